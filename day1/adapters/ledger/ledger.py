@@ -9,32 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    Connection,
-    Engine,
-    Row,
-    Select,
-    Table,
-    bindparam,
-    delete,
-    event,
-    insert,
-    select,
-)
+from sqlalchemy import Connection, Engine, Row, Select, Table, bindparam, delete, insert, select
+from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
 
 from day1.adapters.ledger.roles import Lock, Watch
-from day1.adapters.ledger.schema import add_sums, check_version, make_tables
-from day1.adapters.ledger.tables import (
-    BRANCHES,
-    HEADS,
-    TABLES,
-    VERSION,
-    as_record,
-    as_row,
-    is_changed,
-)
+from day1.adapters.ledger.schema import make_tables
+from day1.adapters.ledger.tables import HEADS, TABLES, as_record, as_row, is_changed, refuse_later
 from day1.adapters.rows.ownership import Columns
 from day1.adapters.sqlite_failures import raise_translated
 from day1.errors import BranchExists, Conflict, StoreDamaged
@@ -94,11 +76,11 @@ def renew(engine: Engine, opened: Callable[[], Hashable]) -> None:
     What is written to a file that was deleted or replaced is lost.
     """
 
-    @event.listens_for(engine, "connect")
+    @listens_for(engine, "connect")
     def note(_: Any, record: Any) -> None:
         record.info["opened"] = opened()
 
-    @event.listens_for(engine, "checkout")
+    @listens_for(engine, "checkout")
     def compare(_: Any, record: Any, __: Any) -> None:
         if record.info["opened"] != opened():
             raise DisconnectionError
@@ -128,7 +110,6 @@ class SqlLedger(Ledger):
         """
         self._engine = engine
         self._own_sums = engine.dialect.name == "sqlite"
-        """Whether rows are compared with their checksums: a server checks what it stores itself."""
         self._lock = lock
         self._name = name
         self._if_damaged = if_damaged
@@ -149,8 +130,6 @@ class SqlLedger(Ledger):
         """
         with self._writing() as connection:
             make_tables(connection, version, self._name, self._marks)
-            if self._own_sums:
-                add_sums(connection)
 
     @override
     def check(self) -> list[str]:
@@ -158,7 +137,7 @@ class SqlLedger(Ledger):
         problems = []
         with self._reading() as connection:
             if self._own_sums:
-                self._refuse_later(connection)
+                refuse_later(connection, self._name)
                 found = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
                 problems = [str(line) for line in found if line != "ok"]
             for kind, table in TABLES.items():
@@ -189,31 +168,15 @@ class SqlLedger(Ledger):
 
     @contextmanager
     def _begun(self) -> Iterator[Connection]:
-        """A connection in a transaction, which leaving the block makes durable.
-
-        Raises:
-            StoreVersionUnknown: a later day1 has brought the tables up since they were opened. A
-                record is written whole, so what a later column holds would be lost.
-        """
+        """A connection in a transaction, which leaving the block makes durable."""
         try:
             with self._engine.begin() as connection:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
-                if self._own_sums:
-                    self._refuse_later(connection)
+                refuse_later(connection, self._name)
                 yield connection
         except Exception as exc:
             raise_translated(exc, self._name, self._if_damaged)
             raise
-
-    def _refuse_later(self, connection: Connection) -> None:
-        """Make sure that no later day1 has brought the file up since it was opened.
-
-        Raises:
-            StoreVersionUnknown: one has: its rows may have columns that this day1 does not know.
-        """
-        version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-        if version > VERSION:
-            check_version(version, self._name)
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
@@ -262,7 +225,7 @@ class SqlLedger(Ledger):
     def _record(self, kind: type[T], row: Row[Any]) -> T:
         if self._own_sums and is_changed(kind, row):
             with self._reading() as connection:
-                self._refuse_later(connection)
+                refuse_later(connection, self._name)
             raise StoreDamaged(f"{self._name} is damaged: {self._if_damaged}", file=self._name)
         return as_record(kind, row)
 
@@ -336,7 +299,7 @@ class SqlLedger(Ledger):
     @override
     def put_branch(self, branch: Branch) -> None:
         try:
-            self._put(BRANCHES, "id", {**as_row(branch), "folded": branch.name.lower()})
+            self._put(TABLES[Branch], "id", {**as_row(branch), "folded": branch.name.lower()})
         except Conflict as exc:
             raise BranchExists(
                 f"A branch {branch.name!r} exists already (case does not count).",
@@ -428,4 +391,5 @@ def _records(kind: type, names: tuple[str, ...]) -> Select[Any]:
 
 
 _RATINGS = TABLES[Rating]
-_BY_NAME = select(BRANCHES).where(BRANCHES.c.folded == bindparam("folded"))
+_BRANCHES = TABLES[Branch]
+_BY_NAME = select(_BRANCHES).where(_BRANCHES.c.folded == bindparam("folded"))

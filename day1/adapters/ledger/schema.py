@@ -12,7 +12,6 @@ from day1.adapters.ledger.tables import (
     sum_of,
 )
 from day1.adapters.rows.ownership import Columns, columns, columns_of, foreign, tables
-from day1.errors import StoreVersionUnknown
 
 
 def make_tables(connection: Connection, version: int, where: str, marks: Columns) -> None:
@@ -35,9 +34,11 @@ def make_tables(connection: Connection, version: int, where: str, marks: Columns
                 kind = column.type.compile(connection.dialect)
                 name = connection.dialect.identifier_preparer.quote(column.name)
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD {name} {kind}")
+    if connection.dialect.name == "sqlite":  # where they are compared
+        _add_sums(connection)
 
 
-def add_sums(connection: Connection) -> None:
+def _add_sums(connection: Connection) -> None:
     """Give rows that an earlier version of day1 wrote their checksums."""
     for kind, table in TABLES.items():
         rows = connection.execute(select(table).where(table.c[SUM].is_(None))).all()
@@ -77,17 +78,3 @@ def own_tables(
     if strange:
         raise foreign(where, strange)
     return found
-
-
-def check_version(version: int, where: str) -> None:
-    """Make sure that this day1 knows the tables of a ledger.
-
-    Raises:
-        StoreVersionUnknown: a later one made them.
-    """
-    if version > VERSION:
-        raise StoreVersionUnknown(
-            f"{where} has version {version}, this day1 reads up to {VERSION}: install a newer "
-            "day1, start whatever uses the store anew, and try again.",
-            version=version,
-        )

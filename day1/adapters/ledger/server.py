@@ -24,8 +24,8 @@ from typing_extensions import override
 
 from day1.adapters.ledger.ledger import SqlLedger
 from day1.adapters.ledger.roles import Watch
-from day1.adapters.ledger.schema import check_version, own_tables
-from day1.adapters.ledger.tables import VERSION
+from day1.adapters.ledger.schema import own_tables
+from day1.adapters.ledger.tables import VERSION, check_version
 from day1.adapters.mysql.failures import server_number
 from day1.adapters.mysql.lock import Locked, Queues, ServerLock, lock_name, locked
 from day1.adapters.mysql.url import ServerUrl, connect, make_database, opened

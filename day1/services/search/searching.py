@@ -40,13 +40,8 @@ from day1.services.search.nearest import (
     QueryVector,
     nearest,
 )
-from day1.services.search.request import (
-    SWITCHED_OFF,
-    Hit,
-    SearchAnswer,
-    SearchPorts,
-    SearchRequest,
-)
+from day1.services.search.request import SWITCHED_OFF as OFF
+from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
 from day1.services.search.views import CachedView, among, asks_again, state_of
 
 if TYPE_CHECKING:
@@ -189,7 +184,7 @@ class _Search:
         if self._mode == "keyword":
             return None
         if embedder is None:
-            self._words_only(SWITCHED_OFF)
+            self._words_only(OFF)
             return None
         try:
             _ = embedder.dimension  # which an endpoint may have to tell: no reading waits for it
