@@ -7,7 +7,7 @@ import pytest
 from day1.adapters.ledger.server import DOLT_STAMP
 from day1.adapters.ledger.tables import VERSION
 from day1.adapters.mysql.url import parse
-from day1.errors import Refused, StoreVersionUnknown
+from day1.errors import Refused, StoreReadOnly, StoreVersionUnknown
 from day1.model.branches.branch import Branch
 from tests.adapters.server_ledgers import MAIN, opened, processes, said
 
@@ -108,6 +108,15 @@ def test_without_the_right_to_make_it_the_message_names_the_grant(
     assert f"CREATE DATABASE `{name}`" in str(caught.value)
     assert "docs/servers.md" in str(caught.value)
     assert "GRANT ALL" not in str(caught.value), "F9: that is more than the document gives"
+
+
+def test_who_may_not_bring_an_older_ledger_up_is_told_who_may(
+    user: Callable[..., str], dolt_database: str
+) -> None:
+    older(dolt_database)
+    names = parse(dolt_database).database, f"{parse(dolt_database).database}_ledger"
+    with pytest.raises(StoreReadOnly, match="`day1 init`"), opened(user(*names, what="SELECT")):
+        pass
 
 
 def test_a_wrong_password_is_no_reason_to_try_again(

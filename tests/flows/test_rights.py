@@ -2,8 +2,10 @@
 
 import re
 from contextlib import closing
+from pathlib import Path
 
 import pytest
+from sqlalchemy import make_url
 
 from day1.adapters.ledger.tables import VERSION
 from day1.errors import Day1Error
@@ -11,6 +13,7 @@ from tests import documented_users
 from tests.adapters.server_ledgers import opened, said
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.memory import Refusal
+from tests.wires.command_line import CommandLine
 
 GRANTS = {
     ("day1_ledger" if "day1_ledger" in grant else "day1"): re.split(r",? ", grant)[1:-4]
@@ -64,3 +67,45 @@ def test_no_right_can_be_taken_away(dolt_database: str, database: str, right: st
         with pytest.raises((Day1Error, Refusal)) as caught:
             whole(url, dolt_database)
         assert getattr(caught.value, "code", str(caught.value)) == "store_read_only"
+
+
+def nothing(_administrator: str) -> None:
+    """Take nothing away."""
+
+
+def rights(administrator: str) -> None:
+    """Take the user's rights on the store."""
+    name = administrator.rpartition("/")[2]
+    said(administrator, f"REVOKE {', '.join(GRANTS['day1'])} ON `{name}`.* FROM '{name}'@'%'")
+
+
+def database(administrator: str) -> None:
+    """Drop the store's database, on which the user keeps its rights."""
+    server, _, name = administrator.rpartition("/")
+    said(server, f"DROP DATABASE `{name}`")
+
+
+APART = {
+    "user name and password": nothing,
+    "no rights on it": rights,
+    "has no database": database,
+}
+"""What a message says alone, and what is taken away before."""
+
+
+@pytest.mark.parametrize("text", APART)
+def test_password_rights_and_database_are_told_apart(
+    documented_dolt: str, dolt_database: str, tmp_path: Path, text: str
+) -> None:
+    day1 = CommandLine(tmp_path)
+    day1.env |= {"DAY1_STORE__URL": documented_dolt, "DAY1_HOME": str(tmp_path / "node")}
+    day1("init")
+    APART[text](dolt_database)
+    if APART[text] is nothing:
+        url = make_url(documented_dolt).set(password="wrong")
+        day1.env["DAY1_STORE__URL"] = url.render_as_string(hide_password=False)
+    for command in (["status"], ["add", "New."], ["search", "new"], ["doctor", "--json"]):
+        answer = day1(*command, code=1)
+        told = answer.out + answer.err
+        assert [part for part in APART if part in told] == [text], (command, told)
+        assert "wrong" not in told

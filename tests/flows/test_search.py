@@ -279,7 +279,7 @@ def test_without_a_model_search_is_by_words_and_catches_up_when_it_comes(memory,
     bare = Asking(memory, replace(ports, embedder=None))
     found = bare("gateway", mode="vector")
     assert found.mode_used == "keyword"
-    assert found.notes == ["keyword only: no embedding model; run `day1 model install`"]
+    assert found.notes == ["keyword only: embedding is switched off (DAY1_EMBEDDER__KIND=none)"]
     assert [hit.row["id"] for hit in found.hits] == ["fact_a"]
     coming = Coming()
     ask = Asking(memory, replace(ports, embedder=coming))

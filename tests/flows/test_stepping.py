@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from day1.adapters.rows import tables
+from day1.adapters.rows import steps, tables
 from day1.adapters.versioned import history as histories
 from day1.adapters.versioned import store as stores
 from day1.errors import Conflict, StoreVersionUnknown
@@ -277,7 +277,7 @@ def test_a_day1_that_knows_less_refuses_the_store_in_one_sentence(
 ) -> None:
     with opened(old) as store:
         call(store, "memory_write_fact", fact_text="New.", branch="side")
-    for module in (tables, stores, histories):
+    for module in (tables, steps, stores, histories):
         monkeypatch.setattr(module, "SCHEMA_VERSION", 1)
     with pytest.raises(StoreVersionUnknown, match="schema version 2, this day1 reads up to 1"):
         opened(old).__enter__()

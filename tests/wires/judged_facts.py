@@ -9,7 +9,7 @@ AGREES = "In staging the Acme payment gateway timed out after 30 seconds."
 DENIES = "The payment gateway of Acme times out after 60 seconds."
 KEY = "sk-wire-secret"
 DIMENSIONS = ["accuracy", "relevance", "specificity"]
-WORDS_ONLY = "keyword only: no embedding model; run `day1 model install`"
+WORDS_ONLY = "keyword only: embedding is switched off (DAY1_EMBEDDER__KIND=none)"
 
 
 def of(core: Session, branch: str, fact: str) -> dict[str, Any]:

@@ -9,24 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    Connection,
-    Engine,
-    Row,
-    Select,
-    Table,
-    bindparam,
-    delete,
-    event,
-    insert,
-    select,
-)
+from sqlalchemy import Connection, Engine, Row, Select, Table, bindparam, delete, insert, select
+from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
 
 from day1.adapters.ledger.roles import Lock, Watch
 from day1.adapters.ledger.schema import make_tables
-from day1.adapters.ledger.tables import BRANCHES, HEADS, TABLES, as_record, as_row, is_changed
+from day1.adapters.ledger.tables import HEADS, TABLES, as_record, as_row, is_changed, refuse_later
 from day1.adapters.rows.ownership import Columns
 from day1.adapters.sqlite_failures import raise_translated
 from day1.errors import BranchExists, Conflict, StoreDamaged
@@ -86,11 +76,11 @@ def renew(engine: Engine, opened: Callable[[], Hashable]) -> None:
     What is written to a file that was deleted or replaced is lost.
     """
 
-    @event.listens_for(engine, "connect")
+    @listens_for(engine, "connect")
     def note(_: Any, record: Any) -> None:
         record.info["opened"] = opened()
 
-    @event.listens_for(engine, "checkout")
+    @listens_for(engine, "checkout")
     def compare(_: Any, record: Any, __: Any) -> None:
         if record.info["opened"] != opened():
             raise DisconnectionError
@@ -147,6 +137,7 @@ class SqlLedger(Ledger):
         problems = []
         with self._reading() as connection:
             if self._own_sums:
+                refuse_later(connection, self._name)
                 found = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
                 problems = [str(line) for line in found if line != "ok"]
             for kind, table in TABLES.items():
@@ -181,6 +172,7 @@ class SqlLedger(Ledger):
         try:
             with self._engine.begin() as connection:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
+                refuse_later(connection, self._name)
                 yield connection
         except Exception as exc:
             raise_translated(exc, self._name, self._if_damaged)
@@ -232,6 +224,8 @@ class SqlLedger(Ledger):
 
     def _record(self, kind: type[T], row: Row[Any]) -> T:
         if self._own_sums and is_changed(kind, row):
+            with self._reading() as connection:
+                refuse_later(connection, self._name)
             raise StoreDamaged(f"{self._name} is damaged: {self._if_damaged}", file=self._name)
         return as_record(kind, row)
 
@@ -305,7 +299,7 @@ class SqlLedger(Ledger):
     @override
     def put_branch(self, branch: Branch) -> None:
         try:
-            self._put(BRANCHES, "id", {**as_row(branch), "folded": branch.name.lower()})
+            self._put(TABLES[Branch], "id", {**as_row(branch), "folded": branch.name.lower()})
         except Conflict as exc:
             raise BranchExists(
                 f"A branch {branch.name!r} exists already (case does not count).",
@@ -397,4 +391,5 @@ def _records(kind: type, names: tuple[str, ...]) -> Select[Any]:
 
 
 _RATINGS = TABLES[Rating]
-_BY_NAME = select(BRANCHES).where(BRANCHES.c.folded == bindparam("folded"))
+_BRANCHES = TABLES[Branch]
+_BY_NAME = select(_BRANCHES).where(_BRANCHES.c.folded == bindparam("folded"))

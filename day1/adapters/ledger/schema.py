@@ -1,6 +1,6 @@
 """The tables of a ledger: made, brought up to date, and told from those of other programs."""
 
-from sqlalchemy import Connection, Table, bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from day1.adapters.ledger.tables import (
     BRANCHES,
@@ -12,7 +12,6 @@ from day1.adapters.ledger.tables import (
     sum_of,
 )
 from day1.adapters.rows.ownership import Columns, columns, columns_of, foreign, tables
-from day1.errors import StoreVersionUnknown
 
 
 def make_tables(connection: Connection, version: int, where: str, marks: Columns) -> None:
@@ -35,17 +34,18 @@ def make_tables(connection: Connection, version: int, where: str, marks: Columns
                 kind = column.type.compile(connection.dialect)
                 name = connection.dialect.identifier_preparer.quote(column.name)
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD {name} {kind}")
-    for kept, table in TABLES.items():
-        _add_sums(connection, kept, table)
+    if connection.dialect.name == "sqlite":  # where they are compared
+        _add_sums(connection)
 
 
-def _add_sums(connection: Connection, kind: type, table: Table) -> None:
+def _add_sums(connection: Connection) -> None:
     """Give rows that an earlier version of day1 wrote their checksums."""
-    rows = connection.execute(select(table).where(table.c[SUM].is_(None))).all()
-    sums = [{"row": row.id, "sum": sum_of(kind, row)} for row in rows]
-    if sums:
-        one = update(table).where(table.c.id == bindparam("row"))
-        connection.execute(one.values({SUM: bindparam("sum")}), sums)
+    for kind, table in TABLES.items():
+        rows = connection.execute(select(table).where(table.c[SUM].is_(None))).all()
+        sums = [{"row": row.id, "sum": sum_of(kind, row)} for row in rows]
+        if sums:
+            of_row = update(table).where(table.c.id == bindparam("row"))
+            connection.execute(of_row.values({SUM: bindparam("sum")}), sums)
 
 
 def own_tables(
@@ -78,17 +78,3 @@ def own_tables(
     if strange:
         raise foreign(where, strange)
     return found
-
-
-def check_version(version: int, where: str) -> None:
-    """Make sure that this day1 knows the tables of a ledger.
-
-    Raises:
-        StoreVersionUnknown: a later one made them.
-    """
-    if version > VERSION:
-        raise StoreVersionUnknown(
-            f"{where} has version {version}, this day1 reads up to {VERSION}: install a newer "
-            "day1.",
-            version=version,
-        )

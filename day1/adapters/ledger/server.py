@@ -24,8 +24,8 @@ from typing_extensions import override
 
 from day1.adapters.ledger.ledger import SqlLedger
 from day1.adapters.ledger.roles import Watch
-from day1.adapters.ledger.schema import check_version, own_tables
-from day1.adapters.ledger.tables import VERSION
+from day1.adapters.ledger.schema import own_tables
+from day1.adapters.ledger.tables import VERSION, check_version
 from day1.adapters.mysql.failures import server_number
 from day1.adapters.mysql.lock import Locked, Queues, ServerLock, lock_name, locked
 from day1.adapters.mysql.url import ServerUrl, connect, make_database, opened
@@ -48,6 +48,7 @@ _SCHEMA: Final = Table(
     Column("version", BigInteger(), primary_key=True, autoincrement=False),
 )
 """One row per version that the tables were brought to."""
+_NEWEST: Final = "SELECT max(version) FROM ledger_schema"
 
 
 def open_server_ledger(
@@ -78,6 +79,7 @@ def open_server_ledger(
         check_version(version, ledger.where)
         if version < VERSION:
             _bring_up(engine, place, ledger, hold)
+        ledger.is_whole = True
     except Day1Error:
         ledger.close()
         raise
@@ -156,6 +158,8 @@ class ServerLedger(SqlLedger):
     """A ledger in a database of a server."""
 
     _marks = columns_of(_SCHEMA.metadata)
+    is_whole = False
+    """Whether all tables are there, among them the one that has the version."""
 
     def __init__(
         self, engine: Engine, place: ServerUrl, *, wait_s: float, stamp: str | None, hold: Locked
@@ -180,10 +184,16 @@ class ServerLedger(SqlLedger):
         """A transaction, in its turn; under the ledger's lock only if that is still held.
 
         The driver's own begin and rollback are not heard by every server.
+
+        Raises:
+            StoreVersionUnknown: as in a file. No later day1 brings the tables up during the turn.
         """
         with self._queues.held(self._turn, self._opened) as connection:
-            self._lock.check()
+            version = self._lock.check(_NEWEST)
             connection.exec_driver_sql("START TRANSACTION")
+            if self.is_whole:
+                version = version or int(connection.exec_driver_sql(_NEWEST).scalar_one())
+                check_version(version, self.where)
             yield connection
             connection.exec_driver_sql("COMMIT")
         if self._asked is not None:
@@ -244,4 +254,11 @@ def _bring_up(engine: Engine, place: ServerUrl, ledger: ServerLedger, hold: Lock
         if found >= VERSION:  # another was quicker
             return
         make_database(connection, place.database + SUFFIX, place.name)
-        ledger.create(found)
+        try:
+            ledger.create(found)
+        except StoreReadOnly as exc:
+            raise StoreReadOnly(
+                f"{ledger.where} has version {found} and needs {VERSION}, which this user may not "
+                "make of it: run `day1 init` once as a user with the rights that docs/servers.md "
+                "gives to day1."
+            ) from exc

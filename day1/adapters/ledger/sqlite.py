@@ -14,8 +14,8 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from day1.adapters.failures import of_system
 from day1.adapters.ledger.ledger import FileWatch, SqlLedger, renew
 from day1.adapters.ledger.roles import Lock
-from day1.adapters.ledger.schema import check_version, own_tables
-from day1.adapters.ledger.tables import VERSION
+from day1.adapters.ledger.schema import own_tables
+from day1.adapters.ledger.tables import VERSION, check_version
 from day1.adapters.sqlite_failures import translated
 from day1.errors import Day1Error, StoreBusy, StoreDamaged, StoreReadOnly
 

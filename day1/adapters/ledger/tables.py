@@ -7,11 +7,12 @@ from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 from zlib import crc32
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, MetaData, Row, String, Table
+from sqlalchemy import BigInteger, Boolean, Column, Connection, Index, MetaData, Row, String, Table
 from sqlalchemy.types import TypeEngine
 
 from day1.adapters.rows.ownership import Columns
 from day1.adapters.rows.tables import UnboundedText
+from day1.errors import StoreVersionUnknown
 from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
 from day1.model.branches.protection_change import ProtectionChange
@@ -34,8 +35,9 @@ VERSION: Final = 9
 """To be raised with each new table or column."""
 metadata = MetaData()
 SUM: Final = "row_sum"
-"""The column with a row's checksum. SQLite has none of its own; a server has, so there it is only
-written."""
+"""The column with a row's checksum, NULL in a row that an earlier version of day1 wrote. SQLite has
+no checksums of its own. A server has, so there the column is written and never compared: a row that
+an administrator mended by hand stays usable."""
 _KEY: Final = String(255)
 _TEXT: Final = UnboundedText()
 _hints = cache(get_type_hints)
@@ -163,3 +165,30 @@ def _fields(kind: type, row: Row[Any]) -> dict[str, Any]:
 def _sum(row: Mapping[str, Any]) -> int:
     """A column that is added later, and has no value yet, changes nothing."""
     return crc32(canonical({n: v for n, v in row.items() if v is not None}).encode())
+
+
+def check_version(version: int, where: str) -> None:
+    """Make sure that this day1 knows the tables of a ledger.
+
+    Raises:
+        StoreVersionUnknown: a later one made them.
+    """
+    if version > VERSION:
+        raise StoreVersionUnknown(
+            f"{where} has version {version}, this day1 reads up to {VERSION}: install a newer "
+            "day1, start whatever uses the store anew, and try again.",
+            version=version,
+        )
+
+
+def refuse_later(connection: Connection, where: str) -> None:
+    """Make sure that no later day1 has brought a file up since it was opened.
+
+    Its rows may have columns that this day1 does not know: they make a checksum wrong, and are lost
+    where a record is written, since it is written whole.
+
+    Raises:
+        StoreVersionUnknown: one has.
+    """
+    if connection.dialect.name == "sqlite":
+        check_version(connection.exec_driver_sql("PRAGMA user_version").scalar_one(), where)

@@ -40,9 +40,14 @@ _NOT_REACHED: Final[Meaning] = (
 )
 _NOT_LET_IN: Final[Meaning] = (
     Refused,
-    "The server of {where} does not let this user in: check name and password in DAY1_STORE__URL, "
-    "and that the user was given the store's databases, NAME and NAME_ledger (docs/servers.md: the "
-    "GRANTs).",
+    "The server of {where} does not let this user in: check user name and password in "
+    "DAY1_STORE__URL.",
+)
+_NO_RIGHTS: Final[Meaning] = (
+    Refused,
+    "The server of {where} lets this user in, and gives the user no rights on it: the server's "
+    "administrator is to make the databases NAME and NAME_ledger, and give this user the GRANTs of "
+    "docs/servers.md. Or check the name in DAY1_STORE__URL.",
 )
 _NOT_TRUSTED: Final[Meaning] = (
     Refused,
@@ -51,8 +56,8 @@ _NOT_TRUSTED: Final[Meaning] = (
 )
 _NO_DATABASE: Final[Meaning] = (
     NotAStore,
-    "The server has no database of {where}: check the name in DAY1_STORE__URL; `day1 init` makes "
-    "one.",
+    "The server has no database of {where}: check the name in DAY1_STORE__URL. `day1 init` makes "
+    "one, or names what the server's administrator is to say.",
 )
 _MAY_NOT: Final[Meaning] = (
     StoreReadOnly,
@@ -79,7 +84,8 @@ _BY_NUMBER: Final[dict[int, Meaning]] = {
     **dict.fromkeys((1040, 2002, 2003), _NOT_REACHED),
     # Shutting down; the connection ended, or is out of step (0).
     **dict.fromkeys((0, 1053, 2006, 2013, 2014, 2027), _GONE),
-    **dict.fromkeys((1044, 1045, 1698), _NOT_LET_IN),
+    **dict.fromkeys((1045, 1698), _NOT_LET_IN),
+    1044: _NO_RIGHTS,
     **dict.fromkeys((1142, 1143, 1227, 1290, 1370, 1836), _MAY_NOT),
     **dict.fromkeys((1021, 1114), _FULL),
     1049: _NO_DATABASE,
@@ -98,6 +104,7 @@ _BY_WORDS: Final[tuple[tuple[str, Meaning], ...]] = (
     # Two transactions wrote the same UNIQUE value: repeated, one of them finds the other's row.
     (r"serialization failure|Committing this transaction resulted in", _AGAIN),
     (r"Can't connect .*CERTIFICATE_VERIFY_FAILED", _NOT_TRUSTED),
+    (r"Access denied for user \S+ to database", _NO_RIGHTS),
     (r"Access denied for user", _NOT_LET_IN),
     (r"internal error: do not have privilege", _MAY_NOT),
     (r"command denied|Database \S+ is read-only|database server is set to", _MAY_NOT),

@@ -82,10 +82,13 @@ class Queues:
         if not first.acquire(timeout=limit_s):
             raise _busy(limit_s)
         try:
-            with connect() as connection:
+            with connect() as connection, ExitStack() as held:
                 left_s = max(0.0, until - time.monotonic())
-                with self._hold(connection, name, left_s):
-                    yield connection
+                try:
+                    held.enter_context(self._hold(connection, name, left_s))
+                except StoreBusy as exc:  # which tells the seconds that were left
+                    raise _busy(limit_s) from exc
+                yield connection
         finally:
             first.release()
 
@@ -137,20 +140,25 @@ class ServerLock:
         finally:
             self._mine.connection = None
 
-    def check(self) -> None:
+    def check(self, ask: str = "SELECT 1") -> int | None:
         """Make sure that the lock is held still, if this thread took it.
+
+        Args:
+            ask: a question for a number, for the connection that holds the lock.
+
+        Returns:
+            The number; None if this thread did not take the lock.
 
         Raises:
             StoreUnavailable: its connection ended, and another day1 may have it now.
         """
         connection: Connection | None = getattr(self._mine, "connection", None)
         if connection is None:
-            return
+            return None
         with translated(self._where):
             # A dead one would connect again when it is asked, and then be without the lock.
             if not connection.invalidated:
-                connection.exec_driver_sql("SELECT 1")
-                return
+                return int(connection.exec_driver_sql(ask).scalar_one())
         raise StoreUnavailable(
             "The connection to the server broke, and another day1 may go on with this: look "
             "whether it was done, then try again."

@@ -11,6 +11,7 @@ from sqlalchemy.schema import CreateColumn, CreateIndex
 
 from day1.adapters.rows.ownership import columns
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, SCHEMA_VERSION, TABLES
+from day1.errors import StoreVersionUnknown
 
 
 def step(connection: Connection) -> None:
@@ -42,8 +43,22 @@ def add_missing(connection: Connection) -> None:
 
 def note_version(connection: Connection) -> None:
     """Say that the tables are those of the present schema."""
-    if connection.execute(select(func.max(SCHEMA.c.version))).scalar_one() < SCHEMA_VERSION:
+    if newest_version(connection) < SCHEMA_VERSION:
         connection.execute(insert(SCHEMA), SCHEMA_ROW)
+
+
+def newest_version(connection: Connection) -> int:
+    """The version to which the tables of a connection's state were stepped."""
+    return int(connection.execute(select(func.max(SCHEMA.c.version))).scalar_one())
+
+
+def later_schema(version: int) -> StoreVersionUnknown:
+    """The refusal of a state that a later day1 made or stepped: this one would drop its columns."""
+    return StoreVersionUnknown(
+        f"The store has schema version {version}, this day1 reads up to {SCHEMA_VERSION}: install "
+        "a newer day1, start whatever uses the store anew, and try again.",
+        version=version,
+    )
 
 
 def _missing(connection: Connection, table: Table) -> Iterator[Index]:

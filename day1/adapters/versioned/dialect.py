@@ -19,8 +19,8 @@ class Dialect(Protocol):
     """An engine's own statements, on a connection of its `Connections`."""
 
     told: tuple[str, ...]
-    """Expressions for the head of the connection's branch and for the engine's time, where it has
-    them: whoever counts the pending rows asks for them in the same statement."""
+    """Expressions for the head of the connection's branch, the version of its schema and the
+    engine's time, where it has them: the statement that counts the pending rows reads them too."""
 
     tables: str
     """The statement that lists the tables of a connection's state."""

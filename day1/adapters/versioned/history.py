@@ -274,12 +274,11 @@ class SqlHistory(History):
             self._versions[commit] = found
         return found
 
-    def version_with_tables(self, connection: Connection, commit: CommitId) -> int | None:
-        """The version of a commit that the connection reads; None if it is one before `init`."""
+    def has_tables(self, connection: Connection, commit: CommitId) -> bool:
+        """Whether the commit that the connection reads has day1's tables: `init` made them."""
         if self.read(connection, commit).op != FOREIGN:
-            return self.version(connection, commit)
-        names = connection.exec_driver_sql(self._dialect.tables).scalars().all()
-        return self.version(connection, commit) if FACT.table in names else None
+            return True
+        return FACT.table in connection.exec_driver_sql(self._dialect.tables).scalars().all()
 
     @override
     def commit(self, commit: CommitId) -> Commit:

@@ -10,13 +10,14 @@ from typing_extensions import override
 from day1.adapters.mysql.url import clock as server_clock
 from day1.adapters.mysql.url import instant_of
 from day1.adapters.rows.rows import ReadState, SqlAdditions, SqlReading, pending_and
+from day1.adapters.rows.steps import later_schema
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION
 from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.empty import EmptyReading
 from day1.adapters.versioned.history import SqlHistory, author_of, encode
 from day1.adapters.versioned.work import SqlWork, commit_rows
-from day1.errors import IntegrityBroken, NotAStore, StoreVersionUnknown, UnknownBranch
+from day1.errors import IntegrityBroken, NotAStore, UnknownBranch
 from day1.model.branches.branch import MAIN
 from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.rows.change import Commit, CommitId, Message, Pending, Ref, Writes
@@ -27,6 +28,7 @@ from day1.ports.store import AddingUnit, Store, Work
 
 MOST_PENDING_ROWS = 256
 MOST_PENDING_AGE = 600 * SECOND
+_VERSIONS = select(func.min(SCHEMA.c.version), func.max(SCHEMA.c.version))
 _MOST_TIPS = 4_096
 """Of so many branches the newest commit is remembered; then all are forgotten."""
 
@@ -88,6 +90,8 @@ class SqlStore(Store):
         self._clock = clock
         self._tips: dict[str, Commit] = {}
         """Of each branch the newest commit when it was last used: most often it still is."""
+        self._schemas: dict[CommitId, int] = {}
+        """Of commits that were read, the version of the schema."""
         self.version = SCHEMA_VERSION
         """To which a branch is stepped before it is written to."""
         self._main_leads = False
@@ -128,8 +132,7 @@ class SqlStore(Store):
     def _past(self, connection: Connection, ref: Ref) -> Reading:
         """A state of the past, over a connection that is there; before `init` it is empty."""
         commit = str(ref.commit)
-        version = self.history.version_with_tables(connection, commit)
-        if version is None:
+        if not self.history.has_tables(connection, commit):
             return EmptyReading(ref.branch)
         state = ReadState(
             commit,
@@ -137,9 +140,27 @@ class SqlStore(Store):
             until=ref.until,
             mask=self._mask(),
             shown_at=ref.shown_at,
-            version=version,
+            version=self._schema_at(connection, commit),
         )
         return SqlReading(connection, state, self.history)
+
+    def _schema_at(self, connection: Connection, commit: CommitId) -> int:
+        """The version of a commit's schema, over a connection at that commit or at its branch.
+
+        Raises:
+            StoreVersionUnknown: a later day1 made the commit.
+        """
+        version = self._schemas.get(commit)
+        if version is None:
+            _, version = _versions(connection)
+            self._remember(commit, version)
+        return version
+
+    def _remember(self, commit: CommitId, version: int) -> None:
+        """Remember the version of a commit's schema."""
+        if len(self._schemas) >= _MOST_TIPS:
+            self._schemas.clear()
+        self._schemas[commit] = version
 
     @contextmanager
     def _at_commit(self, commit: CommitId) -> Iterator[Connection]:
@@ -163,16 +184,14 @@ class SqlStore(Store):
         """Begin a transaction, and read the branch's state."""
         self._connections.begin(connection, writes=writes)
         tip = self._tips.get(branch) or self.history.tip(connection)
-        head, pending, now = self._read_state(connection, tip)
+        head, version, pending, now = self._read_state(connection, tip)
         if head != tip.id:  # another commit decides what is pending
             tip = self.history.read(connection, head)
-            _, pending, now = self._read_state(connection, tip)
+            _, version, pending, now = self._read_state(connection, tip)
         if len(self._tips) >= _MOST_TIPS and branch not in self._tips:
             self._tips.clear()
         self._tips[branch] = tip
-        version = SCHEMA_VERSION
-        if self.history.oldest < version:
-            version = self.history.version(connection, tip.id)
+        self._remember(tip.id, version)
         return _Begun(branch, tip, pending, now, version)
 
     def _begin_writing(self, connection: Connection, branch: str) -> _Begun:
@@ -209,11 +228,16 @@ class SqlStore(Store):
 
     def _read_state(
         self, connection: Connection, tip: Commit
-    ) -> tuple[CommitId, Pending, int | None]:
-        """The head, what is later than a commit and, if the engine tells it along, the time."""
+    ) -> tuple[CommitId, int, Pending, int | None]:
+        """The head, its schema, what is later than a commit and, if the engine tells it, the time.
+
+        Raises:
+            StoreVersionUnknown: a later day1 has stepped the branch since the store was opened.
+        """
         pending, told = pending_and(connection, tip.ts, *self._dialect.told)
         head = str(told[0]) if told else self._dialect.head(connection)
-        return head, pending, instant_of(told[1]) if told[1:] else None
+        version = _known(told[1]) if told else self._schema_at(connection, head)
+        return head, version, pending, instant_of(told[2]) if told[2:] else None
 
     @override
     @contextmanager
@@ -318,6 +342,7 @@ class SqlStore(Store):
     def _commit_pending(self, connection: Connection, begun: _Begun) -> CommitId:
         made = commit_rows(connection, self._dialect, begun.rows(CLEAR))
         self._tips[begun.branch] = self.history.learn(made)
+        self._remember(made.id, begun.version)
         return made.id
 
     @override
@@ -340,20 +365,24 @@ def check_schema(connection: Connection) -> int:
         NotAStore: they were begun, and not all made.
         StoreVersionUnknown: a later one made them.
     """
-    versions = select(func.min(SCHEMA.c.version), func.max(SCHEMA.c.version))
-    oldest, version = connection.execute(versions).one()
+    return _versions(connection)[0]
+
+
+def _versions(connection: Connection) -> tuple[int, int]:
+    """The first version that a state's tables had, and the one they have."""
+    oldest, version = connection.execute(_VERSIONS).one()
+    return int(oldest or 0), _known(version)
+
+
+def _known(version: int | None) -> int:
     if version is None:
         raise NotAStore(
             "The store has tables of day1 and no version: `day1 init` makes it whole, if it is "
             "empty."
         )
     if version > SCHEMA_VERSION:
-        raise StoreVersionUnknown(
-            f"The store has schema version {version}, this day1 reads up to "
-            f"{SCHEMA_VERSION}: install a newer day1.",
-            version=version,
-        )
-    return int(oldest)
+        raise later_schema(version)
+    return int(version)
 
 
 def _no_index(_branch: str, _hashes: Collection[str]) -> None:

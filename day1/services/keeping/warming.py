@@ -10,7 +10,7 @@ from day1.ports.index import IndexBehind, IndexLost, TextId
 from day1.ports.reading import Reading
 from day1.services.search.filters import active_rows
 from day1.services.search.indexing import TimeBudget, catch_up, embed_pending
-from day1.services.search.request import SearchPorts
+from day1.services.search.request import SWITCHED_OFF, SearchPorts
 
 _BATCH = 64
 """Passages that are embedded and kept together."""
@@ -26,8 +26,7 @@ def the_embedder(ports: SearchPorts) -> Embedder:
     """
     if ports.embedder is None:
         raise EmbedderUnavailable(
-            "This store has no embedding model: `day1 model install` brings one, and "
-            "DAY1_EMBEDDER__KIND says which is used."
+            f"This call needs vectors, and {SWITCHED_OFF}: set another kind, and start day1 anew."
         )
     return ports.embedder
 

@@ -29,7 +29,7 @@ from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Correction, update
 from day1.services.rows.recording import NewFact, fact_row, near_duplicates
 from day1.services.search.indexing import catch_up
-from day1.services.search.request import SearchPorts
+from day1.services.search.request import SWITCHED_OFF, SearchPorts
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +132,7 @@ def _look(repo: Repository, ports: SearchPorts, branch: Branch, lesson: Lesson) 
         until = repo.history.commit(reading.tip).ts if newest is None else newest
         embedder = ports.embedder
         if embedder is None:
-            return _Known(until, notes=("no embedding model: only equal texts are one lesson",))
+            return _Known(until, notes=(f"{SWITCHED_OFF}: only equal texts are one lesson",))
         try:
             catch_up(reading, repo.history, ports.index, branch.id, ports.words_wait_s)
             found = _candidates(reading, ports, lesson)

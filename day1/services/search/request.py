@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from day1.ports.store import Store
 
 
+SWITCHED_OFF = "embedding is switched off (DAY1_EMBEDDER__KIND=none)"
+"""Why there is no embedder at all: a missing model is an embedder that raises."""
+
+
 class Aside:
     """An index of words in memory, for while the files of the index cannot be used."""
 
@@ -52,6 +56,7 @@ class SearchPorts:
     history: History
     index: Index
     embedder: Embedder | None
+    """None: embedding is switched off."""
     clock: Clock
     """By it rows expire, and valid times end."""
     weights: Weights = field(default_factory=Weights)

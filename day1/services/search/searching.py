@@ -40,6 +40,7 @@ from day1.services.search.nearest import (
     QueryVector,
     nearest,
 )
+from day1.services.search.request import SWITCHED_OFF as OFF
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
 from day1.services.search.views import CachedView, among, state_of, weighed_by
 
@@ -183,7 +184,7 @@ class _Search:
         if self._mode == "keyword":
             return None
         if embedder is None:
-            self._words_only("no embedding model; run `day1 model install`")
+            self._words_only(OFF)
             return None
         try:
             _ = embedder.dimension  # which an endpoint may have to tell: no reading waits for it

@@ -87,13 +87,13 @@ class DoltConnections(Connections):
         """Whether what failed is that the database has no such branch or commit.
 
         A user with rights on this database only is told that access to such a one is denied.
+
+        Raises:
+            DBAPIError: there is no such database, or the user has no rights on it.
         """
         if _DENIED not in str(exc.orig):
             return server_number(exc) == _UNKNOWN_DATABASE
-        try:
-            connection.exec_driver_sql(f"USE `{self.database}`")
-        except DBAPIError:
-            return False
+        connection.exec_driver_sql(f"USE `{self.database}`")
         return True
 
     @override

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from day1.adapters.rows.rows import row_changes
 from day1.adapters.rows.statements import named_at
-from day1.adapters.rows.tables import TABLES
+from day1.adapters.rows.tables import SCHEMA, TABLES
 from day1.adapters.versioned.dialect import Dialect, Touched, Versions
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables
 from day1.adapters.versioned.history import decode
@@ -22,7 +22,7 @@ _LOG = "SELECT commit_hash, parents, author, date, message FROM DOLT_LOG(%s, '--
 class DoltDialect(SystemTables, Dialect):
     """Dolt's procedures, system tables and table functions."""
 
-    told: tuple[str, ...] = "dolt_hashof('HEAD')", "utc_timestamp(6)"
+    told: tuple[str, ...] = (*SystemTables.told, "utc_timestamp(6)")
     tables: str = "SHOW TABLES"
     _hash_of = "SELECT DOLT_HASHOF(%s)"
 
@@ -67,8 +67,11 @@ class DoltDialect(SystemTables, Dialect):
         self, connection: Connection, base: CommitId, to: str, mask: Mask, versions: Versions
     ) -> Changes:
         summary = "SELECT to_table_name FROM DOLT_DIFF_SUMMARY(%s, %s)"
+        touched = connection.exec_driver_sql(summary, (base, to)).scalars().all()
+        if SCHEMA.name in touched:
+            self._refuse_later(connection, to)
         found: Changes = {}
-        for table in connection.exec_driver_sql(summary, (base, to)).scalars().all():
+        for table in touched:
             kind = BY_TABLE.get(table)
             if kind is None:
                 continue

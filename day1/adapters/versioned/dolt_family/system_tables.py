@@ -8,7 +8,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from typing_extensions import override
 
-from day1.adapters.rows.steps import step
+from day1.adapters.rows.steps import later_schema, newest_version, step
+from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.adapters.versioned.dialect import Dialect
 from day1.errors import NotFound
 from day1.model.rows.change import CommitId
@@ -20,7 +21,7 @@ _NO_SUCH: Final = re.compile(r"invalid (ref|ancestor) spec|(branch|commit) not f
 class SystemTables(Dialect):
     """The statements that both engines share."""
 
-    told: tuple[str, ...] = ("dolt_hashof('HEAD')",)
+    told: tuple[str, ...] = ("dolt_hashof('HEAD')", "(SELECT max(version) FROM `schema`)")
     _hash_of: str
     """The statement that tells the commit of a name."""
 
@@ -43,6 +44,17 @@ class SystemTables(Dialect):
     def dirty(self, connection: Connection) -> set[str]:
         statement = "SELECT name FROM dolt_branches WHERE dirty"
         return {str(name) for name in connection.exec_driver_sql(statement).scalars()}
+
+    def _refuse_later(self, connection: Connection, to: str) -> None:
+        """Make sure that no later day1 stepped a state, or what was merged into it.
+
+        Raises:
+            StoreVersionUnknown: one did.
+        """
+        here = to in {"WORKING", "HEAD"}
+        version = newest_version(connection) if here else self.version(connection, to)
+        if version > SCHEMA_VERSION:
+            raise later_schema(version)
 
     @override
     def step(self, connection: Connection) -> None:

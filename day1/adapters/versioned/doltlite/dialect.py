@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from day1.adapters.rows.rows import row_changes
 from day1.adapters.rows.statements import named_at
-from day1.adapters.rows.tables import TABLES
+from day1.adapters.rows.tables import SCHEMA, TABLES
 from day1.adapters.versioned.dialect import Dialect, Touched, Versions
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables
 from day1.adapters.versioned.doltlite.connections import LARGE_CACHE
@@ -99,13 +99,15 @@ class DoltLiteDialect(SystemTables, Dialect):
     ) -> Changes:
         summary = "SELECT to_table_name FROM dolt_diff_summary(?, ?)"
         try:
-            touched = connection.exec_driver_sql(summary, (base, to)).scalars()
+            touched = connection.exec_driver_sql(summary, (base, to)).scalars().all()
         except DBAPIError as exc:
             if "WORKING" not in str(exc.orig):
                 raise
             # A branch whose process died right after forking it has no WORKING, so no pending rows.
             to = "HEAD"
-            touched = connection.exec_driver_sql(summary, (base, to)).scalars()
+            touched = connection.exec_driver_sql(summary, (base, to)).scalars().all()
+        if SCHEMA.name in touched:
+            self._refuse_later(connection, to)
         found: Changes = {}
         for table in touched:
             kind = BY_TABLE.get(table)

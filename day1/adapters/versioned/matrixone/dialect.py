@@ -9,8 +9,8 @@ from typing_extensions import override
 from day1.adapters.mysql.url import clock
 from day1.adapters.rows.rows import chunks, row_changes
 from day1.adapters.rows.statements import named_at
-from day1.adapters.rows.steps import add_missing, note_version
-from day1.adapters.rows.tables import SCHEMA
+from day1.adapters.rows.steps import add_missing, later_schema, note_version
+from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION
 from day1.adapters.versioned.dialect import Dialect, Touched, Versions
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
 from day1.adapters.versioned.matrixone.lineage import Lineage
@@ -33,6 +33,7 @@ class MatrixOneDialect(Dialect):
         self._connections = connections
         self._graph = connections.graph
         self._known: dict[CommitId, Commit] = {}
+        self._not_later: set[CommitId] = set()
         self.point: Callable[[str], None] = lambda _: None
         """Called at a named point of a commit, where a test may kill the process."""
         self.lineage = Lineage(connections)
@@ -111,6 +112,8 @@ class MatrixOneDialect(Dialect):
         self, connection: Connection, base: CommitId, to: str, mask: Mask, versions: Versions
     ) -> Changes:
         """Compare the tables; takes some milliseconds for each, and grows with what differs."""
+        if to != "WORKING" and versions[1] == SCHEMA_VERSION:
+            self._refuse_later(connection, to)
         before = self._connections.state(connection, base)
         after = position_of(connection).state if to == "WORKING" else None
         after = after or self._connections.state(connection, to)
@@ -124,6 +127,18 @@ class MatrixOneDialect(Dialect):
             if rows:
                 found[kind.table] = rows
         return found
+
+    def _refuse_later(self, connection: Connection, commit: CommitId) -> None:
+        """Make sure that no later day1 made a commit; asks once for each commit.
+
+        Raises:
+            StoreVersionUnknown: one did.
+        """
+        if commit not in self._not_later:
+            version = self.version(connection, commit)
+            if version > SCHEMA_VERSION:
+                raise later_schema(version)
+            self._not_later.add(commit)
 
     @override
     def uncommitted(
