@@ -14,6 +14,7 @@ from day1.model.rows.kind import FACT, OBSERVATION, RELATION
 from tests.oracle.cellwise import (
     STATUS,
     TEXT,
+    TIMES,
     UNVERIFIED,
     WHOLE,
     Absent,
@@ -21,7 +22,9 @@ from tests.oracle.cellwise import (
     Planned,
     Row,
     cells,
+    cells_of_times,
     cut,
+    ends_too_early,
     given,
     hashed,
     is_news,
@@ -90,6 +93,8 @@ class CopyingMemory:
         same = columns.get(TEXT) == before[TEXT]
         after = _edited(before, {c: v for c, v in columns.items() if not (same and c == TEXT)})
         new = [c for c in cells(fact_id) if cut(fact_id, before, c) != cut(fact_id, after, c)]
+        if new:
+            _in_order(after, columns)
         settled = self._tip(branch).open(fact_id, *new, WHOLE, new=False) if new else ()
         return self._write(branch, {fact_id: after}, settled)
 
@@ -143,6 +148,7 @@ class CopyingMemory:
         absent = Absent(removed={i.row for i in unsettled if i.cell == WHOLE and not i.is_new})
         planned = plan((after, before, tip.rows), unsettled, set(), choices, None, absent)
         rows = undone(planned, tip.rows)
+        _refuse_early_ends(rows)
         kept = sorted((i, cell) for i, row in rows.items() for cell in row.held)
         new = _with(tip.rows, {i: row.result for i, row in rows.items()})
         if new == tip.rows and self.next_time is None:
@@ -162,15 +168,35 @@ class CopyingMemory:
         row = self._open(branch).rows.get(row_id)
         if not keys or (row is None and cell != WHOLE and decision != "dismissed"):
             raise Refusal("not_found")
-        offered = self._offered(self._tip(branch).items[keys[-1]])
+        decided = [keys[-1]]
+        if decision != "edited":
+            decided += self._other_time(branch, keys[-1])[:1]
+        offers = [self._offered(self._tip(branch).items[key]) for key in decided]
+        offered = (
+            None if offers[0] is None else {c: v for o in offers for c, v in (o or {}).items()}
+        )
         if decision == "taken" and cell == WHOLE:
             row = offered
         elif decision != "dismissed":
-            row = _edited(row or offered or {}, (offered if decision == "taken" else value) or {})
-        alike = [k for k, h in self._offers(branch).items() if h == listed[keys[-1]]]
+            columns = (offered if decision == "taken" else value) or {}
+            row = _edited(row or offered or {}, columns)
+            _in_order(row, columns)
+        settled = [listed[key] for key in decided]
+        alike = [k for k, h in self._offers(branch).items() if h in settled]
         if decision == "dismissed":
             self.refused |= {(key, self.numbers + 1) for key in alike}
         return self._write(branch, {row_id: row}, alike)
+
+    def _other_time(self, branch: str, key: Key) -> list[Key]:
+        """What one source offers for the other one of the two times of a row."""
+        items = self._tip(branch).items
+        item, tied = items[key], cells_of_times(items[key].row)
+        return [
+            other
+            for other in self._listed(branch)
+            if {item.cell, items[other].cell} == set(tied)
+            and (item.row, item.source) == (items[other].row, items[other].source)
+        ]
 
     def fork(self, name: str, parent: str) -> None:
         if name in self.branches:
@@ -306,6 +332,7 @@ class CopyingMemory:
             lacking = {item.row: [] for item in of_target if item.is_new}
         absent = Absent(self._kept_out(s).keys(), lacking, removed)
         rows = plan((b.rows, s.rows, t.rows), unsettled.values(), waiting, choices, items, absent)
+        _refuse_early_ends(rows)
         # Where no row differs, only who changed what may be news: it was given a time then.
         news = items is not None or b.content != s.content or self.next_time is not None
         if not news and not any(row.decided for row in rows.values()):
@@ -347,6 +374,18 @@ class CopyingMemory:
             if new[key].row in found:
                 found[new[key].row].append(new[key].theirs)
         return found
+
+
+def _refuse_early_ends(rows: Mapping[str, Planned]) -> None:
+    if any(ends_too_early(row_id, row) for row_id, row in rows.items()):
+        raise Refusal("invalid_request")
+
+
+def _in_order(row: Row | None, columns: Mapping[str, Any]) -> None:
+    """Refuse columns by which the time of a row ends before it begins."""
+    start, end = ((row or {}).get(column) for column in TIMES)
+    if set(TIMES) & columns.keys() and None not in (start, end) and end < start:
+        raise Refusal("invalid_request")
 
 
 def _is_removal(item: Item, target: Copy) -> bool:

@@ -11,7 +11,15 @@ from typing import Literal
 
 from day1.model.merge.held import HeldItem, Resolution, keeps_out, same_value
 from day1.model.merge.revert import keep_whole
-from day1.model.merge.row_merge import Choice, Held, PlanRow, Take, merge_row, source_changed
+from day1.model.merge.row_merge import (
+    Choice,
+    Held,
+    PlanRow,
+    Take,
+    keep_valid_time,
+    merge_row,
+    source_changed,
+)
 from day1.model.rows.change import Changes, Writes
 from day1.model.rows.kind import (
     BY_TABLE,
@@ -247,6 +255,7 @@ def _hold_supersession(
         row.result = {**(row.result or {}), **{c: row.target[c] for c in FACT.group(_STATUS)}}
         row.held[_STATUS] = "belongs_to"
         row.decided.pop(_STATUS, None)
+        keep_valid_time(row)
         return True
     return False
 

@@ -24,7 +24,7 @@ from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import refuse_closed, refuse_protected
 from day1.services.history.ancestry import Ancestry
-from day1.services.merges.planning import check_digest, completed, rows_by_id
+from day1.services.merges.planning import check_digest, check_valid_times, completed, rows_by_id
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import decided_edits
 
@@ -155,6 +155,7 @@ def _plan(
     rows = _target_rows(target, changes)
     sides = Sides(changes, {}, rows, (), held, source_branch="")
     plan = plan_merge(sides, "revert", [completed(choice) for choice in choices])
+    check_valid_times(plan)
     made = [
         Dependent("held", item.id, item.row_id)
         for item in held
