@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from day1.errors import InvalidRequest
@@ -28,6 +29,12 @@ from day1.model.values.space import space_name
 
 EXAMPLES = int(os.environ.get("DAY1_ROUND_TRIPS", "20"))
 """How many examples each property of a round trip is tried on."""
+DRAWN = settings(
+    max_examples=EXAMPLES,
+    phases=[phase for phase in Phase if phase is not Phase.shrink],
+    suppress_health_check=list(HealthCheck),
+)
+"""How rows are drawn: to shrink so many columns takes minutes and shows little more."""
 FIRST, LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 """The first and the last microsecond of the years 1 to 9999 UTC."""
 BEFORE_WIDE = 2**53

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from day1.model.branches.branch import MAIN
@@ -19,7 +19,7 @@ from day1.ports.uses import NoUses
 from day1.services.lessons import portable
 from day1.toolsets.engram.exchange import MemoryImport, _memory
 from tests.unit.services.conftest import ADA, Bench
-from tests.whole_rows import EXAMPLES, facts, ids
+from tests.whole_rows import DRAWN, facts, ids
 
 
 def filled(rows: list[Row]) -> Bench:
@@ -73,7 +73,7 @@ def take_in(bench: Bench, form: Mapping[str, Any]) -> tuple[int, int]:
     return portable.bring_in(bench.repo, bench.branch(), some, ADA, lambda *_: None)
 
 
-@settings(max_examples=EXAMPLES)
+@DRAWN
 @given(rows=noted_facts())
 def test_lessons_come_back_whoever_wrote_them(rows: list[Row]) -> None:
     bench, other, third = filled(rows), Bench(), Bench()
@@ -101,7 +101,7 @@ _OLD = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=EXAMPLES)
+@DRAWN
 @given(memories=st.lists(_OLD, max_size=6))
 def test_no_memory_is_lost_where_an_id_is_used_twice(memories: list[dict[str, Any]]) -> None:
     """Files that an earlier day1 wrote have one id for memories of several projects."""

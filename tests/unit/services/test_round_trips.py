@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from day1.errors import ImportBroken, StoreBusy
@@ -22,7 +22,7 @@ from day1.model.rows.kind import FACT, KINDS, Kind, Row
 from day1.model.values.instant import parse, show
 from day1.services.exchange import bundles, exporting, own_import
 from tests.unit.services.conftest import Bench
-from tests.whole_rows import EXAMPLES, FIRST, LAST, labels, least_version, memories, times
+from tests.whole_rows import DRAWN, FIRST, LAST, labels, least_version, memories, times
 
 Rows = Mapping[Kind, Sequence[Row]]
 
@@ -49,7 +49,7 @@ def everything(bench: Bench, branch: str = MAIN) -> dict[str, Any]:
         return {kind.table: reading.scan(kind, kind.columns, Query()) for kind in KINDS}
 
 
-@settings(max_examples=EXAMPLES)
+@DRAWN
 @given(rows=memories())
 def test_a_branch_comes_back_with_every_column_of_every_kind(rows: dict[Kind, list[Row]]) -> None:
     bench, other = Bench(), Bench()
@@ -62,7 +62,7 @@ def test_a_branch_comes_back_with_every_column_of_every_kind(rows: dict[Kind, li
     assert json.loads(lines[0])["version"] == least_version(rows)
 
 
-@settings(max_examples=EXAMPLES)
+@DRAWN
 @given(rows=memories(), more=memories(2), at=times)
 def test_a_store_comes_back_as_it_is_shown(
     rows: dict[Kind, list[Row]], more: dict[Kind, list[Row]], at: int
@@ -89,7 +89,7 @@ def _rows_of(lines: Sequence[bytes]) -> dict[Kind, list[Row]]:
     return found
 
 
-@settings(max_examples=EXAMPLES)
+@DRAWN
 @given(rows=memories(), name=labels, tags=st.lists(labels, max_size=2), verified=st.booleans())
 def test_a_bundle_comes_back_with_every_column(
     rows: dict[Kind, list[Row]], name: str, tags: list[str], verified: bool
@@ -106,7 +106,7 @@ def test_a_bundle_comes_back_with_every_column(
     assert json.loads(lines[0])["version"] in {1, 2}
 
 
-@settings(max_examples=EXAMPLES)
+@DRAWN
 @given(at=times)
 def test_every_accepted_time_is_shown_and_read_back(at: int) -> None:
     assert parse(show(at)) == at
