@@ -123,7 +123,7 @@ def _value(column: Column) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def row(draw: st.DrawFn, kind: Kind, **columns: Cell) -> Row:
+def row(draw: st.DrawFn, /, kind: Kind, **columns: Cell) -> Row:
     """A row of a kind, with every column of it; some columns may be given."""
     made: Row = {
         name: columns[name] if name in columns else draw(_value(column))

@@ -383,8 +383,8 @@ def _refuse_early_ends(rows: Mapping[str, Planned]) -> None:
 
 def _in_order(row: Row | None, columns: Mapping[str, Any]) -> None:
     """Refuse columns by which the time of a row ends before it begins."""
-    start, end = ((row or {}).get(column) for column in TIMES)
-    if set(TIMES) & columns.keys() and None not in (start, end) and end < start:
+    times = [int(at) for column in TIMES if (at := (row or {}).get(column)) is not None]
+    if set(TIMES) & columns.keys() and times[-1:] < times[:1]:
         raise Refusal("invalid_request")
 
 
