@@ -85,7 +85,7 @@ def check_version(version: object, what: str) -> None:
     """
     if type(version) is not int or not 1 <= version <= NEWEST_VERSION:
         raise ImportBroken(
-            f"The {what} has version {version} of the format, and this day1 reads versions 1 to "
+            f"Line 1 of the {what} says version {version}, and this day1 reads versions 1 to "
             f"{NEWEST_VERSION}. Nothing of it was taken: install a newer day1, then import it.",
             line=1,
         )
