@@ -19,7 +19,7 @@ from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.toolsets import operations
 from tests.engine import store_settings
 
-TOOLS = {operation.name: operation for operation in operations("core,review")}
+TOOLS = {operation.name: operation for operation in operations("core,review,browse")}
 SIDES = {"source_branch": "side", "target_branch": "main"}
 MERGE = {**SIDES, "strategy": "auto"}
 WRITES = (

@@ -222,7 +222,7 @@ def test_a_broken_line_is_named_and_what_came_before_stays(memory, other, spoil)
     [
         (lambda lines: [], 1),
         (lambda lines: lines[1:], 1),
-        (lambda lines: [b'{"format":"day1-export","version":2}\n'], 1),
+        (lambda lines: [b'{"format":"day1-export","version":9}\n'], 1),
         (lambda lines: lines[:-1], 6),
         (lambda lines: [*lines, b"\n"], 7),
         (lambda lines: [*lines[:2], *lines[3:]], 5),

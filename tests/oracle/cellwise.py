@@ -12,6 +12,7 @@ Row = dict[str, Any]
 Rows = Mapping[str, Row]
 
 WHOLE, TEXT, STATUS, VERDICT = "*", "fact_text", "status", "verification"
+TIMES = ("happened_at", "valid_until")
 UNVERIFIED = {"verification": "unverified", "scores": None}
 
 
@@ -69,6 +70,40 @@ def cells(row_id: str) -> list[str]:
 
 def cut(row_id: str, row: Row | None, cell: str) -> Row | None:
     return None if row is None else {c: row[c] for c in kind(row_id).group(cell)}
+
+
+def times_of(row: Row) -> list[Any]:
+    return [row[column] for column in TIMES]
+
+
+def cells_of_times(row_id: str) -> list[str]:
+    """The cells that hold when a row was true, for rows that can have an end."""
+    ends = TIMES[1] in kind(row_id).column
+    return [c for c in cells(row_id) if ends and set(TIMES) & set(kind(row_id).group(c))]
+
+
+def is_mixed(row_id: str, row: "Planned") -> bool:
+    """Whether the times of a result are those of no side."""
+    sides = [times_of(side) for side in (row.source, row.target) if side and cells_of_times(row_id)]
+    return bool(sides and row.result) and times_of(row.result or {}) not in sides
+
+
+def ends_too_early(row_id: str, row: "Planned") -> bool:
+    """Whether a decision made the times of a row contradict each other."""
+    if not row.decided or not is_mixed(row_id, row):
+        return False
+    start, end = times_of(row.result or {})
+    return None not in (start, end) and end < start
+
+
+def _from_one_side(row_id: str, row: "Planned") -> None:
+    """Withhold what would mix the times of two sides."""
+    mixed = row.source is not None and row.target is not None and is_mixed(row_id, row)
+    for cell in cells_of_times(row_id) if mixed else ():
+        there = cut(row_id, row.target, cell) or {}
+        if cell not in row.decided and cut(row_id, row.result, cell) != there:
+            row.result = {**(row.result or {}), **there}
+            row.held[cell] = "both_changed"
 
 
 def given(columns: Mapping[str, Any]) -> Row:
@@ -201,6 +236,17 @@ def _mergecells(row_id: str, row: Planned, blocked: set[str], chosen: Mapping[st
                 result |= s or {}
             else:
                 row.held[cell] = "both_changed"
+    row.result = result
+    _from_one_side(row_id, row)
+    result = row.result
+    takes = [chosen[c].take for c in cells_of_times(row_id) if c in row.decided]
+    for cell in cells_of_times(row_id):
+        alone = cell in row.held and not {cell, WHOLE} & chosen.keys()
+        if alone and takes and takes[0] in {"ours", "theirs"}:
+            row.held.pop(cell)
+            row.decided.add(cell)
+            side = row.target if takes[0] == "ours" else row.source
+            result = {**result, **(cut(row_id, side, cell) or {})}
     if kind(row_id) is FACT and VERDICT not in row.decided:
         result |= _verdict(row, result)
     return result
@@ -246,6 +292,7 @@ def _keep_together(
             old.result = {**old.result, **(cut("fact_", old.target, STATUS) or {})}
             old.held[STATUS] = "belongs_to"
             old.decided.discard(STATUS)
+            _from_one_side("fact_", old)
         elif not old.decided and WHOLE not in old.held:
             old.result, old.held[WHOLE] = None, "belongs_to"
         elif not reverts:
@@ -271,15 +318,22 @@ def undone(plan: dict[str, Planned], target: Rows) -> dict[str, Planned]:
         changed = row.result is not None and successor(row.result) != successor(row.target)
         if going and users and row.decided:
             for user in users:
-                user.result = active_again(user)
+                _free(user)
         elif going and users:
             row.result, row.held[WHOLE] = row.target, "belongs_to"
         elif kept and changed and not row.decided & {STATUS, WHOLE}:
             row.result = {**(row.result or {}), **(cut("fact_", row.target, STATUS) or {})}
             row.held[STATUS] = "belongs_to"
+            _from_one_side(row_id, row)
         elif changed and successor(row.result) and not present(successor(row.result)):
-            row.result = active_again(row)
+            _free(row)
     return {i: r for i, r in every.items() if r.result != r.target or r.held or r.decided}
+
+
+def _free(row: Planned) -> None:
+    row.result = active_again(row)
+    if row.result["valid_until"] is not None:
+        _from_one_side("fact_", row)
 
 
 def active_again(row: Planned) -> Row:

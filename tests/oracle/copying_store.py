@@ -14,7 +14,6 @@ from day1.model.rows.kind import FACT, OBSERVATION, RELATION
 from tests.oracle.cellwise import (
     STATUS,
     TEXT,
-    UNVERIFIED,
     WHOLE,
     Absent,
     Item,
@@ -23,17 +22,22 @@ from tests.oracle.cellwise import (
     accompanied,
     cells,
     cut,
-    given,
-    hashed,
     is_news,
     kind,
     plan,
     undone,
 )
+from tests.oracle.copied_rows import (
+    Key,
+    edited,
+    in_order,
+    is_declined,
+    new_row,
+    other_time,
+    refuse_early_ends,
+    with_,
+)
 from tests.suites.memory import Choice, Clock, Held, Merged, Receipt, Refusal, Reverted, State
-
-Key = tuple[str, str, int]
-"""Row, cell, and the number of the source's copy from which the cell was withheld."""
 
 
 @dataclass(frozen=True)
@@ -78,19 +82,21 @@ class CopyingMemory:
     # Actions on one branch
 
     def add_fact(self, branch: str, fact_id: str, **columns: Any) -> Receipt:
-        return self._write(branch, {fact_id: _new(fact_id, columns)})
+        return self._write(branch, {fact_id: new_row(fact_id, columns)})
 
     def add_observation(self, branch: str, obs_id: str, **columns: Any) -> Receipt:
-        return self._write(branch, {obs_id: _new(obs_id, columns)})
+        return self._write(branch, {obs_id: new_row(obs_id, columns)})
 
     def add_relation(self, branch: str, rel_id: str, **columns: Any) -> Receipt:
-        return self._write(branch, {rel_id: _new(rel_id, columns)})
+        return self._write(branch, {rel_id: new_row(rel_id, columns)})
 
     def update_fact(self, branch: str, fact_id: str, **columns: Any) -> Receipt:
         before = self._present(branch, fact_id)
         same = columns.get(TEXT) == before[TEXT]
-        after = _edited(before, {c: v for c, v in columns.items() if not (same and c == TEXT)})
+        after = edited(before, {c: v for c, v in columns.items() if not (same and c == TEXT)})
         new = [c for c in cells(fact_id) if cut(fact_id, before, c) != cut(fact_id, after, c)]
+        if new:
+            in_order(after, columns)
         settled = self._tip(branch).open(fact_id, *new, WHOLE, new=False) if new else ()
         return self._write(branch, {fact_id: after}, settled)
 
@@ -102,7 +108,7 @@ class CopyingMemory:
         if before["superseded_by"] in self._tip(branch).rows:
             raise Refusal("refused")
         same = {column: before[column] for column in ("category", "space", "sensitivity")}
-        new = _new(new_id, {TEXT: text, **same})
+        new = new_row(new_id, {TEXT: text, **same})
         after = {**before, "status": "superseded", "superseded_by": new_id}
         if self.ends:
             end = max(self.next_time or self.clock(), before["happened_at"] or 0)
@@ -146,8 +152,9 @@ class CopyingMemory:
             (after, before, tip.rows), unsettled, set(), choices, None, absent, reverts=True
         )
         rows = undone(planned, tip.rows)
+        refuse_early_ends(rows)
         kept = sorted((i, cell) for i, row in rows.items() for cell in row.held)
-        new = _with(tip.rows, {i: row.result for i, row in rows.items()})
+        new = with_(tip.rows, {i: row.result for i, row in rows.items()})
         if new == tip.rows and self.next_time is None:
             return Reverted(None, tuple(kept))
         return Reverted(self._put(branch, (new, tip.items, tip.closed)).at, tuple(kept))
@@ -165,12 +172,20 @@ class CopyingMemory:
         row = (tip := self._open(branch)).rows.get(row_id)
         if not keys or (row is None and cell != WHOLE and decision != "dismissed"):
             raise Refusal("not_found")
-        offered = self._offered(tip.items[keys[-1]])
+        other = (
+            [] if decision == "edited" else other_time(self._listed(branch), tip.items, keys[-1])
+        )
+        decided = [keys[-1], *other[:1]]
+        offers = [self._offered(tip.items[key]) for key in decided]
+        offered = (
+            None if offers[0] is None else {c: v for o in offers for c, v in (o or {}).items()}
+        )
         if decision == "taken" and cell == WHOLE:
             row = offered
         elif decision != "dismissed":
-            row = _edited(row or offered or {}, (offered if decision == "taken" else value) or {})
-        alike = [k for k, h in self._offers(branch).items() if h == listed[keys[-1]]]
+            columns = (offered if decision == "taken" else value) or {}
+            in_order(row := edited(row or offered or {}, columns), columns)
+        alike = [k for k, h in self._offers(branch).items() if h in [listed[d] for d in decided]]
         if decision == "dismissed":
             self.refused |= {(key, self.numbers + 1) for key in alike}
         rows = accompanied(row_id, row, tip.rows, self._tip(tip.items[keys[-1]].source).rows)
@@ -258,7 +273,7 @@ class CopyingMemory:
     ) -> Receipt:
         tip = self._open(branch)
         closed = tip.closed | {(key, self.numbers + 1) for key in settled}
-        return self._put(branch, (_with(tip.rows, rows), tip.items, closed))
+        return self._put(branch, (with_(tip.rows, rows), tip.items, closed))
 
     def _put(
         self, branch: str, content: tuple[Any, Any, Any], joined: Copy | None = None, after: int = 0
@@ -311,6 +326,7 @@ class CopyingMemory:
             lacking = {item.row: [] for item in of_target if item.is_new}
         absent = Absent(self._kept_out(s).keys(), lacking, removed)
         rows = plan((b.rows, s.rows, t.rows), unsettled.values(), waiting, choices, items, absent)
+        refuse_early_ends(rows)
         # Where no row differs, only who changed what may be news: it was given a time then.
         news = items is not None or b.content != s.content or self.next_time is not None
         if not news and not any(row.decided for row in rows.values()):
@@ -326,7 +342,7 @@ class CopyingMemory:
         offering = [item for key, item in unsettled.items() if key in held]
         held |= _withheld(rows, offering, source, s.number, t)
         known = {i.row for i in unsettled.values() if i.cell == WHOLE}
-        for row_id in [i for i, row in rows.items() if _is_declined(row, i in known, choices, i)]:
+        for row_id in [i for i, row in rows.items() if is_declined(row, i in known, choices, i)]:
             key = _key(row_id, WHOLE, s.number, t)
             theirs = cut(row_id, rows[row_id].source, WHOLE)
             held[key] = Item(row_id, WHOLE, None, theirs, source, "skipped", s.number)
@@ -334,7 +350,7 @@ class CopyingMemory:
         ours = {c.row_id for c in choices if c.take == "ours"}
         self.refused |= {one for one, row_id in settled.items() if row_id in ours}
         closed |= frozenset(settled)
-        content = (_with(t.rows, {i: row.result for i, row in rows.items()}), held, closed)
+        content = (with_(t.rows, {i: row.result for i, row in rows.items()}), held, closed)
         joins = strategy == "auto" and news
         at = None
         if content != t.content or joins or self.next_time is not None:
@@ -360,12 +376,6 @@ def _is_removal(item: Item, target: Copy) -> bool:
     return removal and item.row not in target.rows and item.copy in target.past
 
 
-def _is_declined(row: Planned, known: bool, choices: Sequence[Choice], row_id: str) -> bool:
-    """Whether a choice keeps out a row that is new to the target, and no open item is on it."""
-    new = row.base is None and row.source is not None and row.target is None
-    return new and not known and Choice(row_id, "ours") in choices and WHOLE in row.decided
-
-
 def _withheld(
     rows: Mapping[str, Planned], unsettled: Iterable[Item], source: str, number: int, target: Copy
 ) -> dict[Key, Item]:
@@ -384,17 +394,3 @@ def _key(row_id: str, cell: str, number: int, target: Copy) -> Key:
     """An item's key: one that was withheld from the same copy before has another."""
     again = (row_id, cell, number) in target.items
     return row_id, cell, -target.number if again else number
-
-
-def _with(rows: Mapping[str, Row], new: Mapping[str, Row | None]) -> dict[str, Row]:
-    return {i: row for i, row in {**rows, **new}.items() if row is not None}
-
-
-def _new(row_id: str, columns: Mapping[str, Any]) -> Row:
-    fresh = {"confidence": 1.0, "status": "active", **UNVERIFIED} if kind(row_id) is FACT else {}
-    return hashed({**dict.fromkeys(kind(row_id).group(WHOLE)), **fresh, **columns})
-
-
-def _edited(row: Row, columns: Mapping[str, Any]) -> Row:
-    after = hashed({**row, **given(columns)})
-    return after if after.get(TEXT) == row.get(TEXT) else {**after, **UNVERIFIED}

@@ -44,6 +44,9 @@ YOUNGER: tuple[dict[str, Any], ...] = (
     *({"fact_text": text, "structure": f'["{text}"]'} for text in TEXTS),
     {"structure": "[0]"},
     {"valid_until": 7, "tags": '["a"]'},
+    {"valid_until": 4},
+    {"happened_at": 6},
+    {"happened_at": 2, "valid_until": 9},
 )
 """Columns that a branch of schema 1 cannot have."""
 KINDS = (("fact", "fact"), ("observation", "obs"), ("relation", "rel"))
@@ -56,6 +59,7 @@ EDITS: dict[str, dict[str, Any]] = {
     "status": {"status": "archived"},
     "verification": {"verification": "verified", "scores": "[2]"},
     "space": {"space": "project:edited"},
+    "happened_at": {"happened_at": 5},
 }
 CELLS = ("*", *EDITS)
 WEIGHTS = {

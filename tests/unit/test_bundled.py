@@ -101,6 +101,8 @@ def test_a_line_that_is_missing_double_or_exchanged_is_noticed():
 
 
 def test_a_later_format_is_refused_with_advice():
-    later = LINES[0].replace(b'"version":1', b'"version":2')
-    with pytest.raises(ImportBroken, match=r"Line 1 .*install a newer one"):
+    later = LINES[0].replace(b'"version":1', b'"version":9')
+    with pytest.raises(
+        ImportBroken, match=r"Line 1 of the bundle says version 9, .*install a newer day1"
+    ):
         read_bundle([later, *LINES[1:]])

@@ -45,6 +45,8 @@ def test_what_is_printed_can_be_typed_and_includes_what_it_stood_beside() -> Non
     instant = parse("2026-03-01T10:00:07.640000Z")
     assert parse(moment(brief(show(instant)), NOW, end=True)) >= instant
     assert day(show(instant)) == "2026-03-01"
+    for edge in ("0001-01-01T00:00:00Z", "0999-12-31T23:59:59Z", "9999-12-31T23:59:59Z"):
+        assert brief(show(parse(edge))) == edge
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2x", "-3d", "3 d ago now", "1e3s"])

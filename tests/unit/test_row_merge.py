@@ -1,12 +1,14 @@
 """The rule for one row of a merge, case by case: its cells, its presence, its verdict."""
 
+from itertools import product
+
 import pytest
 
 from day1.model.merge.held import value_json
-from day1.model.merge.row_merge import Choice, Held, PlanRow, merge_row
-from day1.model.rows.kind import FACT, MESSAGE, WHOLE
+from day1.model.merge.row_merge import Choice, Held, PlanRow, merge_row, valid_time_cells
+from day1.model.rows.kind import FACT, MESSAGE, RELATION, WHOLE
 from day1.model.rows.origin import Origin
-from day1.services.rows.recording import NewFact, fact_row
+from day1.services.rows.recording import NewFact, NewRelation, fact_row, relation_row
 
 BASE = fact_row("fact_a", NewFact("a"), Origin("ada"), 1)
 OURS = {**BASE, "category": "ours"}
@@ -187,3 +189,58 @@ def test_thinking_that_one_side_removed_since_the_base_is_removed():
     assert merged(None, {**message, "thinking": "b"}, message, kind=MESSAGE).held == {
         "thinking": "both_changed"
     }
+
+
+RELATED = relation_row("rel_a", NewRelation("a", "is", "b"), Origin("ada"), 1)
+TIMES = ("happened_at", "valid_until")
+
+
+def versions(kind):
+    """A row with every combination of a few times and, for a fact, two statuses."""
+    start = BASE if kind is FACT else RELATED
+    status = ("active", "archived") if kind is FACT else (None,)
+    for happened_at, valid_until, name in product((None, 4, 6), (None, 5, 7), status):
+        times = {"happened_at": happened_at, "valid_until": valid_until}
+        yield {**start, **times, **({} if name is None else {"status": name})}
+
+
+def times_of(row):
+    return [row[column] for column in TIMES]
+
+
+def sides_of(kind):
+    return product(*3 * [list(versions(kind))])
+
+
+@pytest.mark.parametrize("kind", [FACT, RELATION])
+def test_valid_time_comes_from_one_side_and_the_other_one_is_held(kind):
+    tied = valid_time_cells(kind)
+    for base, source, target in sides_of(kind):
+        row = merged(base, source, target, kind=kind)
+        assert times_of(row.result) in (times_of(source), times_of(target))
+        lost = any(source[c] not in (base[c], row.result[c]) for c in TIMES)
+        assert not lost or not row.held.keys().isdisjoint(tied)
+        for cell, why in row.held.items():
+            assert why == "both_changed"
+            columns = kind.group(cell)
+            assert [row.result[c] for c in columns] == [target[c] for c in columns]
+            assert [source[c] for c in columns] != [base[c] for c in columns]
+
+
+@pytest.mark.parametrize("kind", [FACT, RELATION])
+@pytest.mark.parametrize("take", ["ours", "theirs"])
+def test_a_side_that_is_chosen_for_one_time_is_chosen_for_the_other_that_is_held(kind, take):
+    first, second = valid_time_cells(kind)
+    for cell, other in ((first, second), (second, first)):
+        for base, source, target in sides_of(kind):
+            held = merged(base, source, target, kind=kind).held
+            row = merged(base, source, target, chosen=[choice(take, cell)], kind=kind)
+            assert {cell, other}.isdisjoint(row.held) or not {cell, other} <= held.keys()
+            if {cell, other} <= held.keys():
+                side = source if take == "theirs" else target
+                assert times_of(row.result) == times_of(side)
+                assert set(row.decided.values()) == {take}
+
+
+def test_a_row_without_an_end_has_no_cells_of_valid_time():
+    assert valid_time_cells(MESSAGE) == ()

@@ -1,6 +1,7 @@
 """Spaces and valid time as agents use them: over MCP, the command line and `_meta`."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,27 @@ def test_superseding_ends_the_old_facts_valid_time_unless_told_otherwise(
     )["id"]
     core.ok("memory_supersede_fact", fact_id=planned, fact_text="Al heads the mill.", **here)
     assert then("mill", "2998-01-01") == ["Al heads the mill."], "it ended sooner than planned"
+
+
+def test_what_replaces_an_expiring_fact_says_that_it_does_not_expire(
+    core: Session, branch: str
+) -> None:
+    ends = {"expires_at": "2999-01-01", "valid_until": "2998-01-01"}
+    new = {"fact_text": "Al heads the mill.", "branch": branch}
+
+    def replaced(**ends: str) -> list[str]:
+        text = f"Jo heads the mill {len(ends)}."
+        old = core.ok("memory_write_fact", fact_text=text, branch=branch, **ends)["id"]
+        made = core.ok("memory_supersede_fact", fact_id=old, **new)
+        row = core.ok("memory_history", id=made["id"], branch=branch)["versions"][-1]
+        assert not re.search("299[89]", json.dumps(row)), "it inherits nothing"
+        return [str(note) for note in made["written"]["notes"]]
+
+    assert replaced() == []
+    expires, until = replaced(**ends)
+    assert "expires at 2999-01-01" in expires
+    assert "memory_update_fact" in expires
+    assert "true until 2998-01-01" in until
 
 
 def test_relations_and_timelines_are_asked_as_of_an_event(core: Session, branch: str) -> None:

@@ -48,8 +48,8 @@ def _rest(text: str) -> int:
 
 def brief(iso: str) -> str:
     """An ISO time to the second in UTC, in a form that `moment` reads: 2026-03-01T10:00:07Z."""
-    at = datetime.fromisoformat(iso).astimezone(UTC)
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    at = datetime.fromisoformat(iso).astimezone(UTC).replace(tzinfo=None)
+    return f"{at.isoformat(timespec='seconds')}Z"
 
 
 def day(iso: str) -> str:

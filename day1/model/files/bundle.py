@@ -4,7 +4,8 @@
     {"id":…,"kind":"facts",…}             by table, then by id
 
 `sha256` is over the canonical JSON of every row's line, each with its line end; `checksum` over
-that of the first line without `checksum`.
+that of the first line without `checksum`. The version is the least one that can hold the rows
+(`model.files.export`).
 """
 
 import hashlib
@@ -13,12 +14,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from day1.errors import ImportBroken, InvalidRequest, Json
-from day1.model.files.export import RowLine, json_line, json_object, parsed_row, row_line
+from day1.model.files.export import (
+    RowLine,
+    check_version,
+    json_line,
+    json_object,
+    parsed_row,
+    row_line,
+    version_of,
+)
 from day1.model.records.sharing import Bundle
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, RELATION, Kind, Row
 
 _FORMAT: Final = "day1-bundle"
-_VERSION: Final = 1
 _SAID: Final = ("id", "name", "description", "source_branch", "source_commit", "sha256")
 
 
@@ -56,7 +64,7 @@ def bundle_lines(bundle: Bundle, rows: Mapping[Kind, Sequence[Row]]) -> Iterator
     """Write a bundle out."""
     head: dict[str, object] = {
         "format": _FORMAT,
-        "version": _VERSION,
+        "version": _version(rows),
         **{name: getattr(bundle, name) for name in _SAID},
         "tags": list(bundle.tags),
         "only_verified": bundle.verified_only,
@@ -65,6 +73,11 @@ def bundle_lines(bundle: Bundle, rows: Mapping[Kind, Sequence[Row]]) -> Iterator
     }
     yield json_line({**head, "checksum": _checksum(head)})
     yield from _rows(rows)
+
+
+def _version(rows: Mapping[Kind, Sequence[Row]]) -> int:
+    """The least version of a file that holds these rows."""
+    return max((version_of(kind, row) for kind, some in rows.items() for row in some), default=1)
 
 
 def _checksum(head: Mapping[str, object]) -> str:
@@ -109,8 +122,7 @@ def _header(line: bytes) -> Mapping[str, Json]:
     checksum = head.pop("checksum", None)
     if head.get("format") != _FORMAT:
         raise ValueError("it does not begin as a day1 bundle does")
-    if head.get("version") != _VERSION:
-        raise ValueError(f"this day1 reads version {_VERSION} of the format; install a newer one")
+    check_version(head.get("version"), "bundle")
     if checksum != _checksum(head):
         raise ValueError("it is not as it was written")
     texts = [head.get(name) for name in _SAID if name != "description"]

@@ -12,7 +12,7 @@ from day1.hooks.events import EVENTS, FORMAT, sum_of
 from day1.model.rows.origin import MAX_LABEL
 from day1.model.rows.validation import MAX_TEXT, clean
 from day1.model.values.ids import content_hash, derived_id
-from day1.model.values.instant import SECOND
+from day1.model.values.instant import LAST_LEARNED, SECOND
 
 AGAIN: Final = 10 * SECOND
 """Without a turn, the same text in the same session within this time is the same event."""
@@ -77,7 +77,7 @@ def read_event(line: bytes) -> ClientEvent:
     known = {field.name for field in fields(ClientEvent)}
     given: dict[str, Any] = {name: value for name, value in told.items() if name in known}
     at = given.get("at")
-    if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at < 2**53:
+    if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= LAST_LEARNED:
         raise ValueError("no time")
     for name, value in given.items():
         if name != "at":

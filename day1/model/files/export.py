@@ -1,11 +1,13 @@
 """Memory as a file: JSON Lines, one row a line with every column, the same bytes for the same rows.
 
-    {"format":"day1-export","version":1}
+    {"format":"day1-export","version":1}  the least version that can hold the rows
     {"branch":{"name":…,"parent":…,…}}    before each branch's rows, in the export of a store
     {"id":…,"kind":"facts",…}             by table, then by id
     {"end":{"rows":…}}                    a file without it was cut off
 
-Nothing says when, where or at which commit it was written.
+Nothing says when, where or at which commit it was written. Times are whole microseconds since 1970
+UTC. A row with a column that version 2 of the schema brought, or with a time before 1684 or after
+2255, needs version 2 of the file; earlier versions of day1 refuse such a row.
 """
 
 import json
@@ -13,17 +15,22 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Final
 
 from day1.errors import ImportBroken, InvalidRequest, Json
 from day1.model.branches.names import check_name
 from day1.model.rows.column import Column
-from day1.model.rows.kind import BY_TABLE, Cell, Kind, Row, canonical, written
+from day1.model.rows.kind import BY_TABLE, KINDS, Cell, Kind, Row, canonical, written
 from day1.model.values.ids import content_hash
+from day1.model.values.instant import LAST_LEARNED, in_range
 
 _FORMAT: Final = "day1-export"
-_VERSION: Final = 1
-_LARGEST: Final = 2**53
+_WIDE: Final = 2
+"""The version of a file whose times can be `_FAR` or more from 1970."""
+_FAR: Final = 2**53
+NEWEST_VERSION: Final = max(_WIDE, *(c.since for kind in KINDS for c in kind.column.values()))
+"""The newest version that this day1 reads."""
 _LONGEST_ID: Final = 64
 _ID: Final = re.compile("[0-9A-Za-z_-]+")
 """The part of an id after its prefix; URLs and command lines hold it without quoting."""
@@ -52,10 +59,42 @@ class RowLine:
     row: Row
 
 
-def header_line(*, with_secrets: bool = False) -> bytes:
-    """The first line; it says so where secret rows follow."""
+@cache
+def version_columns(kind: Kind) -> tuple[str, ...]:
+    """The columns whose values decide which version of a file holds a row."""
+    return tuple(n for n, c in kind.column.items() if c.since > 1 or c.type == "time")
+
+
+def version_of(kind: Kind, row: Mapping[str, Cell]) -> int:
+    """The least version of a file that holds a row; its `version_columns` are enough."""
+    version = 1
+    for name in version_columns(kind):
+        value = row[name]
+        if value is not None:
+            column = kind.column[name]
+            far = column.type == "time" and not -_FAR < int(value) < _FAR
+            version = max(version, column.since, _WIDE if far else 1)
+    return version
+
+
+def check_version(version: object, what: str) -> None:
+    """Refuse a file that a newer day1 wrote; `what` names the file.
+
+    Raises:
+        ImportBroken: the version is newer than this day1 reads, or no version.
+    """
+    if type(version) is not int or not 1 <= version <= NEWEST_VERSION:
+        raise ImportBroken(
+            f"Line 1 of the {what} says version {version}, and this day1 reads versions 1 to "
+            f"{NEWEST_VERSION}. Nothing of it was taken: install a newer day1, then import it.",
+            line=1,
+        )
+
+
+def header_line(version: int, *, with_secrets: bool = False) -> bytes:
+    """The first line: the version of the file, and whether secret rows follow."""
     said = {"secrets": True} if with_secrets else {}
-    return json_line({"format": _FORMAT, "version": _VERSION, **said})
+    return json_line({"format": _FORMAT, "version": version, **said})
 
 
 def branch_line(branch: BranchLine) -> bytes:
@@ -134,8 +173,7 @@ def _header(line: bytes) -> Mapping[str, Json]:
     header = json_object(line)
     if header.get("format") != _FORMAT:
         raise ValueError("it does not begin as a day1 export does")
-    if header.get("version") != _VERSION:
-        raise ValueError(f"this day1 reads version {_VERSION} of the format; install a newer one")
+    check_version(header.get("version"), "import file")
     return header
 
 
@@ -210,7 +248,8 @@ def _row(kind: Kind, columns: Mapping[str, Json]) -> Row:
     for name, column in kind.column.items():
         value = columns.get(name)
         if not _fits(kind, column, value):
-            raise ValueError(f"{name} does not fit")
+            years = "; a time is in the years 1 to 9999 of UTC" if column.type == "time" else ""
+            raise ValueError(f"{name} does not fit{years}")
         row[name] = value  # type: ignore[assignment]  # no list or mapping fits a column
     if kind.text is not None and row["content_hash"] != content_hash(str(row[kind.text])):
         raise ValueError("content_hash is not that of its text")
@@ -221,9 +260,7 @@ def _fits(kind: Kind, column: Column, value: Json) -> bool:
     if value is None:
         return not column.required and not column.among
     if column.type == "time":
-        # day1 was not there before 1970.
-        least = 0 if column.name == "created_at" else -_LARGEST + 1
-        return type(value) is int and least <= value < _LARGEST
+        return type(value) is int and _is_time(column, value)
     if column.type == "real":
         return isinstance(value, float) and math.isfinite(value)
     if not isinstance(value, str) or not _is_text(value):
@@ -232,6 +269,15 @@ def _fits(kind: Kind, column: Column, value: Json) -> bool:
         prefix, _, letters = value.partition("_")
         return prefix == kind.prefix and len(value) <= _LONGEST_ID and bool(_ID.fullmatch(letters))
     return not column.among or value in column.among
+
+
+def _is_time(column: Column, value: int) -> bool:
+    if column.name == "created_at":  # day1 was not there before 1970
+        return 0 <= value <= LAST_LEARNED
+    try:
+        return in_range(value) == value
+    except ValueError:
+        return False
 
 
 def _is_text(value: str) -> bool:

@@ -16,6 +16,7 @@ from day1.model.merge.row_merge import (
     Held,
     PlanRow,
     Take,
+    keep_valid_time,
     merge_row,
     source_changed,
     successor_of,
@@ -284,6 +285,7 @@ def _hold_back(row: PlanRow, successor: str) -> bool:
     row.result = {**(row.result or {}), **{c: row.target[c] for c in FACT.group(_STATUS)}}
     row.held[_STATUS] = "belongs_to"
     row.decided.pop(_STATUS, None)
+    keep_valid_time(row)
     return True
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from day1.model.merge.row_merge import PlanRow
+from day1.model.merge.row_merge import PlanRow, keep_valid_time
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, WHOLE, Row, kind_of
 
 STATUS: Final = "status"
@@ -78,7 +78,7 @@ class _Plan:
             for one in others:
                 freed = self.rows.get(one) or _untouched(self.target[one])
                 self.rows[one] = freed
-                freed.result = _active(freed.result or {}, freed.target)
+                _free(freed, freed.result or {})
             return True
         row.result, row.belongs_to = row.target, others[0]
         row.held[WHOLE] = "belongs_to"
@@ -95,6 +95,7 @@ class _Plan:
         before = row.target or {}
         row.result = {**(row.result or {}), **{c: before[c] for c in FACT.group(STATUS)}}
         row.held[STATUS], row.belongs_to = "belongs_to", needed(row.target)
+        keep_valid_time(row)
         return True
 
     def free(self, row: PlanRow) -> bool:
@@ -103,7 +104,7 @@ class _Plan:
         gone = successor is not None and self.final(successor) is None
         if not gone or successor == needed(row.target) or row.result is None:
             return False
-        row.result = _active(row.result, row.target)
+        _free(row, row.result)
         return True
 
     def keep_away(self, row: PlanRow) -> bool:
@@ -119,6 +120,13 @@ class _Plan:
 
 def _untouched(fact: Row) -> PlanRow:
     return PlanRow(FACT, str(fact["id"]), fact, fact, fact, fact)
+
+
+def _free(row: PlanRow, fact: Row) -> None:
+    """Make a fact active again; one that ends has its valid time from one side."""
+    row.result = _active(fact, row.target)
+    if row.result["valid_until"] is not None:
+        keep_valid_time(row)
 
 
 def _active(fact: Row, target: Row | None) -> Row:

@@ -6,10 +6,14 @@ both sides changed to different values keeps the target's value and is *held*.
 A fact and the fact that supersedes it stay together: merges, their choices and decisions of held
 items go by `taken_along` and `without_successor`, so none of them gives a fact a successor that its
 branch lacks.
+
+The two columns of valid time, `happened_at` and `valid_until`, are one decision: a row has both
+from one side. Their cells stay two, since edits and held items name them.
 """
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final, Literal
 
 from day1.model.merge.held import Reason, same_value
@@ -19,6 +23,7 @@ Take = Literal["ours", "theirs", "value", "delete", "skip"]
 OWN: Final = frozenset[Take]({"value", "delete"})
 """The choices whose result neither side had: the person who makes one is its author."""
 _TEXT, _VERDICT = "fact_text", "verification"
+_VALID_TIME: Final = ("happened_at", "valid_until")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +143,62 @@ def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, 
         else:
             result.update({c: source[c] for c in group})
     row.result = result
+    _match_cells(row, result, chosen)
+
+
+def _match_cells(row: PlanRow, result: Row, chosen: Mapping[str, Choice]) -> None:
+    """Let the cells of a merged row that belong together come from one side."""
+    if keep_valid_time(row) and WHOLE not in chosen:
+        _decide_valid_time(row, result, chosen)
     if row.kind is FACT:
         _match_verdict_to_text(row, result, decided=_VERDICT in row.decided)
+
+
+@cache
+def valid_time_cells(kind: Kind) -> tuple[str, ...]:
+    """The cells that hold the valid time of a kind; none where its rows have no end."""
+    if not kind.column.keys() >= set(_VALID_TIME):
+        return ()
+    return tuple(group[0] for group in kind.groups if not set(group).isdisjoint(_VALID_TIME))
+
+
+def keep_valid_time(row: PlanRow) -> bool:
+    """Hold what would mix the valid times of two sides; returns whether a time is mixed or held.
+
+    A mix is left that a choice makes.
+    """
+    result, source, target, cells = row.result, row.source, row.target, valid_time_cells(row.kind)
+    if not cells or result is None or source is None or target is None:
+        return False
+    if not has_valid_time_of_a_side(row):
+        for cell in cells:
+            group = row.kind.group(cell)
+            if cell not in row.decided and not agree(result, target, group):
+                result.update({c: target[c] for c in group})
+                row.held[cell] = "both_changed"
+    return not row.held.keys().isdisjoint(cells)
+
+
+def has_valid_time_of_a_side(row: PlanRow) -> bool:
+    """Whether the valid time of the result is that of one side."""
+    if not valid_time_cells(row.kind):
+        return True
+    return any(
+        side is not None and agree(row.result, side, _VALID_TIME)
+        for side in (row.source, row.target)
+    )
+
+
+def _decide_valid_time(row: PlanRow, result: Row, chosen: Mapping[str, Choice]) -> None:
+    """Take a held time from the side that was chosen for the other time."""
+    cells = valid_time_cells(row.kind)
+    takes = [row.decided[cell] for cell in cells if cell in row.decided]
+    for cell in cells:
+        if takes and takes[0] not in OWN and cell in row.held and cell not in chosen:
+            del row.held[cell]
+            row.decided[cell] = takes[0]
+            choice = Choice(row.id, takes[0], cell)
+            result.update(_decided_cell(row, row.kind.group(cell), choice))
 
 
 def _cell_conflict(row: PlanRow, group: tuple[str, ...]) -> Reason | None:

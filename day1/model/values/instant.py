@@ -1,6 +1,7 @@
 """Instants: whole microseconds since 1970 UTC inside, ISO 8601 with offset outside."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from day1.errors import InvalidRequest
 
@@ -10,6 +11,13 @@ SECOND = 1_000_000
 DAY = 86_400 * SECOND
 NEVER = "never"
 """How callers say the end of what has none."""
+FIRST: Final = -62_135_596_800_000_000
+"""The first microsecond of the year 1 in UTC: no memory has an earlier time."""
+LAST: Final = 253_402_300_799_999_999
+"""The last microsecond of the year 9999 in UTC: no memory has a later time."""
+LAST_LEARNED: Final = LAST - 366 * DAY
+"""The last time at which a row can be learned. Each later write on its branch needs a later time,
+so a year is left for those."""
 
 
 def parse(text: str, *, end: bool = False) -> int:
@@ -27,13 +35,26 @@ def parse(text: str, *, end: bool = False) -> int:
             moment = moment.astimezone(UTC)
     except (ValueError, OverflowError) as exc:
         raise InvalidRequest(
-            "A time is ISO 8601, such as 2026-03-01 or 2026-03-01T10:00:00Z.", given=stripped[:40]
+            "A time is ISO 8601, in the years 1 to 9999 of UTC, such as 2026-03-01 or "
+            "2026-03-01T10:00:00Z.",
+            given=stripped[:40],
         ) from exc
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     instant = (moment - _EPOCH) // _MICROSECOND
     is_date = len(stripped) <= len("2026-03-01") and "T" not in stripped
     return instant + DAY - 1 if end and is_date else instant
+
+
+def in_range(instant: int) -> int:
+    """A time that every wire, file and engine can carry.
+
+    Raises:
+        ValueError: the time is not in the years 1 to 9999 of UTC.
+    """
+    if not FIRST <= instant <= LAST:
+        raise ValueError("a time must be in the years 1 to 9999 of UTC")
+    return instant
 
 
 def show(instant: int) -> str:

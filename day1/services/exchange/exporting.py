@@ -1,15 +1,37 @@
 """Writing memory out as JSON Lines that come back byte for byte (`model.files.export`)."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from day1.model.files.export import BranchLine, branch_line, end_line, header_line, row_line
+from day1.errors import StoreBusy
+from day1.model.files.export import (
+    NEWEST_VERSION,
+    BranchLine,
+    branch_line,
+    end_line,
+    header_line,
+    row_line,
+    version_columns,
+    version_of,
+)
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import KINDS, Cell
 from day1.ports.store import Store
 from day1.services.branches.tree import BranchState, states
 from day1.services.repository.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What of each row, and which rows, an export has."""
+
+    thinking: bool
+    secrets: bool
+
+    def query(self, ref: Ref) -> Query:
+        """The rows of a state."""
+        return Query(alive_at=ref.shown_at, public=not self.secrets)
 
 
 def export_branch(
@@ -24,10 +46,13 @@ def export_branch(
 
     Raises:
         UnknownBranch, NotFound: there is no such state.
+        StoreBusy: a row was written meanwhile that the file cannot hold by its first line.
     """
-    yield header_line(with_secrets=with_secrets)
+    part = _Part(with_thinking, with_secrets)
+    version = _version(store, [ref], part)
+    yield header_line(version, with_secrets=with_secrets)
     count = 0
-    for line in _rows(store, ref, thinking=with_thinking, secrets=with_secrets):
+    for line in _rows(store, ref, part, version):
         count += 1
         yield line
     yield end_line(count)
@@ -36,23 +61,45 @@ def export_branch(
 def export_store(
     repo: Repository, *, with_thinking: bool = False, with_secrets: bool = False
 ) -> Iterator[bytes]:
-    """Every branch that has a ref, each with all its rows, parents first, then by name."""
-    yield header_line(with_secrets=with_secrets)
+    """Every branch that has a ref, each with all its rows, parents first, then by name.
+
+    Raises:
+        StoreBusy: as `export_branch`.
+    """
+    part = _Part(with_thinking, with_secrets)
+    shown = {s.branch.name: repo.shown(Ref(branch=s.branch.name)) for s in states(repo)}
+    version = _version(repo.store, shown.values(), part)
+    yield header_line(version, with_secrets=with_secrets)
     count = 0
     for state in _parents_first(states(repo)):
         yield branch_line(_line(state))
         ref = repo.shown(Ref(branch=state.branch.name))
-        for line in _rows(repo.store, ref, thinking=with_thinking, secrets=with_secrets):
+        for line in _rows(repo.store, ref, part, version):
             count += 1
             yield line
     yield end_line(count)
 
 
-def _rows(store: Store, ref: Ref, *, thinking: bool, secrets: bool) -> Iterator[bytes]:
+def _version(store: Store, refs: Iterable[Ref], part: _Part) -> int:
+    """The least version of a file that holds the rows of some states."""
+    version = 1
+    for ref in refs:
+        with store.reading(replace(ref, shown_at=None)) as reading:
+            for kind in KINDS:
+                columns = version_columns(kind)
+                for values in reading.scan(kind, columns, part.query(ref)):
+                    row = dict(zip(columns, values, strict=True))
+                    version = max(version, version_of(kind, row))
+                    if version == NEWEST_VERSION:
+                        return version
+    return version
+
+
+def _rows(store: Store, ref: Ref, part: _Part, version: int) -> Iterator[bytes]:
     hidden: set[Cell] = set()
     with store.reading(replace(ref, shown_at=None)) as reading:
         for kind in KINDS:
-            told = Query(alive_at=ref.shown_at, public=not secrets)
+            told = part.query(ref)
             if "sensitivity" in kind.column:
                 some = {row[0] for row in reading.scan(kind, ("id",), told)}
                 hidden |= {row[0] for row in reading.scan(kind, ("id",), Query())} - some
@@ -62,8 +109,13 @@ def _rows(store: Store, ref: Ref, *, thinking: bool, secrets: bool) -> Iterator[
                 if values[about] in hidden:
                     continue
                 row = dict(zip(kind.columns, values, strict=True))
-                if not thinking:
+                if not part.thinking:
                     row.update(dict.fromkeys(kind.private))
+                if version_of(kind, row) > version:
+                    raise StoreBusy(
+                        "The store got a row meanwhile that needs a newer version of the file than "
+                        "its first line says: export again."
+                    )
                 yield row_line(kind, row)
 
 

@@ -24,7 +24,13 @@ from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import refuse_closed, refuse_protected
 from day1.services.history.ancestry import Ancestry
-from day1.services.merges.planning import check_digest, completed, rows_by_id, veils_of
+from day1.services.merges.planning import (
+    check_digest,
+    check_valid_times,
+    completed,
+    rows_by_id,
+    veils_of,
+)
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import decided_edits
 
@@ -156,6 +162,7 @@ def _plan(
     veils = veils_of([target], changes, rows.values(), repo.clock())
     sides = Sides(changes, {}, rows, (), held, source_branch="", veils=veils)
     plan = plan_merge(sides, "revert", [completed(choice) for choice in choices])
+    check_valid_times(plan)
     made = [
         Dependent("held", item.id, item.row_id)
         for item in held

@@ -1,13 +1,15 @@
 """Lessons in engram's form of export, version 1: written and read.
 
 A row keeps the id that its form gives it: the id of a fact is the row's own, any other is kept in
-`detail` and the row's id is made from it. So an import twice adds nothing.
+`detail` and the row's id is made from it. So an import twice adds nothing. Of a row that another
+tool wrote, the form has the row's own id, since two namespaces can each use one name.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from day1.errors import InvalidRequest
 from day1.model.branches.branch import Branch
 from day1.model.lessons.experience import Experience, experience_of
 from day1.model.lessons.rating import rating_of
@@ -17,7 +19,7 @@ from day1.model.rows.kind import EDIT, FACT, Row, canonical, cell_value, text_of
 from day1.model.rows.noted import listed, noted
 from day1.model.rows.origin import Origin
 from day1.model.values.callbacks import ReportProgress
-from day1.model.values.ids import derived_id, is_made
+from day1.model.values.ids import content_hash, derived_id, is_made
 from day1.model.values.instant import parse, show
 from day1.model.values.space import space_name
 from day1.ports.uses import Uses
@@ -52,8 +54,14 @@ def space_of(project: str | None) -> str | None:
 
 
 def project_of(space: object) -> str | None:
-    """The project that a space is; another space by its whole name."""
-    return None if space is None else str(space).removeprefix(_PROJECT)
+    """The short name of a project where `space_of` reads it back; of any other space its name."""
+    if space is None:
+        return None
+    project = str(space).removeprefix(_PROJECT)
+    try:
+        return project if space_of(project) == space else str(space)
+    except InvalidRequest:
+        return str(space)
 
 
 def tags_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -77,18 +85,32 @@ def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any
     memories = []
     for row in rows:
         use = shown.get(str(row["id"]))
-        detail = noted(row["detail"])
+        detail = _own_notes(row)
         memories.append(
             {
                 **_content(row),
-                "id": detail.get("id", row["id"]),
+                "id": _id(row, detail),
                 "score": scores.get(str(row["id"]), 0.0),
                 "created_at": detail.get("created_at", _shown(int(row["created_at"] or 0))),
                 "updated_at": _updated(row, detail, edits.get(str(row["id"]), ())),
                 "used_count": detail.get("used_count", 0) + (0 if use is None else use.times),
             }
         )
+    # By what the form itself says: so a store that took the form in has the same order.
+    memories.sort(key=lambda memory: (parse(memory["created_at"]), memory["id"]))
     return {"version": 1, "memories": memories, "exported_at": _shown(now), "count": len(memories)}
+
+
+def _own_notes(row: Row) -> Mapping[str, Any]:
+    """What an earlier import noted of a row; a row of another tool has none of its notes."""
+    detail = noted(row["detail"])
+    return detail if detail.get("via") == VIA else {}
+
+
+def _id(row: Row, detail: Mapping[str, Any]) -> str:
+    """The id by which an import of the form finds the row again."""
+    row_id, told = str(row["id"]), detail.get("id")
+    return told if isinstance(told, str) and row_id_of(told) == row_id else row_id
 
 
 def _shown(instant: int) -> str:
@@ -104,9 +126,15 @@ def _content(row: Row) -> dict[str, Any]:
         "context": parts.context,
         "action": parts.action,
         "result": parts.result,
-        "tags": shown_tags(row),
+        "tags": _form_tags(row),
         "project": project_of(row["space"]),
     }
+
+
+def _form_tags(row: Row) -> str | list[str] | None:
+    """The tags as a text with commas; as a list where the text would be read as other tags."""
+    text, tags = shown_tags(row), listed(row["tags"])
+    return text if tags_of(text) == tuple(tags) else tags
 
 
 def _text_edits(edits: Sequence[Row]) -> dict[str, list[Row]]:
@@ -142,13 +170,27 @@ class Memory:
     updated_at: str
     used_count: int
 
-    def row(self, origin: Origin, now: int) -> Row:
+    @property
+    def parts(self) -> Experience:
+        """The three texts."""
+        return Experience(self.context, self.action, self.result)
+
+    @property
+    def row_ids(self) -> tuple[str, str, str]:
+        """The ids that its row can have: the first one that no other memory of the file has."""
+        space = space_of(self.project) or ""
+        more = (VIA, self.id, space)
+        return (
+            row_id_of(self.id),
+            derived_id(FACT.prefix, None, *more),
+            derived_id(FACT.prefix, None, *more, content_hash(self.parts.structure)),
+        )
+
+    def row(self, row_id: str, origin: Origin, now: int) -> Row:
         """Its row. Without a context and an action it is a plain fact."""
-        parts = Experience(self.context, self.action, self.result)
         plain = not self.context and not self.action
-        text = self.result if plain else parts.text
+        text = self.result if plain else self.parts.text
         fact = NewFact(text, self.memory_type, happened_at=parse(self.created_at))
-        row_id = row_id_of(self.id)
         detail: dict[str, Any] = {
             "via": VIA,
             "created_at": self.created_at,
@@ -159,7 +201,7 @@ class Memory:
         if self.used_count:
             detail["used_count"] = self.used_count
         own: Row = {
-            "structure": None if plain else parts.structure,
+            "structure": None if plain else self.parts.structure,
             "tags": canonical(list(self.tags)) if self.tags else None,
             "space": space_of(self.project),
             "detail": canonical(detail),
@@ -180,10 +222,11 @@ def bring_in(
         How many were added, and how many were left.
     """
     added = 0
-    for start in range(0, len(memories), UNIT):
-        part = memories[start : start + UNIT]
+    by_row_id = list(_with_row_ids(memories).items())
+    for start in range(0, len(by_row_id), UNIT):
+        part = dict(by_row_id[start : start + UNIT])
         with repo.store.changing(find_open_again(repo, branch).name) as work:
-            rows = {str(row["id"]): row for row in (m.row(origin, work.now) for m in part)}
+            rows = {row_id: m.row(row_id, origin, work.now) for row_id, m in part.items()}
             there = work.get(FACT, list(rows))
             fresh = [row for row_id, row in rows.items() if row_id not in there]
             edits = edits_of(work, [str(row["id"]) for row in fresh])
@@ -191,7 +234,7 @@ def bring_in(
             if fresh:
                 work.add(FACT, fresh)
                 new, count = {str(row["id"]) for row in fresh}, len(fresh)
-                scored = {row_id_of(m.id): m.score for m in part if m.score > 0}
+                scored = {row_id: m.score for row_id, m in part.items() if m.score > 0}
                 # Before the commit: a row that is there is not looked at again.
                 repo.ledger.put(
                     *(
@@ -204,5 +247,28 @@ def bring_in(
                 work.commit(Message("import", line))
         repo.point("import.after_unit")
         added += len(fresh)
-        report(start + len(part), len(memories))
+        report(start + len(part), len(by_row_id))
     return added, len(memories) - added
+
+
+def _with_row_ids(memories: Sequence[Memory]) -> dict[str, Memory]:
+    """The memories of a file by the ids of their rows; a memory that comes twice is there once.
+
+    Earlier versions of day1 wrote one id for memories of several namespaces.
+    """
+    by_row_id: dict[str, Memory] = {}
+    for memory in memories:
+        for row_id in memory.row_ids:
+            other = by_row_id.setdefault(row_id, memory)
+            if _is_same(other, memory):
+                break
+    return by_row_id
+
+
+def _is_same(one: Memory, other: Memory) -> bool:
+    """Whether two memories of a file are one: of equal ids, projects and texts."""
+    return (one.id, space_of(one.project), one.parts) == (
+        other.id,
+        space_of(other.project),
+        other.parts,
+    )

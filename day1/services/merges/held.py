@@ -14,7 +14,12 @@ from day1.model.merge.held import (
     value_json,
     value_of,
 )
-from day1.model.merge.row_merge import successor_of, taken_along, without_successor
+from day1.model.merge.row_merge import (
+    successor_of,
+    taken_along,
+    valid_time_cells,
+    without_successor,
+)
 from day1.model.redaction.derived import veils
 from day1.model.redaction.veil import mark_of, whole_veil
 from day1.model.rows.change import CommitId, Message, Query, Ref
@@ -199,8 +204,8 @@ def decide(repo: Repository, branch: Branch, decided: HeldDecision, origin: Orig
 
     Raises:
         NotFound: the item is not listed on this branch.
-        InvalidRequest: `value` is missing, names columns that are not of the cell, or ends the
-            valid time before it begins.
+        InvalidRequest: `value` is missing, names columns that are not of the cell, or the
+            decision ends the valid time before it begins.
     """
     with repo.store.changing(branch.name) as work:
         listed = {item.id: offer for offer in offers_on(repo, work) for item in offer.items}
@@ -212,12 +217,27 @@ def decide(repo: Repository, branch: Branch, decided: HeldDecision, origin: Orig
                 id=decided.item_id,
                 branch=branch.name,
             )
+        if decided.decision != "edited":
+            offer = _with_valid_time(offer, listed.values())
         if decided.decision != "dismissed":
             _bring_about(repo, work, offer, decided, origin)
         close_items(work, offer.items, decided.decision, origin, repo.new_id)
         line = f"held item {decided.decision}: {offer.item.kind.name} {offer.item.row_id}"
         commit = work.commit(Message("change", line, decided.item_id))
         return Decided(offer.item, decided.decision, commit, work.now)
+
+
+def _with_valid_time(offer: Offer, listed: Iterable[Offer]) -> Offer:
+    """An offer with that of the other time of its row's valid time: both are one decision."""
+    first, cells = offer.item, valid_time_cells(offer.item.kind)
+    for other in listed:
+        item = other.item
+        both = first.cell != item.cell and {first.cell, item.cell} <= set(cells)
+        alike = (item.row_id, item.source_branch) == (first.row_id, first.source_branch)
+        if both and alike:
+            offered = {**(offer.offered or {}), **(other.offered or {})}
+            return replace(offer, items=(*offer.items, *other.items), offered=offered)
+    return offer
 
 
 def _bring_about(
@@ -296,7 +316,7 @@ def _after(offer: Offer, before: Row | None, decided: HeldDecision) -> Row | Non
         )
     keep = {c: before[c] for c in before if c not in kind.group(WHOLE)} if before else {}
     after: Row = {**(start or {}), **columns, **keep}
-    if decided.decision == "edited":
+    if decided.decision == "edited" or cell != WHOLE:
         in_order(after, columns)
     retexted = kind is FACT and start is not None and after["fact_text"] != start["fact_text"]
     if retexted and (cell != WHOLE or decided.decision == "edited"):

@@ -7,7 +7,7 @@ from day1.errors import InvalidRequest, NotFound, PlanChanged, Refused
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, closings, keeps_out, kept_out, open_items
 from day1.model.merge.plan import MergePlan, Sides, Strategy, follow_supersession, plan_merge
-from day1.model.merge.row_merge import OWN, Choice, Take
+from day1.model.merge.row_merge import OWN, Choice, Take, has_valid_time_of_a_side
 from day1.model.redaction.derived import veils
 from day1.model.rows.change import Changes, CommitId, Pending, Query, Ref
 from day1.model.rows.kind import BY_TABLE, FACT, HELD, WHOLE, Kind, Row, complete, kind_of
@@ -15,6 +15,7 @@ from day1.ports.reading import Reading
 from day1.services.branches.lookup import refuse_closed
 from day1.services.merges.held import Offer, offers_of
 from day1.services.repository.repository import Repository
+from day1.services.rows.recording import in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ def preview(
         UnknownBranch: one of the branches is gone.
         Refused: source and target are one branch.
         NotFound: a picked id is not on the source, or one of `choices` on neither branch.
+        InvalidRequest: by a choice the valid time of a row ends before it begins.
         BranchClosed: the source was squashed, or is kept.
     """
     refuse_closed(request.source)
@@ -155,6 +157,7 @@ def plan_of(
     )
     choices = [completed(choice) for choice in request.choices]
     plan = plan_merge(sides, request.strategy, choices, items)
+    check_valid_times(plan)
     return plan, sides, held.every
 
 
@@ -275,6 +278,20 @@ def check_cell(row_id: str, cell: str, take: Take, *, both: bool) -> None:
     if cell != WHOLE and (not both or take == "delete"):
         why = "a cell cannot be deleted" if both else "only one side has the row"
         raise InvalidRequest(f"{row_id}: {why}, so decide it whole, with cell `*`.", id=row_id)
+
+
+def check_valid_times(plan: MergePlan) -> None:
+    """Let a plan pass in which no choice ends the valid time of a row before it begins.
+
+    Raises:
+        InvalidRequest: a choice does.
+    """
+    for row in plan.rows:
+        if row.result is not None and row.decided and not has_valid_time_of_a_side(row):
+            try:
+                in_order(row.result, row.result)
+            except InvalidRequest as exc:
+                raise InvalidRequest(f"{row.id}: {exc}", id=row.id, **exc.details) from exc
 
 
 def completed(choice: Choice) -> Choice:

@@ -1,7 +1,7 @@
 """Correcting, superseding and removing rows."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from day1.errors import Advice, InvalidRequest, NotFound, Refused, RevisionChanged
 from day1.model.branches.branch import Branch
@@ -50,6 +50,8 @@ class Edited:
     at: int
     closed: tuple[str, ...] = ()
     superseded: Row | None = None
+    ends: Row = field(default_factory=dict)
+    """`expires_at` and `valid_until` of the fact that was replaced, as they were before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,8 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
         made = fact_row(new_id, fact, origin, work.now)
         first = _superseded_before(work, before, made)
         if first is not None:
-            return Edited(FACT, first, work.tip, int(first["created_at"] or 0), (), before)
+            at = int(first["created_at"] or 0)
+            return Edited(FACT, first, work.tip, at, (), before, _ends(before, first))
         last = _last_successor(work, before)
         if last is not None:
             raise Refused(
@@ -226,10 +229,19 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
         work.change(FACT, new.fact_id, values)
         groups = changed_groups(FACT, before, values)
         editor = Editor(repo, work, origin, new.reason)
-        editor.note(FACT, {**before, **values}, groups)
+        superseded = {**before, **values}
+        editor.note(FACT, superseded, groups)
         closed = editor.close(_decided(work, new.fact_id, groups))
         commit = work.commit(Message("change", f"supersede fact {new.fact_id} by {new_id}"))
-        return Edited(FACT, made, commit, work.now, closed, {**before, **values})
+        return Edited(FACT, made, commit, work.now, closed, superseded, _ends(before, made))
+
+
+def _ends(before: Row, made: Row) -> Row:
+    """The ends that a fact had or was to have, and that the one in its place has not."""
+    ends = {column: before[column] for column in ("expires_at", "valid_until")}
+    if ends["valid_until"] is not None and int(ends["valid_until"]) <= when(made):
+        ends["valid_until"] = None  # it was over: the new fact begins after it
+    return {c: end for c, end in ends.items() if end is not None and made[c] is None}
 
 
 def _last_successor(work: Work, fact: Row) -> str | None:

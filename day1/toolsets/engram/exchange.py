@@ -159,7 +159,7 @@ def _memory(number: int, given: MemoryGiven) -> Memory:
         given.memory_type or "context",
         *parts.parts,
         given.score or 0.0,
-        tags_of(given.tags),
+        tuple(given.tags) if isinstance(given.tags, list) else tags_of(given.tags),
         given.project,
         given.created_at,
         given.updated_at or given.created_at,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ValidationError, create_model
+from pydantic import AfterValidator, BeforeValidator, ValidationError, create_model
 
 from day1.call.fields import JsonObject, Label, LongText, Request, Text
 from day1.call.problems import invalid
@@ -11,7 +11,7 @@ from day1.errors import InvalidRequest
 from day1.model.redaction.veil import MARKS
 from day1.model.rows.column import Column, ColumnType
 from day1.model.rows.kind import MEMORIES, WHOLE, Kind, Row, canonical
-from day1.model.values.instant import parse
+from day1.model.values.instant import in_range, parse
 from day1.toolsets.shared.fields import Confidence
 
 
@@ -29,7 +29,7 @@ _TYPES: Mapping[ColumnType, Any] = {
     "label": Label,
     "text": LongText,
     "json": JsonObject,
-    "time": Annotated[int, BeforeValidator(_instant)],
+    "time": Annotated[int, BeforeValidator(_instant), AfterValidator(in_range)],
     "real": Confidence,
 }
 

@@ -6,6 +6,8 @@ import pytest
 
 from day1.errors import BranchClosed, InvalidRequest, NotFound, PlanChanged, WouldHold
 from day1.model.branches.branch import MAIN
+from day1.model.merge.held import Resolution
+from day1.model.merge.row_merge import Choice
 from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.origin import Origin
 from day1.services.branches import deleting
@@ -22,7 +24,7 @@ def sides(bench: Bench) -> None:
     bench.fork("side")
 
 
-def correct(bench: Bench, branch: str, **columns: str) -> None:
+def correct(bench: Bench, branch: str, **columns: str | int) -> None:
     bench.now += 1
     update(bench.repo, bench.branch(branch), Correction("fact_a", columns), ADA)
 
@@ -153,3 +155,41 @@ def test_a_merge_whose_process_died_has_its_record_if_it_was_done(
     records = bench.repo.ledger.records(MergeRecord)
     assert [record.merged_count for record in records] == [1] * done
     assert (bench.branch("side").merged_tip is not None) == done
+
+
+def of_times(bench: Bench) -> list[object]:
+    row = bench.present("fact_a")
+    return [row["happened_at"], row["valid_until"]]
+
+
+@pytest.mark.parametrize(("decision", "times"), [("taken", [50, 60]), ("dismissed", [30, 40])])
+def test_both_held_times_of_a_row_are_one_decision(
+    bench: Bench, decision: Resolution, times: list[int]
+) -> None:
+    correct(bench, "side", happened_at=50, valid_until=60)
+    correct(bench, MAIN, happened_at=30, valid_until=40)
+    merging.merge(bench.repo, request(bench), ADA, bench.now)
+    assert of_times(bench) == [30, 40]
+    offers = held.offers(bench.repo, bench.branch())
+    assert {offer.item.cell for offer in offers} == {"status", "happened_at"}
+    decided = held.HeldDecision(offers[0].item.id, decision)
+    held.decide(bench.repo, bench.branch(), decided, Origin("judge"))
+    assert of_times(bench) == times
+    assert held.offers(bench.repo, bench.branch()) == []
+
+
+def test_no_merge_makes_a_valid_time_of_two_branches(bench: Bench) -> None:
+    correct(bench, "side", happened_at=50)
+    correct(bench, MAIN, valid_until=40)
+    seen = planning.preview(bench.repo, request(bench))
+    assert [(row.id, cell) for row, cell in seen.plan.holds] == [("fact_a", "happened_at")]
+    theirs = Choice("fact_a", "theirs", "happened_at")
+    with pytest.raises(InvalidRequest, match=r"fact_a: .*earlier than"):
+        merging.merge(bench.repo, request(bench, choices=(theirs,)), ADA, bench.now)
+    merging.merge(bench.repo, request(bench), ADA, bench.now)
+    assert of_times(bench) == [None, 40]
+    (offer,) = held.offers(bench.repo, bench.branch())
+    taken = held.HeldDecision(offer.item.id, "taken")
+    with pytest.raises(InvalidRequest, match="earlier than"):
+        held.decide(bench.repo, bench.branch(), taken, Origin("judge"))
+    assert of_times(bench) == [None, 40]

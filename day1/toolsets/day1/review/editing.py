@@ -17,10 +17,10 @@ from day1.call.fields import (
     Written,
 )
 from day1.call.operation import Effect, Operation
-from day1.errors import InvalidRequest
+from day1.errors import Advice, InvalidRequest
 from day1.model.branches.branch import Branch
 from day1.model.redaction.veil import SECRET
-from day1.model.rows.kind import EDIT, Cell, revision
+from day1.model.rows.kind import EDIT, Cell, Row, revision
 from day1.model.values.instant import show
 from day1.model.values.space import EVERY, SHARED
 from day1.services.rows.editing import (
@@ -211,8 +211,23 @@ def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
         superseded=request.fact_id,
         created_at=show(done.at),
         decides_held=bool(done.closed),
-        written=Written(branch=branch.name, commit=done.commit),
+        written=Written(branch=branch.name, commit=done.commit, notes=_not_inherited(done.ends)),
     )
+
+
+def _not_inherited(ends: Row) -> list[str | Advice]:
+    """Notes on the ends of a replaced fact, which the new fact has not."""
+    words = {"expires_at": "expires at", "valid_until": "was to be true until"}
+    return [
+        Advice(
+            "The replaced fact {ends} {at}, and the new fact has no such end: give the new fact "
+            "`{column}` with {memory_update_fact} if it has one.",
+            ends=words[column],
+            at=show(int(end or 0)),
+            column=column,
+        )
+        for column, end in ends.items()
+    ]
 
 
 class RetractFact(WriteRequest):
