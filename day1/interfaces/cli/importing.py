@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,6 +100,7 @@ def _screened(session: Session, source: ToolMemory) -> ToolMemory:
 
 
 def _machine(given: Document, paths: Sequence[Path] = ()) -> Machine:
+    from day1.foreign_files import MOST_BYTES
     from day1.ports.source import Machine
 
     home = Path.home()
@@ -108,7 +109,7 @@ def _machine(given: Document, paths: Sequence[Path] = ()) -> Machine:
         os.environ,
         () if given["all_projects"] else _projects(Path.cwd(), home),
         sensitive=given["sensitive"],
-        stdin=sys.stdin.buffer.read() if Path("-") in paths else b"",
+        stdin=sys.stdin.buffer.read(MOST_BYTES + 1) if Path("-") in paths else b"",
     )
 
 
@@ -157,7 +158,11 @@ def _draw(session: Session, document: Document, *, samples: bool) -> None:
     for what, ids in document["secrets"].items():
         told = f"{plural(len(ids), 'text')} that look as if they hold {what}"
         session.screen.line(("    beware of ", "warn"), f"{told}; memory is shared")
-    for why, places in document["left_out"].items():
+    _draw_left_out(session, document["left_out"])
+
+
+def _draw_left_out(session: Session, left_out: Mapping[str, Sequence[str]]) -> None:
+    for why, places in left_out.items():
         some = ", ".join(places[:_SHOWN_PLACES])
         more = f" and {len(places) - _SHOWN_PLACES:,} more" if len(places) > _SHOWN_PLACES else ""
         session.screen.line(("    left out ", "warn"), f"{why} ({len(places):,}): {some}{more}")
@@ -220,4 +225,6 @@ def imported(session: Session, into: str, done: Imported, what: str = "") -> Doc
             session.screen.line(f"… and {plural(len(left) - _SHOWN, 'more row')} left")
         for name in done.branches:
             session.screen.line(f"Branch {name} created.")
-    return {"branch": into, **counts, "left": left, "branches": done.branches}
+        _draw_left_out(session, done.left_out if what else {})  # a tool's was told before
+    document = {"branch": into, **counts, "left": left, "branches": done.branches}
+    return {**document, "left_out": done.left_out} if what else document
