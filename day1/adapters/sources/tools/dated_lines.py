@@ -10,7 +10,7 @@ from day1.adapters.sources.tools.tool import ToolSource, instant_of
 from day1.ports.source import Draft
 
 _LINE = re.compile(r"\s*(?:[-*+]\s+)?\[([^\]\n]{1,40})\]\s*[-\u2013\u2014:]\s*(\S.*)$")
-_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})(.*)$")
+_FENCE = re.compile(r"\s*(?:`{3,}+|~{3,}+)(.*)")
 _MARK = re.compile(r"#{1,6}\s+|\*\*")
 """What a heading opens with."""
 
