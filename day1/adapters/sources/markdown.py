@@ -189,10 +189,12 @@ def sections(text: str, before: int = 0) -> Iterator[Section]:
             current.lines.append(line)
             paragraph = _paragraph_after(paragraph, line) if not fenced else []
             continue
+        begun = number
         if paragraph and _UNDERLINE.match(line):
             del current.lines[-len(paragraph) :]
+            begun = number - len(paragraph)
         yield current
-        above = [*(one for one in above if one[0] < heading[0]), (*heading, number)]
+        above = [*(one for one in above if one[0] < heading[0]), (*heading, begun)]
         titles = tuple(title for _, title, _ in above if title)
         places = tuple((at, title) for _, title, at in above if title)
         current, paragraph = Section(titles, places), []

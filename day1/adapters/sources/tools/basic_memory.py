@@ -57,6 +57,8 @@ class BasicMemory(ToolSource):
             note.relate("is_a", kind)
         for section in sections(front.body, front.length):
             note.take(section)
+        if not note.drafts:
+            self.leave_out("empty notes", file)
         self.leave_out_lines(front.unread, file)
         self.leave_out_headings(note.headings.left(title if note.drafts else ""), file)
         if note.beside:

@@ -33,7 +33,7 @@ class Beads(ToolSource):
             if not isinstance(item, dict):
                 raise broken(path, number, "it is no object")
             if item.get("_type") != "memory":
-                self.leave_out("issues", item.get("id", f"line {number}"))
+                self.leave_out("issues", item.get("id") or f"line {number}")
                 continue
             key, value = text_at(item, "key"), text_at(item, "value")
             if not (key and value):

@@ -76,7 +76,8 @@ class Engram(ToolSource):
                 met[draft.id] += 1
                 before = newest.get(key)
                 if before is not None and before[2] != draft:
-                    self.leave_out("older words of an observation", f"{shown(file)}: {draft.id}")
+                    when = text_at(row, "created_at") or draft.id
+                    self.leave_out("older words of an observation", f"{shown(file)}: {when}")
                 if before is None or before[0] <= at:
                     newest[key] = (at, row, draft)
         for _, row, draft in newest.values():
