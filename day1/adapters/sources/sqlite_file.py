@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from day1.errors import ImportBroken, InvalidRequest, Json
-from day1.foreign_files import open_file
+from day1.foreign_files import broken, open_file
 
 _JOURNALS = ("-wal", "-journal")
 _MOST_BYTES = 16 << 20
@@ -126,6 +126,8 @@ def _copied(path: Path, folder: Path) -> Path:
         before = _stamp(path)
         for suffix in ("", *_JOURNALS):
             (folder / f"memory{suffix}").unlink(missing_ok=True)
+            if suffix and Path(f"{path}{suffix}").is_symlink():
+                raise broken(path, 1, "its journal is a link")
             if Path(f"{path}{suffix}").is_file():
                 with (
                     open_file(Path(f"{path}{suffix}"), _MOST_OF_ALL) as file,

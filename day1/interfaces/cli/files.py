@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from day1.errors import InvalidRequest, NotFound
+from day1.foreign_files import lines_in, open_file, shown
 from day1.interfaces.cli.render import leave
 
 
@@ -20,8 +21,6 @@ def lines_of(path: Path) -> Iterator[Iterable[bytes]]:
         NotFound: there is no such file, or it is a folder.
         ImportBroken: it is a pipe or a device, which `-` reads, or a line of it has no end.
     """
-    from day1.foreign_files import lines_in, open_file, shown
-
     if str(path) == "-":
         yield lines_in(sys.stdin.buffer, path)
         return

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from day1.errors import Day1Error
+from day1.foreign_files import MOST_BYTES, shown
 from day1.interfaces.cli.codes import FAILED
 from day1.interfaces.cli.indexing import bring_up
 from day1.interfaces.cli.render import one_line, plural, short
@@ -75,7 +76,7 @@ def _one_of_them(session: Session, source: ToolMemory, given: Document) -> Docum
     """Show what one tool has, and import it if it is confirmed; a failure is part of the answer."""
     from day1.services.exchange.tool_import import survey
 
-    document: Document = {"source": source.name, "paths": [str(path) for path in source.paths]}
+    document: Document = {"source": source.name, "paths": [shown(path) for path in source.paths]}
     try:
         found = survey(source)
         document = _described(source, found)
@@ -100,7 +101,6 @@ def _screened(session: Session, source: ToolMemory) -> ToolMemory:
 
 
 def _machine(given: Document, paths: Sequence[Path] = ()) -> Machine:
-    from day1.foreign_files import MOST_BYTES
     from day1.ports.source import Machine
 
     home = Path.home()
@@ -134,7 +134,7 @@ def _projects(here: Path, home: Path) -> tuple[Path, ...]:
 def _described(source: ToolMemory, found: Survey) -> Document:
     return {
         "source": source.name,
-        "paths": [str(path) for path in source.paths],
+        "paths": [shown(path) for path in source.paths],
         "facts": found.facts,
         "observations": found.observations,
         "relations": found.relations,

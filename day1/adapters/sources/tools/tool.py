@@ -44,8 +44,6 @@ class ToolSource(CountingSource, ToolMemory):
         """
         super().__init__()
         for path in paths:
-            if not is_text(path):
-                raise broken(path, 1, "its name is not UTF-8: rename it")
             if path == STDIN or path.is_file() or path.is_dir():
                 continue
             if path.exists():
@@ -71,6 +69,9 @@ class ToolSource(CountingSource, ToolMemory):
     @override
     def items(self) -> Iterator[Sequence[Item]]:
         self._left_out.clear()
+        for path in self._paths:
+            if not is_text(path):
+                raise broken(path, 1, "its name is not UTF-8: rename it")
         contents: dict[str, set[bytes]] = {}
         for item in self.every(self._paths):
             distinct = (self._distinct(draft, contents) for draft in item)
