@@ -94,9 +94,11 @@ def opened(path: Path) -> Iterator[SqliteFile]:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
             connection.text_factory = _text
             yield SqliteFile(connection, path)
-        except sqlite3.Error as exc:
+        except (sqlite3.Error, UnicodeDecodeError) as exc:
+            # What SQLite says of a damaged schema may be no UTF-8 either.
+            why = f" ({exc})" if isinstance(exc, sqlite3.Error) else ""
             raise ImportBroken(
-                f"{path} cannot be read as an SQLite database ({exc}). Mend it or leave it out.",
+                f"{path} cannot be read as an SQLite database{why}. Mend it or leave it out.",
                 path=str(path),
             ) from exc
         if file == path and _stamp(path) != before:
