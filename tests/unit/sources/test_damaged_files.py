@@ -29,6 +29,7 @@ from tests.sampling import cases
 from tests.unit.sources import generated_values as values
 from tests.unit.sources.generated_notes import _HEADINGS, _KEYS, _LINES
 from tests.unit.sources.imported_rows import rows_of
+from tests.wires import tool_databases as databases
 
 MACHINE = Machine(Path("/nowhere"), {})
 _MOST_S = 1.0
@@ -121,7 +122,7 @@ SAMPLES: Mapping[str, tuple[str, Callable[[Path], bytes], Read]] = {
     ),
     "graph": ("memory.jsonl", as_lines(_ENTITY, _RELATION, _ENTITY), GraphSource),
     "claude-mem": (
-        "claude-mem.db", database(values.databases.OBSERVATIONS, "observations", "claude-mem"),
+        "claude-mem.db", database(databases.OBSERVATIONS, "observations", "claude-mem"),
         lambda f: ClaudeMem([f], MACHINE),
     ),
     "claude-mem export": (
@@ -129,7 +130,7 @@ SAMPLES: Mapping[str, tuple[str, Callable[[Path], bytes], Read]] = {
         lambda f: ClaudeMem([f], MACHINE),
     ),
     "mem0": (
-        "history.db", database(values.databases.HISTORY, "history", "mem0"),
+        "history.db", database(databases.HISTORY, "history", "mem0"),
         lambda f: Mem0([f], MACHINE),
     ),
     "mem0 answer": (
@@ -137,7 +138,7 @@ SAMPLES: Mapping[str, tuple[str, Callable[[Path], bytes], Read]] = {
         lambda f: Mem0([f], MACHINE),
     ),
     "mcp-memory-service": (
-        "sqlite_vec.db", database(values.databases.MEMORIES, "memories", "mcp-memory-service"),
+        "sqlite_vec.db", database(databases.MEMORIES, "memories", "mcp-memory-service"),
         lambda f: McpMemoryService([f], MACHINE),
     ),
     "mcp-memory-service export": (
@@ -145,7 +146,7 @@ SAMPLES: Mapping[str, tuple[str, Callable[[Path], bytes], Read]] = {
         lambda f: McpMemoryService([f], MACHINE),
     ),
     "engram": (
-        "engram.db", database(values.databases.ENGRAM, "observations", "engram"),
+        "engram.db", database(databases.ENGRAM, "observations", "engram"),
         lambda f: Engram([f], MACHINE),
     ),
     "engram chunk": ("c.jsonl.gz", chunk, lambda f: Engram([f], MACHINE)),

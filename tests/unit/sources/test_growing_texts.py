@@ -17,7 +17,7 @@ from day1.ports.source import Machine
 from tests.sampling import cases
 from tests.unit.sources.generated_notes import _HEAD, _HEADINGS, _KEYS, _LINES
 
-SHORT, LONG = 8 * 1024, 32 * 1024
+SHORT, LONG = 4 * 1024, 16 * 1024
 _WORTH_S = 0.05
 """What is quicker for the long text is quick enough."""
 _GROWTH = 8
