@@ -34,6 +34,13 @@ class FrontMatter:
         self._asked.add(key)
         return self._values.get(key, ())
 
+    def first(self, key: str) -> str:
+        """The first value of a key; empty if it is missing. A key with others counts as unread."""
+        values = self._values.get(key, [])
+        if len(values) == 1:
+            self._asked.add(key)
+        return values[0] if values else ""
+
     def joined(self, key: str) -> str:
         """The values of a key as one text; empty if it is missing."""
         return ", ".join(self.all(key))

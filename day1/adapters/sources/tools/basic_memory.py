@@ -51,8 +51,8 @@ class BasicMemory(ToolSource):
     def _note(self, file: Path, place: str) -> list[Draft]:
         front = FrontMatter(self.text(file))
         title = front.joined("title") or file.stem
-        note = _Note(self, (*front.all("permalink"), place)[0], title)
-        note.at = instant_of((*(front.all("created") or front.all("date")), "")[0])
+        note = _Note(self, front.first("permalink") or place, title)
+        note.at = instant_of(front.first("created") or front.first("date"))
         for kind in front.all("type"):
             note.relate("is_a", kind)
         for section in sections(front.body, front.length):
