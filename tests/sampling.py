@@ -1,5 +1,6 @@
 """What every run tries of many forms, and what it leaves to the run of the week."""
 
+import os
 from collections.abc import Callable, Container, Iterable
 from typing import Any
 
@@ -16,6 +17,11 @@ def sampled(every: Iterable[Any], daily: Container[Any]) -> list[Any]:
 
 EXAMPLES = sampled((50, 200), {50})
 """How many lists of deeds a property is tried on."""
+
+
+def cases(daily: int) -> int:
+    """How many cases of foreign files a test tries: so many, or `DAY1_FOREIGN_CASES`."""
+    return int(os.environ.get("DAY1_FOREIGN_CASES", daily))
 
 
 def hold(examples: int, deed: st.SearchStrategy[Any], check: Callable[[list[Any]], None]) -> None:

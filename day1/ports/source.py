@@ -92,6 +92,10 @@ class Source(Protocol):
             ImportBroken: a line of a file cannot be read; the items before it were returned.
         """
 
+    @property
+    def left_out(self) -> Mapping[str, Sequence[str]]:
+        """What the last reading of `items` passed by: the places, by the reason."""
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:
@@ -118,7 +122,3 @@ class ToolMemory(Source, Protocol):
     @property
     def paths(self) -> Sequence[Path]:
         """The files and folders that are read."""
-
-    @property
-    def left_out(self) -> Mapping[str, Sequence[str]]:
-        """What the last reading of `items` passed by: the places, by the reason."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,11 @@ class GivenFacts:
     def total(self) -> int:
         """How many there are."""
         return len(self._texts)
+
+    @property
+    def left_out(self) -> Mapping[str, Sequence[str]]:
+        """Nothing."""
+        return {}
 
     def items(self) -> Iterator[list[FactDraft]]:
         """One draft for each."""

@@ -48,7 +48,7 @@ def make(folder: Path) -> None:
         assert store.search.embedder
         embed_pending(store.search.index, store.search.embedder, None)
         found = hits(store)
-        FileUses(folder, read_only=False).shown([row_id for row_id, _ in found[0]], 1)
+        FileUses(folder, read_only=False).shown([row_id for row_id, _ in found[0]], 1, "main")
         prime_renewer(store).renew()
     told = {
         "format": 1,

@@ -8,7 +8,7 @@ few actions need is imported by them.
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,10 @@ class Facts:
 
     def total(self) -> int:
         return len(self._facts)
+
+    @property
+    def left_out(self) -> Mapping[str, list[str]]:
+        return {}
 
     def items(self) -> Iterator[list[FactDraft]]:
         for fact_id, text in self._facts.items():

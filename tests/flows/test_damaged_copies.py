@@ -152,7 +152,7 @@ def use(store: OpenStore, folder: Path) -> set[str]:
     """Use the files for hooks and of counts as commands do; answers what doctor names first."""
     with indexed_in(store, folder):
         warned = named(store)
-        store.prime.uses.shown(["fact_1"], 2)
+        store.prime.uses.shown(["fact_1"], 2, "main")
         store.prime.uses.most(50)
         store.prime.uses.known()
         prime_renewer(store).renew(("main", "side"))

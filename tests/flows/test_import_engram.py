@@ -59,7 +59,8 @@ def engram(*paths: Path, projects: tuple[Path, ...] = ()) -> Engram:
 
 
 def drafts(*paths: Path) -> list[FactDraft]:
-    return [draft for item in engram(*paths).items() for draft in item]
+    every = (draft for item in engram(*paths).items() for draft in item)
+    return [draft for draft in every if isinstance(draft, FactDraft)]
 
 
 def test_a_database_and_chunks_of_the_same_are_the_same_facts(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_broken_line_of_a_graph_is_named_and_what_came_before_stays(memory, fi
     write(file, GRAPH)
     with file.open("a") as more:
         more.write(f"\n{line}\n")
-    with pytest.raises(ImportBroken, match="Line 4") as failed:
+    with pytest.raises(ImportBroken, match="line 4") as failed:
         memory.take(GraphSource(file))
     assert failed.value.details["line"] == 4
     assert failed.value.details["added"] == 5

@@ -2,8 +2,9 @@
 
 import pytest
 
+from day1.adapters.sources.front_matter import FrontMatter
 from day1.adapters.sources.markdown import MarkdownSource, sections
-from day1.errors import InvalidRequest, NotFound
+from day1.errors import ImportBroken, InvalidRequest, NotFound
 from day1.model.rows.origin import Origin
 from day1.services.branches.lookup import find
 from day1.services.exchange import importing
@@ -101,7 +102,8 @@ def test_each_section_becomes_a_fact_under_its_headings(memory, notes):
     ],
 )
 def test_headings_are_what_markdown_calls_so(text, found):
-    assert [(s.headings, "\n\n".join(s.pieces())) for s in sections(text)] == found
+    body = FrontMatter(text).body
+    assert [(s.headings, "\n\n".join(s.pieces())) for s in sections(body)] == found
 
 
 def test_a_long_section_is_cut_between_paragraphs(memory, notes):
@@ -223,7 +225,7 @@ def test_folders_give_their_notes_and_no_other_files(memory, tmp_path):
     assert memory.reports[-1] == (4, 4)
 
 
-def test_links_that_lead_out_of_a_folder_are_left_out(memory, notes, tmp_path, caplog):
+def test_links_that_lead_out_of_a_folder_are_left_out(memory, notes, tmp_path):
     """C2: a folder that came from elsewhere brings in no files of one's own."""
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -232,9 +234,10 @@ def test_links_that_lead_out_of_a_folder_are_left_out(memory, notes, tmp_path, c
     (notes / "deeper").mkdir()
     (notes / "deeper" / "up.md").symlink_to("../../outside/secret.txt")
     (notes / "inside.md").symlink_to("AGENTS.md")
-    memory.take(source(notes))
+    done = memory.take(source(notes))
     assert not any("4711" in text for text in texts(memory))
-    assert sorted(record.args[0].name for record in caplog.records) == ["innocent.md", "up.md"]
+    links = [notes / "innocent.md", notes / "deeper" / "up.md"]
+    assert done.left_out["links that lead out of the folder"] == [*map(str, links)]
     # Whoever names the link wants what it leads to.
     assert memory.take(MarkdownSource([notes / "innocent.md"], notes)).added == 1
 
@@ -255,9 +258,9 @@ def test_what_cannot_be_imported_is_said(memory, notes, tmp_path):
     with pytest.raises(InvalidRequest, match="no Markdown file"):
         source(tmp_path / "empty")
     (notes / "B.md").write_bytes(b"\xff\xfe\x00bad")
-    with pytest.raises(InvalidRequest, match="UTF-8") as failed:
+    with pytest.raises(ImportBroken, match="UTF-8") as failed:
         memory.take(source(notes))
-    assert failed.value.details["added"] == 5
+    assert (failed.value.details["added"], failed.value.details["line"]) == (5, 1)
     assert len(memory.facts()) == 5
 
 

@@ -8,10 +8,13 @@ from hypothesis import strategies as st
 from day1.adapters.judges import stance
 from day1.adapters.judges.rules import scoring
 from day1.adapters.sources import git
+from day1.adapters.sources.front_matter import FrontMatter
+from day1.adapters.sources.tools import basic_memory, dated_lines
 from day1.model.branches import names
 from day1.model.redaction import mask, quotes
 from day1.model.rows import validation
 from day1.model.search import grouping
+from day1.model.values import space
 
 _UNITS = "|".join(sorted(stance._UNITS, key=len, reverse=True))
 WERE = {
@@ -24,6 +27,15 @@ WERE = {
         r"`[^`]+`|\b[\w.-]+/[\w./-]+|\b\w+\.[a-z]{1,5}\b|\b\w+_\w+\b|\b[A-Z]\w+[A-Z]\w*"
     ),
 }
+SPACE_WAS = re.compile(r"[\w-]+:\s*[^\s/][^/]*(/[^/]*[^\s/][^/]*)*")
+HEADING_WAS = re.compile(r"\s*(?:#{1,6}\s+|\*\*)(.+?)(?:\s*#*|:?\*\*:?)\s*$")
+RELATION_WAS = re.compile(
+    r"\s*[-*]\s+(?:\"(?P<quoted>[^\"]+)\"\s+|(?P<type>[^\s\[\]\"]+)\s+)?"
+    r"\[\[(?P<target>[^\[\]]+)\]\]\s*(?:\(.*\))?\s*$"
+)
+FRONT_WAS = re.compile(
+    r"\A(---|\+\+\+)[ \t]*\n[^\n]*[:=][^\n]*\n(?:.*?\n)??(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL
+)
 SECRETS_WERE = {
     "a GitHub token": re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36}|github_pat_\w{30,})"),
     "an API key": re.compile(r"\bsk-[A-Za-z0-9_-]{20,}"),
@@ -98,3 +110,36 @@ def test_a_branch_is_named_as_before(name: str) -> None:
     plain = re.sub(r"[^a-z0-9._]+", "-", name.lower()).lstrip("-._")
     plain = re.sub(r"\.{2,}", ".", plain)[: names._LONGEST_PART]
     assert names.branch_part(name) == (re.sub(r"(\.lock|[-._])+$", "", plain) or "x")
+
+
+def pieces(*some: str) -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from(some), max_size=14).map("".join)
+
+
+@given(pieces("a", "-", ":", " ", "/", "\t", "b c", "//", "a:b"))
+def test_a_space_has_the_form_that_it_had(text: str) -> None:
+    assert bool(space._FORM.fullmatch(text)) == bool(SPACE_WAS.fullmatch(text))
+
+
+@given(pieces("#", "##", " ", "  ", "**", ":", "a", "b c", "*", "# ", ":**", "**:"))
+def test_headings_of_dated_lines_are_found_as_before(line: str) -> None:
+    """One that has marks and no text was none if it had one blank, and one if it had two."""
+    was = HEADING_WAS.match(line)
+    title = dated_lines.heading_of(line)
+    if was is None or not was[1].strip():
+        assert not title or set(title) <= set("#*:")
+    elif not set(was[1]) <= set("#*: "):
+        assert title == was[1].strip()
+
+
+@given(pieces("- ", "* ", "[[", "]]", "a", " ", "(", ")", '"', "b", "|", "- [[a]]", "(c)", "\t"))
+def test_relations_of_notes_are_found_as_before(line: str) -> None:
+    found, was = basic_memory._RELATION.match(line), RELATION_WAS.match(line)
+    assert (found is None) == (was is None)
+    if found and was:
+        assert was.groupdict().items() <= found.groupdict().items()
+
+
+@given(pieces("---\n", "+++\n", "...\n", "a: b\n", "a\n", "--- \t\n", "---", "\n", "=", " ---\n"))
+def test_front_matter_is_taken_off_as_before(text: str) -> None:
+    assert FrontMatter(text).body == FRONT_WAS.sub("", text, count=1)

@@ -30,7 +30,7 @@ def test_a_note_keeps_its_type_and_its_links(cli: CommandLine) -> None:
     }
     assert {row["source"] for row in rows.values()} == {"import"}
     assert (done["facts"], done["relations"]) == (3, 1)
-    assert list(done["left_out"]) == ["empty notes"]
+    assert list(done["left_out"]) == ["the list of notes", "empty notes"]
 
 
 def test_only_this_projects_memory_is_read_unless_all_are_asked_for(cli: CommandLine) -> None:
@@ -91,7 +91,10 @@ def test_lines_come_from_stdin_with_their_dates(cli: CommandLine) -> None:
     first = rows["Prefers short answers,\nin English."]
     assert (first["happened_at"], first["category"]) == (instant.parse("2024-05-01"), "style")
     assert rows["Uses tabs."]["happened_at"] is None
-    assert done["left_out"] == {"lines without a date": ["line 1", "line 8"]}
+    assert done["left_out"] == {
+        "lines without a date": ["line 1", "line 8"],
+        "dates that are no time": ["line 6"],
+    }
     assert cli.json("import", "lines", "-", stdin=said)["added"] == 0
 
 
@@ -205,3 +208,30 @@ def test_nothing_is_made_where_there_is_nothing_to_import(tmp_path: Path) -> Non
     assert list(cli.home.iterdir()) == []
     cli("import", "lines", "said.txt")
     assert (cli.home / ".day1").is_dir()
+
+
+def test_what_any_import_leaves_out_is_said_with_its_place(cli: CommandLine) -> None:
+    notes = cli.folder / "notes"
+    text = "---\ntags: a\n---\n# Nothing below\n\n# Gateway\n\nIt waits.\n"
+    file = note(notes, "a.md", text)
+    note(notes, os.fsdecode(b"caf\xe9.md"), "Not read.")
+    done = cli.json("import", "markdown", "notes")
+    assert (done["added"], done["left_out"]) == (
+        1,
+        {
+            "files whose names are not UTF-8": ["notes/caf\\xe9.md"],
+            "other keys of front matter": [f"{file}, 1 line"],
+            "headings without a text of their own": [f"{file}, line 4"],
+        },
+    )
+    assert "headings without a text of their own (1)" in cli("import", "markdown", "notes").out
+    strange = os.fsdecode(b"caf\xe9.jsonl")
+    note(cli.folder, strange, "")
+    assert cli.json("import", "graph", strange)["added"] == 0
+
+
+def test_an_export_is_read_from_a_file_and_from_stdin_only(cli: CommandLine) -> None:
+    os.mkfifo(cli.folder / "pipe")
+    for path in ("pipe", "/dev/zero"):
+        assert cli.refused("import", "jsonl", path)["code"] == "import_broken"
+    assert cli.refused("bundle", "import", "pipe")["code"] == "import_broken"

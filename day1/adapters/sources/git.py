@@ -15,10 +15,12 @@ from typing import IO, TYPE_CHECKING
 
 from typing_extensions import override
 
+from day1.adapters.sources.counting import CountingSource
 from day1.errors import InvalidRequest, NotFound, Unsupported
+from day1.foreign_files import bytes_of
 from day1.model.values.ids import derived_id
 from day1.model.values.instant import SECOND
-from day1.ports.source import Draft, FactDraft, ObservationDraft, RelationDraft, Source
+from day1.ports.source import Draft, FactDraft, ObservationDraft, RelationDraft
 
 if TYPE_CHECKING:
     from git import Repo
@@ -91,7 +93,7 @@ def is_bot(name: str, email: str) -> bool:
     return bool(_BOT.search(name) or _BOT.search(email))
 
 
-class GitSource(Source):
+class GitSource(CountingSource):
     """`ports.source.Source` over the history of a repository's checked-out branch.
 
     Merges and bots are left out (`is_bot`).
@@ -107,6 +109,7 @@ class GitSource(Source):
             InvalidRequest: it is in no git repository, or in one without commits.
             Unsupported: there is no `git` program.
         """
+        super().__init__()
         self._repo = _open(path)
         if not self._repo.head.is_valid():
             raise InvalidRequest(
@@ -123,12 +126,21 @@ class GitSource(Source):
     @override
     def items(self) -> Iterator[list[Draft]]:
         """Commits, oldest first, then tags."""
+        self._left_out.clear()
+        if merges := int(self._run("rev-list", "--count", "--merges", "HEAD")):
+            self.leave_out("merges", f"{merges:,} commits")
         for commit in self._commits():
-            yield [] if is_bot(commit.author, commit.email) else _drafts(commit)
+            if is_bot(commit.author, commit.email):
+                self.leave_out("commits of bots", commit.hash)
+                yield []
+            else:
+                yield _drafts(commit)
         # Tag names repeat from repository to repository, so a tag's key has the first commit.
         roots = self._run("rev-list", "--max-parents=0", "HEAD").split()
         root = min(roots).decode()
         for tag in self._tags():
+            *_, subject, body = tag
+            self._message((subject, body), f"tag {tag[0]}")
             yield [_tag_draft(root, *tag)]
 
     def _commits(self) -> Iterator[_Commit]:
@@ -161,6 +173,9 @@ class GitSource(Source):
                 if not name:
                     break
                 files.append(name if files else name.removeprefix("\n"))
+            self._message((body,), commit_hash)
+            if files and commit_hash in cut_off:
+                self.leave_out("files of a commit at which a shallow clone ends", commit_hash)
             yield _Commit(
                 commit_hash,
                 _instant(at),
@@ -171,10 +186,15 @@ class GitSource(Source):
                 () if commit_hash in cut_off else tuple(dict.fromkeys(files)),
             )
 
+    def _message(self, parts: Sequence[str], place: str) -> None:
+        """Say that a long message is cut."""
+        if len("\n\n".join(filter(None, map(_without_addresses, parts)))) > _MOST_BODY:
+            self.leave_out(f"what comes after the first {_MOST_BODY:,} characters", place)
+
     def _cut_off(self) -> set[str]:
         """Commits at which a shallow clone ends: git shows them as if they added every file."""
         path = Path(self._repo.common_dir) / "shallow"
-        return set(path.read_text().split()) if path.is_file() else set()
+        return set(bytes_of(path).decode(errors="replace").split()) if path.is_file() else set()
 
     def _tags(self) -> Iterator[tuple[str, ...]]:
         """Name, commit, date, subject and body of each tag of this history."""

@@ -4,18 +4,20 @@
 an `is_a` relation to its type; `{"type":"relation","from":…,"to":…,"relationType":…}` a relation.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from typing_extensions import override
 
-from day1.errors import ImportBroken, Json, NotFound
+from day1.adapters.sources.counting import CountingSource
+from day1.adapters.sources.files import decoded, json_of
+from day1.errors import Json, NotFound
+from day1.foreign_files import broken, lines_in, open_file, shown
 from day1.model.values.ids import derived_id
-from day1.ports.source import Draft, FactDraft, RelationDraft, Source
+from day1.ports.source import Draft, FactDraft, RelationDraft
 
 
-class GraphSource(Source):
+class GraphSource(CountingSource):
     """`ports.source.Source` over such a file."""
 
     name = "graph"
@@ -26,49 +28,54 @@ class GraphSource(Source):
         Raises:
             NotFound: there is no such file.
         """
-        if not path.is_file():
-            raise NotFound(f"There is no file {path}.", path=str(path))
+        super().__init__()
+        if not path.exists():
+            raise NotFound(f"There is no file {shown(path)}.", path=shown(path))
         self._path = path
         self._types: dict[str, str] = {}
 
     @override
     def total(self) -> int:
-        with self._path.open("rb") as lines:
-            return sum(1 for _ in lines)
+        with open_file(self._path) as file:
+            return sum(1 for _ in lines_in(file, self._path))
 
     @override
     def items(self) -> Iterator[list[Draft]]:
         self._types.clear()
-        with self._path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
+        self._left_out.clear()
+        with open_file(self._path) as file:
+            for number, line in enumerate(lines_in(file, self._path), start=1):
+                if not line.strip():
+                    continue
+                item = json_of(decoded(line, self._path), self._path, number)
                 try:
-                    drafts = self._drafts(_parsed(line)) if line.strip() else []
-                except (ValueError, KeyError, TypeError, RecursionError) as exc:
-                    raise ImportBroken(
-                        f"Line {number} is cut off or is no entity and no relation of a "
-                        "knowledge graph. What came before it is stored: mend the line and "
-                        "import the file again.",
-                        line=number,
-                    ) from exc
+                    drafts = self._drafts(item, number)
+                except (ValueError, KeyError, TypeError) as exc:
+                    why = "it is no entity and no relation of a knowledge graph"
+                    raise broken(self._path, number, why) from exc
                 yield drafts
 
-    def _drafts(self, item: Mapping[str, Json]) -> list[Draft]:
+    def _drafts(self, item: Json, number: int) -> list[Draft]:
+        if not isinstance(item, dict):
+            raise TypeError
         match item.get("type"):
             case "entity":
-                return self._entity(item)
+                return self._entity(item, number)
             case "relation":
                 ends = _text(item, "from"), _text(item, "relationType"), _text(item, "to")
                 return [RelationDraft(derived_id("rel", None, self.name, *ends), *ends)]
             case _:
                 raise ValueError
 
-    def _entity(self, item: Mapping[str, Json]) -> list[Draft]:
+    def _entity(self, item: Mapping[str, Json], number: int) -> list[Draft]:
         """An entity; one that a file has twice is of the type that comes first."""
         name, entity_type = _text(item, "name"), _text(item, "entityType")
         observations = item["observations"]
         if not isinstance(observations, list):
             raise TypeError
-        entity_type = self._types.setdefault(name, entity_type)
+        if (first := self._types.setdefault(name, entity_type)) != entity_type:
+            self.leave_out("further types of an entity", f"line {number}")
+        entity_type = first
         is_a = derived_id("rel", None, self.name, name, "is_a", "")
         drafts: list[Draft] = [RelationDraft(is_a, name, "is_a", entity_type)]
         for observation in observations:
@@ -79,15 +86,6 @@ class GraphSource(Source):
                 text = f"{name} ({entity_type}): {observation}"
                 drafts.append(FactDraft(fact_id, text, category=entity_type))
         return drafts
-
-
-def _parsed(line: bytes) -> Mapping[str, Json]:
-    item = json.loads(line.decode("utf-8-sig"))
-    if not isinstance(item, dict):
-        raise TypeError
-    # json reads escaped lone surrogates, which are no text.
-    json.dumps(item, ensure_ascii=False).encode()
-    return item
 
 
 def _text(item: Mapping[str, Json], key: str) -> str:

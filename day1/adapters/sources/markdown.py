@@ -4,7 +4,6 @@ Each section becomes a fact, whose text is the headings above it and its body. H
 (`##`) and setext (underlined); a line in a code fence is none. Front matter is left out.
 """
 
-import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +11,13 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from day1.adapters.sources.files import files_below
+from day1.adapters.sources.counting import CountingSource
+from day1.adapters.sources.files import text_of
+from day1.adapters.sources.front_matter import FrontMatter
 from day1.errors import InvalidRequest, NotFound
+from day1.foreign_files import LeaveOut, broken, files_below, is_text, shown
 from day1.model.values.ids import derived_id
-from day1.ports.source import PASSAGE, Draft, FactDraft, Source
-
-log = logging.getLogger(__name__)
+from day1.ports.source import PASSAGE, Draft, FactDraft
 
 _MOST_CHARACTERS = 2_000
 """Of one note's body: about 500 tokens. A longer section is several notes."""
@@ -28,17 +28,11 @@ _MOST_HEADING_LINES = 4
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)(.*)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
-_FRONT = re.compile(
-    r"\A(---|\+\+\+)[ \t]*\n[^\n]*[:=][^\n]*\n(?:.*?\n)??(?:\1|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL
-)
-"""Front matter has a key in its first line; a note may as well open with a rule of dashes."""
+_FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+)(.*)")
 _OTHER_BLOCK = re.compile(r" {0,3}(?:>|[-+*][ \t]|\d{1,9}[.)][ \t]|\|)")
 """What opens a quote, a list or a table: its lines are no setext heading."""
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 _POINT = re.compile(r" ?(?:[-*+]|\d{1,9}[.)])[ \t]+(?P<text>\S.*)")
-_KEY = re.compile(r"(?P<indent>[ \t]*)(?P<key>[\w-]+)[ \t]*[:=](?:[ \t]+(?P<value>.*))?$")
-_ENTRY = re.compile(r"[ \t]*-[ \t]+(?P<value>.+)$")
 
 
 @dataclass(slots=True)
@@ -47,6 +41,8 @@ class Section:
 
     headings: tuple[str, ...]
     """From the outermost to its own; empty for the text before the first heading."""
+    places: tuple[tuple[int, str], ...] = ()
+    """The same headings, without empty ones, each with its line."""
     lines: list[str] = field(default_factory=list)
 
     def pieces(self) -> list[str]:
@@ -71,7 +67,7 @@ class Section:
         return [point for point in joined if point]
 
 
-class MarkdownSource(Source):
+class MarkdownSource(CountingSource):
     """`ports.source.Source` over files, and the notes in folders."""
 
     name = "markdown"
@@ -87,8 +83,11 @@ class MarkdownSource(Source):
             NotFound: a path does not exist.
             InvalidRequest: there is no Markdown file in any of them.
         """
+        super().__init__()
         self._root = root.resolve()
-        self._files = list({file: None for path in paths for file in _files(path)})
+        found = (file for path in paths for file in _files(path, self.leave_out))
+        self._files = list(dict.fromkeys(found))
+        self._passed = {why: list(places) for why, places in self._left_out.items()}
         if not self._files:
             raise InvalidRequest(
                 "There is no Markdown file (.md, .markdown, .mdc, .mdx) in "
@@ -102,73 +101,65 @@ class MarkdownSource(Source):
 
     @override
     def items(self) -> Iterator[list[Draft]]:
+        self._left_out = {why: list(places) for why, places in self._passed.items()}
         for file in self._files:
-            try:
-                text = file.read_text(encoding="utf-8-sig")
-            except (UnicodeDecodeError, OSError) as exc:
-                raise InvalidRequest(
-                    f"{file} cannot be read as UTF-8 text. The notes of the files before it are "
-                    "stored: leave it out or mend it, and import again.",
-                    path=str(file),
-                ) from exc
-            yield self._notes(file, text)
+            yield self._notes(file, FrontMatter(text_of(file)))
 
-    def _notes(self, file: Path, text: str) -> list[Draft]:
+    def _notes(self, file: Path, front: FrontMatter) -> list[Draft]:
         key = (file.relative_to(self._root) if file.is_relative_to(self._root) else file).as_posix()
         notes: list[Draft] = []
         ordinals: dict[tuple[str, ...], int] = {}
-        for section in sections(text):
-            for piece in section.pieces():
+        headings = Headings()
+        for section in sections(front.body, front.length):
+            pieces = section.pieces()
+            headings.take(section, section.places if pieces else ())
+            for piece in pieces:
                 ordinal = ordinals.get(section.headings, 0)
                 ordinals[section.headings] = ordinal + 1
                 where = (self.name, key, *section.headings, str(ordinal))
                 title = " > ".join(section.headings) or file.stem
                 fact_id = derived_id("fact", None, *where)
                 notes.append(FactDraft(fact_id, f"{title}: {piece}", category=PASSAGE))
+        self.leave_out_lines(front.unread, file)
+        self.leave_out_headings(headings.left(), file)
         return notes
 
 
-def _files(path: Path) -> Iterator[Path]:
+class Headings:
+    """The headings of a text, and which of them are in rows."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._all: dict[tuple[int, str], None] = {}
+        self._told: set[tuple[int, str]] = set()
+
+    def take(self, section: Section, told: Iterable[tuple[int, str]]) -> None:
+        """Take a section's own heading, and those that rows of the section name."""
+        self._all.update(dict.fromkeys(section.places[-1:]))
+        self._told.update(told)
+
+    def left(self, named: str = "") -> list[tuple[int, str]]:
+        """The headings that no row names; `named` is a title that each row names."""
+        return [place for place in self._all if place not in self._told and place[1] != named]
+
+
+def _files(path: Path, leave_out: LeaveOut) -> Iterator[Path]:
     """A file itself, whatever its name; of a folder the notes in it, in order of their names."""
     if path.is_file():
+        if not is_text(path):
+            raise broken(path, 1, "its name is not UTF-8: rename it")
         yield path.resolve()
-        return
-    if not path.is_dir():
-        raise NotFound(f"There is no {path}.", path=str(path))
-
-    def warn(file: Path) -> None:
-        log.warning("%s leads out of %s: it was left out; import it by name", file, path)
-
-    yield from files_below(path, is_note, warn)
+    elif path.is_dir():
+        yield from files_below(path, is_note, leave_out)
+    elif path.exists():
+        raise broken(path, 1, "it is no ordinary file")
+    else:
+        raise NotFound(f"There is no {shown(path)}.", path=shown(path))
 
 
 def is_note(file: Path) -> bool:
     """Whether a file of a folder is a note, by its name."""
     return file.suffix.lower() in _SUFFIXES or file.name in _NAMES
-
-
-def front_matter(text: str) -> dict[str, list[str]]:
-    """The keys of a note's front matter, with their values as far as they are plain.
-
-    It is read leniently: a key below another one is `outer.inner`, a list has several values,
-    and what is written in any other way of YAML's is left as it is.
-    """
-    found = _FRONT.match(text)
-    values: dict[str, list[str]] = {}
-    outer, last = "", ""
-    for line in found[0].splitlines()[1:-1] if found else ():
-        if last and (entry := _ENTRY.match(line)):
-            values[last].append(_unquoted(entry["value"]))
-        elif key := _KEY.match(line):
-            last = f"{outer}.{key['key']}" if key["indent"] and outer else key["key"]
-            outer = outer if key["indent"] else key["key"]
-            values[last] = _listed(key["value"] or "")
-    return values
-
-
-def without_front_matter(text: str) -> str:
-    """A note without its front matter."""
-    return _FRONT.sub("", text, count=1)
 
 
 def unfenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
@@ -179,38 +170,34 @@ def unfenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
         yield line, not fenced
 
 
-def _listed(value: str) -> list[str]:
-    """The values of `[a, b]`, or the one value; none for nothing."""
-    value = value.strip()
-    parts = value[1:-1].split(",") if value[:1] == "[" and value[-1:] == "]" else [value]
-    return [_unquoted(part) for part in parts if part.strip()]
+def sections(text: str, before: int = 0) -> Iterator[Section]:
+    """Split a Markdown text at its headings.
 
-
-def _unquoted(value: str) -> str:
-    value = value.strip()
-    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-    return value[1:-1] if quoted else value
-
-
-def sections(text: str) -> Iterator[Section]:
-    """Split a Markdown text at its headings, without its front matter."""
-    above: list[tuple[int, str]] = []
+    Args:
+        text: without front matter.
+        before: how many lines that has.
+    """
+    above: list[tuple[int, str, int]] = []
     current = Section(())
-    lines = _FRONT.sub("", text.replace("\r\n", "\n").replace("\r", "\n"), count=1).split("\n")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     fence = ""
     paragraph: list[str] | None = []  # what an underline would make a heading; None in a list
-    for line in lines:
+    for number, line in enumerate(lines, start=before + 1):
         fence, fenced = _fence_after(fence, line)
         heading = None if fenced else _heading(line, paragraph or ())
         if heading is None:
             current.lines.append(line)
             paragraph = _paragraph_after(paragraph, line) if not fenced else []
             continue
+        begun = number
         if paragraph and _UNDERLINE.match(line):
             del current.lines[-len(paragraph) :]
+            begun = number - len(paragraph)
         yield current
-        above = [*((level, title) for level, title in above if level < heading[0]), heading]
-        current, paragraph = Section(tuple(title for _, title in above if title)), []
+        above = [*(one for one in above if one[0] < heading[0]), (*heading, begun)]
+        titles = tuple(title for _, title, _ in above if title)
+        places = tuple((at, title) for _, title, at in above if title)
+        current, paragraph = Section(titles, places), []
     yield current
 
 

@@ -14,10 +14,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from day1.errors import ImportBroken, InvalidRequest, Json
+from day1.foreign_files import broken, open_file
 
 _JOURNALS = ("-wal", "-journal")
 _MOST_BYTES = 16 << 20
 """Of one value: more than any memory is long."""
+_MOST_OF_ALL = 16 << 30
+"""Bytes of a database."""
 _TRIES = 5
 _REST_S = 0.2
 
@@ -41,8 +44,8 @@ class SqliteFile:
     ) -> Iterator[dict[str, Json]]:
         """The rows of a table in the order in which they were added.
 
-        Columns that this version of the table has not are None, and so are values that are no
-        text and no number. A text that is not UTF-8 has lone surrogates.
+        Columns that this version of the table has not are None. A text that is not UTF-8 has lone
+        surrogates, and so has one that was kept as bytes.
 
         Raises:
             InvalidRequest: there is no such table, or it lacks a column that is needed.
@@ -65,7 +68,7 @@ class SqliteFile:
         names = ", ".join(f'"{column}"' for column in columns)
         # The names are constants of ours. A table without rowid is read in the order of its key.
         for row in self._connection.execute(f'SELECT {names} FROM "{table}"'):  # noqa: S608
-            values = (None if isinstance(value, bytes) else value for value in row)
+            values = (_text(value) if isinstance(value, bytes) else value for value in row)
             yield blank | dict(zip(columns, values, strict=True))
 
 
@@ -78,6 +81,7 @@ def opened(path: Path) -> Iterator[SqliteFile]:
     """
     path = path.resolve()
     with ExitStack() as stack:
+        stack.enter_context(open_file(path, _MOST_OF_ALL))  # refuses what is no ordinary file
         before = _stamp(path)
         file, how = path, "mode=ro&immutable=1"
         if any(before[1:]):
@@ -90,9 +94,11 @@ def opened(path: Path) -> Iterator[SqliteFile]:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
             connection.text_factory = _text
             yield SqliteFile(connection, path)
-        except sqlite3.Error as exc:
+        except (sqlite3.Error, UnicodeDecodeError) as exc:
+            # What SQLite says of a damaged schema may be no UTF-8 either.
+            why = f" ({exc})" if isinstance(exc, sqlite3.Error) else ""
             raise ImportBroken(
-                f"{path} cannot be read as an SQLite database ({exc}). Mend it or leave it out.",
+                f"{path} cannot be read as an SQLite database{why}. Mend it or leave it out.",
                 path=str(path),
             ) from exc
         if file == path and _stamp(path) != before:
@@ -122,8 +128,14 @@ def _copied(path: Path, folder: Path) -> Path:
         before = _stamp(path)
         for suffix in ("", *_JOURNALS):
             (folder / f"memory{suffix}").unlink(missing_ok=True)
+            if suffix and Path(f"{path}{suffix}").is_symlink():
+                raise broken(path, 1, "its journal is a link")
             if Path(f"{path}{suffix}").is_file():
-                shutil.copyfile(f"{path}{suffix}", folder / f"memory{suffix}")
+                with (
+                    open_file(Path(f"{path}{suffix}"), _MOST_OF_ALL) as file,
+                    (folder / f"memory{suffix}").open("wb") as copy,
+                ):
+                    shutil.copyfileobj(file, copy)
         if _stamp(path) == before:
             return folder / "memory"
     raise _in_use(path)

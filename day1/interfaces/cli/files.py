@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from day1.errors import InvalidRequest, NotFound
+from day1.foreign_files import lines_in, open_file, shown
 from day1.interfaces.cli.render import escaped, leave
 
 
@@ -18,14 +19,15 @@ def lines_of(path: Path) -> Iterator[Iterable[bytes]]:
 
     Raises:
         NotFound: there is no such file, or it is a folder.
+        ImportBroken: it is a pipe or a device, which `-` reads, or a line of it has no end.
     """
     if str(path) == "-":
-        yield sys.stdin.buffer
+        yield lines_in(sys.stdin.buffer, path)
         return
     if not path.exists() or path.is_dir():
-        raise NotFound(f"There is no file {path}.", path=str(path))
-    with path.open("rb") as file:
-        yield file
+        raise NotFound(f"There is no file {shown(path)}.", path=shown(path))
+    with open_file(path) as file:
+        yield lines_in(file, path)
 
 
 def write_lines(lines: Iterable[bytes], file: IO[bytes]) -> int:

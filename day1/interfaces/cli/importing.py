@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from day1.errors import Day1Error
+from day1.foreign_files import MOST_BYTES, shown
 from day1.interfaces.cli.codes import FAILED
 from day1.interfaces.cli.indexing import bring_up
 from day1.interfaces.cli.render import one_line, plural, short
@@ -75,7 +76,7 @@ def _one_of_them(session: Session, source: ToolMemory, given: Document) -> Docum
     """Show what one tool has, and import it if it is confirmed; a failure is part of the answer."""
     from day1.services.exchange.tool_import import survey
 
-    document: Document = {"source": source.name, "paths": [str(path) for path in source.paths]}
+    document: Document = {"source": source.name, "paths": [shown(path) for path in source.paths]}
     try:
         found = survey(source)
         document = _described(source, found)
@@ -108,7 +109,7 @@ def _machine(given: Document, paths: Sequence[Path] = ()) -> Machine:
         os.environ,
         () if given["all_projects"] else _projects(Path.cwd(), home),
         sensitive=given["sensitive"],
-        stdin=sys.stdin.buffer.read() if Path("-") in paths else b"",
+        stdin=sys.stdin.buffer.read(MOST_BYTES + 1) if Path("-") in paths else b"",
     )
 
 
@@ -133,7 +134,7 @@ def _projects(here: Path, home: Path) -> tuple[Path, ...]:
 def _described(source: ToolMemory, found: Survey) -> Document:
     return {
         "source": source.name,
-        "paths": [str(path) for path in source.paths],
+        "paths": [shown(path) for path in source.paths],
         "facts": found.facts,
         "observations": found.observations,
         "relations": found.relations,
@@ -157,7 +158,11 @@ def _draw(session: Session, document: Document, *, samples: bool) -> None:
     for what, ids in document["secrets"].items():
         told = f"{plural(len(ids), 'text')} that look as if they hold {what}"
         session.screen.line(("    beware of ", "warn"), f"{told}; memory is shared")
-    for why, places in document["left_out"].items():
+    _draw_left_out(session, document["left_out"])
+
+
+def _draw_left_out(session: Session, left_out: Mapping[str, Sequence[str]]) -> None:
+    for why, places in left_out.items():
         some = ", ".join(places[:_SHOWN_PLACES])
         more = f" and {len(places) - _SHOWN_PLACES:,} more" if len(places) > _SHOWN_PLACES else ""
         session.screen.line(("    left out ", "warn"), f"{why} ({len(places):,}): {some}{more}")
@@ -220,4 +225,6 @@ def imported(session: Session, into: str, done: Imported, what: str = "") -> Doc
             session.screen.line(f"… and {plural(len(left) - _SHOWN, 'more row')} left")
         for name in done.branches:
             session.screen.line(f"Branch {name} created.")
-    return {"branch": into, **counts, "left": left, "branches": done.branches}
+        _draw_left_out(session, done.left_out if what else {})  # a tool's was told before
+    document = {"branch": into, **counts, "left": left, "branches": done.branches}
+    return {**document, "left_out": done.left_out} if what else document

@@ -19,7 +19,7 @@ EVERY: Final = "*"
 """What a call names to mean the rows of all spaces, with none or any."""
 _KIND: Final = "namespace"
 """What a bare word names."""
-_FORM = re.compile(r"[\w-]+:\s*[^\s/][^/]*(/[^/]*[^\s/][^/]*)*")
+_FORM = re.compile(r"[\w-]++:\s*+[^\s/][^/]*+(?:/\s*+[^\s/][^/]*+)*+")
 _SIMILAR, _ENOUGH = 3, 0.6
 
 

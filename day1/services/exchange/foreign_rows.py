@@ -3,7 +3,7 @@
 A source changes what it brought itself. What was edited, removed or held here since is left.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -47,6 +47,7 @@ AGENT: Final = "import"
 MAX_TEXT: Final = 32_768
 """Characters of a foreign text that are kept."""
 _MAX_NAME: Final = 255
+"""Characters of a foreign name or category that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,24 @@ def row_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
             start, relation_type, end = (_clean(name, _MAX_NAME) for name in triple)
             relation = NewRelation(start, relation_type, end, happened_at=at)
             return RELATION, relation_row(draft.id, relation, origin, now)
+
+
+def losses(draft: Draft) -> Iterator[str]:
+    """Say what of a draft its row has not, as `row_of` makes it."""
+    text, names = "", tuple[str, ...]()
+    match draft:
+        case FactDraft():
+            text, names = draft.text, (draft.category or "",)
+        case ObservationDraft():
+            text = draft.summary
+        case RelationDraft():
+            names = (draft.source_entity, draft.relation_type, draft.target_entity)
+    if len(text.replace("\0", "")) > MAX_TEXT:
+        yield f"what comes after the first {MAX_TEXT:,} characters of a text"
+    if any(len(name.replace("\0", "")) > _MAX_NAME for name in names):
+        yield f"what comes after the first {_MAX_NAME} characters of a name"
+    if any("\0" in part for part in (text, *names)):
+        yield "NUL characters"
 
 
 def _clean(text: str, most: int) -> str:

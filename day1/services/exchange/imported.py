@@ -18,11 +18,17 @@ class Imported:
     left: list[LeftRow] = field(default_factory=list)
     branches: list[str] = field(default_factory=list)
     """The branches that were created."""
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+    """What the source passed by, or has no room here: the places, by the reason."""
 
     @property
     def rows(self) -> int:
         """How many rows and events were looked at."""
         return self.added + self.changed + self.unchanged + len(self.left)
+
+    def leave_out(self, why: str, place: str) -> None:
+        """Note that a part of the source is not imported."""
+        self.left_out.setdefault(why, []).append(place)
 
     def take(self, unit: "Imported") -> None:
         """Count a unit that has become durable."""

@@ -16,7 +16,7 @@ from day1.model.values.callbacks import ReportProgress
 from day1.ports.source import Draft, EventDraft, Item, Source
 from day1.services.branches.lookup import refuse_protected
 from day1.services.exchange.event_import import new_events, put_event
-from day1.services.exchange.foreign_rows import put_rows
+from day1.services.exchange.foreign_rows import losses, put_rows
 from day1.services.exchange.imported import Imported
 from day1.services.repository.repository import Repository
 
@@ -50,7 +50,11 @@ def import_foreign(
     def drafts() -> Iterator[Item]:
         nonlocal done
         for item in source.items():
-            yield from item
+            for draft in item:
+                if not isinstance(draft, EventDraft):
+                    for why in losses(draft):
+                        imported.leave_out(why, draft.id)
+                yield draft
             done += 1
 
     try:
@@ -64,6 +68,7 @@ def import_foreign(
     except Day1Error as failed:
         failed.details.update(imported.counts())
         raise
+    imported.left_out.update({why: list(places) for why, places in source.left_out.items()})
     report(done, total)
     return imported
 

@@ -10,7 +10,7 @@ from day1.model.rows.validation import looks_secret
 from day1.model.values.instant import SECOND
 from day1.ports.source import Draft, EventDraft, FactDraft, ObservationDraft, ToolMemory
 from day1.services.branches.forking import NewBranch, fork_under, new_below
-from day1.services.exchange.foreign_rows import MAX_TEXT
+from day1.services.exchange.foreign_rows import losses
 from day1.services.repository.repository import Repository
 
 _SAMPLES = 5
@@ -61,6 +61,8 @@ def survey(source: ToolMemory) -> Survey:
 
 
 def _count(found: Survey, draft: Draft) -> None:
+    for why in losses(draft):
+        found.left_out.setdefault(why, []).append(draft.id)
     match draft:
         case FactDraft(text=text):
             found.facts += 1
@@ -73,9 +75,6 @@ def _count(found: Survey, draft: Draft) -> None:
         found.samples.append(text)
     if secret := looks_secret(text):
         found.secrets.setdefault(secret, []).append(draft.id)
-    if len(text) > MAX_TEXT:
-        why = f"what comes after the first {MAX_TEXT:,} characters of a text"
-        found.left_out.setdefault(why, []).append(draft.id)
 
 
 def import_branch(repo: Repository, source: str, into: Branch, now: int) -> Branch:

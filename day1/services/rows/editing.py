@@ -208,8 +208,7 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
             sensitivity=text_of(before["sensitivity"]),
         )
         made = fact_row(new_id, fact, origin, work.now)
-        first = _superseded_before(work, before, made)
-        if first is not None:
+        if (first := _superseded_before(work, before, made)) is not None:
             at = int(first["created_at"] or 0)
             return Edited(FACT, first, work.tip, at, (), before, _ends(before, first))
         last = _last_successor(work, before)

@@ -175,8 +175,7 @@ class _Search:
                 yield view
 
     def _view(self, reading: Reading, wanted: Filter) -> AbstractContextManager[CachedView]:
-        ports = self._ports
-        return ports.views.at(reading, self._ref, wanted, ports.history, ports.index)
+        return self._ports.views.at(reading, self._ref, wanted, self._ports.history, self._index)
 
     def _embedder(self) -> Embedder | None:
         """What embeds, if that is wanted and possible."""

@@ -1,6 +1,6 @@
 """Exchange: exports that come back as they were, imports that add once, bundles and store copies."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
@@ -37,6 +37,10 @@ class Notes:
 
     def total(self) -> int:
         return 1
+
+    @property
+    def left_out(self) -> Mapping[str, Sequence[str]]:
+        return {}
 
     def items(self) -> Iterator[Sequence[Draft]]:
         yield self.drafts

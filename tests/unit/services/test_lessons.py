@@ -7,10 +7,10 @@ import numpy as np
 from day1.model.lessons.experience import Experience
 from day1.model.lessons.rewording import ALIKE
 from day1.model.lessons.tidy import by_rules
+from day1.model.redaction.basis import INSIGHT
 from day1.model.rows.kind import FACT, Row
 from day1.services.lessons.insights import generate
 from day1.services.lessons.storing import Lesson, _alike
-from day1.services.lessons.tidying import INSIGHT
 from day1.services.rows.recording import NewFact, fact_row
 from day1.services.search.nearest import QueryVectorCache
 from tests.unit.services.conftest import ADA, Bench

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from day1.adapters.sources.files import files_below
-from day1.adapters.sources.markdown import Section, front_matter, is_note, sections, unfenced
+from day1.adapters.sources.front_matter import FrontMatter
+from day1.adapters.sources.markdown import Headings, Section, is_note, sections, unfenced
 from day1.adapters.sources.tools.tool import ToolSource, instant_of
+from day1.foreign_files import files_below
 from day1.ports.source import PASSAGE, Draft, Machine
 
 _OBSERVATION = re.compile(r"\s*[-*]\s+\[(?P<category>[^\[\]]*)\](?!\()\s+(?P<text>\S.*)$")
@@ -22,7 +23,7 @@ _TAGGED = re.compile(r"\s*[-*]\s+(?P<text>(?!\[)\S.*)$")
 _TAG = re.compile(r"(?:^|\s)#\w")
 _RELATION = re.compile(
     r"\s*[-*]\s+(?:\"(?P<quoted>[^\"]+)\"\s+|(?P<type>[^\s\[\]\"]+)\s+)?"
-    r"\[\[(?P<target>[^\[\]]+)\]\]\s*(?:\(.*\))?\s*$"
+    r"\[\[(?P<target>[^\[\]]+)\]\]\s*+(?:(?P<context>\(.*\))\s*+)?$"
 )
 _LINK = re.compile(r"\[\[([^\[\]]+)\]\]")
 
@@ -44,27 +45,35 @@ class BasicMemory(ToolSource):
         if top.is_file():
             yield self._note(top, top.name)
             return
-        for file in files_below(top, is_note, self.leads_out):
+        for file in files_below(top, is_note, self.leave_out):
             yield self._note(file, file.relative_to(top).as_posix())
 
     def _note(self, file: Path, place: str) -> list[Draft]:
-        text = self.text(file)
-        head = front_matter(text)
-        title = ", ".join(head.get("title", ())) or file.stem
-        note = _Note(self, (head.get("permalink") or [place])[0], title)
-        note.at = instant_of((head.get("created") or head.get("date") or [""])[0])
-        if head.get("type"):
-            note.relate("is_a", head["type"][0])
-        for section in sections(text):
+        front = FrontMatter(self.text(file))
+        title = front.joined("title") or file.stem
+        note = _Note(self, front.first("permalink") or place, title)
+        note.at = instant_of(front.first("created") or front.first("date"))
+        for kind in front.all("type"):
+            note.relate("is_a", kind)
+        for section in sections(front.body, front.length):
             note.take(section)
-        return list(note.drafts.values())
+        if not note.drafts:
+            self.leave_out("empty notes", file)
+        self.leave_out_lines(front.unread, file)
+        self.leave_out_headings(note.headings.left(title if note.drafts else ""), file)
+        if note.beside:
+            self.leave_out("what stands beside the name in a relation", f"{file}: {note.beside}")
+        return note.drafts
 
 
 class _Note:
-    """The drafts of one note, by id."""
+    """The drafts of one note."""
 
     def __init__(self, source: BasicMemory, key: str, title: str) -> None:
-        self.drafts: dict[str, Draft] = {}
+        self.drafts: list[Draft] = []
+        self.headings = Headings()
+        self.beside = 0
+        """How many relations have another name or a context, which a relation here has not."""
         self.at: int | None = None
         self._source, self._key, self._title = source, key, title
 
@@ -74,7 +83,9 @@ class _Note:
         for line, plain in unfenced(section.lines):
             if not plain or not self._take_line(line):
                 prose.append(line)
-        for number, piece in enumerate(Section(section.headings, prose).pieces()):
+        pieces = Section(section.headings, lines=prose).pieces()
+        self.headings.take(section, section.places if pieces else ())
+        for number, piece in enumerate(pieces):
             for target in _LINK.findall(piece):
                 self.relate("links_to", target)
             heading = " > ".join(dict.fromkeys((self._title, *section.headings)))
@@ -83,6 +94,7 @@ class _Note:
     def _take_line(self, line: str) -> bool:
         if relation := _RELATION.match(line):
             self.relate(relation["quoted"] or relation["type"] or "relates_to", relation["target"])
+            self.beside += "|" in relation["target"] or bool(relation["context"])
             return True
         found, category = _OBSERVATION.match(line), ""
         if found:
@@ -98,9 +110,8 @@ class _Note:
     def relate(self, relation_type: str, target: str) -> None:
         """Relate the note to another one, which need not be there yet."""
         target = target.partition("|")[0].strip()
-        draft = self._source.relation((self._title, relation_type.strip(), target), self.at)
-        self.drafts.setdefault(draft.id, draft)
+        triple = (self._title, relation_type.strip(), target)
+        self.drafts.append(self._source.relation(triple, self.at))
 
     def _say(self, key: tuple[str, ...], text: str, category: str) -> None:
-        draft = self._source.fact((self._key, *key), text, category, self.at)
-        self.drafts.setdefault(draft.id, draft)
+        self.drafts.append(self._source.fact((self._key, *key), text, category, self.at))

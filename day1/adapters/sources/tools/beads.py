@@ -5,8 +5,9 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from day1.adapters.sources.files import broken, json_of
+from day1.adapters.sources.files import json_of
 from day1.adapters.sources.tools.tool import ToolSource, text_at
+from day1.foreign_files import broken, why_not
 from day1.ports.source import Draft, Machine
 
 
@@ -19,8 +20,9 @@ class Beads(ToolSource):
     @override
     def found(cls, machine: Machine) -> list[Path]:
         folders = machine.projects or (machine.home,)
-        files = (folder / ".beads" / "issues.jsonl" for folder in folders)
-        return [file for file in files if file.is_file()]
+        files = [(folder, folder / ".beads" / "issues.jsonl") for folder in folders]
+        # A project may be a stranger's: a link in it leads to no file elsewhere.
+        return [file for folder, file in files if not why_not(folder.resolve(), file)]
 
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:
@@ -31,7 +33,7 @@ class Beads(ToolSource):
             if not isinstance(item, dict):
                 raise broken(path, number, "it is no object")
             if item.get("_type") != "memory":
-                self.leave_out("issues", item.get("id", f"line {number}"))
+                self.leave_out("issues", item.get("id") or f"line {number}")
                 continue
             key, value = text_at(item, "key"), text_at(item, "value")
             if not (key and value):

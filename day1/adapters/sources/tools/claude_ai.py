@@ -1,15 +1,21 @@
 """What Claude.ai remembers of a person: `memories.json`, alone or in the export's zip file."""
 
+import struct
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
+from lzma import LZMAError
 from pathlib import Path
+from typing import IO
 
 from typing_extensions import override
 
-from day1.adapters.sources.files import MOST_BYTES, broken, decoded, json_of
-from day1.adapters.sources.markdown import sections
-from day1.adapters.sources.tools.tool import ToolSource, text_at
-from day1.errors import NotFound
+from day1.adapters.sources.files import decoded, json_of
+from day1.adapters.sources.front_matter import FrontMatter
+from day1.adapters.sources.markdown import Headings, sections
+from day1.adapters.sources.tools.tool import STDIN, ToolSource, text_at
+from day1.errors import Json, NotFound
+from day1.foreign_files import MOST_BYTES, broken, open_file, shown, why_not
 from day1.ports.source import Draft
 
 _FILE = "memories.json"
@@ -23,10 +29,13 @@ class ClaudeAi(ToolSource):
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:
         if path.is_dir():
-            path = path / _FILE
-            if not path.is_file():
-                raise NotFound(f"There is no {path}.", path=str(path))
-        text = self._zipped(path) if zipfile.is_zipfile(path) else self.text(path)
+            folder, path = path, path / _FILE
+            if not path.exists():
+                raise NotFound(f"There is no {shown(path)}.", path=shown(path))
+            if why := why_not(folder.resolve(), path):
+                self.leave_out(why, path)
+                return
+        text = self._zipped(path) or self.text(path)
         found = json_of(text, path)
         if not isinstance(found, list):
             raise broken(path, 1, "it is no list of accounts' memories")
@@ -34,34 +43,60 @@ class ClaudeAi(ToolSource):
             if not isinstance(account, dict):
                 raise broken(path, 1, f"its entry {number} is no object")
             whose = text_at(account, "account_uuid")
-            yield self._points((whose,), text_at(account, "conversations_memory"))
-            projects = account.get("project_memories")
-            if isinstance(projects, dict):
-                for project in projects:
-                    yield self._points((whose, project), text_at(projects, project))
+            place = f"{shown(path)}, entry {number}"
+            yield self._points((whose,), account, "conversations_memory", place)
+            projects = account.get("project_memories") or {}
+            if not isinstance(projects, dict):
+                raise broken(path, 1, f"the projects of its entry {number} are no object")
+            for project in projects:
+                yield self._points((whose, project), projects, project, place)
 
     def _zipped(self, path: Path) -> str:
+        """The text in a zip file; "" if the file is no such file."""
+        if path == STDIN:
+            return ""
         try:
-            with zipfile.ZipFile(path) as archive:
-                names = [n for n in archive.namelist() if n.rpartition("/")[2] == _FILE]
-                if not names:
-                    raise NotFound(
-                        f"{path} has no {_FILE}: not every export has one. Ask the chat for its "
-                        "memory as lines `[date] - text`, and use `day1 import lines -`.",
-                        path=str(path),
-                    )
-                with archive.open(names[0]) as member:
-                    data = member.read(MOST_BYTES + 1)
-        except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as exc:
+            with open_file(path) as file:
+                return self._member(path, file) if zipfile.is_zipfile(file) else ""
+        except (
+            OSError, EOFError, zipfile.BadZipFile, zlib.error, LZMAError,
+            NotImplementedError, RuntimeError, ValueError, struct.error,
+        ) as exc:  # fmt: skip
             raise broken(path, 1, "it is no whole zip file that can be read") from exc
+
+    def _member(self, path: Path, file: IO[bytes]) -> str:
+        with zipfile.ZipFile(file) as archive:
+            files = [name for name in archive.namelist() if not name.endswith("/")]
+            names = [name for name in files if name.rpartition("/")[2] == _FILE]
+            if not names:
+                raise NotFound(
+                    f"{shown(path)} has no {_FILE}: not every export has one. Ask the chat for "
+                    "its memory as lines `[date] - text`, and use `day1 import lines -`.",
+                    path=shown(path),
+                )
+            for name in files:
+                if name != names[0]:
+                    self.leave_out("other files of the export", f"{shown(path)}: {name}")
+            with archive.open(names[0]) as member:
+                data = member.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise broken(path, 1, f"its {_FILE} is larger than {MOST_BYTES >> 20} MB")
         return decoded(data, path)
 
-    def _points(self, key: tuple[str, ...], text: str) -> list[Draft]:
-        facts: dict[str, Draft] = {}
-        for section in sections(text):
-            for point in section.points():
+    def _points(
+        self, key: tuple[str, ...], item: Mapping[str, Json], name: str, place: str
+    ) -> list[Draft]:
+        """The points of one text of an object."""
+        if not isinstance(item.get(name), str | None):
+            self.leave_out("memories that are no text", place)
+        facts: list[Draft] = []
+        front, headings = FrontMatter(text_at(item, name)), Headings()
+        for section in sections(front.body, front.length):
+            points = section.points()
+            headings.take(section, section.places[-1:] if points else ())
+            for point in points:
                 told = ": ".join((*section.headings[-1:], point))
-                facts.setdefault(told, self.fact((*key, told), told))
-        return list(facts.values())
+                facts.append(self.fact((*key, told), told))
+        self.leave_out_lines(front.unread, place)
+        self.leave_out_headings(headings.left(), place)
+        return facts

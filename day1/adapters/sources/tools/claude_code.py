@@ -11,14 +11,10 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from day1.adapters.sources.files import files_below
-from day1.adapters.sources.markdown import (
-    front_matter,
-    is_note,
-    sections,
-    without_front_matter,
-)
+from day1.adapters.sources.front_matter import FrontMatter
+from day1.adapters.sources.markdown import Headings, is_note, sections
 from day1.adapters.sources.tools.tool import ToolSource
+from day1.foreign_files import files_below
 from day1.ports.source import Draft, Machine
 
 _INDEX = "MEMORY.md"
@@ -48,21 +44,21 @@ class ClaudeCode(ToolSource):
             return
         slug = path.resolve().parent.name
 
-        for file in files_below(path, is_note, self.leads_out):
+        for file in files_below(path, is_note, self.leave_out):
             yield self._index(file, slug) if file.name == _INDEX else self._note(file, slug)
 
     def _note(self, file: Path, slug: str) -> list[Draft]:
-        text = self.text(file)
-        head = front_matter(text)
-        name = _first(head, "name") or file.stem
-        said = _first(head, "description")
-        body = without_front_matter(text).strip()
+        front = FrontMatter(self.text(file))
+        name = front.joined("name") or file.stem
+        said = front.joined("description")
+        body = front.body.strip()
         parts = [said if said not in body else "", body]
         told = "\n\n".join(part for part in parts if part)
         if not told:
             self.leave_out("empty notes", file)
             return []
-        category = _first(head, "metadata.type") or _first(head, "type") or None
+        category = front.joined("metadata.type") or front.joined("type") or None
+        self.leave_out_lines(front.unread, file)
         targets = dict.fromkeys(link.strip() for link in _LINK.findall(body))
         return [
             self.fact((slug, file.stem), f"{name}: {told}", category),
@@ -72,15 +68,19 @@ class ClaudeCode(ToolSource):
     def _index(self, file: Path, slug: str) -> list[Draft]:
         """What the index says besides the names of the notes: older versions kept all in it."""
         facts: list[Draft] = []
-        for section in sections(self.text(file)):
+        front, headings, listed = FrontMatter(self.text(file)), Headings(), 0
+        for section in sections(front.body, front.length):
+            count = len(section.lines)
             section.lines[:] = [line for line in section.lines if not _INDEX_LINE.match(line)]
-            for number, piece in enumerate(section.pieces()):
+            listed += count - len(section.lines)
+            pieces = section.pieces()
+            headings.take(section, section.places if pieces else ())
+            for number, piece in enumerate(pieces):
                 title = " > ".join(section.headings) or _INDEX
                 key = (slug, _INDEX, *section.headings, str(number))
                 facts.append(self.fact(key, f"{title}: {piece}"))
+        if listed:
+            self.leave_out("the list of notes", f"{file}, lines: {listed}")
+        self.leave_out_lines(front.unread, file)
+        self.leave_out_headings(headings.left(), file)
         return facts
-
-
-def _first(head: dict[str, list[str]], key: str) -> str:
-    """A value of the front matter as one text; empty if there is none."""
-    return ", ".join(head.get(key, ()))

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from day1.adapters.sources.files import broken, json_of
+from day1.adapters.sources.files import json_of
 from day1.adapters.sources.sqlite_file import opened
 from day1.adapters.sources.tools.tool import ToolSource, instant_of, text_at, texts_at
 from day1.errors import Json
+from day1.foreign_files import broken
 from day1.ports.source import Draft, Machine
 
 _MILLISECOND = 1_000
@@ -69,7 +70,9 @@ class ClaudeMem(ToolSource):
             raise broken(path, 1, "it is no export of claude-mem")
         for key, read in (("observations", self._observation), ("summaries", self._summary)):
             rows = found.get(key) or []
-            for number, row in enumerate(rows if isinstance(rows, list) else ()):
+            if not isinstance(rows, list):
+                raise broken(path, 1, f"its {key} are no list")
+            for number, row in enumerate(rows):
                 if isinstance(row, dict):
                     yield read(row)
                 else:
@@ -91,8 +94,13 @@ class ClaudeMem(ToolSource):
             said = f"{title}: {text}" if title else text
             drafts.append(self.fact((*key, "fact", str(number)), said, kind or None, at))
         narrative = text_at(row, "narrative") or text_at(row, "text")
+        files = self._list(row, "files_modified")
+        if narrative != text_at(row, "text") != "":
+            self.leave_out("texts of observations that have a narrative", f"id {row.get('id')}")
+        if not narrative and (files or text_at(row, "subtitle") or (title and not drafts)):
+            why = "titles and files of observations without a narrative"
+            self.leave_out(why, f"id {row.get('id')}")
         if narrative:
-            files = self._list(row, "files_modified")
             parts = (title, text_at(row, "subtitle"), narrative)
             told = [part for part in parts if part]
             told += [f"Files: {', '.join(files)}"] if files else []
@@ -125,13 +133,17 @@ class ClaudeMem(ToolSource):
     def _list(self, row: Row, key: str) -> Sequence[str]:
         """A list of texts, which the database keeps as JSON."""
         value = row.get(key)
-        if not isinstance(value, str):
-            return texts_at(row, key)
-        try:
-            return texts_at({key: json.loads(value)}, key)
-        except (ValueError, RecursionError):
-            self.leave_out(f"lists that are no JSON ({key})", f"id {row.get('id')}")
-            return []
+        if isinstance(value, str):
+            try:
+                value = json.loads(value)
+                json.dumps(value, ensure_ascii=False).encode()
+            except (ValueError, RecursionError):
+                self.leave_out(f"lists that are no JSON ({key})", f"id {row.get('id')}")
+                return []
+        entries = value if isinstance(value, list) else [] if value is None else [value]
+        if not all(isinstance(entry, str) for entry in entries):
+            self.leave_out(f"entries that are no text ({key})", f"id {row.get('id')}")
+        return texts_at({key: entries}, key)
 
 
 def _key(row: Row) -> tuple[str, ...]:

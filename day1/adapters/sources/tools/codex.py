@@ -11,9 +11,10 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from day1.adapters.sources.files import files_below
-from day1.adapters.sources.markdown import is_note, sections
+from day1.adapters.sources.front_matter import FrontMatter
+from day1.adapters.sources.markdown import Headings, is_note, sections
 from day1.adapters.sources.tools.tool import ToolSource, instant_of
+from day1.foreign_files import files_below
 from day1.ports.source import Draft, Machine
 
 _POINTS = frozenset(("memory_summary.md", "MEMORY.md"))
@@ -38,7 +39,7 @@ class Codex(ToolSource):
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:
         top = path.resolve()
-        for file in [top] if top.is_file() else files_below(top, is_note, self.leads_out):
+        for file in [top] if top.is_file() else files_below(top, is_note, self.leave_out):
             if file.name in _POINTS:
                 yield self._points(file)
             elif file.parent.name == _SUMMARIES:
@@ -48,38 +49,53 @@ class Codex(ToolSource):
                 self.leave_out("notes that the others were made from", file)
 
     def _points(self, file: Path) -> list[Draft]:
-        facts: dict[str, Draft] = {}
+        facts: list[Draft] = []
         group, wanted = "", True
-        for section in sections(self.text(file)):
+        front, headings, applying = FrontMatter(self.text(file)), Headings(), 0
+        for section in sections(front.body, front.length):
             title = section.headings[0] if section.headings else ""
             applies = next(filter(None, map(_GROUP.match, section.lines)), None)
             if title != group or applies:
                 group, wanted = title, self._is_wanted(applies[1].strip() if applies else None)
                 if not wanted:
                     self.leave_out("what is known of other projects", f"{file}: {title}")
-            if not wanted or (section.headings and section.headings[-1] in _INDEX):
+            if not wanted:
                 continue
+            if section.headings and section.headings[-1] in _INDEX:
+                self.leave_out("where points are from", f"{file}, line {section.places[-1][0]}")
+                continue
+            count = len(section.lines)
             section.lines[:] = [line for line in section.lines if not _GROUP.match(line)]
-            for point in section.points():
+            applying += count - len(section.lines)
+            points = section.points()
+            headings.take(section, section.places[-1:] if points else ())
+            for point in points:
                 text = ": ".join((*section.headings[-1:], point))
                 # A point has no name but its text: one that was rewritten is another fact.
-                facts.setdefault(text, self.fact((file.name, text), text))
-        return list(facts.values())
+                facts.append(self.fact((file.name, text), text))
+        if applying:
+            self.leave_out("for which project points are", f"{file}, lines: {applying}")
+        self.leave_out_lines(front.unread, file)
+        self.leave_out_headings(headings.left(), file)
+        return facts
 
     def _summary(self, file: Path) -> list[Draft]:
-        text = self.text(file)
         head: dict[str, str] = {}
-        lines = text.split("\n")
-        while lines and (not lines[0].strip() or _HEAD.match(lines[0])):
-            if found := _HEAD.match(lines.pop(0)):
+        lines = self.text(file).split("\n")
+        above = 0
+        while above < len(lines) and (not lines[above].strip() or _HEAD.match(lines[above])):
+            if found := _HEAD.match(lines[above]):
                 head[found[1]] = found[2].strip()
+            above += 1
         if not self._is_wanted(head.get("cwd")):
             self.leave_out("summaries of other projects' sessions", file)
             return []
-        body = "\n".join(lines).strip()
+        body = "\n".join(lines[above:]).strip()
         if not body:
             self.leave_out("empty notes", file)
             return []
+        if head:
+            self.leave_out("heads of summaries, but for the branch and the time", file)
         branch = f"On branch {head['git_branch']}: " if head.get("git_branch") else ""
         key = head.get("thread_id") or file.stem
         return [self.observation((key,), f"{branch}{body}", instant_of(head.get("updated_at")))]

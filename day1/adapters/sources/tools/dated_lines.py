@@ -10,8 +10,9 @@ from day1.adapters.sources.tools.tool import ToolSource, instant_of
 from day1.ports.source import Draft
 
 _LINE = re.compile(r"\s*(?:[-*+]\s+)?\[([^\]\n]{1,40})\]\s*[-\u2013\u2014:]\s*(\S.*)$")
-_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
-_HEADING = re.compile(r"\s*(?:#{1,6}\s+|\*\*)(.+?)(?:\s*#*|:?\*\*:?)\s*$")
+_FENCE = re.compile(r"\s*(?:`{3,}+|~{3,}+)(.*)")
+_MARK = re.compile(r"#{1,6}\s+|\*\*")
+"""What a heading opens with."""
 
 
 class DatedLines(ToolSource):
@@ -21,23 +22,42 @@ class DatedLines(ToolSource):
 
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:
-        heading, date, text = "", "", ""
-        for number, line in enumerate(self.text(path).split("\n"), start=1):
-            found, title = _LINE.match(line), _HEADING.match(line)
-            goes_on = text and line.strip() and not title and not _FENCE.match(line)
-            if goes_on and not found:
-                text += f"\n{line.strip()}"
+        date, text = "", list[str]()
+        heading, line_of_heading = "", 0  # 0: a row names it, or there is none
+        for number, line in enumerate([*self.text(path).split("\n"), ""], start=1):
+            found, title, fence = _LINE.match(line), heading_of(line), _FENCE.match(line)
+            if text and line.strip() and found is None and title is None and fence is None:
+                text.append(line.strip())
                 continue
             if text:
-                yield [self._fact(heading, date, text)]
-            date, text = (found[1], found[2].strip()) if found else ("", "")
-            if title and not found:
-                heading = title[1].strip()
-            elif not found and line.strip() and not _FENCE.match(line):
+                yield [self._fact(heading, date, "\n".join(text))]
+                line_of_heading = 0
+            date, text = (found[1], [found[2].strip()]) if found else ("", [])
+            if found and instant_of(date) is None:
+                self.leave_out("dates that are no time", f"line {number}")
+            elif title is not None and found is None:
+                self._leave_heading(line_of_heading)
+                heading, line_of_heading = title, number if title else 0
+            elif fence and fence[1].strip():
+                self.leave_out("marks of code", f"line {number}")
+            elif found is None and fence is None and line.strip():
                 self.leave_out("lines without a date", f"line {number}")
-        if text:
-            yield [self._fact(heading, date, text)]
+        self._leave_heading(line_of_heading)
+
+    def _leave_heading(self, line: int) -> None:
+        if line:
+            self.leave_out("headings without a text of their own", f"line {line}")
 
     def _fact(self, heading: str, date: str, text: str) -> Draft:
-        at = instant_of(date)
-        return self.fact((text,), text, heading.lower() or None, at)
+        return self.fact((text,), text, heading.lower() or None, instant_of(date))
+
+
+def heading_of(line: str) -> str | None:
+    """The title of a heading `# Title` or `**Title:**`; None for another line."""
+    line = line.strip()
+    mark = _MARK.match(f"{line} ")
+    if mark is None:
+        return None
+    title = line[mark.end() :]
+    ends = title.rstrip("#"), title.removesuffix(":").removesuffix("**").removesuffix(":")
+    return min((end.rstrip() for end in ends), key=len) or title[:1]

@@ -7,6 +7,9 @@ one observation that is written anew: the newest of each counts.
 """
 
 import gzip
+import os
+import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -15,18 +18,22 @@ from typing import Final
 
 from typing_extensions import override
 
-from day1.adapters.sources.files import broken, decoded, json_of
+from day1.adapters.sources.files import decoded, json_of
 from day1.adapters.sources.sqlite_file import opened
 from day1.adapters.sources.tools.tool import STDIN, ToolSource, instant_of, text_at
 from day1.errors import InvalidRequest, Json, NotFound
+from day1.foreign_files import LeaveOut, broken, files_below, lines_in, open_file, shown, why_not
 from day1.model.values.space import space_name
 from day1.ports.source import FactDraft, Machine
 
 _DATABASE: Final = "engram.db"
 _FOLDER: Final = ".engram"
 _MANIFEST: Final = "manifest.json"
+_CHUNK: Final = ".jsonl.gz"
 _LINE: Final = 32 << 20
 """Bytes of one line of a chunk: what unpacks to more is no chunk."""
+_UNPACKED: Final = 512 << 20
+"""Bytes of all lines of a chunk."""
 _NEEDED: Final = ("session_id", "title", "content", "created_at")
 _TIMES: Final = ("created_at", "updated_at", "deleted_at")
 _WANTED: Final = ("type", "project", "scope", "topic_key", *_TIMES[1:])
@@ -44,65 +51,82 @@ class Engram(ToolSource):
     @classmethod
     @override
     def found(cls, machine: Machine) -> list[Path]:
-        places = [machine.place("ENGRAM_DATA_DIR", _FOLDER) / _DATABASE]
-        places += [folder / _FOLDER / _MANIFEST for folder in machine.projects]
-        there = [place for place in places if place.is_file()]
-        return [place.parent if place.name == _MANIFEST else place for place in there]
-
-    @override
-    def items(self) -> Iterator[Sequence[FactDraft]]:
-        self._left_out.clear()
-        yield from self._newest(self._paths)
+        database = machine.place("ENGRAM_DATA_DIR", _FOLDER) / _DATABASE
+        shared = [
+            folder / _FOLDER
+            for folder in machine.projects
+            # A project may be a stranger's: a link in it leads to no folder elsewhere.
+            if not why_not(folder.resolve(), folder / _FOLDER / _MANIFEST)
+        ]
+        return [*([database] if database.is_file() else []), *shared]
 
     @override
     def read(self, path: Path) -> Iterator[Sequence[FactDraft]]:
-        return self._newest([path])
+        return self.every([path])
 
-    def _newest(self, paths: Sequence[Path]) -> Iterator[Sequence[FactDraft]]:
-        newest: dict[str, tuple[int, Row, FactDraft]] = {}
-        for row in chain.from_iterable(map(self._rows, paths)):
-            draft, at = self._draft(row), max(_instant(row, name) or 0 for name in _TIMES)
-            if draft.id not in newest or newest[draft.id][0] <= at:
-                newest[draft.id] = (at, row, draft)
+    @override
+    def every(self, paths: Sequence[Path]) -> Iterator[Sequence[FactDraft]]:
+        newest: dict[tuple[str, int], tuple[int, Row, FactDraft]] = {}
+        for file in chain.from_iterable(_files(path, self.leave_out) for path in paths):
+            # A file has an observation once: two of one key in it are two observations.
+            met: Counter[str] = Counter()
+            for row in self._rows(file):
+                draft, at = self._draft(row), max(_instant(row, name) or 0 for name in _TIMES)
+                key = draft.id, 0 if text_at(row, "topic_key") else met[draft.id]
+                met[draft.id] += 1
+                before = newest.get(key)
+                if before is not None and before[2] != draft:
+                    when = text_at(row, "created_at") or draft.id
+                    self.leave_out("older words of an observation", f"{shown(file)}: {when}")
+                if before is None or before[0] <= at:
+                    newest[key] = (at, row, draft)
         for _, row, draft in newest.values():
             if self._is_wanted(row, draft):
                 yield [draft]
 
-    def _rows(self, path: Path) -> Iterator[Row]:
-        for file in _files(path):
-            if file.suffix == ".gz":
-                yield from self._chunk(file)
-            elif file == STDIN or file.suffix == ".json":
-                yield from self._observations(json_of(self.text(file), file), file, 1)
-            else:
-                with opened(file) as database:
-                    rows = database.rows("observations", _NEEDED, _WANTED)
-                    yield from self.readable(rows, "created_at")
+    def _rows(self, file: Path) -> Iterator[Row]:
+        if file.suffix == ".gz":
+            yield from self._chunk(file)
+        elif file == STDIN or file.suffix == ".json":
+            yield from self._observations(json_of(self.text(file), file), file, 1)
+        else:
+            with opened(file) as database:
+                rows = database.rows("observations", _NEEDED, _WANTED)
+                yield from self.readable(rows, "created_at")
 
     def _chunk(self, chunk: Path) -> Iterator[Row]:
-        number = 0
+        number, size = 0, 0
         try:
-            with gzip.open(chunk, "rb") as lines:
-                while line := lines.readline(_LINE):
-                    number += 1
+            with open_file(chunk) as packed, gzip.open(packed, "rb") as file:
+                for number, line in enumerate(lines_in(file, chunk, _LINE), start=1):
+                    size += len(line)
+                    if size > _UNPACKED:
+                        raise broken(chunk, number, f"it unpacks to over {_UNPACKED >> 20} MB")
                     if line.strip():
                         found = json_of(decoded(line, chunk), chunk, number)
                         yield from self._observations(found, chunk, number)
-        except (OSError, EOFError) as exc:
+        except (OSError, EOFError, zlib.error) as exc:
             raise broken(chunk, number + 1, "it is cut off or is no chunk of engram") from exc
 
     def _observations(self, found: Json, file: Path, number: int) -> Iterator[Row]:
         """The observations of a value: itself, or those of its list."""
         if not isinstance(found, dict):
             raise broken(file, number, "it is no object")
-        listed = found.get("observations", [found] if "content" in found else [])
-        for one in listed if isinstance(listed, list) else ():
+        place = f"{shown(file)}, line {number}"
+        own = {"content", "title"} & found.keys()
+        listed = found.get("observations", [found] if own else [])
+        if not isinstance(listed, list):
+            raise broken(file, number, "its observations are no list")
+        for one in listed:
             if not isinstance(one, dict):
                 raise broken(file, number, "an observation in it is no object")
             yield one
-        prompts = found.get("prompts")
-        if isinstance(prompts, list) and prompts:
-            self.leave_out("what people asked for, word by word", f"{file}, line {number}")
+        if found.get("prompts"):
+            self.leave_out("what people asked for, word by word", place)
+        if found.get("sessions"):
+            self.leave_out("summaries of sessions", place)
+        if not own and not {"observations", "prompts", "sessions"} & found.keys():
+            self.leave_out("lines that are no observation", place)
 
     def _draft(self, row: Row) -> FactDraft:
         title, content, topic = (text_at(row, name) for name in ("title", "content", "topic_key"))
@@ -129,24 +153,43 @@ class Engram(ToolSource):
         return False
 
 
-def _files(path: Path) -> list[Path]:
+def _files(path: Path, leave_out: LeaveOut) -> list[Path]:
     """The files at a path: a database, and chunks beside a manifest.
+
+    What a folder names and is no file in it is left out.
 
     Raises:
         NotFound: there is none.
     """
     if not path.is_dir():
         return [path]
+    top = path.resolve()
     folders = (path, path / _FOLDER)
-    files = [folder / _DATABASE for folder in folders if (folder / _DATABASE).is_file()]
-    shared = [folder for folder in folders if (folder / _MANIFEST).is_file()]
-    if not (files or shared):
+    there = [folder / name for folder in folders for name in (_DATABASE, _MANIFEST)]
+    there = [file for file in there if os.path.lexists(file)]
+    if not there:
         raise NotFound(
-            f"There is no {_DATABASE} and no folder with {_MANIFEST} and chunks at {path}.",
-            path=str(path),
+            f"There is no {_DATABASE} and no folder with {_MANIFEST} and chunks at {shown(path)}.",
+            path=shown(path),
         )
-    chunks = [sorted((folder / "chunks").glob("*.jsonl.gz")) for folder in shared]
-    return [*files, *chain.from_iterable(chunks)]
+    whole = []
+    for file in there:
+        if why := why_not(top, file):
+            leave_out(why, shown(file))
+        else:
+            whole.append(file)
+    files = [file for file in whole if file.name == _DATABASE]
+    for file in whole:
+        if file.name == _MANIFEST:
+            files += _chunks(top, file.parent / "chunks", leave_out)
+    return files
+
+
+def _chunks(top: Path, folder: Path, leave_out: LeaveOut) -> list[Path]:
+    if not folder.resolve().is_relative_to(top):
+        leave_out("links that lead out of the folder", shown(folder))
+        return []
+    return list(files_below(folder, lambda file: file.name.endswith(_CHUNK), leave_out))
 
 
 def _instant(row: Row, name: str) -> int | None:

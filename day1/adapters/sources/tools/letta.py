@@ -5,11 +5,13 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from day1.adapters.sources.files import broken, files_below, json_of
+from day1.adapters.sources.files import json_of
+from day1.adapters.sources.front_matter import FrontMatter
 from day1.adapters.sources.git import GitSource
-from day1.adapters.sources.markdown import front_matter, is_note, sections
+from day1.adapters.sources.markdown import Headings, is_note, sections
 from day1.adapters.sources.tools.tool import ToolSource, text_at
 from day1.errors import Json
+from day1.foreign_files import broken, files_below, shown
 from day1.ports.source import Draft, Item, Machine
 
 
@@ -27,14 +29,13 @@ class Letta(ToolSource):
     @override
     def read(self, path: Path) -> Iterator[Sequence[Item]]:
         if path.is_dir():
-            if (path / ".git").exists():
-                yield from GitSource(path).items()
+            yield from self._history(path / ".git")
             yield from self._folder(path.resolve())
             return
         found = json_of(self.text(path), path)
         if not isinstance(found, dict) or "agents" not in found or "blocks" not in found:
             raise broken(path, 1, "it is no agent file, or one of a version before 2")
-        agents, blocks = _objects(found, "agents"), _objects(found, "blocks")
+        agents, blocks = _objects(path, found, "agents"), _objects(path, found, "blocks")
         whose = {
             str(block): text_at(agent, "name")
             for agent in agents
@@ -43,27 +44,50 @@ class Letta(ToolSource):
         for number, block in enumerate(blocks):
             agent = whose.get(str(block.get("id"))) or path.stem
             label = text_at(block, "label") or f"block {number}"
-            yield self._block((agent, label), label, text_at(block, "value"))
+            place = f"{shown(path)}, block {number}"
+            if not isinstance(block.get("value"), str | None):
+                self.leave_out("blocks that are no text", place)
+            front = FrontMatter(text_at(block, "value"))
+            yield self._block((agent, label), label, front, place)
         messages = sum(len(_list(agent, "messages")) for agent in agents)
         if messages:
             self.leave_out("what was said last", f"{messages:,} messages")
 
     def _folder(self, folder: Path) -> Iterator[list[Draft]]:
-        for file in files_below(folder, is_note, self.leads_out):
-            text = self.text(file)
+        for file in files_below(folder, is_note, self.leave_out):
+            front = FrontMatter(self.text(file))
             place = file.relative_to(folder).with_suffix("").as_posix()
-            said = ", ".join(front_matter(text).get("description", ()))
+            said = front.joined("description")
             key = (folder.parent.name, place)
-            yield self._block(key, f"{place} ({said})" if said else place, text)
+            yield self._block(key, f"{place} ({said})" if said else place, front, shown(file))
 
-    def _block(self, key: tuple[str, str], title: str, text: str) -> list[Draft]:
+    def _history(self, repository: Path) -> Iterator[Sequence[Item]]:
+        """What git knows of a folder, if the repository is in that folder."""
+        if repository.is_symlink():
+            self.leave_out("links that lead out of the folder", repository)
+        elif repository.exists():
+            git = GitSource(repository.parent)
+            yield from git.items()
+            for why, places in git.left_out.items():
+                self._left_out.setdefault(why, []).extend(places)
+
+    def _block(
+        self, key: tuple[str, str], title: str, front: FrontMatter, place: str
+    ) -> list[Draft]:
         """The paragraphs and points of a block; each is a fact."""
-        facts: dict[str, Draft] = {}
-        for section in sections(text):
-            for point in section.points():
+        facts: list[Draft] = []
+        headings = Headings()
+        for section in sections(front.body, front.length):
+            points = section.points()
+            headings.take(section, section.places[-1:] if points else ())
+            for point in points:
                 told = ": ".join((title, *section.headings[-1:], point))
-                facts.setdefault(told, self.fact((*key, told), told, key[1]))
-        return list(facts.values())
+                facts.append(self.fact((*key, told), told, key[1]))
+        if not facts:
+            self.leave_out("empty notes", place)
+        self.leave_out_lines(front.unread, place)
+        self.leave_out_headings(headings.left(), place)
+        return facts
 
 
 def _list(item: dict[str, Json], key: str) -> list[Json]:
@@ -71,5 +95,8 @@ def _list(item: dict[str, Json], key: str) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def _objects(item: dict[str, Json], key: str) -> list[dict[str, Json]]:
-    return [one for one in _list(item, key) if isinstance(one, dict)]
+def _objects(path: Path, item: dict[str, Json], key: str) -> list[dict[str, Json]]:
+    objects = [one for one in _list(item, key) if isinstance(one, dict)]
+    if not isinstance(item[key], list) or len(objects) < len(_list(item, key)):
+        raise broken(path, 1, f"its {key} are no list of objects")
+    return objects

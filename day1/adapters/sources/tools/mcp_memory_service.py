@@ -1,15 +1,16 @@
 """The memories of mcp-memory-service: its SQLite database, or the JSON that it exports."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from typing_extensions import override
 
-from day1.adapters.sources.files import broken, json_of
+from day1.adapters.sources.files import json_of
 from day1.adapters.sources.sqlite_file import SqliteFile, opened
 from day1.adapters.sources.tools.tool import ToolSource, instant_of, text_at, texts_at
 from day1.errors import Json
+from day1.foreign_files import broken
 from day1.ports.source import Draft, Machine
 
 _NEEDED = ("content_hash", "content")
@@ -43,33 +44,34 @@ class McpMemoryService(ToolSource):
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:
         if path.suffix == ".json":
-            yield from self._memories(self._exported(path))
+            yield from self._memories(*_by_key(self._exported(path)))
             return
         with opened(path) as file:
-            rows = {
-                str(row["content_hash"]): row
+            named = (
+                (str(row["content_hash"]), row)
                 for row in self.readable(file.rows("memories", _NEEDED, _WANTED), "content_hash")
-            }
-            yield from self._memories(rows)
+            )
+            rows, others = _by_key(named)
+            yield from self._memories(rows, others)
             if file.has("memory_graph"):
                 yield from self._graph(file, rows)
 
-    def _exported(self, path: Path) -> dict[str, Row]:
+    def _exported(self, path: Path) -> Iterator[tuple[str, Row]]:
         found = json_of(self.text(path), path)
         memories = found.get("memories") if isinstance(found, dict) else None
         if not isinstance(memories, list):
             raise broken(path, 1, "it is no export of mcp-memory-service")
-        rows: dict[str, Row] = {}
         for number, row in enumerate(memories):
             if isinstance(row, dict) and text_at(row, "content_hash"):
-                rows[text_at(row, "content_hash")] = row
+                yield text_at(row, "content_hash"), row
             else:
                 self.leave_out("entries without a hash", f"memories {number}")
-        return rows
 
-    def _memories(self, rows: Mapping[str, Row]) -> Iterator[list[Draft]]:
+    def _memories(
+        self, rows: Mapping[str, Row], others: Sequence[tuple[str, Row]]
+    ) -> Iterator[list[Draft]]:
         lost = _without_successor(rows)
-        for key, row in rows.items():
+        for key, row in (*rows.items(), *others):
             newer = text_at(row, "superseded_by")
             if row.get("deleted_at"):
                 self.leave_out("deleted memories", key)
@@ -96,6 +98,16 @@ class McpMemoryService(ToolSource):
                 )
             else:
                 yield [self.relation((start, kind, end))]
+
+
+def _by_key(named: Iterable[tuple[str, Row]]) -> tuple[dict[str, Row], list[tuple[str, Row]]]:
+    """The first memory of each key, and those whose key another one has."""
+    rows: dict[str, Row] = {}
+    others: list[tuple[str, Row]] = []
+    for key, row in named:
+        if rows.setdefault(key, row) is not row:
+            others.append((key, row))
+    return rows, others
 
 
 def _without_successor(rows: Mapping[str, Row]) -> set[str]:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from day1.adapters.sources.files import broken, json_of
+from day1.adapters.sources.files import json_of
 from day1.adapters.sources.sqlite_file import opened
 from day1.adapters.sources.tools.tool import ToolSource, instant_of, text_at
 from day1.errors import Json, NotFound
+from day1.foreign_files import broken, shown, why_not
 from day1.model.values.ids import derived_id
 from day1.ports.source import EventDraft, EventName, Item, Machine
 
@@ -36,21 +37,28 @@ class Mem0(ToolSource):
     @override
     def read(self, path: Path) -> Iterator[Sequence[Item]]:
         if path.is_dir():
-            path = path / _FILE
-            if not path.is_file():
+            folder, path = path, path / _FILE
+            if not path.exists():
                 raise NotFound(
-                    f"There is no {path}. mem0's vectors are pickles, which day1 does not open: "
-                    "write `json.dump(memory.get_all(…))` to a .json file and import that.",
-                    path=str(path),
+                    f"There is no {shown(path)}. mem0's vectors are pickles, which day1 does not "
+                    "open: write `json.dump(memory.get_all(…))` to a .json file and import that.",
+                    path=shown(path),
                 )
+            if why := why_not(folder.resolve(), path):
+                self.leave_out(why, path)
+                return
         if path.suffix == ".json":
             yield from self._answer(path)
             return
+        added: set[str] = set()
         with opened(path) as file:
             for row in self.readable(file.rows("history", _NEEDED, _WANTED), "id"):
                 event, memory = text_at(row, "event"), text_at(row, "memory_id")
                 if event in _EVENTS and memory:
-                    yield self._event(row, _EVENTS[event])
+                    # What is added a second time has new words.
+                    again = event == "ADD" and memory in added
+                    yield self._event(row, "change" if again else _EVENTS[event])
+                    added.add(memory)
                 else:
                     self.leave_out("events that are none of ADD, UPDATE, DELETE", row["id"])
 

@@ -1,5 +1,6 @@
 """What the readers of other tools' memory share: what is left out is said, ids are derived."""
 
+import hashlib
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -8,8 +9,10 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from day1.adapters.sources.files import broken, decoded, text_of
+from day1.adapters.sources.counting import CountingSource
+from day1.adapters.sources.files import decoded, text_of
 from day1.errors import Day1Error, Json, NotFound
+from day1.foreign_files import MOST_BYTES, broken, is_text, shown
 from day1.model.values import instant
 from day1.model.values.ids import derived_id
 from day1.ports.source import (
@@ -27,7 +30,7 @@ _LATEST = 2**47 * 1000
 """Microseconds: what an id's time part can hold."""
 
 
-class ToolSource(ToolMemory):
+class ToolSource(CountingSource, ToolMemory):
     """`ports.source.ToolMemory` over paths; a subclass reads one path."""
 
     name: ClassVar[str]
@@ -39,14 +42,14 @@ class ToolSource(ToolMemory):
             NotFound: a path does not exist.
             ImportBroken: it is no file and no folder; a pipe would be waited for.
         """
+        super().__init__()
         for path in paths:
             if path == STDIN or path.is_file() or path.is_dir():
                 continue
             if path.exists():
                 raise broken(path, 1, "it is no ordinary file")
-            raise NotFound(f"There is no {path}.", path=str(path))
+            raise NotFound(f"There is no {shown(path)}.", path=shown(path))
         self._paths, self._machine = list(paths), machine
-        self._left_out: dict[str, list[str]] = {}
 
     @classmethod
     def found(cls, machine: Machine) -> list[Path]:
@@ -59,11 +62,6 @@ class ToolSource(ToolMemory):
     def paths(self) -> Sequence[Path]:
         return self._paths
 
-    @property
-    @override
-    def left_out(self) -> Mapping[str, Sequence[str]]:
-        return self._left_out
-
     @override
     def total(self) -> None:
         return None
@@ -72,7 +70,34 @@ class ToolSource(ToolMemory):
     def items(self) -> Iterator[Sequence[Item]]:
         self._left_out.clear()
         for path in self._paths:
+            if not is_text(path):
+                raise broken(path, 1, "its name is not UTF-8: rename it")
+        contents: dict[str, set[bytes]] = {}
+        for item in self.every(self._paths):
+            distinct = (self._distinct(draft, contents) for draft in item)
+            yield [draft for draft in distinct if draft is not None]
+
+    def every(self, paths: Sequence[Path]) -> Iterator[Sequence[Item]]:
+        """The drafts of each item at all paths."""
+        for path in paths:
             yield from self.read(path)
+
+    def _distinct(self, draft: Item, contents: dict[str, set[bytes]]) -> Item | None:
+        """The draft, with an id of its own where the tool uses one key for several things.
+
+        The first one keeps the id, so a second run finds it again. None for a repetition.
+        """
+        content = hashlib.sha256(repr(draft).encode(errors="surrogatepass")).digest()
+        known = contents.setdefault(draft.id, set())
+        if content in known or (known and isinstance(draft, RelationDraft)):
+            if not isinstance(draft, RelationDraft):
+                self.leave_out("repetitions, word for word", draft.id)
+            return None
+        known.add(content)
+        if len(known) == 1:
+            return draft
+        prefix = draft.id.partition("_")[0]
+        return replace(draft, id=derived_id(prefix, None, draft.id, str(len(known))))
 
     @abstractmethod
     def read(self, path: Path) -> Iterator[Sequence[Item]]:
@@ -84,11 +109,11 @@ class ToolSource(ToolMemory):
         Raises:
             ImportBroken: it cannot be read so; `details` names the line.
         """
-        return decoded(self._machine.stdin, path) if path == STDIN else text_of(path)
-
-    def leave_out(self, why: str, place: object) -> None:
-        """Note that something is not imported: why, and where it is."""
-        self._left_out.setdefault(why, []).append(str(place))
+        if path != STDIN:
+            return text_of(path)
+        if len(self._machine.stdin) > MOST_BYTES:
+            raise broken(path, 1, f"it is longer than {MOST_BYTES >> 20} MB")
+        return decoded(self._machine.stdin, path)
 
     def fact(
         self, key: Sequence[str], text: str, category: str | None = None, at: int | None = None
@@ -120,10 +145,6 @@ class ToolSource(ToolMemory):
                 self.leave_out("rows whose text is not UTF-8", f"{key} {name}")
             else:
                 yield row
-
-    def leads_out(self, file: Path) -> None:
-        """Note a link that leads out of its folder."""
-        self.leave_out("links that lead out of the folder", file)
 
     def relation(self, triple: tuple[str, str, str], at: int | None = None) -> RelationDraft:
         """A relation, which is there once however often the tool says it."""

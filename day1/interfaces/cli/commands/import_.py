@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from day1.foreign_files import shown
 from day1.interfaces.cli.files import lines_of
 from day1.interfaces.cli.importing import import_found, import_named, imported
 from day1.interfaces.cli.indexing import bring_up
@@ -136,7 +137,7 @@ def import_jsonl(session: Session, path: Path, **given: Any) -> None:
         with lines_of(path) as lines:
             return import_own(context.repo, branch, lines, session.now(), report)
 
-    _run(session, f"{path}", branch, bring, given)
+    _run(session, shown(path), branch, bring, given)
 
 
 def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, Any]) -> None:
@@ -152,7 +153,7 @@ def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, An
     def bring(report: ReportProgress) -> Imported:
         return import_foreign(context.repo, branch, source, origin, report)
 
-    _run(session, f"{kind} {' '.join(map(str, paths))}", branch, bring, given)
+    _run(session, f"{kind} {' '.join(map(shown, paths))}", branch, bring, given)
 
 
 def _run(

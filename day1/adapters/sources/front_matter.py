@@ -1,0 +1,120 @@
+"""The front matter of a note: keys and values between two marks, read leniently."""
+
+import re
+from collections.abc import Sequence
+
+_MARKS = frozenset(("---", "+++"))
+_KEY = re.compile(r"(?P<indent>[ \t]*+)(?P<key>[\w-]++)[ \t]*+[:=](?:[ \t]++(?P<value>.*))?$")
+_ENTRY = re.compile(r"[ \t]*+-[ \t]++(?P<value>.+)$")
+_BLOCK = re.compile(r"[|>][-+]?\d?[-+]?")
+"""What says that a value stands in the lines below."""
+
+
+class FrontMatter:
+    """The keys of a note's front matter, with their values as far as they are plain.
+
+    A key below another one is `outer.inner`, a list has several values, a block of text one. What
+    is written in any other way of YAML's is not read. Each key that is asked for counts as read.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Read the front matter of a note, if it has one.
+
+        `body` is the note without it, `length` how many lines it has with its marks.
+        """
+        lines, self.body, self.length = _divided(text)
+        self._values: dict[str, list[str]] = {}
+        self._lines: dict[str, int] = {}
+        self._others = 0
+        self._asked: set[str] = set()
+        self._read(lines)
+
+    def all(self, key: str) -> Sequence[str]:
+        """The values of a key; none if it is missing."""
+        self._asked.add(key)
+        return self._values.get(key, ())
+
+    def first(self, key: str) -> str:
+        """The first value of a key; empty if it is missing. A key with others counts as unread."""
+        values = self._values.get(key, [])
+        if len(values) == 1:
+            self._asked.add(key)
+        return values[0] if values else ""
+
+    def joined(self, key: str) -> str:
+        """The values of a key as one text; empty if it is missing."""
+        return ", ".join(self.all(key))
+
+    @property
+    def unread(self) -> int:
+        """How many lines hold something that nobody has asked for."""
+        others = (count for key, count in self._lines.items() if key not in self._asked)
+        return self._others + sum(others)
+
+    def _read(self, lines: Sequence[str]) -> None:
+        outer, last, at = "", "", 0
+        while at < len(lines):
+            line, at = lines[at], at + 1
+            if last and (entry := _ENTRY.match(line)):
+                self._add(last, [_unquoted(entry["value"])])
+            elif key := _KEY.match(line):
+                last = f"{outer}.{key['key']}" if key["indent"] and outer else key["key"]
+                outer = outer if key["indent"] else key["key"]
+                value = key["value"] or ""
+                if _BLOCK.fullmatch(value.strip()):
+                    end = _end_of_block(lines, at, key["indent"])
+                    glue = " " if value.lstrip().startswith(">") else "\n"
+                    self._set(last, [glue.join(part.strip() for part in lines[at:end]).strip()])
+                    at = end
+                else:
+                    self._set(last, _listed(value))
+            else:
+                self._others += bool(line.strip())
+
+    def _set(self, key: str, values: list[str]) -> None:
+        """Give a key its values; those that it had, if it was there before, are not read."""
+        self._others += self._lines.pop(key, 0)
+        self._values[key] = []
+        self._add(key, values)
+
+    def _add(self, key: str, values: list[str]) -> None:
+        self._values[key] += values
+        self._lines[key] = self._lines.get(key, 0) + any(values)
+
+
+def _divided(text: str) -> tuple[Sequence[str], str, int]:
+    """The lines of the front matter, the rest, and the number of lines before the rest.
+
+    Front matter has a key in its first line; a note may as well open with a rule of dashes.
+    """
+    lines = text.split("\n")
+    mark = lines[0].rstrip(" \t")
+    first = "".join(lines[1:2])
+    if mark in _MARKS and (":" in first or "=" in first):
+        for at, line in enumerate(lines[2:], start=2):
+            if line.rstrip(" \t") in (mark, "..."):
+                return lines[1:at], "\n".join(lines[at + 1 :]), at + 1
+    return (), text, 0
+
+
+def _end_of_block(lines: Sequence[str], at: int, indent: str) -> int:
+    """The first line after a block of text, which is indented more than its key."""
+    while at < len(lines):
+        line = lines[at]
+        if line.strip() and len(line) - len(line.lstrip()) <= len(indent):
+            break
+        at += 1
+    return at
+
+
+def _listed(value: str) -> list[str]:
+    """The values of `[a, b]`, or the one value; none for nothing."""
+    value = value.strip()
+    parts = value[1:-1].split(",") if value[:1] == "[" and value[-1:] == "]" else [value]
+    return [_unquoted(part) for part in parts if part.strip()]
+
+
+def _unquoted(value: str) -> str:
+    value = value.strip()
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if quoted else value

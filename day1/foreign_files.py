@@ -1,0 +1,163 @@
+"""The one door through which files of other programs are opened: for reading, and only files.
+
+A folder may have come from a stranger. Links that lead out of it are not followed; a pipe, which is
+waited for, and a device, which may have no end, are not opened.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Protocol
+
+from day1.errors import ImportBroken
+
+MOST_BYTES = 64 << 20
+"""Of one file of text: far more than a memory, far less than fills a machine."""
+MOST_LINE = 64 << 20
+"""Bytes of one line of a file that is read line by line."""
+
+
+class Lines(Protocol):
+    """What is read line by line: a file, a pipe, or what a file unpacks to."""
+
+    def readline(self, size: int, /) -> bytes:
+        """The next line, or as much of it as `size` says; empty at the end."""
+
+
+LeaveOut = Callable[[str, object], None]
+"""Is told why something is left out, and where it is."""
+
+_NOT_NOTES = frozenset(
+    (".git", ".hg", ".day1", "node_modules", ".venv", "venv", "site-packages", "__pycache__")
+)
+
+
+def shown(path: object) -> str:
+    r"""A path as text; bytes of its name that are not UTF-8 are written as `\xff`."""
+    return os.fsencode(str(path)).decode(errors="backslashreplace")
+
+
+def broken(path: object, line: int, why: str) -> ImportBroken:
+    """The refusal of a file for one of its lines."""
+    return ImportBroken(
+        f"{shown(path)}, line {line}: {why}. Mend the file or leave it out, and import again.",
+        path=shown(path),
+        line=line,
+    )
+
+
+def open_file(path: Path, most: int | None = None) -> IO[bytes]:
+    """Open a file for reading.
+
+    Args:
+        path: of the file; a link is followed.
+        most: bytes that it may have; None for any number.
+
+    Raises:
+        ImportBroken: it is a pipe, a device or a folder, has more bytes, or cannot be opened.
+    """
+    try:
+        # Without O_NONBLOCK, opening a pipe would wait for its writer.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError as exc:
+        raise broken(path, 1, f"the file cannot be read ({exc.strerror})") from exc
+    about = os.fstat(descriptor)
+    why = "" if stat.S_ISREG(about.st_mode) else "it is no ordinary file"
+    if not why and most is not None and about.st_size > most:
+        why = f"the file is larger than {most >> 20} MB"
+    if why:
+        os.close(descriptor)
+        raise broken(path, 1, why)
+    return os.fdopen(descriptor, "rb")
+
+
+def bytes_of(path: Path) -> bytes:
+    """A whole file.
+
+    Raises:
+        ImportBroken: it cannot be read, or is larger than 64 MB.
+    """
+    with open_file(path, MOST_BYTES) as file:
+        try:
+            data = file.read(MOST_BYTES + 1)
+        except OSError as exc:
+            raise broken(path, 1, f"the file cannot be read ({exc.strerror})") from exc
+    if len(data) > MOST_BYTES:  # it has grown since it was opened
+        raise broken(path, 1, f"the file is larger than {MOST_BYTES >> 20} MB")
+    return data
+
+
+def lines_in(file: Lines, path: object, most: int = MOST_LINE) -> Iterator[bytes]:
+    """The lines of an open file, with their ends.
+
+    Raises:
+        ImportBroken: a line has more than `most` bytes, or reading fails; `details` names it.
+    """
+    number = 0
+    try:
+        while line := file.readline(most + 1):
+            number += 1
+            if len(line) > most:
+                raise broken(path, number, f"the line is longer than {most >> 20} MB")
+            yield line
+    except OSError as exc:
+        raise broken(path, number + 1, f"the file cannot be read ({exc.strerror})") from exc
+
+
+def files_below(
+    folder: Path, wanted: Callable[[Path], bool], leave_out: LeaveOut
+) -> Iterator[Path]:
+    """The files of a folder in order of their names, each with its links resolved.
+
+    What is no ordinary file inside the folder with a name that is text is left out.
+    """
+    top = folder.resolve()
+
+    def unreadable(error: OSError) -> None:
+        leave_out("folders that cannot be read", shown(error.filename))
+
+    for place, folders, names in os.walk(folder, onerror=unreadable):
+        folders[:] = sorted(set(folders) - _NOT_NOTES)
+        links = (Path(place, name) for name in folders if Path(place, name).is_symlink())
+        for link in links:
+            if not _is_below(top, link):
+                leave_out("links that lead out of the folder", shown(link))
+        for name in sorted(names):
+            file = Path(place, name)
+            if wanted(file) and not (why := why_not(top, file)):
+                yield file.resolve()
+            elif wanted(file):
+                leave_out(why, shown(file))
+
+
+def why_not(top: Path, file: Path) -> str:
+    """Why a file is not read as part of the resolved folder `top`; "" if it is read."""
+    try:
+        real = file.resolve(strict=True)
+        mode = real.stat().st_mode
+    except (OSError, RuntimeError):  # a circle of links is a RuntimeError until Python 3.13
+        return "links that lead nowhere"
+    if not real.is_relative_to(top):
+        return "links that lead out of the folder"
+    if not stat.S_ISREG(mode):
+        return "pipes, devices and folders with a file's name"
+    return "" if is_text(real.relative_to(top)) else "files whose names are not UTF-8"
+
+
+def _is_below(top: Path, path: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(top)
+    except (OSError, RuntimeError):
+        return True  # it leads nowhere
+
+
+def is_text(path: object) -> bool:
+    """Whether a path can be written as text: file systems allow any bytes in a name."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
