@@ -12,15 +12,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import anyio
+import httpx2
+from mcp.shared.exceptions import MCPError
+from mcp.types import ReadResourceRequestParams
+
 from day1.app.open import open_store
 from day1.call.context import Caller, Context
 from day1.errors import NotFound, Refused
+from day1.interfaces.http.app import Served, build_app
+from day1.interfaces.mcp import resources
 from day1.interfaces.open_store import OpenStore
 from day1.model.files.client_event import ClientEvent
 from day1.model.records.judgement import Case, Judgement, Score
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT, MESSAGE, OBSERVATION, WHOLE, Kind, kind_of
 from day1.model.values.instant import show
+from day1.services.access.authentication import Authenticator
 from day1.services.branches.lookup import find
 from day1.services.exchange.bundles import export_bundle
 from day1.services.exchange.exporting import export_branch
@@ -32,6 +40,7 @@ from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.wires.hidden_scene import TOOLS
 
 BRANCHES = ("main", "side")
+PAGES = "http://127.0.0.1:8420"
 SPACE, OTHER = "project:metal", "project:wood"
 
 
@@ -338,6 +347,38 @@ def answers(made: Copies, branch: str) -> Iterator[tuple[str, str]]:
             only_verified=False,
         )
         yield "bundle", b"".join(export_bundle(repo, bundle["id"])).decode()
+
+
+def pages(made: Copies, branch: str) -> dict[str, str]:
+    """What the pages and the resources of a branch say, by their addresses."""
+    rows = [f"/review/rows/{row_id}?branch={branch}" for row_id in made_on(made, branch)]
+    words = ("furnace+heat", "upload+failed+passes", "service+port", "harbour+backups+key")
+    paths = [
+        *(
+            f"/review/branches/{branch}?tab={tab}&all=1"
+            for tab in ("facts", "conversations", "log")
+        ),
+        *(f"/review/search?q={some}&branch={branch}&all=1&mode=keyword" for some in words),
+        *rows,
+    ]
+    served = Served(made.store, Authenticator(made.store.repo, closed=False), lambda: None)
+    transport = httpx2.ASGITransport(build_app(served), client=("127.0.0.1", 1))
+
+    async def read() -> dict[str, str]:
+        async with httpx2.AsyncClient(transport=transport, base_url=PAGES) as http:
+            return {path: (await http.get(path)).text for path in paths}
+
+    said = anyio.run(read)
+    facts = [row_id for row_id in made_on(made, branch) if row_id.startswith("fact_")]
+    for uri in (
+        *(f"day1://branches/{branch}/facts/{row_id}" for row_id in facts),
+        f"day1://branches/{branch}",
+        f"day1://branches/{branch}/prime",
+    ):
+        with suppress(*CANNOT, MCPError):
+            answer = resources.read(made.ctx(branch), ReadResourceRequestParams(uri=uri))
+            said[uri] = repr(answer)
+    return said
 
 
 def index_words(made: Copies) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import day1
 from day1.model.rows.change import Message, Query
 from day1.model.rows.kind import EDIT
 from tests.wires.drawn_copies import (
@@ -23,6 +24,7 @@ from tests.wires.drawn_copies import (
     hidden_on,
     index_words,
     nowhere,
+    pages,
 )
 
 SEQUENCES = int(os.environ.get("DAY1_TEST_SEQUENCES", "12"))
@@ -48,7 +50,7 @@ def no_mark_is_seen(made: Copies) -> None:
     for branch in BRANCHES:
         hidden = {one.mark for one in hidden_on(made, branch)}
         away = {one.mark for one in hidden_on(made, branch, spaces=(SPACE,))}
-        for what, said in answers(made, branch):
+        for what, said in (*answers(made, branch), *pages(made, branch).items()):
             marks = everywhere if what.split()[0] in OF_ALL_BRANCHES else hidden
             assert not [mark for mark in marks if mark in said], (branch, what)
             if f"'space': '{SPACE}'" in what or "search_memory" in what:
@@ -66,6 +68,25 @@ def test_no_word_of_a_hidden_row_is_read_in_another_one(tmp_path: Path, seed: in
         assert not [one.mark for one in gone if one.mark in indexed]
 
 
+def test_whoever_derives_a_row_is_tried() -> None:
+    """Who lists the sources of a row it makes: a new one is to be drawn and tried as these are."""
+    deriving = {
+        path.stem
+        for path in (Path(day1.__file__).parent / "services").rglob("*.py")
+        if "basis_edit" in (text := path.read_text()) or "basis_columns" in text
+    }
+    assert deriving - {"deriving"} == DERIVING.keys()
+    assert {name for names in DERIVING.values() for name in names} == MADE_BY.keys() == {*DERIVES}
+
+
+DERIVING = {
+    "promoting": ("promote",),
+    "insights": ("generate",),
+    "consolidating": ("consolidate",),
+    "verifying": ("verify",),
+    "rows": ("hear",),
+}
+"""Modules of services that make rows of others, and the deeds that do so."""
 MADE_BY = {
     "promote": "write_context",
     "generate": "write_lessons",
@@ -91,7 +112,8 @@ def without_bases(made: Copies) -> None:
 
 def says(made: Copies, mark: str) -> set[str]:
     """The tools whose answers have a word, of rows that were made of others."""
-    everything = {what.split()[0] for what, said in answers(made, "main") if mark in said}
+    told = (*answers(made, "main"), *pages(made, "main").items())
+    everything = {what.split()[0] for what, said in told if mark in said}
     return everything - {"memory_recall_hint"}
 
 
