@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.model.rows.change import Ref
 from tests.adapters.matrixone_server import NS, opened, server
 from tests.fakes.recording_server import Columns
@@ -42,6 +43,7 @@ def told_of(commits=COMMITS, stepped=None):
     first: dict[str, Any] = {
         r"SELECT db, ns FROM": lambda said: [commits[of(said)]],
         r"SELECT parent FROM": lambda said: [(ORIGINS[of(said)],)] if of(said) in ORIGINS else [],
+        r"SELECT MAX\(version\)": [(SCHEMA_VERSION,)],
     }
     if stepped:
         first |= {

@@ -14,6 +14,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from day1.adapters.ledger.tables import VERSION
+
 ROOT = Path(__file__).parents[2]
 _EDITS = {
     "adapters/rows/tables.py": [("SCHEMA_VERSION = 2\n", "SCHEMA_VERSION = 3\n")],
@@ -26,7 +28,9 @@ _EDITS = {
     ],
 }
 _LEDGER_EDITS = {
-    "adapters/ledger/tables.py": [("VERSION: Final = 8\n", "VERSION: Final = 9\n")],
+    "adapters/ledger/tables.py": [
+        (f"VERSION: Final = {VERSION}\n", f"VERSION: Final = {VERSION + 1}\n")
+    ],
     "model/branches/branch.py": [
         (
             "    protection: ",

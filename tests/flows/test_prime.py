@@ -125,7 +125,7 @@ def test_passages_of_imported_documents_are_told_only_if_somebody_said_so(store,
     store.repo.ledger.put(rating_of(rated, "ada", None, 1.0, store.clock()))
     assert len(known(primed(store))) == 5
     for _ in range(9):
-        store.search.uses.shown([hit["id"] for hit in listed], store.clock())
+        store.search.uses.shown([hit["id"] for hit in listed], store.clock(), "main")
     assert len(known(primed(store))) == 5
 
 

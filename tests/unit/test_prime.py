@@ -149,8 +149,9 @@ def test_pinned_facts_take_at_most_half_of_the_room_from_others(pinned, others, 
     of_pinned = [line for line in told if line.startswith("- p")]
     of_others = [line for line in told if line.startswith("- o")]
     assert bool(of_pinned) == bool(pinned)
-    if len(of_others) < len(others):  # one of them found no room
-        assert sum(size(line) + 1 for line in of_pinned[1:]) <= (most - empty) / 2
+    half = (most - empty) / 2
+    if len(of_others) < len(others) and min(others) + 40 <= half:  # one found no room that could
+        assert sum(size(line) + 1 for line in of_pinned[1:]) <= half
     assert told.index(of_pinned[0]) == told.index("Known:") + 1 if pinned else True
 
 

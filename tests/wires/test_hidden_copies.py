@@ -14,13 +14,15 @@ from tests.wires.drawn_copies import (
     DEEDS,
     DERIVES,
     HIDES,
-    OF_ALL_BRANCHES,
     SPACE,
     WRITES,
     Copies,
-    answers,
     copies,
     deed,
+)
+from tests.wires.read_copies import (
+    OF_ALL_BRANCHES,
+    answers,
     hidden_on,
     index_words,
     nowhere,

@@ -175,7 +175,7 @@ def test_without_a_model_no_vector_is_made_up(both: Both) -> None:
     for tool, more in (("embed_text", {"texts": ["a"]}), ("warm_cache", METAL)):
         error = both.kompanion.call(tool, more).structured["error"]
         assert error["code"] == "embedder_unavailable"
-        assert "day1 model install" in error["message"]
+        assert "DAY1_EMBEDDER__KIND=none" in error["message"]
     both.kompanion.refused("sync_semantic", "embedder_unavailable", **METAL)
 
 

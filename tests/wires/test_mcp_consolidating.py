@@ -96,7 +96,7 @@ def test_provenance_names_every_source(team: Team) -> None:
     assert row["origin_id"] == fact["sources"][0]
     assert row["task_id"] == team.task
     edits = [edit for edit in store["edits"] if edit["row_id"] == fact["id"]]
-    assert {edit["cell"] for edit in edits} == {"fact_text"}
+    assert {edit["cell"] for edit in edits} == {"fact_text", "basis"}
     named = "consolidated from " + ", ".join(fact["sources"])
     assert [edit["reason"] for edit in edits].count(named) == 1
 

@@ -19,7 +19,7 @@ from day1.ports.additions import Additions
 from day1.services.conversations.messages import last_message
 from day1.services.repository.repository import Repository
 from day1.services.rows.bulk_writes import was_removed
-from day1.services.rows.deriving import add_new, basis_edit
+from day1.services.rows.deriving import add_new, basis_columns, basis_edit
 from day1.services.rows.recording import EditedCells, edit_rows, new_row
 from day1.services.teams.sessions import note
 
@@ -84,8 +84,8 @@ def add_message(repo: Repository, branch: Branch, said: Said) -> None:
         if not begun:
             work.add(CONVERSATION, [_conversation(said, work.now)])
             sources = [{"id": said.id, "content_hash": content_hash(said.text)}]
-            origin = _origin(said.event)
-            add_new(work, [basis_edit(CONVERSATION, talk, sources, origin, work.now)])
+            basis = basis_columns(CONVERSATION, talk, sources)
+            add_new(work, [basis_edit(basis, _origin(said.event), work.now)])
         elif work.count(MESSAGE, {"conversation_id": talk}):
             last = last_message(repo, work, talk)
         work.add(MESSAGE, [_message(said, last, work.now)])

@@ -24,7 +24,7 @@ from day1.ports.chat import Chat
 from day1.ports.reading import Reading
 from day1.services.lessons.storing import VIA
 from day1.services.repository.repository import Repository
-from day1.services.rows.deriving import add_new, basis_edit
+from day1.services.rows.deriving import add_new, basis_columns, basis_edit
 from day1.services.rows.editing import Editor, Removal, present, remove
 from day1.services.rows.recording import NewFact, fact_row
 
@@ -92,8 +92,8 @@ def generate(
             editor.note(FACT, row, [WHOLE])
         work.add(FACT, fresh)
         sources = {i: [by_id[source] for source in wanted[i].sources] for i in wanted}
-        made = (str(row["id"]) for row in fresh)
-        add_new(work, [basis_edit(FACT, i, sources[i], origin, work.now) for i in made])
+        bases = [basis_columns(FACT, i, sources[i]) for i in (str(row["id"]) for row in fresh)]
+        add_new(work, [basis_edit(columns, origin, work.now) for columns in bases])
         tip = work.tip
         repo.point("insights.written")
         if gone or fresh:

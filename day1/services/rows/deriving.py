@@ -31,34 +31,26 @@ _STANDING = ("id", "content_hash", "status", "verification", "happened_at", "val
 """What of a source decides whether a row that was made of it still holds."""
 
 
-def basis_edit(
-    kind: Kind,
-    row_id: str,
-    sources: Sequence[Mapping[str, Cell]],
-    origin: Origin,
-    now: int,
-    cell: str = BASIS,
-) -> Row:
-    """Build the edit that lists the sources of a derived row.
+def basis_edit(columns: Row, origin: Origin, now: int) -> Row:
+    """Build the edit that lists the sources of a derived row, from its `basis_columns`.
 
     Its id follows from the row and the sources, so two branches that derive alike agree.
-
-    Args:
-        kind: of the derived row.
-        row_id: the derived row.
-        sources: rows whose words it has, with as many of their columns as are known.
-        origin: who derived it.
-        now: when (microseconds UTC).
-        cell: `BASIS` for the row's own words, `VERDICT_BASIS` for those of its verdict.
     """
-    columns = basis_columns(kind, row_id, sources, cell)
-    return {"id": basis_id(row_id, columns), **columns, **origin_columns(origin, now)}
+    row_id = basis_id(str(columns["row_id"]), columns)
+    return {"id": row_id, **columns, **origin_columns(origin, now)}
 
 
 def basis_columns(
     kind: Kind, row_id: str, sources: Sequence[Mapping[str, Cell]], cell: str = BASIS
 ) -> Row:
-    """The columns of such an edit that do not say who wrote it."""
+    """What such an edit says.
+
+    Args:
+        kind: of the derived row.
+        row_id: the derived row.
+        sources: rows whose words it has, with as many of their columns as are known.
+        cell: `BASIS` for the row's own words, `VERDICT_BASIS` for those of its verdict.
+    """
     standing = sorted([str(source.get(column)) for column in _STANDING] for source in sources)
     return {
         "row_id": row_id,

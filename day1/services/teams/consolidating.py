@@ -27,7 +27,7 @@ from day1.ports.chat import Chat
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import find_open_again
 from day1.services.repository.repository import Repository
-from day1.services.rows.deriving import basis_edit
+from day1.services.rows.deriving import basis_columns, basis_edit
 from day1.services.rows.recording import EditedCells, NewFact, edit_rows, fact_row
 from day1.services.search.grouping import Groups, group_rows, said_by_facts
 from day1.services.search.request import SearchPorts
@@ -232,7 +232,8 @@ def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -
         facts.append(fact)
         for row in candidate.sources:
             edits += _edit(fact, row, candidate, origin, work.now)
-        edits.append(basis_edit(FACT, candidate.fact_id, candidate.sources, origin, work.now))
+        basis = basis_columns(FACT, candidate.fact_id, candidate.sources)
+        edits.append(basis_edit(basis, origin, work.now))
     work.add(FACT, facts)
     work.add(EDIT, edits)
 

@@ -23,7 +23,7 @@ from day1.ports.judge import Judge
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import branches_with, find_open_again
 from day1.services.repository.repository import Repository
-from day1.services.rows.deriving import add_new, basis_edit
+from day1.services.rows.deriving import add_new, basis_columns, basis_edit
 from day1.services.rows.editing import Editor
 from day1.services.search.request import Hit, SearchPorts, SearchRequest
 from day1.services.search.searching import search
@@ -225,9 +225,9 @@ def keep(
             elif not _has_verdict(row, one):
                 columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
                 Editor(repo, work, origin, judgement.reason).change(FACT, row, columns)
-                sources = [{"id": row_id} for row_id in one.read]
-                basis = basis_edit(FACT, fact_id, sources, origin, work.now, VERDICT_BASIS)
-                add_new(work, [basis] * bool(sources))
+                read = [{"id": row_id} for row_id in one.read]
+                basis = basis_columns(FACT, fact_id, read, VERDICT_BASIS)
+                add_new(work, [basis_edit(basis, origin, work.now)] * bool(read))
                 said.append(f"{fact_id}: {judgement.verdict}")
         if not said:
             return KeptVerdicts(work.tip, work.pending, tuple(left))
