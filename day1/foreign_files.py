@@ -1,12 +1,13 @@
 """The one door through which files of other programs are opened: for reading, and only files.
 
 A folder may have come from a stranger. Links that lead out of it are not followed; a pipe, which is
-waited for, and a device, which may have no end, are not opened.
+waited for, and a device, which may have no end, are not opened. A pipe that a person names is read.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,8 @@ MOST_BYTES = 64 << 20
 """Of one file of text: far more than a memory, far less than fills a machine."""
 MOST_LINE = 64 << 20
 """Bytes of one line of a file that is read line by line."""
+PIPE_WAIT_S = 3
+"""Seconds in which a pipe must have its first byte."""
 
 
 class Lines(Protocol):
@@ -49,6 +52,29 @@ def broken(path: object, line: int, why: str) -> ImportBroken:
     )
 
 
+def open_file_or_pipe(path: Path) -> IO[bytes]:
+    """Open what a person names: a file, or a pipe to which somebody writes.
+
+    Raises:
+        ImportBroken: it is a device or a folder, cannot be opened, or is a pipe without a writer.
+    """
+    descriptor = _opened(path)
+    if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        return _ordinary(descriptor, path)
+    first = select.poll()
+    first.register(descriptor, select.POLLIN)
+    if not first.poll(PIPE_WAIT_S * 1000):
+        os.close(descriptor)
+        raise ImportBroken(
+            f"{shown(path)} is a pipe to which nothing was written in {PIPE_WAIT_S} seconds. "
+            "Write to it while the command runs, or give the lines on stdin with `-`.",
+            path=shown(path),
+            line=1,
+        )
+    os.set_blocking(descriptor, True)
+    return os.fdopen(descriptor, "rb")
+
+
 def open_file(path: Path, most: int | None = None) -> IO[bytes]:
     """Open a file for reading.
 
@@ -59,11 +85,18 @@ def open_file(path: Path, most: int | None = None) -> IO[bytes]:
     Raises:
         ImportBroken: it is a pipe, a device or a folder, has more bytes, or cannot be opened.
     """
+    return _ordinary(_opened(path), path, most)
+
+
+def _opened(path: Path) -> int:
     try:
         # Without O_NONBLOCK, opening a pipe would wait for its writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as exc:
         raise broken(path, 1, f"the file cannot be read ({exc.strerror})") from exc
+
+
+def _ordinary(descriptor: int, path: Path, most: int | None = None) -> IO[bytes]:
     about = os.fstat(descriptor)
     why = "" if stat.S_ISREG(about.st_mode) else "it is no ordinary file"
     if not why and most is not None and about.st_size > most:

@@ -230,7 +230,10 @@ def test_what_any_import_leaves_out_is_said_with_its_place(cli: CommandLine) -> 
     assert cli.json("import", "graph", strange)["added"] == 0
 
 
-def test_an_export_is_read_from_a_file_and_from_stdin_only(cli: CommandLine) -> None:
+def test_an_export_is_read_from_no_device_and_no_pipe_without_a_writer(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("day1.foreign_files.PIPE_WAIT_S", 0.1)
     os.mkfifo(cli.folder / "pipe")
     for path in ("pipe", "/dev/zero"):
         assert cli.refused("import", "jsonl", path)["code"] == "import_broken"

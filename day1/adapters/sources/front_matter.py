@@ -64,22 +64,23 @@ class FrontMatter:
                 if _BLOCK.fullmatch(value.strip()):
                     end = _end_of_block(lines, at, key["indent"])
                     glue = " " if value.lstrip().startswith(">") else "\n"
-                    self._set(last, [glue.join(part.strip() for part in lines[at:end]).strip()])
+                    parts = [part.strip() for part in lines[at:end]]
+                    self._set(last, [glue.join(parts).strip()], len(list(filter(None, parts))))
                     at = end
                 else:
                     self._set(last, _listed(value))
             else:
                 self._others += bool(line.strip())
 
-    def _set(self, key: str, values: list[str]) -> None:
+    def _set(self, key: str, values: list[str], lines: int = 1) -> None:
         """Give a key its values; those that it had, if it was there before, are not read."""
         self._others += self._lines.pop(key, 0)
         self._values[key] = []
-        self._add(key, values)
+        self._add(key, values, lines)
 
-    def _add(self, key: str, values: list[str]) -> None:
+    def _add(self, key: str, values: list[str], lines: int = 1) -> None:
         self._values[key] += values
-        self._lines[key] = self._lines.get(key, 0) + any(values)
+        self._lines[key] = self._lines.get(key, 0) + (lines if any(values) else 0)
 
 
 def _divided(text: str) -> tuple[Sequence[str], str, int]:

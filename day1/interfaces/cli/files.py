@@ -9,24 +9,24 @@ from pathlib import Path
 from typing import IO
 
 from day1.errors import InvalidRequest, NotFound
-from day1.foreign_files import lines_in, open_file, shown
+from day1.foreign_files import lines_in, open_file_or_pipe, shown
 from day1.interfaces.cli.render import escaped, leave
 
 
 @contextmanager
 def lines_of(path: Path) -> Iterator[Iterable[bytes]]:
-    """The lines of a file; `-` is stdin.
+    """The lines of a file or a pipe; `-` is stdin.
 
     Raises:
         NotFound: there is no such file, or it is a folder.
-        ImportBroken: it is a pipe or a device, which `-` reads, or a line of it has no end.
+        ImportBroken: it is a device, or a pipe without a writer, or a line of it has no end.
     """
     if str(path) == "-":
         yield lines_in(sys.stdin.buffer, path)
         return
     if not path.exists() or path.is_dir():
         raise NotFound(f"There is no file {shown(path)}.", path=shown(path))
-    with open_file(path) as file:
+    with open_file_or_pipe(path) as file:
         yield lines_in(file, path)
 
 

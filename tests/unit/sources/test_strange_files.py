@@ -4,9 +4,11 @@ import os
 import signal
 import sqlite3
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -186,13 +188,45 @@ def test_a_file_whose_name_is_no_text_is_refused_by_name(name: str, tmp_path: Pa
     assert str(failed.value.details["path"]).endswith("/\\xe9.json")
 
 
-def test_lines_come_from_no_pipe_and_no_device(tmp_path: Path, opened: list[str]) -> None:
+@pytest.mark.usefixtures("opened")
+def test_lines_come_from_no_device_and_no_pipe_without_a_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("day1.foreign_files.PIPE_WAIT_S", 0.1)
     pipe(tmp_path / "pipe", tmp_path)
-    for path in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(ImportBroken, match="no ordinary file"), lines_of(path):
+    for path, why in (
+        (tmp_path / "pipe", "stdin with `-`"),
+        (Path("/dev/zero"), "no ordinary file"),
+    ):
+        with pytest.raises(ImportBroken, match=why), lines_of(path):
             pass
         with pytest.raises(ImportBroken, match="no ordinary file"):
             list(GraphSource(path).items())
+
+
+@pytest.mark.usefixtures("opened")
+def test_lines_come_from_a_pipe_with_a_writer(tmp_path: Path) -> None:
+    """Also more lines than a pipe holds at a time, and from a shell's `<(command)`."""
+    lines = [b"%d\n" % number for number in range(50_000)]
+    pipe(tmp_path / "pipe", tmp_path)
+    reading, writing = os.pipe()
+    named: list[tuple[Path, Callable[[], IO[bytes]]]] = [
+        (tmp_path / "pipe", lambda: (tmp_path / "pipe").open("wb")),
+        (Path(f"/dev/fd/{reading}"), lambda: os.fdopen(writing, "wb")),
+    ]
+    for path, opening in named:
+        write = partial(_write, opening, b"".join(lines))
+        writer = threading.Thread(target=write, daemon=True)
+        writer.start()
+        with lines_of(path) as told:
+            assert list(told) == lines
+        writer.join()
+    os.close(reading)
+
+
+def _write(opening: Callable[[], IO[bytes]], data: bytes) -> None:
+    with opening() as file:
+        file.write(data)
 
 
 def test_a_line_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

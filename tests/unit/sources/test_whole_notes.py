@@ -3,11 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from day1.adapters.sources.markdown import MarkdownSource
 from day1.adapters.sources.tools.basic_memory import BasicMemory
@@ -32,6 +33,8 @@ SOURCES: Mapping[str, Callable[[Path], Source]] = {
 _COUNT = re.compile(r"(?:, |: |, lines: )(\d+)(?: lines?)?$")
 _LINE = re.compile(r"(?:(.*), )?line (\d+)$")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*$")
+_HEADING_LINES = 4
+"""The most lines that a heading above an underline has."""
 _TO_THE_NEXT_HEADING = "where points are from"
 
 
@@ -47,7 +50,7 @@ def uncounted(lost: Sequence[Line], left_out: Mapping[str, Sequence[str]]) -> li
     rest = []
     for line in lost:
         own = {f"{line.file}, line {line.number}", f"line {line.number}", str(line.file)}
-        own.add(f"{line.file}, line {beginning(line)}")
+        own |= {f"{line.file}, line {start}" for start in beginnings(line)}
         after = any(at and at[1] == str(line.file) and int(at[2]) < line.number for at in below)
         if own & set(places) or after:
             continue
@@ -58,19 +61,21 @@ def uncounted(lost: Sequence[Line], left_out: Mapping[str, Sequence[str]]) -> li
     return rest
 
 
-def beginning(line: Line) -> int:
-    """The first line of a heading of several lines, which is underlined."""
+def beginnings(line: Line) -> list[int]:
+    """The lines at which a heading of several lines may begin that has this line in it."""
     lines = line.file.read_text(encoding="utf-8").split("\n")
-    start = line.number
-    if any(map(_UNDERLINE.match, lines[start : start + 4])):
-        while start > 1 and lines[start - 2].strip() and not _UNDERLINE.match(lines[start - 2]):
-            start -= 1
-    return start
+    underlined = any(map(_UNDERLINE.match, lines[line.number : line.number + _HEADING_LINES]))
+    before = lines[max(0, line.number - _HEADING_LINES) : line.number]
+    paragraph = list(takewhile(lambda text: text.strip() and text[0] != "#", reversed(before)))
+    return [line.number - back for back in range(len(paragraph))] if underlined else []
 
 
 @pytest.mark.parametrize("name", SOURCES)
 @settings(max_examples=cases(25))
 @given(drawn=notes)
+@example(drawn={"a.md": ["---", "description: >", "  folded m0q", "  folded m0q", "---"]})
+@example(drawn={"a.md": ["plain m0q", "# A", "plain m0q", "plain m0q", "===="]})
+@example(drawn={"a.md": ["====", "plain m0q", "====", "# A", "plain m0q"]})
 def test_every_line_is_in_a_row_or_counted(name: str, drawn: dict[str, list[str]]) -> None:
     with TemporaryDirectory() as place:
         folder = Path(place).resolve() / "memory"

@@ -100,6 +100,8 @@ class ClaudeMem(ToolSource):
         if not narrative and (files or text_at(row, "subtitle") or (title and not drafts)):
             why = "titles and files of observations without a narrative"
             self.leave_out(why, f"id {row.get('id')}")
+        if kind and not drafts and not (narrative and kind in _TYPES):
+            self.leave_out("types of observations without facts", f"id {row.get('id')}")
         if narrative:
             parts = (title, text_at(row, "subtitle"), narrative)
             told = [part for part in parts if part]

@@ -11,8 +11,7 @@ from day1.ports.source import Draft
 
 _LINE = re.compile(r"\s*(?:[-*+]\s+)?\[([^\]\n]{1,40})\]\s*[-\u2013\u2014:]\s*(\S.*)$")
 _FENCE = re.compile(r"\s*(?:`{3,}+|~{3,}+)(.*)")
-_MARK = re.compile(r"#{1,6}\s+|\*\*")
-"""What a heading opens with."""
+_HEADING = re.compile(r"\s*+(?:#{1,6}\s+|\*\*)(.+)")
 
 
 class DatedLines(ToolSource):
@@ -54,10 +53,12 @@ class DatedLines(ToolSource):
 
 def heading_of(line: str) -> str | None:
     """The title of a heading `# Title` or `**Title:**`; None for another line."""
-    line = line.strip()
-    mark = _MARK.match(f"{line} ")
-    if mark is None:
+    heading = _HEADING.match(line)
+    if heading is None:
         return None
-    title = line[mark.end() :]
-    ends = title.rstrip("#"), title.removesuffix(":").removesuffix("**").removesuffix(":")
-    return min((end.rstrip() for end in ends), key=len) or title[:1]
+    text = heading[1].rstrip()
+    titles = [text.rstrip("#").rstrip() or heading[1][:1]]
+    bold = text.removesuffix(":")
+    if bold.endswith("**") and (title := bold[:-2]):
+        titles.append(title[:1] + title[1:].removesuffix(":"))
+    return min(titles, key=len).strip()

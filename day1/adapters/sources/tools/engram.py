@@ -66,7 +66,7 @@ class Engram(ToolSource):
 
     @override
     def every(self, paths: Sequence[Path]) -> Iterator[Sequence[FactDraft]]:
-        newest: dict[tuple[str, int], tuple[int, Row, FactDraft]] = {}
+        newest: dict[tuple[str, int], tuple[int, Row, FactDraft, Path]] = {}
         for file in chain.from_iterable(_files(path, self.leave_out) for path in paths):
             # A file has an observation once: two of one key in it are two observations.
             met: Counter[str] = Counter()
@@ -75,12 +75,14 @@ class Engram(ToolSource):
                 key = draft.id, 0 if text_at(row, "topic_key") else met[draft.id]
                 met[draft.id] += 1
                 before = newest.get(key)
+                newer = before is None or before[0] <= at
                 if before is not None and before[2] != draft:
-                    when = text_at(row, "created_at") or draft.id
-                    self.leave_out("older words of an observation", f"{shown(file)}: {when}")
-                if before is None or before[0] <= at:
-                    newest[key] = (at, row, draft)
-        for _, row, draft in newest.values():
+                    _, older, _, place = before if newer else (at, row, draft, file)
+                    when = text_at(older, "created_at") or draft.id
+                    self.leave_out("older words of an observation", f"{shown(place)}: {when}")
+                if newer:
+                    newest[key] = (at, row, draft, file)
+        for _, row, draft, _ in newest.values():
             if self._is_wanted(row, draft):
                 yield [draft]
 
