@@ -33,7 +33,10 @@ def one_line(text: str, most: int) -> str:
     line = text if text.isascii() and text.isprintable() else seen(text)
     if _MARK.search(unicodedata.normalize("NFKC", line)):
         line = _MARK.sub("memory of day1", unicodedata.normalize("NFKC", line))
-    line = " ".join(line.translate(_BRACKETS).split())
+    line = line.translate(_BRACKETS)
+    if not line.isascii():  # behind a bracket a joiner is not seen any more
+        line = seen(line)
+    line = " ".join(line.split())
     return line if size(line) <= most else _shortened(line, most)
 
 
