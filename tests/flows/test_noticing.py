@@ -53,11 +53,15 @@ def watch(store: OpenStore, command: list[str], seen: Callable[[], bool], looks:
     """Let a process look until something is so, and then so many times more."""
     notices = Noticing(store.repo, ToldFile(store.folder), command)
     asked = notices._look
-    counted = [0]
+    counted, busy = [0], [0]
 
     def look() -> object:
         counted[0] += 1
-        return asked()
+        busy[0] += 1
+        try:
+            return asked()
+        finally:
+            busy[0] -= 1
 
     notices._look = look  # type: ignore[assignment]  # a look that the test counts
 
@@ -73,6 +77,7 @@ def watch(store: OpenStore, command: list[str], seen: Callable[[], bool], looks:
             tasks.cancel_scope.cancel()
 
     anyio.run(both)
+    until(lambda: not busy[0], "the look that was under way to end")
 
 
 def test_each_thing_is_told_once_with_counts_and_ids(store: OpenStore, runs: Path) -> None:
