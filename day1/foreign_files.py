@@ -24,7 +24,7 @@ PIPE_WAIT_S = 3
 
 
 class Lines(Protocol):
-    """What is read line by line: a file, a pipe, or what a file unpacks to."""
+    """A stream that is read line by line: a file, a pipe, or an unpacked file."""
 
     def readline(self, size: int, /) -> bytes:
         """The next line, or as much of it as `size` says; empty at the end."""

@@ -138,7 +138,7 @@ class FolderSpool(Spool):
             self._write(self._folder / _GONE, b"%d" % (self.gone() + removed))
 
     def damaged(self) -> list[str]:
-        """The names of what is in the place of a session's file and is none, or ends in no line."""
+        """The names of entries that are no session files, or whose last line is cut."""
         if self._folder.is_symlink() or (self._folder.exists() and not self._folder.is_dir()):
             return [spool.FOLDER]
         with suppress(OSError), os.scandir(self._folder) as files:

@@ -100,7 +100,7 @@ def line_of(told: Mapping[str, Any]) -> bytes:
 
 
 def sum_of(told: Mapping[str, Any]) -> int:
-    """The checksum of what an event says."""
+    """The checksum of an event's content."""
     rest = {name: value for name, value in told.items() if name != "sum"}
     return crc32(json.dumps(rest, sort_keys=True).encode())
 

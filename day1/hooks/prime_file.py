@@ -168,13 +168,13 @@ def _said(path: Path) -> dict[str, Any] | None:
 
 
 def _sum_of(said: Mapping[str, Any]) -> int:
-    """The checksum of what a file says."""
+    """The checksum of a file's content."""
     rest = {name: value for name, value in said.items() if name != "sum"}
     return crc32(json.dumps(rest, sort_keys=True).encode())
 
 
 def damaged(store: Path) -> list[str]:
-    """The names of what is in the place of a prime, or of their folder, and is none."""
+    """The names of entries among the primes that are not primes."""
     folder = store / FOLDER
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         return [FOLDER]

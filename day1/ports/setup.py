@@ -41,7 +41,7 @@ class Outcome:
     content: str = ""
     """What belongs there, as a person would add it."""
     backup: Path | None = None
-    """A copy of what the file was before this change."""
+    """The path of a copy of the file, made before this change."""
 
     @property
     def differs(self) -> bool:

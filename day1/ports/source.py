@@ -94,7 +94,7 @@ class Source(Protocol):
 
     @property
     def left_out(self) -> Mapping[str, Sequence[str]]:
-        """What the last reading of `items` passed by: the places, by the reason."""
+        """The places that the last reading of `items` left out, by reason."""
 
 
 @dataclass(frozen=True, slots=True)

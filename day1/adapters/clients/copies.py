@@ -25,7 +25,7 @@ class Copies:
         self._folder = folder
 
     def of(self, path: Path) -> list[bytes | None]:
-        """What a file was, the newest first; None: it was not there."""
+        """The contents of a file's copies, newest first; None stands for a file that was absent."""
         found: list[bytes | None] = []
         for _, copy in reversed(self._every(path)):
             with suppress(OSError):

@@ -47,7 +47,7 @@ class Document(Protocol):
         ...
 
     def own(self, data: bytes, paths: Sequence[Keys]) -> Ranges:
-        """The bytes of what is at paths of keys, with the containers that hold nothing else."""
+        """The byte ranges of entries at paths of keys, with containers that hold nothing else."""
         ...
 
     def shown(self, keys: Keys, value: Any) -> str:

@@ -69,11 +69,11 @@ class Edit(Protocol):
         ...
 
     def by_hand(self, data: bytes) -> Sequence[str]:
-        """The places of what starts day1 and was written by a person, who decides what it says."""
+        """The places of entries that a person wrote to start day1; day1 leaves them alone."""
         ...
 
     def own(self, data: bytes) -> Ranges:
-        """The bytes of what is present."""
+        """The byte ranges of day1's entries in the file."""
         ...
 
     def put(self, data: bytes) -> bytes:

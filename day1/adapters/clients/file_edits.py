@@ -81,7 +81,7 @@ class JointEdit:
 
     @property
     def client(self) -> str:
-        """The client that they are for."""
+        """The client whose files are edited."""
         return self.parts[0].client
 
     @property
@@ -105,7 +105,7 @@ class JointEdit:
         return self.parts[0].separators
 
     def by_hand(self, data: bytes) -> Sequence[str]:
-        """The places of what a person wrote in any of them."""
+        """The places of entries that a person wrote, in any of the files."""
         return [place for part in self.parts for place in part.by_hand(data)]
 
     def own(self, data: bytes) -> Ranges:
@@ -136,5 +136,5 @@ class JointEdit:
         return data
 
     def shown(self) -> str:
-        """What a person would add."""
+        """The text that a person would add by hand."""
         return self.put(self.blank).decode()

@@ -31,7 +31,7 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to become of one file."""
+    """A planned change of one file."""
 
     path: Path
     before: bytes | None

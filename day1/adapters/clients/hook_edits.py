@@ -74,7 +74,7 @@ class HooksEdit:
         return [each.place for each in self._every(data) if not each.own]
 
     def own(self, data: bytes) -> Ranges:
-        """The bytes of the entries, and of what the file says beside its hooks."""
+        """The byte ranges of day1's entries, and of the rest of the file."""
         return jsonc.own(data, self.own_keys(data))
 
     def own_keys(self, data: bytes) -> Sequence[Keys]:

@@ -82,7 +82,7 @@ def take_out(data: bytes, keys: Keys) -> bytes:
 
 
 def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
-    """The bytes of what is at paths of keys, with the containers that hold nothing else."""
+    """The byte ranges of entries at paths of keys, with containers that hold nothing else."""
     if is_blank(data):
         return []
     read = _read(data)

@@ -160,7 +160,7 @@ class ClientSetup(Setup):
         return "removed", _change(edit, data, before[0] if before else edit.take_out(data))
 
     def _before(self, edit: Edit, data: bytes, present: Any) -> tuple[bytes | None] | None:
-        """What the file was before day1 changed it, if nobody else has changed it since.
+        """The file's content before day1 changed it, if nobody else has changed it since.
 
         A file that day1 made was nothing; no answer: it is something else now.
         """

@@ -89,7 +89,7 @@ def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
 
 
 def shown(keys: Keys, value: Any) -> str:
-    """What a person would add to a document."""
+    """The text that a person would add to a document by hand."""
     lines = "".join(f"{_key(name)} = {_text(inner)}\n" for name, inner in value.items())
     return f"[{'.'.join(map(_key, keys))}]\n{lines}"
 

@@ -85,7 +85,7 @@ class FileUses(Uses):
         return {}
 
     def is_whole(self) -> bool:
-        """Read all of the file; whether that works, or there is none."""
+        """Read the whole file; tell whether that works. A missing file is whole."""
         try:
             if self._path.exists():
                 with self._opened() as connection:

@@ -1,4 +1,4 @@
-"""What the readers of foreign files share: what is left out is counted, with reason and place."""
+"""Count what readers of foreign files leave out, with its reason and place."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from day1.ports.source import Source
 
 
 class CountingSource(Source):
-    """A source that says what it passes by."""
+    """A source that counts what it leaves out."""
 
     def __init__(self) -> None:
         """Begin with nothing left out."""

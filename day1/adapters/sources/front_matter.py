@@ -47,7 +47,7 @@ class FrontMatter:
 
     @property
     def unread(self) -> int:
-        """How many lines hold something that nobody has asked for."""
+        """The number of lines with values that no caller asked for."""
         others = (count for key, count in self._lines.items() if key not in self._asked)
         return self._others + sum(others)
 

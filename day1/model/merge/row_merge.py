@@ -56,7 +56,7 @@ class PlanRow:
     decided: dict[str, Take] = field(default_factory=dict)
     """Cell -> the choice that decided it."""
     veil: Row | None = field(default=None, compare=False)
-    """What stands for columns whose words were made of rows that are hidden."""
+    """Placeholders by column, for words that were made of hidden rows."""
 
     @property
     def effect(self) -> str:

@@ -37,7 +37,7 @@ VERDICT_BASIS: Final = "verification.basis"
 """The cell of an edit that lists what the judge of a verdict had read."""
 BASES: Final = frozenset({BASIS, VERDICT_BASIS})
 INSIGHT: Final = "insight"
-"""The category of what was derived from lessons."""
+"""The category of facts that were derived from lessons."""
 CONSOLIDATED: Final = "consolidated from "
 """How the reason of an edit begins that lists the observations of a consolidated fact."""
 GONE: Final = -(2**62)
@@ -53,7 +53,7 @@ class State(Protocol):
 
     @property
     def mask(self) -> Mask:
-        """What is redacted."""
+        """The redactions in force."""
 
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
         """Some columns of rows, as `ports.reading.Reading.scan` gives them."""
@@ -217,7 +217,7 @@ class Sources:
         return frozenset(str(row[0]) for row in self._state.scan(EDIT, ("row_id",), query))
 
     def hiding(self, row_id: str, cell: str = BASIS) -> Hiding:
-        """What is hidden of a row's words, or of its verdict, by their sources."""
+        """How the sources of a row's words, or of its verdict, hide them."""
         if cell == BASIS and row_id in self._known:
             return self._known[row_id]
         if cell == BASIS:

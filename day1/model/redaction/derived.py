@@ -1,4 +1,4 @@
-"""How derived rows are shown: no more visible than the rows that they were made of."""
+"""Show derived rows: a derived row is never more visible than its sources."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -128,7 +128,7 @@ def _marked(row: Row, column: str, mark: str | None) -> Row:
 
 
 def _mark(hiding: Hiding, shown: Shown) -> str | None:
-    """What stands for words that were made of sources; None: they are shown."""
+    """The placeholder for words with hidden sources, or None if they may be shown."""
     if hiding.redacted:
         return REDACTED
     if hiding.secret:
@@ -147,7 +147,7 @@ def may_be_veiled(kind: Kind, rows: Iterable[Row]) -> bool:
 
 
 def veils(state: State, kind: Kind, rows: Iterable[Row], at: int) -> dict[str, Row]:
-    """What stands for the words of derived rows where their changes are told.
+    """Find the placeholders for words of derived rows, for diffs and plans.
 
     Args:
         state: where their sources are.

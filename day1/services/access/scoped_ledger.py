@@ -59,7 +59,7 @@ class Reached(Protocol):
 
 
 def of_every_branch(what: str) -> Forbidden:
-    """The refusal of what is about a whole store."""
+    """The error for a call about the whole store."""
     return Forbidden(f"{what} is of every branch: use a token without limits.")
 
 
@@ -116,7 +116,7 @@ class ScopedLedger(Ledger):
         return self._ledger.stamp()
 
     def mask(self) -> Mask:
-        """What is redacted, on any branch."""
+        """The redactions in force, on all branches."""
         return self._ledger.mask()
 
     def votes(self) -> Votes:

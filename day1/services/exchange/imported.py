@@ -19,7 +19,7 @@ class Imported:
     branches: list[str] = field(default_factory=list)
     """The branches that were created."""
     left_out: dict[str, list[str]] = field(default_factory=dict)
-    """What the source passed by, or has no room here: the places, by the reason."""
+    """The places that were left out of the import, by reason."""
 
     @property
     def rows(self) -> int:

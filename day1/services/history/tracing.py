@@ -50,7 +50,7 @@ class Traced:
     held: Sequence[Row] = ()
     """What merges withheld of it; read only where something is hidden."""
     veil: Row = field(default_factory=dict)
-    """What stands for its words that were made of hidden rows."""
+    """Placeholders by column, for words that were made of hidden rows."""
 
 
 def trace(repo: Repository, branch: Branch, row_id: str) -> Traced:

@@ -65,7 +65,7 @@ def upsert(
 
 
 def _hidden(row: Row) -> str | None:
-    """The decision because of which no search finds a memory; None if there is none."""
+    """The decision that hides a memory from searches, or None."""
     if row["status"] != "active":
         return str(row["status"])
     return INVALIDATED if row["verification"] == INVALIDATED else None

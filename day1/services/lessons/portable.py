@@ -102,7 +102,7 @@ def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any
 
 
 def _own_notes(row: Row) -> Mapping[str, Any]:
-    """What an earlier import noted of a row; a row of another tool has none of its notes."""
+    """The notes of an earlier import on a row; rows of other tools have no such notes."""
     detail = noted(row["detail"])
     return detail if detail.get("via") == VIA else {}
 

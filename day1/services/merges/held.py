@@ -59,7 +59,7 @@ class Offer:
     source: str | None
     """The source branch's name, if it still is."""
     veil: Row = field(default_factory=dict)
-    """What stands for the columns of its row that are not shown."""
+    """Placeholders for columns of the row that may not be shown."""
 
     @property
     def item(self) -> HeldItem:
@@ -120,7 +120,7 @@ def offers_of(
 
 
 def _veils(reading: Reading, rows: Iterable[Row], at: int) -> dict[str, Row]:
-    """What stands for words of rows that were made of others, as these are at a state."""
+    """Find the placeholders for words of derived rows, by their sources at a state."""
     found: dict[str, Row] = {}
     by_kind: dict[Kind, list[Row]] = {}
     for row in rows:

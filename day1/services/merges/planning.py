@@ -164,7 +164,7 @@ def plan_of(
 def veils_of(
     states: Sequence[Reading], changes: Changes, rows: Iterable[Row], now: int
 ) -> dict[str, Row]:
-    """What is not shown of rows that were made of others, as these are at one of the states."""
+    """Find the placeholders for words of derived rows, by their sources at any of the states."""
     by_kind: dict[Kind, list[Row]] = {}
     for table, some in changes.items():
         versions = [row for c in some for row in (c.before, c.after) if row is not None]

@@ -100,7 +100,7 @@ def _made_of(
 
 
 def _said_by_others(repo: Repository, hashes: Collection[str], rows: Collection[str]) -> set[str]:
-    """Those of the hashes whose text a row has that is none of `rows`."""
+    """The hashes whose text also stands in a row outside `rows`."""
     found: set[str] = set()
     query = Query(among={"content_hash": sorted(hashes)})
     for branch in repo.history.branches() if hashes else ():

@@ -106,7 +106,7 @@ def _shown(
 
 @dataclass(slots=True)
 class Made:
-    """What was made of some rows on a branch."""
+    """The rows of a branch that were derived from some rows."""
 
     words: set[str] = field(default_factory=set)
     """The ids of facts whose text, and conversations whose title, has words of them."""
@@ -115,7 +115,7 @@ class Made:
 
 
 def made_of(reading: Reading, ids: Collection[str]) -> Made:
-    """Find what was made of rows, and of what was made of these; it reads every edit of a branch.
+    """Find all rows derived from some rows, at any depth; it reads every edit of the branch.
 
     Whoever hides rows asks this, to take words out of an index or to count them. Readings hide
     by `model.redaction.basis` alone.

@@ -116,7 +116,7 @@ def asks_again(wanted: Filter, visible: object, most: int) -> bool:
 
 
 def weighed_by(wanted: Filter, visible: object, most: int, *, apart: bool) -> Again:
-    """What `Words.scores` is told: whether it will be asked again, or `apart` what to weigh by.
+    """Choose the `again` argument of `Words.scores`; `apart` weighs by the view's own texts.
 
     More rows than a view holds are weighed by all texts of the index in any case.
     """

@@ -129,7 +129,7 @@ def _case(
     dimensions: Sequence[str],
     context: str | None,
 ) -> tuple[Case, tuple[str, ...]]:
-    """What memory knows of a fact on its branch, and the ids of what says so.
+    """Gather what memory knows of a fact on its branch, and the ids of those memories.
 
     What the fact says to a judge is not asked for.
     """
