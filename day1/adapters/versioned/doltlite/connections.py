@@ -47,7 +47,7 @@ LARGE_CACHE = "PRAGMA cache_size = -131072"
 three states of a table, and all of the merged one; where these do not fit, it reads most pages
 several times. Connections of one branch keep it, since the next merge is most often into that."""
 _GONE_TOO = "SQLITE_BUSY_SNAPSHOT"
-"""The engine's message for a busy branch; it says the same of a deleted one."""
+"""The engine's code for a write to a busy branch; it gives the same for a deleted branch."""
 _MAGIC, _FORMAT = b"CTLD", 12
 """How a file begins that the engine reads: these bytes, then this number."""
 _OWN_TABLES = (
