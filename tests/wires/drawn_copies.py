@@ -61,8 +61,6 @@ class Copies:
     store: OpenStore
     draw: random.Random
     sources: list[Source] = field(default_factory=list)
-    derived: set[str] = field(default_factory=set)
-    hidden_once: bool = False
 
     def ctx(self, branch: str | None) -> Context:
         ctx = self.store.context(Caller("ada", "s1", branch=branch))
