@@ -137,6 +137,13 @@ class SearchSettings(_Section):
         float,
         Field(ge=0, le=1, description="The part of its score that a memory loses as a question."),
     ] = 0.1
+    pending_cosine: Annotated[
+        tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]],
+        Field(
+            description="The vector score to expect of a memory that has no vector yet: a base, "
+            "and a part of its keyword score.",
+        ),
+    ] = (0.1, 0.4)
     embed_ms: Annotated[
         int,
         Field(

@@ -183,20 +183,36 @@ def test_weights_count_by_their_ratio():
     assert score(candidate, weights=Weights(7, 3)) == pytest.approx(score(candidate))
 
 
-def test_a_row_without_a_vector_is_judged_by_its_words():
-    pending, unlike = (
-        a_candidate("p", cosine=None, bm25=8.0),
-        a_candidate("u", cosine=0.1, bm25=8.0),
-    )
-    assert score(pending, weights=PLAIN) == 0.5
-    assert order([unlike, pending]) == ["p", "u"]
+def test_a_row_without_a_vector_gets_the_cosine_to_expect():
+    pending = a_candidate("p", cosine=None, bm25=8.0)
+    expected = 0.1 + 0.4 * 0.5
+    assert score(pending, weights=PLAIN) == pytest.approx(0.7 * expected + 0.3 * 0.5)
+    assert score(pending, mode="keyword", weights=PLAIN) == 0.5
     assert ranked([pending], "?", "vector", PLAIN)[0].score == 0
     assert ranked([pending], "?", "hybrid", WEIGHTS)[0].cosine is None
+    sure = Weights(words_boost=0, length_boost=0, pending_cosine=(0.9, 1.0))
+    assert score(pending, weights=sure) == pytest.approx(0.7 * 1.0 + 0.3 * 0.5)
+
+
+@given(st.floats(0, 99), st.floats(-0.09, 0.5), weights)
+def test_a_cosine_above_the_expected_one_is_better_than_none(bm25, more, weights):
+    pending = a_candidate("p", cosine=None, bm25=bm25)
+    [hit] = ranked([pending], "?", "keyword", weights)
+    embedded = a_candidate("e", cosine=0.1 + 0.4 * hit.keyword + more, bm25=bm25)
+    higher, lower = (score(each, "?", "hybrid", weights) for each in (embedded, pending))
+    assert (higher - lower) * more >= -1e-9
+
+
+def test_most_of_the_words_without_a_vector_come_after_all_of_them_with_one():
+    answer = a_candidate("answer", cosine=0.6, bm25=24.0)
+    others = [a_candidate(f"{n}", cosine=None, bm25=16.0 + n / 4) for n in range(15)]
+    worse = [a_candidate(f"{n}", cosine=0.3, bm25=4.0) for n in range(15, 29)]
+    assert order([*others, *worse, answer])[0] == "answer"
 
 
 def test_a_vector_of_zeros_is_no_vector():
     zeros = a_candidate(cosine=float("nan"), bm25=8.0)
-    assert score(zeros, weights=PLAIN) == 0.5
+    assert score(zeros) == score(a_candidate(cosine=None, bm25=8.0))
     assert ranked([zeros], "?", "hybrid", WEIGHTS)[0].cosine is None
 
 
@@ -215,6 +231,7 @@ def test_a_vector_of_zeros_is_no_vector():
         {"length_boost": 2},
         {"question_discount": 1.1},
         {"neighbour_shares": (0.8, 1.1)},
+        {"pending_cosine": (0.1, 1.1)},
     ],
 )
 def test_weights_that_would_leave_0_to_1_are_refused(bad):
