@@ -276,6 +276,25 @@ def test_a_name_is_looked_up_and_lifts_but_is_not_embedded(memory, ports):
     assert min(hit.keyword for hit in found.hits[:4]) > 0
 
 
+def test_the_word_of_a_project_is_embedded_although_all_its_notes_have_it(memory, ports):
+    for number in range(40):
+        topic, told = TOPICS[number % len(TOPICS)], TOLD[number % len(TOLD)]
+        note(memory, f"{number}", f"{topic.title()} of the database {told} in {number}", "one")
+    listening = Listening()
+    ask = Asking(memory, replace(ports, embedder=listening))
+    ask("which database was quiet?", wait=True)
+    assert "which database was quiet?" in listening.heard
+
+
+def test_the_word_with_which_all_notes_open_is_not_embedded(memory, ports):
+    for number in range(40):
+        note(memory, f"{number}", f"The user {TOLD[number % len(TOLD)]} in {number}", "one")
+    listening = Listening()
+    ask = Asking(memory, replace(ports, embedder=listening))
+    ask("which user was quiet?", wait=True)
+    assert "which was quiet?" in listening.heard
+
+
 # Several kinds
 
 

@@ -128,19 +128,19 @@ def test_a_query_is_empty_only_when_no_content_word_is_left(question):
 # --- what is embedded
 
 
-def test_common_words_are_not_embedded():
-    common = frozenset({"lantern", "board"})
-    assert embedding_query("What is Lantern's newest board for guests?", common) == (
+def test_openers_and_names_are_not_embedded():
+    words = frozenset({"lantern", "board"})
+    assert embedding_query("What is Lantern's newest board for guests?", words) == (
         "What is newest for guests?"
     )
 
 
-def test_a_question_of_common_words_only_is_kept():
+def test_a_question_of_such_words_only_is_kept():
     assert embedding_query("What is Lantern?", frozenset({"lantern"})) == "What is Lantern?"
 
 
 @given(words)
-def test_without_common_words_the_question_keeps_its_words(question):
+def test_without_words_to_leave_out_the_question_keeps_its_words(question):
     assert embedding_query(question, frozenset()).split() == question.split()
 
 
@@ -170,6 +170,14 @@ def test_a_name_opens_three_memories_and_is_written_small_in_none():
     assert "ada" not in usual([*twice, "an ada of few bits"]).names
     few = [text for text in some_memories() if not text.startswith("Ada")]
     assert "ada" not in usual([*few, "Ada is here", "Ada is there"]).names
+
+
+def test_an_opener_is_a_word_with_which_a_quarter_of_the_memories_open():
+    told = [f"The user likes {number} of these" for number in range(10)]
+    others = [f"A walk of the user, number {number}" for number in range(29)]
+    assert usual([*told, *others]).openers == {"user", "walk"}
+    assert usual([*told, *others, others[0], others[1]]).openers == {"walk"}
+    assert "user" in usual([*told, *others, others[0], others[1]]).common
 
 
 def test_in_few_memories_nothing_is_usual():

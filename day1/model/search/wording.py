@@ -100,6 +100,8 @@ class Usual:
 
     common: frozenset[str] = frozenset()
     """Words in more than a quarter of the memories: they do not tell one from another."""
+    openers: frozenset[str] = frozenset()
+    """Words with which more than a quarter of the memories open, as "user" in "The user likes"."""
     names: frozenset[str] = frozenset()
     """Words that name what memories are about, such as a person or a service."""
     ordered: bool | None = None
@@ -107,7 +109,7 @@ class Usual:
 
 
 def usual(texts: Sequence[str]) -> Usual:
-    """The common words and the names of a state, judged by a sample of its memories.
+    """The common words, openers and names of a state, judged by a sample of its memories.
 
     A name opens several memories and is written small in none. "Use" and "Deploy" open memories
     too, but occur small elsewhere. So no list of names is needed.
@@ -116,27 +118,30 @@ def usual(texts: Sequence[str]) -> Usual:
         return Usual()
     counts = Counter(word for text in texts for word in content_words(text))
     common = frozenset(word for word, count in counts.items() if count * 4 > len(texts))
+    first = Counter(map(_opener, texts))
+    openers = frozenset(word for word, count in first.items() if word and count * 4 > len(texts))
     opening = Counter(map(subject, texts))
     often = {word for word, count in opening.items() if word is not None and count >= _OPENS}
     if often:
         often -= {word for text in texts for word in _WORD.findall(text)}
-    return Usual(common, frozenset(often))
+    return Usual(common, openers, frozenset(often))
 
 
-def embedding_query(question: str, common: frozenset[str]) -> str:
-    """`question` as it should be embedded: without the words in `common`.
+def embedding_query(question: str, words: frozenset[str]) -> str:
+    """`question` without `words`.
 
     Args:
         question: what was asked.
-        common: lower-case words to leave out: those that occur in more than a quarter of the
-            visible memories, and names. A speaker's name in every line pulls the vector to filler
-            (+5 points of recall on raw dialogue without it, harmless on facts). A name that few
-            memories have pulls it to each short memory about that subject.
+        words: lower-case words to leave out. Of what is embedded these are names and openers: a
+            speaker's name in every line pulls the vector to filler (+5 points of recall on raw
+            dialogue without it, harmless on facts), and a name that few memories have pulls it to
+            each short memory about that subject. Other common words are embedded: where all
+            memories are about one application, they are the subject of the question.
 
     Returns:
         What is left, or `question` itself when no content word would be left.
     """
-    left = _DROPPABLE.sub(lambda word: "" if word[1].lower() in common else word[0], question)
+    left = _DROPPABLE.sub(lambda word: "" if word[1].lower() in words else word[0], question)
     return " ".join(left.split()) if content_words(left) else question
 
 
@@ -146,10 +151,21 @@ def subject(text: str) -> str | None:
     None when it opens with an ordinary word. "Kestrel drops…" and "The Kestrel gateway…" are both
     about kestrel.
     """
+    word = _first_word(text)
+    return word.lower() if word and word != word.lower() else None
+
+
+def _opener(text: str) -> str | None:
+    """The word that `text` opens with, in lower case; a stop word before it is skipped."""
+    word = _first_word(text)
+    return word and word.lower()
+
+
+def _first_word(text: str) -> str | None:
+    """The first of the first two words that is no stop word."""
     for found in islice(_WORD.finditer(text, 0, 100), 2):
-        word = found[0].lower()
-        if word not in STOP_WORDS:
-            return word if word != found[0] else None
+        if found[0].lower() not in STOP_WORDS:
+            return found[0]
     return None
 
 

@@ -195,8 +195,9 @@ class _Search:
     def _reduced(self, reading: Reading, embedder: Embedder) -> AskedQuery:
         """The query without the words that tell no memory from another, in all kinds the same.
 
-        Only so are the scores of kinds comparable. What is common is judged by the kind with most
-        rows. While vectors wait, the rows with the best words are noted, to be embedded first.
+        Common words are not looked up; names and openers are not embedded. The scores of kinds are
+        comparable only if all are asked the same, so the kind with most rows decides. While vectors
+        wait, the rows with the best words are noted, to be embedded first.
         """
         query, index = self._request.query, self._index
         usual = {f.kind.table: self._usual(reading, f, embedder) for f in self._filters}
@@ -204,7 +205,7 @@ class _Search:
         _, most = max(usual.values(), key=itemgetter(0), default=(0, Usual()))
         names = frozenset().union(*(found.names for _, found in usual.values()))
         terms = _terms(embedding_query(query, most.common), query)
-        asked = AskedQuery(terms, embedding_query(query, most.common | names), names)
+        asked = AskedQuery(terms, embedding_query(query, most.openers | names), names)
         if terms and index.vectors.pending(embedder):
             for wanted in self._filters:
                 with self._visible(reading, wanted) as visible:
