@@ -137,6 +137,10 @@ class SearchSettings(_Section):
         float,
         Field(ge=0, le=1, description="The part of its score that a memory loses as a question."),
     ] = 0.1
+    question_words: Annotated[
+        int,
+        Field(ge=0, description="A memory of more words loses nothing by ending in a question."),
+    ] = 30
     pending_cosine: Annotated[
         tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]],
         Field(

@@ -230,6 +230,7 @@ def test_a_vector_of_zeros_is_no_vector():
         {"beside_boost": -0.1},
         {"length_boost": 2},
         {"question_discount": 1.1},
+        {"question_words": -1},
         {"neighbour_shares": (0.8, 1.1)},
         {"pending_cosine": (0.1, 1.1)},
     ],
@@ -363,3 +364,13 @@ def test_a_question_comes_after_what_may_be_its_answer(mode):
     asks, says = a_candidate("a", "who is it? \n"), a_candidate("b", "what it is")
     assert order([asks, says], mode=mode) == ["b", "a"]
     assert score(asks, mode=mode) == pytest.approx(0.9 * score(says, mode=mode))
+
+
+@pytest.mark.parametrize(("words", "discount"), [(30, 0.1), (31, 0)])
+def test_a_message_that_ends_in_a_request_tells_something_as_well(words, discount):
+    told = " ".join(["I moved the job to Friday because of the backup, can you check it"] * 3)
+    text = " ".join(told.split()[:words])
+    asks, says = a_candidate("a", f"{text}? "), a_candidate("b", f"{text}.")
+    assert score(asks) == pytest.approx((1 - discount) * score(says))
+    always = Weights(question_words=words)
+    assert score(asks, weights=always) == pytest.approx(0.9 * score(says))

@@ -74,6 +74,8 @@ class Weights:
     beside_boost: float = 0.3
     length_boost: float = 0.1
     question_discount: float = 0.1
+    question_words: int = 30
+    """A text of more words that ends in a question tells something as well: no discount."""
     neighbour_shares: tuple[float, ...] = (0.8, 0.6)
     """What a word counts that stands in the memory just before or after, in the next but one, …"""
     pending_cosine: tuple[float, float] = (0.1, 0.4)
@@ -86,6 +88,8 @@ class Weights:
             raise ValueError("bm25_half and words_half must be above 0")
         boosts = (self.subject_boost, self.date_boost, self.words_boost, self.beside_boost)
         parts = (*boosts, self.length_boost, self.question_discount, *self.neighbour_shares)
+        if self.question_words < 0:
+            raise ValueError("question_words must not be negative")
         if not all(0 <= part <= 1 for part in (*parts, *self.pending_cosine)):
             raise ValueError("a boost, a share, a cosine and the discount must be in 0..1")
 
@@ -184,7 +188,7 @@ def _weighed(told: Sequence[tuple[float, Candidate, str]], question: Question) -
         if near:
             score = _boosted(score, weights.date_boost * near)
         # A question is like the question, and does not answer it.
-        if text.rstrip().endswith("?"):
+        if text.rstrip().endswith("?") and _is_short(text, weights.question_words):
             score *= 1.0 - weights.question_discount
         votes = question.votes.get(candidate.row_id)
         if votes is not None:
@@ -289,6 +293,11 @@ def _fullness(text: str) -> float:
     The first 40 words count.
     """
     return _FULLNESS[len(text.split(None, _FULL))]
+
+
+def _is_short(text: str, words: int) -> bool:
+    """Whether a text has at most so many words."""
+    return len(text.split(None, words)) <= words
 
 
 def _boosted(score: float, boost: float) -> float:
