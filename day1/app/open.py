@@ -37,8 +37,8 @@ from day1.services.prime.request import PrimePorts
 from day1.services.recoveries import recover
 from day1.services.redaction.redacting import forget_redacted
 from day1.services.repository.repository import Repository
+from day1.services.search.candidates import SearchLimits
 from day1.services.search.indexing import withdraw_secrets
-from day1.services.search.nearest import SearchLimits
 from day1.services.search.request import SearchPorts
 from day1.settings import (
     ChatSettings,

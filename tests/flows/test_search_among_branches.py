@@ -12,8 +12,8 @@ from day1.call.context import now
 from day1.model.rows.change import Message
 from day1.model.rows.kind import FACT
 from day1.model.values.ids import content_hash
+from day1.services.search.candidates import SearchLimits
 from day1.services.search.indexing import embed_pending, follow
-from day1.services.search.nearest import SearchLimits
 from day1.services.search.request import SearchPorts
 from day1.services.search.views import ViewCache
 from tests.fakes.hashing_embedder import HashingEmbedder

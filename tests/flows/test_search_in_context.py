@@ -14,9 +14,9 @@ from day1.model.rows.origin import Origin
 from day1.model.search.ranking import Weights
 from day1.services.conversations.messages import MessageRequest, NewMessage, add_message
 from day1.services.rows.recording import NewFact, fact_row
+from day1.services.search.candidates import SearchLimits
 from day1.services.search.filters import Filter
 from day1.services.search.live_query import LiveQuery
-from day1.services.search.nearest import SearchLimits
 from day1.services.search.request import SearchPorts
 from day1.services.search.views import ViewCache, state_of
 from tests.fakes.hashing_embedder import HashingEmbedder

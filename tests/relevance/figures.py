@@ -22,7 +22,7 @@ from day1.model.rows.change import Ref
 from day1.model.search.worth import RowVotes, Vote, asked_words
 from day1.ports.embedder import Embedder
 from day1.services.branches.lookup import find
-from day1.services.search.nearest import QueryVectorCache
+from day1.services.search.candidates import QueryVectorCache
 from day1.services.search.request import Hit, SearchPorts, SearchRequest
 from day1.services.search.searching import search
 from day1.settings import EmbedderSettings, Settings

@@ -12,8 +12,8 @@ from day1.model.rows.kind import Cell, Kind, Row
 from day1.model.search.ranking import Mode, Weights
 from day1.model.values.callbacks import Clock
 from day1.ports.uses import NoUses, Uses
-from day1.services.search.context import UsualCache
-from day1.services.search.nearest import QueryVectorCache, SearchLimits
+from day1.services.search.candidates import QueryVectorCache, SearchLimits
+from day1.services.search.usual import UsualCache
 from day1.services.search.views import ViewCache
 
 if TYPE_CHECKING:

@@ -16,33 +16,31 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from itertools import chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import BY_TABLE, KINDS, Kind, Row
-from day1.model.search.ranking import Candidate, Question, Scored, rank
-from day1.model.search.wording import Usual, any_of, embedding_query, excerpt, keyword_terms
+from day1.model.search.ranking import Question, Scored, rank
+from day1.model.search.wording import Usual, embedding_query, excerpt, keyword_terms
 from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
 from day1.services.rows.spaces import empty_space
-from day1.services.search.context import in_context, lines_around
-from day1.services.search.filters import SCOPES, Filter, shown_rows
-from day1.services.search.indexing import TimeBudget, catch_up, catch_up_past, embed_pending
-from day1.services.search.live_query import LiveQuery
-from day1.services.search.nearest import (
+from day1.services.search.candidates import (
     AskedQuery,
-    Best,
     CandidateQuery,
     Candidates,
     Found,
     QueryVector,
-    nearest,
+    by_words,
+    candidates,
 )
+from day1.services.search.filters import SCOPES, Filter, shown_rows
+from day1.services.search.indexing import TimeBudget, catch_up, catch_up_past, embed_pending
+from day1.services.search.live_query import LiveQuery
 from day1.services.search.request import SWITCHED_OFF as OFF
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
-from day1.services.search.views import CachedView, among, state_of, weighed_by
+from day1.services.search.views import CachedView, state_of
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
@@ -209,7 +207,7 @@ class _Search:
         if terms and index.vectors.pending(embedder):
             for wanted in self._filters:
                 with self._visible(reading, wanted) as visible:
-                    best = _by_words(self._looking(reading, wanted, asked), visible)
+                    best = by_words(self._looking(reading, wanted, asked), visible)
                 self._first += [entry.text for entry in best.entries]
         return asked
 
@@ -336,66 +334,3 @@ def _filters(request: SearchRequest, now: int) -> list[Filter]:
             held = Filter(kind, inactive, facets, *window, scope, request.among, event is not None)
             filters.append(replace(held, only=request.only, alive_at=now, present_at=present))
     return filters
-
-
-def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Candidates:
-    """The best rows by meaning and the best by words, each with both true scores.
-
-    Where order tells, also what was written next to the first of them, and then the words of
-    neighbours count. A score is looked up where a row is on one list only: to call an absent score
-    0 costs ten points of recall (`model.search.ranking`).
-    """
-    index, kind, meaning = looking.index, looking.wanted.kind, looking.meaning
-    near, missing = Best(), 0
-    if meaning is not None:
-        near, missing = nearest(looking, visible, meaning)
-    asked = looking.asked.terms and looking.question.mode != "vector"
-    worded = _by_words(looking, visible) if asked else Best()
-    reach = looking.reach
-    again = weighed_by(looking.wanted, visible, reach.candidates, apart=reach.apart)
-    lines = lines_around(looking, visible, near, worded) if looking.in_order else []
-    beside = among(looking.wanted, chain.from_iterable(lines)) if lines else []
-    entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries, *beside)}
-    texts = {entry.text for entry in chain(entries.values(), *lines)}
-    bm25, cosines = worded.scores, near.scores
-    if meaning is not None:
-        others = list(texts - cosines.keys())
-        cosines |= index.vectors.cosines(meaning.embedder, meaning.vector, others)
-    stands: dict[str, tuple[float, float]] = {}
-    if lines:
-        bm25, stands = in_context(looking, lines, texts, cosines, again=again)
-    elif looking.asked.terms:
-        others = list(texts - bm25.keys())
-        bm25 |= index.words.scores(kind, looking.asked.terms, others, again=again)
-    found = [
-        Candidate(
-            entry.row_id,
-            entry.created_at,
-            entry.happened_at,
-            cosines.get(entry.text),
-            *stands.get(entry.row_id, (bm25.get(entry.text, 0.0), 0.0)),
-        )
-        for entry in entries.values()
-    ]
-    return Candidates(found, {row_id: entry.text for row_id, entry in entries.items()}, missing)
-
-
-def _by_words(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
-    """The visible rows with the best scores by words."""
-    most = looking.reach.candidates
-    again = weighed_by(looking.wanted, visible, most, apart=looking.reach.apart)
-    if isinstance(visible, CachedView) and again is not False:
-        texts = list(visible.texts(looking.wanted))
-        terms, kind = looking.asked.terms, looking.wanted.kind
-        found = looking.index.words.scores(kind, terms, texts, again=again)
-        best = sorted(found, key=lambda text: (-found[text], -text))
-        return Best(visible.entries(best, looking.wanted)[:most], found)
-    limit, seen = most, 0
-    entries = visible.entries((), looking.wanted)
-    while True:
-        scores = looking.index.words.best(looking.wanted.kind, any_of(looking.asked.terms), limit)
-        entries += visible.entries(islice(scores, seen, None), looking.wanted)
-        if len(entries) >= most or len(scores) < limit:
-            return Best(entries[:most], scores)
-        # So many as should suffice if the rest is as visible, since each time all are scored.
-        seen, limit = limit, max(4 * limit, limit * most // max(1, len(entries)))

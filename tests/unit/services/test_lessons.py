@@ -12,7 +12,7 @@ from day1.model.rows.kind import FACT, Row
 from day1.services.lessons.insights import generate
 from day1.services.lessons.storing import Lesson, _alike
 from day1.services.rows.recording import NewFact, fact_row
-from day1.services.search.nearest import QueryVectorCache
+from day1.services.search.candidates import QueryVectorCache
 from tests.unit.services.conftest import ADA, Bench
 
 ONE = Experience("c", "a", "r")

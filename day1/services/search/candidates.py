@@ -1,27 +1,31 @@
-"""Candidates of one kind: the visible rows nearest to the query by meaning, and by words."""
+"""Candidates of one kind: the rows nearest by meaning, the best by words, and their neighbours."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from day1.model.rows.kind import Kind
-from day1.model.search.ranking import Candidate, Question
+from day1.model.search.ranking import Candidate, Question, words_in_context
+from day1.model.search.wording import any_of
 from day1.services.search.filters import Filter
 from day1.services.search.live_query import LiveQuery
-from day1.services.search.views import CachedView
+from day1.services.search.views import CachedView, among, weighed_by
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
-    from day1.ports.index import Index, TextId, Vector
+    from day1.ports.index import Again, Index, TextId, Vector
     from day1.services.search.entries import Entry
 
 _QUESTIONS = 32
 """Questions whose vectors are remembered."""
+_LEADING = 25
+"""So many of each list lead to their neighbours; more change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,3 +189,106 @@ def _of_all_branches(
         return texts, False
     texts = vectors.closest(kind, meaning.embedder, meaning.vector, limit)
     return texts, len(texts) < limit
+
+
+def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Candidates:
+    """The best rows by meaning and the best by words, each with both true scores.
+
+    Where order tells, also what was written next to the first of them, and then the words of
+    neighbours count. A score is looked up where a row is on one list only: to call an absent score
+    0 costs ten points of recall (`model.search.ranking`).
+    """
+    index, kind, meaning = looking.index, looking.wanted.kind, looking.meaning
+    near, missing = Best(), 0
+    if meaning is not None:
+        near, missing = nearest(looking, visible, meaning)
+    asked = looking.asked.terms and looking.question.mode != "vector"
+    worded = by_words(looking, visible) if asked else Best()
+    reach = looking.reach
+    again = weighed_by(looking.wanted, visible, reach.candidates, apart=reach.apart)
+    lines = lines_around(looking, visible, near, worded) if looking.in_order else []
+    beside = among(looking.wanted, chain.from_iterable(lines)) if lines else []
+    entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries, *beside)}
+    texts = {entry.text for entry in chain(entries.values(), *lines)}
+    bm25, cosines = worded.scores, near.scores
+    if meaning is not None:
+        others = list(texts - cosines.keys())
+        cosines |= index.vectors.cosines(meaning.embedder, meaning.vector, others)
+    stands: dict[str, tuple[float, float]] = {}
+    if lines:
+        bm25, stands = in_context(looking, lines, texts, cosines, again=again)
+    elif looking.asked.terms:
+        others = list(texts - bm25.keys())
+        bm25 |= index.words.scores(kind, looking.asked.terms, others, again=again)
+    found = [
+        Candidate(
+            entry.row_id,
+            entry.created_at,
+            entry.happened_at,
+            cosines.get(entry.text),
+            *stands.get(entry.row_id, (bm25.get(entry.text, 0.0), 0.0)),
+        )
+        for entry in entries.values()
+    ]
+    return Candidates(found, {row_id: entry.text for row_id, entry in entries.items()}, missing)
+
+
+def by_words(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
+    """The visible rows with the best scores by words."""
+    most = looking.reach.candidates
+    again = weighed_by(looking.wanted, visible, most, apart=looking.reach.apart)
+    if isinstance(visible, CachedView) and again is not False:
+        texts = list(visible.texts(looking.wanted))
+        terms, kind = looking.asked.terms, looking.wanted.kind
+        found = looking.index.words.scores(kind, terms, texts, again=again)
+        best = sorted(found, key=lambda text: (-found[text], -text))
+        return Best(visible.entries(best, looking.wanted)[:most], found)
+    limit, seen = most, 0
+    entries = visible.entries((), looking.wanted)
+    while True:
+        scores = looking.index.words.best(looking.wanted.kind, any_of(looking.asked.terms), limit)
+        entries += visible.entries(islice(scores, seen, None), looking.wanted)
+        if len(entries) >= most or len(scores) < limit:
+            return Best(entries[:most], scores)
+        # So many as should suffice if the rest is as visible, since each time all are scored.
+        seen, limit = limit, max(4 * limit, limit * most // max(1, len(entries)))
+
+
+def lines_around(
+    looking: CandidateQuery, visible: CachedView | LiveQuery, near: Best, worded: Best
+) -> list[list[Entry]]:
+    """What was written next to the first rows of both lists, in lines of consecutive rows."""
+    leading = [*near.entries[:_LEADING], *worded.entries[:_LEADING]]
+    far = len(looking.question.weights.neighbour_shares)
+    return visible.around({entry.row_id: entry for entry in leading}.values(), far) if far else []
+
+
+def in_context(
+    looking: CandidateQuery,
+    lines: Sequence[Sequence[Entry]],
+    texts: Collection[TextId],
+    cosines: Mapping[TextId, float],
+    *,
+    again: Again,
+) -> tuple[dict[TextId, float], dict[str, tuple[float, float]]]:
+    """What the words of `texts` score, each alone, and how the rows of `lines` stand.
+
+    `again` is for texts of a scope that is asked for again and again.
+
+    Returns:
+        The BM25 of texts, and for each row of a line, by id: the BM25 of its words in context, and
+        the higher cosine of the rows just before and after.
+    """
+    kind, terms = looking.wanted.kind, looking.asked.terms
+    words = looking.index.words.each(kind, terms, list(texts), again=again)
+    alone: dict[TextId, float] = {}
+    for scores in words:
+        for text, score in scores.items():
+            alone[text] = alone.get(text, 0.0) + score
+    shares, stands = looking.question.weights.neighbour_shares, {}
+    for line in lines:
+        near = [0.0, *(cosines.get(entry.text, 0.0) for entry in line), 0.0]
+        heard = words_in_context(words, [entry.text for entry in line], shares)
+        for at, (entry, score) in enumerate(zip(line, heard, strict=True)):
+            stands[entry.row_id] = score, max(near[at], near[at + 2])
+    return alone, stands

@@ -1,22 +1,19 @@
-"""What stands around memories: the words that are usual there, and what was written beside them."""
+"""What is usual in the memories of a state: words, names, and whether their order tells."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from day1.model.search.ranking import words_in_context
 from day1.model.search.wording import Usual, subject, usual
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
-    from day1.ports.index import Again, Index, TextId
-    from day1.services.search.entries import Entry
+    from day1.ports.index import Index, TextId
     from day1.services.search.live_query import LiveQuery
-    from day1.services.search.nearest import Best, CandidateQuery
     from day1.services.search.views import CachedView, ViewKey
 
 _SAMPLE = 400
@@ -30,8 +27,6 @@ _MORE_ALIKE = 0.04
 It is .05 to .21 in memories as they were written, and below .03 when the same are shuffled: there,
 to count the words of neighbours costs 2 to 3 points of recall.
 """
-_LEADING = 25
-"""So many of each list lead to their neighbours; more change nothing."""
 
 
 class UsualCache:
@@ -92,43 +87,3 @@ def _ordered(
     if min(len(beside), len(any_two)) < _FEWEST_PAIRS:
         return None
     return fmean(beside) - fmean(any_two) > _MORE_ALIKE
-
-
-def lines_around(
-    looking: CandidateQuery, visible: CachedView | LiveQuery, near: Best, worded: Best
-) -> list[list[Entry]]:
-    """What was written next to the first rows of both lists, in lines of consecutive rows."""
-    leading = [*near.entries[:_LEADING], *worded.entries[:_LEADING]]
-    far = len(looking.question.weights.neighbour_shares)
-    return visible.around({entry.row_id: entry for entry in leading}.values(), far) if far else []
-
-
-def in_context(
-    looking: CandidateQuery,
-    lines: Sequence[Sequence[Entry]],
-    texts: Collection[TextId],
-    cosines: Mapping[TextId, float],
-    *,
-    again: Again,
-) -> tuple[dict[TextId, float], dict[str, tuple[float, float]]]:
-    """What the words of `texts` score, each alone, and how the rows of `lines` stand.
-
-    `again` is for texts of a scope that is asked for again and again.
-
-    Returns:
-        The BM25 of texts, and for each row of a line, by id: the BM25 of its words in context, and
-        the higher cosine of the rows just before and after.
-    """
-    kind, terms = looking.wanted.kind, looking.asked.terms
-    words = looking.index.words.each(kind, terms, list(texts), again=again)
-    alone: dict[TextId, float] = {}
-    for scores in words:
-        for text, score in scores.items():
-            alone[text] = alone.get(text, 0.0) + score
-    shares, stands = looking.question.weights.neighbour_shares, {}
-    for line in lines:
-        near = [0.0, *(cosines.get(entry.text, 0.0) for entry in line), 0.0]
-        heard = words_in_context(words, [entry.text for entry in line], shares)
-        for at, (entry, score) in enumerate(zip(line, heard, strict=True)):
-            stands[entry.row_id] = score, max(near[at], near[at + 2])
-    return alone, stands
