@@ -103,6 +103,15 @@ class SearchSettings(_Section):
             "this one's towards 1.",
         ),
     ] = 0.3
+    passage_discount: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="The best of n passages of a text loses so much of its vector score, "
+            "times ln n.",
+        ),
+    ] = 0.03
     neighbour_shares: Annotated[
         tuple[Annotated[float, Field(ge=0, le=1)], ...],
         Field(

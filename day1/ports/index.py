@@ -182,6 +182,9 @@ class Vectors(Protocol):
         Texts without vectors are left out.
         """
 
+    def several_passages(self, embedder: Embedder, texts: Sequence[TextId]) -> dict[TextId, int]:
+        """How many passages each of `texts` has, of those that have several."""
+
     def best_passages(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
     ) -> dict[TextId, int]:

@@ -297,6 +297,8 @@ class IndexSuite:
         cosines = index.vectors.cosines(embedder, asked, numbers)
         assert cosines[numbers[1]] == pytest.approx(float(max(embedder.embed(passages) @ asked)))
         assert index.vectors.best_passages(embedder, asked, numbers) == {numbers[1]: 1}
+        assert index.vectors.several_passages(embedder, [*numbers, 10_000]) == {numbers[1]: 3}
+        assert index.vectors.several_passages(embedder, []) == {}
         nearest, missing = index.vectors.nearest(embedder, asked, numbers, 9)
         assert sorted(nearest) == numbers
         assert missing == 0

@@ -1,3 +1,4 @@
+import math
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ class Told(NamedTuple):
     cosine: float | None
     bm25: float
     beside: float
+    passages: int
     text: str
 
 
@@ -46,6 +48,7 @@ candidates = st.builds(
     cosine=st.none() | st.floats(-1, 1) | st.just(float("nan")),
     bm25=st.floats(0, 1e9) | st.sampled_from([float("inf"), float("nan"), -1.0, 5e-324]),
     beside=st.floats(-1, 1) | st.just(float("nan")),
+    passages=st.integers(1, 200),
 )
 many = st.lists(candidates, max_size=120, unique_by=lambda each: each.row_id)
 weights = st.builds(
@@ -66,7 +69,7 @@ def a_candidate(
     row_id="a", text="it is so", created="2024-01-01", happened=None, cosine=0.5, bm25=0.0
 ):
     happened_at = None if happened is None else us(happened)
-    return Told(row_id, us(created), happened_at, cosine, bm25, 0.0, text)
+    return Told(row_id, us(created), happened_at, cosine, bm25, 0.0, 1, text)
 
 
 def ranked(found, query="?", *how, limit=999, read=None, **named):
@@ -231,6 +234,7 @@ def test_a_vector_of_zeros_is_no_vector():
         {"length_boost": 2},
         {"question_discount": 1.1},
         {"question_words": -1},
+        {"passage_discount": 1.1},
         {"neighbour_shares": (0.8, 1.1)},
         {"pending_cosine": (0.1, 1.1)},
     ],
@@ -238,6 +242,15 @@ def test_a_vector_of_zeros_is_no_vector():
 def test_weights_that_would_leave_0_to_1_are_refused(bad):
     with pytest.raises(ValueError):
         Weights(**bad)
+
+
+def test_of_two_texts_with_one_best_cosine_the_one_of_fewer_passages_is_first():
+    long, short = a_candidate("a")._replace(passages=12), a_candidate("b")
+    assert order([long, short]) == ["b", "a"]
+    assert [hit.cosine for hit in ranked([long, short])] == [0.5, 0.5]
+    fewer = score(long, weights=PLAIN) - score(short, weights=PLAIN)
+    assert fewer == pytest.approx(-0.7 * 0.03 * math.log(12))
+    assert order([long, short], mode="vector") == ["a", "b"]
 
 
 # --- ties

@@ -138,6 +138,14 @@ class SpaceSnapshot:
         places = np.argwhere(alike > above)
         return [(int(one[i]), int(other[j]), float(alike[i, j])) for i, j in places]
 
+    def several_passages(self, texts: Sequence[TextId]) -> dict[TextId, int]:
+        """How many passages each of `texts` has, of those that have several."""
+        among = np.asarray(texts, np.int64)
+        known = among[self.firsts(among) >= 0]
+        counts = self.count[known]
+        several = counts > 1
+        return dict(zip(known[several].tolist(), counts[several].tolist(), strict=True))
+
     def best_passages(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, int]:
         """The nearest passage, from 0, of each of `texts` that has several."""
         firsts = self.firsts(np.asarray(texts, np.int64)).tolist()

@@ -226,6 +226,11 @@ class FileVectors(Vectors):
         return [] if space is None else space.snapshot().pairs(some, others, above)
 
     @override
+    def several_passages(self, embedder: Embedder, texts: Sequence[TextId]) -> dict[TextId, int]:
+        space = self._space(embedder)
+        return {} if space is None else space.snapshot().several_passages(texts)
+
+    @override
     def best_passages(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
     ) -> dict[TextId, int]:

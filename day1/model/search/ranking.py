@@ -50,6 +50,8 @@ class Candidate(NamedTuple):
     bm25: float
     beside: float = 0.0
     """The higher cosine of the memories written just before and just after; 0 without such."""
+    passages: int = 1
+    """How many passages of the text have a vector; `cosine` is that of the best one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class Weights:
     question_discount: float = 0.1
     question_words: int = 30
     """A text of more words that ends in a question tells something as well: no discount."""
+    passage_discount: float = 0.03
+    """What the best of `n` passages loses of its cosine, times the natural logarithm of n."""
     neighbour_shares: tuple[float, ...] = (0.8, 0.6)
     """What a word counts that stands in the memory just before or after, in the next but one, …"""
     pending_cosine: tuple[float, float] = (0.1, 0.4)
@@ -87,11 +91,12 @@ class Weights:
         if not (self.bm25_half > 0 and self.words_half > 0):
             raise ValueError("bm25_half and words_half must be above 0")
         boosts = (self.subject_boost, self.date_boost, self.words_boost, self.beside_boost)
-        parts = (*boosts, self.length_boost, self.question_discount, *self.neighbour_shares)
+        discounts = (self.question_discount, self.passage_discount)
+        parts = (*boosts, self.length_boost, *discounts, *self.neighbour_shares)
         if self.question_words < 0:
             raise ValueError("question_words must not be negative")
         if not all(0 <= part <= 1 for part in (*parts, *self.pending_cosine)):
-            raise ValueError("a boost, a share, a cosine and the discount must be in 0..1")
+            raise ValueError("a boost, a share, a cosine and a discount must be in 0..1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,12 +274,16 @@ def _evidence(candidate: Candidate, question: Question) -> float:
     a third of that score and .05 to .1. To call it 0 would cost 10 points; to judge the row by its
     words alone puts it before better rows that have a vector (13 points on long memories).
     """
-    weights, cosine = question.weights, _clamped(candidate.cosine)
+    weights, cosine = question.weights, candidate.cosine
     if question.mode == "vector":
-        return cosine or 0.0
+        return _clamped(cosine) or 0.0
     keyword = _keyword_score(candidate.bm25, weights.bm25_half)
     if question.mode == "keyword":
         return keyword
+    if cosine is not None and candidate.passages > 1:
+        # The best of many passages is high by chance: long texts would crowd out short ones.
+        cosine -= weights.passage_discount * math.log(candidate.passages)
+    cosine = _clamped(cosine)
     if cosine is None:
         base, part = weights.pending_cosine
         near = min(1.0, base + part * keyword)

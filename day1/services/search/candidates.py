@@ -211,9 +211,11 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
     entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries, *beside)}
     texts = {entry.text for entry in chain(entries.values(), *lines)}
     bm25, cosines = worded.scores, near.scores
+    several: dict[TextId, int] = {}
     if meaning is not None:
         others = list(texts - cosines.keys())
         cosines |= index.vectors.cosines(meaning.embedder, meaning.vector, others)
+        several = index.vectors.several_passages(meaning.embedder, list(texts))
     stands: dict[str, tuple[float, float]] = {}
     if lines:
         bm25, stands = in_context(looking, lines, texts, cosines, again=again)
@@ -227,6 +229,7 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
             entry.happened_at,
             cosines.get(entry.text),
             *stands.get(entry.row_id, (bm25.get(entry.text, 0.0), 0.0)),
+            several.get(entry.text, 1),
         )
         for entry in entries.values()
     ]
