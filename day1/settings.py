@@ -120,6 +120,18 @@ class SearchSettings(_Section):
             "written just before or after has, then the next but one; []: nothing.",
         ),
     ] = (0.8, 0.6)
+    neighbour_words: Annotated[
+        int,
+        Field(
+            ge=0,
+            description="A memory of more words gets less of its neighbours' words: the square "
+            "root of this number divided by its own.",
+        ),
+    ] = 30
+    beside_words: Annotated[
+        int,
+        Field(ge=0, description="Likewise for the vector score of a memory just before or after."),
+    ] = 40
     length_boost: Annotated[
         float,
         Field(ge=0, le=1, description="How far 40 words or more lift a score towards 1."),

@@ -91,6 +91,24 @@ def test_a_memory_is_found_by_the_words_of_the_one_before_it(memory, ask, ports)
     assert not before_all_others(ask, mode="keyword")
 
 
+def test_a_long_memory_gets_less_of_the_words_before_it(memory, ports):
+    write_sessions(memory)
+    note(memory, "sister", "My sister called today.", "talk")
+    note(memory, "lisbon", "She moved to Lisbon." + " and more filler" * 67, "talk")
+    without = replace(ports, weights=Weights(neighbour_shares=(), words_boost=0, beside_boost=0))
+    some = replace(ports, weights=Weights(words_boost=0, beside_boost=0))
+    every = replace(ports, weights=replace(some.weights, neighbour_words=999))
+    least, less, most = (
+        next(
+            hit.score
+            for hit in asked(QUESTION, wait=True, limit=50).hits
+            if hit.row["id"] == "fact_lisbon"
+        )
+        for asked in (Asking(memory, each) for each in (without, some, every))
+    )
+    assert least < less < (least + most) / 2
+
+
 def test_so_it_is_among_so_many_that_sql_is_asked(memory, ask, ports, monkeypatch):
     write_sessions(memory)
     write_others(memory)

@@ -82,6 +82,10 @@ class Weights:
     """What the best of `n` passages loses of its cosine, times the natural logarithm of n."""
     neighbour_shares: tuple[float, ...] = (0.8, 0.6)
     """What a word counts that stands in the memory just before or after, in the next but one, …"""
+    neighbour_words: int = 30
+    """A text of more words gets a smaller part of its neighbours' words (`part_lent`)."""
+    beside_words: int = 40
+    """A text of more words gets a smaller part of `beside_boost`."""
     pending_cosine: tuple[float, float] = (0.1, 0.4)
     """The cosine to expect of a row without a vector: a base, and a part of its keyword score."""
 
@@ -93,8 +97,8 @@ class Weights:
         boosts = (self.subject_boost, self.date_boost, self.words_boost, self.beside_boost)
         discounts = (self.question_discount, self.passage_discount)
         parts = (*boosts, self.length_boost, *discounts, *self.neighbour_shares)
-        if self.question_words < 0:
-            raise ValueError("question_words must not be negative")
+        if min(self.question_words, self.neighbour_words, self.beside_words) < 0:
+            raise ValueError("a number of words must not be negative")
         if not all(0 <= part <= 1 for part in (*parts, *self.pending_cosine)):
             raise ValueError("a boost, a share, a cosine and a discount must be in 0..1")
 
@@ -212,8 +216,19 @@ def _highest(score: float, question: Question) -> float:
     return _boosted(score, weights.date_boost) if question.dated else score
 
 
+def part_lent(words: int, enough: int) -> float:
+    """The part of what its neighbours say that counts for a text of so many words, 0 to 1.
+
+    A long text says itself what it is about: `sqrt(enough / words)` above `enough` words.
+    """
+    return 1.0 if words <= enough else math.sqrt(enough / words)
+
+
 def words_in_context(
-    words: Sequence[Mapping[int, float]], line: Sequence[int], shares: Sequence[float]
+    words: Sequence[Mapping[int, float]],
+    line: Sequence[int],
+    shares: Sequence[float],
+    parts: Sequence[float],
 ) -> list[float]:
     """The BM25 of each text of `line` with the words of its neighbours: never below its own.
 
@@ -226,6 +241,7 @@ def words_in_context(
         words: for each word, its BM25 by text.
         line: texts in the order in which they were written.
         shares: what a word counts in the texts just before and after, in the next ones, and so on.
+        parts: for each place of the line, the part of the shares that counts there.
     """
     total = [0.0] * len(line)
     for scores in words:
@@ -233,10 +249,11 @@ def words_in_context(
         for at, text in enumerate(line):
             score = scores.get(text, 0.0)
             if score > 0:  # seldom: most words are in few texts
-                for far, share in enumerate((1.0, *shares)):
+                best[at] = max(best[at], score)
+                for far, share in enumerate(shares, start=1):
                     for place in (at - far, at + far):
                         if 0 <= place < len(line):
-                            best[place] = max(best[place], share * score)
+                            best[place] = max(best[place], share * parts[place] * score)
         total = list(map(add, total, best))
     return total
 

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from day1.model.rows.kind import Kind
-from day1.model.search.ranking import Candidate, Question, words_in_context
+from day1.model.search.ranking import Candidate, Question, part_lent, words_in_context
 from day1.model.search.wording import any_of
 from day1.services.search.filters import Filter
 from day1.services.search.live_query import LiveQuery
@@ -280,7 +280,7 @@ def in_context(
 
     Returns:
         The BM25 of texts, and for each row of a line, by id: the BM25 of its words in context, and
-        the higher cosine of the rows just before and after.
+        the higher cosine of the rows just before and after, less for a long text.
     """
     kind, terms = looking.wanted.kind, looking.asked.terms
     words = looking.index.words.each(kind, terms, list(texts), again=again)
@@ -288,10 +288,16 @@ def in_context(
     for scores in words:
         for text, score in scores.items():
             alone[text] = alone.get(text, 0.0) + score
-    shares, stands = looking.question.weights.neighbour_shares, {}
+    contents = looking.index.words.texts(kind, [entry.text for line in lines for entry in line])
+    lengths = {text: len(content.split()) for text, content in contents.items()}
+    weights, stands = looking.question.weights, {}
     for line in lines:
-        near = [0.0, *(cosines.get(entry.text, 0.0) for entry in line), 0.0]
-        heard = words_in_context(words, [entry.text for entry in line], shares)
+        line_texts = [entry.text for entry in line]
+        near = [0.0, *(cosines.get(text, 0.0) for text in line_texts), 0.0]
+        long = [lengths.get(text, 0) for text in line_texts]
+        parts = [part_lent(length, weights.neighbour_words) for length in long]
+        heard = words_in_context(words, line_texts, weights.neighbour_shares, parts)
         for at, (entry, score) in enumerate(zip(line, heard, strict=True)):
-            stands[entry.row_id] = score, max(near[at], near[at + 2])
+            beside = max(near[at], near[at + 2]) * part_lent(long[at], weights.beside_words)
+            stands[entry.row_id] = score, beside
     return alone, stands
