@@ -7,7 +7,11 @@
 - `office`: two colleagues talk, as facts, in six sessions, and thirty notes in three;
 - `people`: five facts about each of twenty people, in no order;
 - `workshop`: observations of two agents, long ones and two words, and a few facts;
-- `versions`: facts that differ in a date or a number, some of them superseded, in no order.
+- `versions`: facts that differ in a date or a number, some of them superseded, in no order;
+- `messages`: what engineers of three projects wrote to an assistant or to one another, as long
+  messages in twelve sessions, of which many end in a request;
+- `updates`: thirty subjects, each stated two or three times over fifteen months with a new value,
+  in other words and not marked as superseded.
 
 `questions.jsonl` has questions to one branch, each with its type and the memories that answer it.
 """
@@ -30,7 +34,10 @@ from day1.services.rows.recording import NewFact, NewObservation, fact_row, new_
 from day1.services.search.indexing import embed_pending, follow
 
 HERE = Path(__file__).parent
-STORES = (("main", "home", "office", "people", "workshop", "versions", "user"),)
+STORES = (
+    ("main", "home", "office", "people", "workshop", "versions", "user"),
+    ("messages", "updates"),
+)
 """The branches of each store. A word is as rare as it is in the whole store, so branches that are
 written later get a store of their own and do not change the figures of earlier ones."""
 BRANCHES = tuple(branch for branches in STORES for branch in branches)
