@@ -5,8 +5,8 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from day1.services.search.candidates import QueryVectorCache
 from day1.services.search.request import Hit, SearchPorts, SearchRequest
 from day1.services.search.searching import search
 from day1.settings import EmbedderSettings, Settings
-from tests.relevance.written import HERE, Question, fill, questions, written_id
+from tests.relevance.written import HERE, STORES, Question, fill, questions, written_id
 
 COMMITTED = HERE / "figures.json"
 KINDS = ("facts", "observations", "messages")
@@ -49,6 +49,8 @@ class Figures(NamedTuple):
     mrr: float
 
 
+PortsByBranch = Mapping[str, SearchPorts]
+"""What a search of each branch needs."""
 Groups = dict[str, Figures]
 """The figures of all questions, of those of each type, and of those to each branch."""
 
@@ -69,24 +71,33 @@ class Remembered(QueryVectorCache):
 
 
 class Measuring:
-    """A store with the written memories, which is asked the questions."""
+    """The stores with the written memories, which are asked the questions."""
 
-    def __init__(self, opened: OpenStore) -> None:
-        self.opened = opened
-        self._repo = opened.repo
-        self._ports = replace(opened.search, questions=Remembered(), embedded_at_once=0)
+    def __init__(self, stores: Mapping[str, OpenStore]) -> None:
+        """Take the store of each branch."""
+        asked = Remembered()
+        self._branches = {name: find(opened.repo, name) for name, opened in stores.items()}
+        self._ports = {
+            branch: replace(opened.search, questions=asked, embedded_at_once=0)
+            for branch, opened in stores.items()
+        }
 
     def groups(self, way: str) -> Groups:
         """The figures of searching in one way."""
         ports, mode = self._ports, way if way in ("vector", "keyword") else "hybrid"
         if way == "short":
-            ports = replace(ports, reach=replace(ports.reach, candidates=SHORT))
+            ports = {
+                branch: replace(each, reach=replace(each.reach, candidates=SHORT))
+                for branch, each in ports.items()
+            }
         return _means([(asked, self._answer(ports, mode, asked)) for asked in questions()])
 
     def weighed(self, votes: Votes) -> Self:
-        """The same store, searched with these votes on rows."""
+        """The same stores, searched with these votes on rows."""
         other = copy(self)
-        other._ports = replace(self._ports, votes=lambda: votes)
+        other._ports = {
+            branch: replace(ports, votes=lambda: votes) for branch, ports in self._ports.items()
+        }
         return other
 
     def recall(self, mode: Any, asked: Sequence[Question]) -> float:
@@ -99,12 +110,12 @@ class Measuring:
         hits = self._hits(self._ports, mode, asked)
         return [(str(hit.row["id"]), written_id(hit.row) in asked.relevant) for hit in hits]
 
-    def _hits(self, ports: SearchPorts, mode: Any, asked: Question) -> list[Hit]:
-        branch = find(self._repo, asked.branch)
+    def _hits(self, ports: PortsByBranch, mode: Any, asked: Question) -> list[Hit]:
         request = SearchRequest(query=asked.question, mode=mode, kinds=KINDS)
-        return search(ports, Ref(branch=asked.branch), branch.id, request).hits
+        branch = self._branches[asked.branch]
+        return search(ports[branch.name], Ref(branch=branch.name), branch.id, request).hits
 
-    def _answer(self, ports: SearchPorts, mode: Any, asked: Question) -> Figures:
+    def _answer(self, ports: PortsByBranch, mode: Any, asked: Question) -> Figures:
         ids = [written_id(hit.row) for hit in self._hits(ports, mode, asked)]
         places = [place for place, row_id in enumerate(ids, 1) if row_id in asked.relevant]
         count = len(asked.relevant)
@@ -150,16 +161,18 @@ def _means(answers: Sequence[tuple[Question, Figures]]) -> Groups:
 
 @contextmanager
 def measuring(folder: Path, *, half_waits: bool, model: Path | None = None) -> Iterator[Measuring]:
-    """Make the store in an empty folder; without a model it has no vectors."""
+    """Make the stores in an empty folder; without a model they have no vectors."""
     model = model or Settings().embedder.model_dir
     kind: Any = "minilm" if model else "none"
     settings = Settings(embedder=EmbedderSettings(kind=kind, model_dir=model))
-    opened = open_store(settings, create=True, folder=folder)
-    try:
-        fill(opened, half_waits=half_waits)
-        yield Measuring(opened)
-    finally:
-        opened.close()
+    stores: dict[str, OpenStore] = {}
+    with ExitStack() as closing:
+        for branches in STORES:
+            opened = open_store(settings, create=True, folder=folder / branches[0])
+            closing.callback(opened.close)
+            fill(opened, branches, half_waits=half_waits)
+            stores |= dict.fromkeys(branches, opened)
+        yield Measuring(stores)
 
 
 def committed() -> dict[str, Groups]:

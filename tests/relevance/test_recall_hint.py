@@ -10,7 +10,6 @@ from statistics import fmean
 
 import pytest
 
-from day1.services.branches.lookup import find
 from day1.services.prime.hinting import CHARACTERS, ROWS, hint_of
 from day1.services.prime.telling import SessionTold
 from day1.settings import Settings
@@ -20,7 +19,7 @@ from tests.relevance.written import HERE, questions
 pytestmark = pytest.mark.xdist_group("relevance")
 
 OF_FACTS = ("main", "office", "people", "versions", "user")
-"""The branches of facts."""
+"""The branches of facts by which the thresholds were chosen."""
 LEAST_SILENT = 0.95
 """Of the prompts, on average of the branches."""
 LEAST_OF_HALVES = 0.945
@@ -56,10 +55,10 @@ def test_it_is_silent_where_nothing_is_near_and_speaks_where_something_is(
         else:
             monkeypatch.delenv("DAY1_EMBEDDER__MODEL_DIR", raising=False)
             store = opened.enter_context(measuring(tmp_path / "store", half_waits=False))
-        ports = store._ports
 
         def hinted(branch: str, prompt: str) -> set[str]:
-            hint = hint_of(ports, find(store._repo, branch), None, prompt, SessionTold())
+            ports, found = store._ports[branch], store._branches[branch]
+            hint = hint_of(ports, found, None, prompt, SessionTold())
             assert len(hint.ids) <= ROWS
             assert len(hint.text) <= CHARACTERS
             assert bool(hint.text) == bool(hint.ids)

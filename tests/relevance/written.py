@@ -1,4 +1,4 @@
-"""The written memories and questions, and a store that holds them.
+"""The written memories and questions, and stores that hold them.
 
 `memories/BRANCH.jsonl` are the memories of a branch:
 
@@ -7,13 +7,17 @@
 - `office`: two colleagues talk, as facts, in six sessions, and thirty notes in three;
 - `people`: five facts about each of twenty people, in no order;
 - `workshop`: observations of two agents, long ones and two words, and a few facts;
-- `versions`: facts that differ in a date or a number, some of them superseded, in no order.
+- `versions`: facts that differ in a date or a number, some of them superseded, in no order;
+- `messages`: what engineers of three projects wrote to an assistant or to one another, as long
+  messages in twelve sessions, of which many end in a request;
+- `updates`: thirty subjects, each stated two or three times over fifteen months with a new value,
+  in other words and not marked as superseded.
 
 `questions.jsonl` has questions to one branch, each with its type and the memories that answer it.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,7 +34,13 @@ from day1.services.rows.recording import NewFact, NewObservation, fact_row, new_
 from day1.services.search.indexing import embed_pending, follow
 
 HERE = Path(__file__).parent
-BRANCHES = ("main", "home", "office", "people", "workshop", "versions", "user")
+STORES = (
+    ("main", "home", "office", "people", "workshop", "versions", "user"),
+    ("messages", "updates"),
+)
+"""The branches of each store. A word is as rare as it is in the whole store, so branches that are
+written later get a store of their own and do not change the figures of earlier ones."""
+BRANCHES = tuple(branch for branches in STORES for branch in branches)
 AT = "2025-01-07T09:00:00Z"
 """When the memories without a time were written: all at once."""
 
@@ -101,17 +111,18 @@ def _write(opened: OpenStore, branch: str, lines: Iterable[dict[str, Any]]) -> N
         work.commit(Message("import", f"import {len(rows)} rows"))
 
 
-def fill(opened: OpenStore, *, half_waits: bool) -> None:
-    """Write all branches into a new store: first every second memory, then the others.
+def fill(opened: OpenStore, branches: Sequence[str], *, half_waits: bool) -> None:
+    """Write these branches into a new store: first every second memory, then the others.
 
     All of them get their vectors, or the first half only.
     """
     repo, index, embedder = opened.repo, opened.search.index, opened.search.embedder
     at = parse(AT)
-    for branch in BRANCHES[1:]:
-        create(repo, branch, find(repo, "main"), at)
+    for branch in branches:
+        if branch != "main":
+            create(repo, branch, find(repo, "main"), at)
     for half in range(2):
-        for branch in BRANCHES:
+        for branch in branches:
             _write(opened, branch, memories(branch)[half::2])
             follow(repo.store, repo.history, index, branch, find(repo, branch).id)
         if embedder is not None and not (half and half_waits):
