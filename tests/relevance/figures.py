@@ -5,8 +5,8 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing_extensions import override
 
 from day1.app.open import open_store
 from day1.interfaces.open_store import OpenStore
+from day1.model.branches.branch import Branch
 from day1.model.lessons.rating import Votes
 from day1.model.rows.change import Ref
 from day1.model.search.worth import RowVotes, Vote, asked_words
@@ -26,7 +27,7 @@ from day1.services.search.candidates import QueryVectorCache
 from day1.services.search.request import Hit, SearchPorts, SearchRequest
 from day1.services.search.searching import search
 from day1.settings import EmbedderSettings, Settings
-from tests.relevance.written import HERE, Question, fill, questions, written_id
+from tests.relevance.written import HERE, STORES, Question, fill, questions, written_id
 
 COMMITTED = HERE / "figures.json"
 KINDS = ("facts", "observations", "messages")
@@ -68,44 +69,64 @@ class Remembered(QueryVectorCache):
         return {text: self._kept[text] for text in texts}
 
 
-class Measuring:
-    """A store with the written memories, which is asked the questions."""
+class Asked(NamedTuple):
+    """A branch, and what a search of it needs."""
 
-    def __init__(self, opened: OpenStore) -> None:
-        self.opened = opened
-        self._repo = opened.repo
-        self._ports = replace(opened.search, questions=Remembered(), embedded_at_once=0)
+    branch: Branch
+    ports: SearchPorts
+
+
+class Measuring:
+    """Stores with the written memories, by branch, which are asked the questions."""
+
+    def __init__(self, stores: Mapping[str, OpenStore]) -> None:
+        kept = Remembered()
+        self.branches = {
+            name: Asked(
+                find(opened.repo, name),
+                replace(opened.search, questions=kept, embedded_at_once=0),
+            )
+            for name, opened in stores.items()
+        }
 
     def groups(self, way: str) -> Groups:
         """The figures of searching in one way."""
-        ports, mode = self._ports, way if way in ("vector", "keyword") else "hybrid"
+        mode = way if way in ("vector", "keyword") else "hybrid"
+        asking = self
         if way == "short":
-            ports = replace(ports, reach=replace(ports.reach, candidates=SHORT))
-        return _means([(asked, self._answer(ports, mode, asked)) for asked in questions()])
+            asking = self._changed(
+                lambda ports: replace(ports, reach=replace(ports.reach, candidates=SHORT))
+            )
+        return _means([(asked, asking._answer(mode, asked)) for asked in questions()])
 
     def weighed(self, votes: Votes) -> Self:
-        """The same store, searched with these votes on rows."""
-        other = copy(self)
-        other._ports = replace(self._ports, votes=lambda: votes)
-        return other
+        """The same stores, searched with these votes on rows."""
+        return self._changed(lambda ports: replace(ports, votes=lambda: votes))
 
     def recall(self, mode: Any, asked: Sequence[Question]) -> float:
         """The mean recall in the first ten hits of questions."""
-        answers = [self._answer(self._ports, mode, one).recall_at_10 for one in asked]
+        answers = [self._answer(mode, one).recall_at_10 for one in asked]
         return sum(answers) / len(answers)
 
     def found(self, mode: Any, asked: Question) -> list[tuple[str, bool]]:
         """The rows that a question finds, and whether each answers it."""
-        hits = self._hits(self._ports, mode, asked)
+        hits = self._hits(mode, asked)
         return [(str(hit.row["id"]), written_id(hit.row) in asked.relevant) for hit in hits]
 
-    def _hits(self, ports: SearchPorts, mode: Any, asked: Question) -> list[Hit]:
-        branch = find(self._repo, asked.branch)
+    def _changed(self, change: Callable[[SearchPorts], SearchPorts]) -> Self:
+        other = copy(self)
+        other.branches = {
+            name: Asked(branch, change(ports)) for name, (branch, ports) in self.branches.items()
+        }
+        return other
+
+    def _hits(self, mode: Any, asked: Question) -> list[Hit]:
+        branch, ports = self.branches[asked.branch]
         request = SearchRequest(query=asked.question, mode=mode, kinds=KINDS)
         return search(ports, Ref(branch=asked.branch), branch.id, request).hits
 
-    def _answer(self, ports: SearchPorts, mode: Any, asked: Question) -> Figures:
-        ids = [written_id(hit.row) for hit in self._hits(ports, mode, asked)]
+    def _answer(self, mode: Any, asked: Question) -> Figures:
+        ids = [written_id(hit.row) for hit in self._hits(mode, asked)]
         places = [place for place, row_id in enumerate(ids, 1) if row_id in asked.relevant]
         count = len(asked.relevant)
         return Figures(
@@ -150,16 +171,18 @@ def _means(answers: Sequence[tuple[Question, Figures]]) -> Groups:
 
 @contextmanager
 def measuring(folder: Path, *, half_waits: bool, model: Path | None = None) -> Iterator[Measuring]:
-    """Make the store in an empty folder; without a model it has no vectors."""
+    """Make the stores in an empty folder; without a model they have no vectors."""
     model = model or Settings().embedder.model_dir
     kind: Any = "minilm" if model else "none"
     settings = Settings(embedder=EmbedderSettings(kind=kind, model_dir=model))
-    opened = open_store(settings, create=True, folder=folder)
-    try:
-        fill(opened, half_waits=half_waits)
-        yield Measuring(opened)
-    finally:
-        opened.close()
+    stores: dict[str, OpenStore] = {}
+    with ExitStack() as entered:
+        for branches in STORES:
+            opened = open_store(settings, create=True, folder=folder / branches[0])
+            entered.callback(opened.close)
+            fill(opened, branches, half_waits=half_waits)
+            stores |= dict.fromkeys(branches, opened)
+        yield Measuring(stores)
 
 
 def committed() -> dict[str, Groups]:

@@ -10,7 +10,6 @@ from statistics import fmean
 
 import pytest
 
-from day1.services.branches.lookup import find
 from day1.services.prime.hinting import CHARACTERS, ROWS, hint_of
 from day1.services.prime.telling import SessionTold
 from day1.settings import Settings
@@ -56,10 +55,10 @@ def test_it_is_silent_where_nothing_is_near_and_speaks_where_something_is(
         else:
             monkeypatch.delenv("DAY1_EMBEDDER__MODEL_DIR", raising=False)
             store = opened.enter_context(measuring(tmp_path / "store", half_waits=False))
-        ports = store._ports
 
-        def hinted(branch: str, prompt: str) -> set[str]:
-            hint = hint_of(ports, find(store._repo, branch), None, prompt, SessionTold())
+        def hinted(name: str, prompt: str) -> set[str]:
+            branch, ports = store.branches[name]
+            hint = hint_of(ports, branch, None, prompt, SessionTold())
             assert len(hint.ids) <= ROWS
             assert len(hint.text) <= CHARACTERS
             assert bool(hint.text) == bool(hint.ids)

@@ -13,7 +13,7 @@
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,7 +30,10 @@ from day1.services.rows.recording import NewFact, NewObservation, fact_row, new_
 from day1.services.search.indexing import embed_pending, follow
 
 HERE = Path(__file__).parent
-BRANCHES = ("main", "home", "office", "people", "workshop", "versions", "user")
+STORES = (("main", "home", "office", "people", "workshop", "versions", "user"),)
+"""The branches of each store. A store counts how rare a word is, and how long its texts are, over
+all of its branches: long messages beside `home` would change what is found there."""
+BRANCHES = tuple(branch for branches in STORES for branch in branches)
 AT = "2025-01-07T09:00:00Z"
 """When the memories without a time were written: all at once."""
 
@@ -101,17 +104,18 @@ def _write(opened: OpenStore, branch: str, lines: Iterable[dict[str, Any]]) -> N
         work.commit(Message("import", f"import {len(rows)} rows"))
 
 
-def fill(opened: OpenStore, *, half_waits: bool) -> None:
-    """Write all branches into a new store: first every second memory, then the others.
+def fill(opened: OpenStore, branches: Sequence[str], *, half_waits: bool) -> None:
+    """Write some branches into a new store: first every second memory, then the others.
 
     All of them get their vectors, or the first half only.
     """
     repo, index, embedder = opened.repo, opened.search.index, opened.search.embedder
     at = parse(AT)
-    for branch in BRANCHES[1:]:
-        create(repo, branch, find(repo, "main"), at)
+    for branch in branches:
+        if branch != "main":
+            create(repo, branch, find(repo, "main"), at)
     for half in range(2):
-        for branch in BRANCHES:
+        for branch in branches:
             _write(opened, branch, memories(branch)[half::2])
             follow(repo.store, repo.history, index, branch, find(repo, branch).id)
         if embedder is not None and not (half and half_waits):
