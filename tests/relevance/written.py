@@ -7,7 +7,9 @@
 - `office`: two colleagues talk, as facts, in six sessions, and thirty notes in three;
 - `people`: five facts about each of twenty people, in no order;
 - `workshop`: observations of two agents, long ones and two words, and a few facts;
-- `versions`: facts that differ in a date or a number, some of them superseded, in no order.
+- `versions`: facts that differ in a date or a number, some of them superseded, in no order;
+- `user`: what a user told, as facts, in no order;
+- `answers`: a user asks an assistant in fourteen sessions, as messages; the answers are long.
 
 `questions.jsonl` has questions to one branch, each with its type and the memories that answer it.
 """
@@ -30,7 +32,10 @@ from day1.services.rows.recording import NewFact, NewObservation, fact_row, new_
 from day1.services.search.indexing import embed_pending, follow
 
 HERE = Path(__file__).parent
-STORES = (("main", "home", "office", "people", "workshop", "versions", "user"),)
+STORES = (
+    ("main", "home", "office", "people", "workshop", "versions", "user"),
+    ("answers",),
+)
 """The branches of each store. A store counts how rare a word is, and how long its texts are, over
 all of its branches: long messages beside `home` would change what is found there."""
 BRANCHES = tuple(branch for branches in STORES for branch in branches)
@@ -73,7 +78,7 @@ def _row(line: dict[str, Any]) -> tuple[Kind, Row]:
     origin = Origin(line.get("agent", "fixture"), line.get("session"))
     match line.get("kind", "fact"):
         case "message":
-            said = {"content": line["text"], "role": "user"}
+            said = {"content": line["text"], "role": line.get("role", "user")}
             where = {"conversation_id": f"conv_{line['session']}"}
             return MESSAGE, new_row(MESSAGE, f"msg_{line['id']}", said | where, origin, at)
         case "observation":
