@@ -8,10 +8,12 @@
 - `people`: five facts about each of twenty people, in no order;
 - `workshop`: observations of two agents, long ones and two words, and a few facts;
 - `versions`: facts that differ in a date or a number, some of them superseded, in no order;
+- `user`: what a user told, as facts, in no order;
 - `messages`: what engineers of three projects wrote to an assistant or to one another, as long
   messages in twelve sessions, of which many end in a request;
 - `updates`: thirty subjects, each stated two or three times over fifteen months with a new value,
-  in other words and not marked as superseded.
+  in other words and not marked as superseded;
+- `answers`: a user asks an assistant in fourteen sessions, as messages; the answers are long.
 
 `questions.jsonl` has questions to one branch, each with its type and the memories that answer it.
 """
@@ -37,6 +39,7 @@ HERE = Path(__file__).parent
 STORES = (
     ("main", "home", "office", "people", "workshop", "versions", "user"),
     ("messages", "updates"),
+    ("answers",),
 )
 """The branches of each store. A word is as rare as it is in the whole store, so branches that are
 written later get a store of their own and do not change the figures of earlier ones."""
@@ -80,7 +83,7 @@ def _row(line: dict[str, Any]) -> tuple[Kind, Row]:
     origin = Origin(line.get("agent", "fixture"), line.get("session"))
     match line.get("kind", "fact"):
         case "message":
-            said = {"content": line["text"], "role": "user"}
+            said = {"content": line["text"], "role": line.get("role", "user")}
             where = {"conversation_id": f"conv_{line['session']}"}
             return MESSAGE, new_row(MESSAGE, f"msg_{line['id']}", said | where, origin, at)
         case "observation":
