@@ -385,5 +385,6 @@ def test_a_message_that_ends_in_a_request_tells_something_as_well(words, discoun
     text = " ".join(told.split()[:words])
     asks, says = a_candidate("a", f"{text}? "), a_candidate("b", f"{text}.")
     assert score(asks) == pytest.approx((1 - discount) * score(says))
+    assert score(asks, mode="keyword") == pytest.approx(0.9 * score(says, mode="keyword"))
     always = Weights(question_words=words)
     assert score(asks, weights=always) == pytest.approx(0.9 * score(says))

@@ -197,7 +197,10 @@ def _weighed(told: Sequence[tuple[float, Candidate, str]], question: Question) -
         if near:
             score = _boosted(score, weights.date_boost * near)
         # A question is like the question, and does not answer it.
-        if text.rstrip().endswith("?") and _is_short(text, weights.question_words):
+        # By words alone, a long message that ends in a question is found like one, too.
+        if text.rstrip().endswith("?") and (
+            question.mode == "keyword" or _is_short(text, weights.question_words)
+        ):
             score *= 1.0 - weights.question_discount
         votes = question.votes.get(candidate.row_id)
         if votes is not None:
