@@ -14,6 +14,7 @@ from day1.model.rows.origin import Origin
 from day1.model.search.ranking import Weights
 from day1.services.conversations.messages import MessageRequest, NewMessage, add_message
 from day1.services.rows.recording import NewFact, fact_row
+from day1.services.search import usual
 from day1.services.search.candidates import SearchLimits
 from day1.services.search.filters import Filter
 from day1.services.search.live_query import LiveQuery
@@ -58,7 +59,7 @@ def write_others(memory: EngineMemory) -> None:
         note(memory, f"other{number}", text, f"other{number}")
 
 
-def ordered(memory: EngineMemory, ports: SearchPorts) -> bool | None:
+def ordered(memory: EngineMemory, ports: SearchPorts) -> bool:
     """Whether the order of main's facts is taken to mean something."""
     ref, history, index = Ref(branch="main"), memory.store.history, ports.index
     assert ports.embedder is not None
@@ -232,12 +233,20 @@ def test_an_order_that_means_nothing_changes_nothing(memory, ports):
         ]
 
 
-def test_an_order_is_judged_when_enough_have_vectors(memory, ports):
+@pytest.mark.parametrize(("shuffled", "means"), [(None, True), (3, False)])
+def test_words_judge_an_order_until_enough_have_vectors(memory, ports, shuffled, means):
+    write_sessions(memory, shuffled)
+    waiting = replace(ports, embedded_at_once=0)
+    Asking(memory, waiting)("nothing yet")
+    assert ordered(memory, waiting) is means
+
+
+def test_vectors_judge_an_order_anew_when_enough_have_them(memory, ports, monkeypatch):
     write_sessions(memory)
-    ask = Asking(memory, replace(ports, embedded_at_once=0))
-    ask("nothing yet")
-    assert ordered(memory, ports) is None
-    ask("all of it", wait=True)
+    monkeypatch.setattr(usual, "_share_words", lambda *_: False)
+    Asking(memory, replace(ports, embedded_at_once=0))("nothing yet")
+    assert ordered(memory, ports) is False
+    Asking(memory, ports)("all of it", wait=True)
     assert ordered(memory, ports) is True
 
 

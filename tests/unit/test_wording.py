@@ -15,6 +15,7 @@ from day1.model.search.wording import (
     embedding_query,
     excerpt,
     keyword_terms,
+    likeness_by_words,
     subject,
     usual,
 )
@@ -183,6 +184,21 @@ def test_an_opener_is_a_word_with_which_a_quarter_of_the_memories_open():
 def test_in_few_memories_nothing_is_usual():
     found = usual(some_memories()[:19])
     assert (found.common, found.names) == (frozenset(), frozenset())
+
+
+def test_texts_are_alike_by_their_rare_words_and_not_by_names():
+    told = ["Ada paints the boat", "Bela saw the boat", "Ada saw the rain", "Bela paints at noon"]
+    pairs = [(told[0], told[1]), (told[0], told[0]), (told[0], told[2]), (told[2], told[3])]
+    some, same, by_name, none = likeness_by_words(pairs, frozenset({"ada", "bela"}))
+    assert same == pytest.approx(1)
+    assert 0 < some < same
+    assert by_name == none == 0
+    assert likeness_by_words(pairs, frozenset())[2] > 0
+
+
+def test_texts_without_words_are_not_alike():
+    assert likeness_by_words([("", ""), ("the", "the"), ("rain", "")], frozenset()) == [0, 0, 0]
+    assert likeness_by_words([], frozenset()) == []
 
 
 # --- what is asked about

@@ -4,6 +4,7 @@ Pure text analysis for English. It knows the syntax of FTS5 queries, but neither
 folding of case and accents and Porter stemming are left to FTS5 (`porter unicode61`).
 """
 
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -20,6 +21,9 @@ _FEWEST = 20
 """In fewer memories, a word that a quarter of them has may still be the one that matters."""
 _OPENS = 3
 """A name opens at least so many of the sampled memories."""
+
+_COMPARED = 500
+"""Characters of a text by which it is compared with its neighbours."""
 
 _QUOTED = 300
 """Characters of an excerpt."""
@@ -104,8 +108,25 @@ class Usual:
     """Words with which more than a quarter of the memories open, as "user" in "The user likes"."""
     names: frozenset[str] = frozenset()
     """Words that name what memories are about, such as a person or a service."""
-    ordered: bool | None = None
-    """Whether memories that were written one after the other are alike; None: not known yet."""
+    ordered: bool = True
+    """Whether memories that were written one after the other are alike."""
+
+
+def likeness_by_words(pairs: Sequence[tuple[str, str]], names: frozenset[str]) -> list[float]:
+    """The cosine of the words of each pair of texts, each word weighed by how rare it is in them.
+
+    Names and all after the first `_COMPARED` characters of a text are left out.
+    """
+    words = {text: set(content_words(text[:_COMPARED])) - names for pair in pairs for text in pair}
+    counts = Counter(chain.from_iterable(words.values()))
+    weight = {word: math.log(len(words) / count) ** 2 for word, count in counts.items()}
+    length = {t: math.sqrt(sum(map(weight.__getitem__, some))) for t, some in words.items()}
+    return [
+        sum(map(weight.__getitem__, words[one] & words[other])) / (length[one] * length[other])
+        if length[one] and length[other]
+        else 0.0
+        for one, other in pairs
+    ]
 
 
 def usual(texts: Sequence[str]) -> Usual:

@@ -96,7 +96,7 @@ class _Search:
         self._filters, self._mode = _filters(request, now), request.mode
         self._asked = self._whole = AskedQuery(_terms(request.query, request.query))
         self._meaning: QueryVector | None = None
-        self._ordered: dict[str, bool | None] = {}
+        self._ordered: dict[str, bool] = {}
         self._first: list[TextId] = []
         self._notes: dict[str, None] = {}
         self._missing = 0
@@ -287,7 +287,7 @@ class _Search:
             return candidates(looking, visible)
 
     def _looking(self, reading: Reading, wanted: Filter, asked: AskedQuery) -> CandidateQuery:
-        ordered = self._ordered.get(wanted.kind.table) is not False
+        ordered = self._ordered.get(wanted.kind.table, True)
         return CandidateQuery(
             self._index,
             self._ports.reach,

@@ -8,7 +8,7 @@ from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from day1.model.search.wording import Usual, subject, usual
+from day1.model.search.wording import Usual, likeness_by_words, subject, usual
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
@@ -27,6 +27,8 @@ _MORE_ALIKE = 0.04
 It is .05 to .21 in memories as they were written, and below .03 when the same are shuffled: there,
 to count the words of neighbours costs 2 to 3 points of recall.
 """
+_MORE_WORDS_SHARED = 0.0125
+"""The same by words, which decide until enough have vectors: .017 to .085, and below .01."""
 
 
 class UsualCache:
@@ -34,7 +36,8 @@ class UsualCache:
 
     def __init__(self) -> None:
         """Remember nothing yet."""
-        self._known: dict[ViewKey, tuple[int, Usual]] = {}
+        self._known: dict[ViewKey, tuple[int, Usual, bool]] = {}
+        """By state: the number of rows, what is usual, and whether vectors judged the order."""
 
     def at(
         self, state: ViewKey, visible: CachedView | LiveQuery, index: Index, embedder: Embedder
@@ -45,45 +48,55 @@ class UsualCache:
         """
         key, rows = (*state, *visible.key), len(visible)
         known = self._known.get(key)
-        if known is None or abs(known[0] - rows) * 10 > known[0]:
+        if known is not None and abs(known[0] - rows) * 10 <= known[0]:
+            rows, found, sure = known
+            if sure:
+                return found
+        else:
             if len(self._known) > _STATES_JUDGED:
                 self._known.clear()
             texts = index.words.texts(visible.kind, visible.sample(_SAMPLE))
-            known = rows, usual(list(texts.values()))
-        if known[1].ordered is None:
-            pairs = visible.beside(_SAMPLE)
-            contents = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
-            named = {
-                number: opening
-                for number, text in contents.items()
-                if (opening := subject(text)) in known[1].names
-            }
-            ordered = _ordered(pairs, named, index, embedder)
-            known = known[0], replace(known[1], ordered=ordered)
-        self._known[key] = known
-        return known[1]
+            found, sure, known = usual(list(texts.values())), False, None
+        pairs = visible.beside(_SAMPLE)
+        contents = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
+        pairs = [pair for pair in pairs if contents.keys() >= set(pair)]
+        apart = _apart(
+            pairs, {n: s for n, t in contents.items() if (s := subject(t)) in found.names}
+        )
+        near, far = (index.vectors.likeness(embedder, some) for some in (pairs, apart))
+        if min(len(near), len(far)) >= _FEWEST_PAIRS:
+            found, sure = replace(found, ordered=fmean(near) - fmean(far) > _MORE_ALIKE), True
+        elif known is None:
+            found = replace(found, ordered=_share_words(pairs, apart, contents, found.names))
+            sure = len(pairs) < _FEWEST_PAIRS
+        self._known[key] = rows, found, sure
+        return found
 
 
-def _ordered(
-    pairs: Sequence[tuple[TextId, TextId]],
-    named: Mapping[TextId, str | None],
-    index: Index,
-    embedder: Embedder,
-) -> bool | None:
-    """Whether consecutive memories are more alike than any two; None: too few have vectors yet.
+def _apart(
+    pairs: Sequence[tuple[TextId, TextId]], named: Mapping[TextId, str | None]
+) -> list[tuple[TextId, TextId]]:
+    """As many pairs of any two: a memory and the follower of another.
 
-    Any two means a memory and the follower of another, which opens with the same name as its own
-    follower: where two speakers take turns, two memories of one of them are alike by her name.
+    That one opens with the same name as its own follower: where two speakers take turns, two
+    memories of one of them are alike by her name.
     """
-    if len(pairs) < _FEWEST_PAIRS:
-        return False
     followers: dict[str | None, list[TextId]] = {}
     for _, second in pairs:
         followers.setdefault(named.get(second), []).append(second)
     half_apart = {name: chain(some[len(some) // 2 :], some) for name, some in followers.items()}
-    apart = [(first, next(half_apart[named.get(second)])) for first, second in pairs]
-    beside = index.vectors.likeness(embedder, pairs)
-    any_two = index.vectors.likeness(embedder, apart)
-    if min(len(beside), len(any_two)) < _FEWEST_PAIRS:
-        return None
-    return fmean(beside) - fmean(any_two) > _MORE_ALIKE
+    return [(first, next(half_apart[named.get(second)])) for first, second in pairs]
+
+
+def _share_words(
+    pairs: Sequence[tuple[TextId, TextId]],
+    apart: Sequence[tuple[TextId, TextId]],
+    contents: Mapping[TextId, str],
+    names: frozenset[str],
+) -> bool:
+    """Whether consecutive memories share more words than any two."""
+    if len(pairs) < _FEWEST_PAIRS:
+        return False
+    told = [(contents[one], contents[other]) for one, other in chain(pairs, apart)]
+    alike = likeness_by_words(told, names)
+    return fmean(alike[: len(pairs)]) - fmean(alike[len(pairs) :]) > _MORE_WORDS_SHARED
