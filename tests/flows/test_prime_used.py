@@ -10,15 +10,21 @@ from typing import Any
 import pytest
 
 from day1.adapters.index.uses import FILE, FileUses
+from day1.adapters.sources.markdown import MarkdownSource
 from day1.app.background import prime_renewer
 from day1.interfaces.open_store import OpenStore
+from day1.model.lessons.rating import rating_of
+from day1.model.rows.change import Message
+from day1.model.rows.kind import FACT
+from day1.model.rows.origin import Origin
 from day1.ports.primes import NoPrimes
 from day1.ports.uses import Use
 from day1.services.branches.lookup import find
+from day1.services.exchange.importing import import_foreign
 from day1.services.prime.gathering import prime_of
 from day1.services.prime.request import PrimePorts
 from tests.flows.opened_store import call, opened
-from tests.flows.test_prime import primed
+from tests.flows.test_prime import known, primed
 
 
 @pytest.fixture
@@ -30,6 +36,43 @@ def store(tmp_path: Path) -> Iterator[OpenStore]:
 def remember(store: OpenStore, text: str, **more: Any) -> str:
     made: str = call(store, "memory_write_fact", fact_text=text, **more)["id"]
     return made
+
+
+def test_passages_of_imported_documents_are_told_if_somebody_said_so_or_used_them(
+    store, tmp_path
+) -> None:
+    """An agent's own note of the same category is no passage, nor is what another tool knew."""
+    remember(store, "Ann is on call.")
+    remember(store, "The note of an agent.", category="note")
+    document = tmp_path / "reference.md"
+    sections = (
+        f"## Option {number}\n| argument | type |\n| a{number} | b |" for number in range(150)
+    )
+    document.write_text("\n\n".join(sections), encoding="utf-8")
+    source = MarkdownSource([document], tmp_path)
+    branch = find(store.repo, "main")
+    import_foreign(store.repo, branch, source, Origin(), lambda *_: None)
+    assert set(known(primed(store))) == {"Ann is on call.", "The note of an agent."}
+    listed = call(store, "memory_search", query="Option 7 argument", limit=6)["result"]
+    pinned, verified, rated, *others = (hit["id"] for hit in listed)
+    call(store, "memory_update_fact", fact_id=pinned, category="pinned")
+    with store.repo.store.changing("main") as work:
+        work.change(FACT, verified, {"verification": "verified"})
+        work.commit(Message("update", "verify"))
+    store.repo.ledger.put(rating_of(rated, "ada", None, 1.0, store.clock()))
+    assert len(known(primed(store))) == 5
+    for _ in range(9):
+        call(store, "memory_get", id=others[0])
+        call(store, "memory_list", type="fact", limit=200)
+        call(store, "memory_timeline", limit=500)
+        primed(store)
+    assert len(known(primed(store))) == 5
+    call(store, "memory_get", id=others[0])
+    (opened_text,) = (hit["fact_text"] for hit in listed if hit["id"] == others[0])
+    assert len(known(primed(store))) == 6
+    assert " ".join(opened_text.split()) in known(primed(store))
+    store.repo.ledger.put(rating_of(others[0], "ada", None, 0.0, store.clock()))
+    assert len(known(primed(store))) == 5, "of no use, somebody said"
 
 
 def test_what_agents_find_and_open_is_used_and_what_a_prime_has_is_not(store) -> None:
