@@ -18,7 +18,7 @@ from day1.toolsets.day1.core import search as core
 from day1.toolsets.day1.family import toolset
 from day1.toolsets.engram import ENGRAM
 from day1.toolsets.engram.fields import Project
-from day1.toolsets.engram.lessons import lesson_fields, note_shown
+from day1.toolsets.engram.lessons import lesson_fields
 from day1.toolsets.kompanion import KOMPANION
 from day1.toolsets.shared.fields import absent
 
@@ -55,7 +55,6 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     """Find memories by meaning and by words, best first. Superseded facts are left out."""
     asked = request.model_copy(update={"space": _space(request)})
     branch, answer = core.searched(ctx, asked)
-    note_shown(ctx, answer.hits, ctx.find(branch).id)
     return Hits(result=[_shown(hit) for hit in answer.hits], read=read_found(branch, answer))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from day1.adapters.sources.markdown import MarkdownSource
 from day1.app.background import background_worker, prime_renewer
 from day1.hooks import prime_file
 from day1.interfaces.heads import ProcessHead, caller_of
@@ -16,12 +15,8 @@ from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import Branch
 from day1.model.lessons.rating import rating_of
 from day1.model.prime.framing import size
-from day1.model.rows.change import Message
-from day1.model.rows.kind import FACT
-from day1.model.rows.origin import Origin
 from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
-from day1.services.exchange.importing import import_foreign
 from day1.toolsets import TOOLSETS
 from tests.engine import url_of
 from tests.flows.opened_store import call, fill, make, mounted, opened, read_only, write
@@ -101,32 +96,6 @@ def test_pinned_judged_and_used_facts_come_before_newer_ones(store) -> None:
     assert known(primed(store))[0] == "Run the checks."
     call(store, "memory_update_fact", fact_id=pinned, category="plain")
     assert known(primed(store))[0] != "Run the checks."
-
-
-def test_passages_of_imported_documents_are_told_only_if_somebody_said_so(store, tmp_path) -> None:
-    """An agent's own note of the same category is no passage, nor is what another tool knew."""
-    remember(store, "Ann is on call.")
-    remember(store, "The note of an agent.", category="note")
-    document = tmp_path / "reference.md"
-    sections = (
-        f"## Option {number}\n| argument | type |\n| a{number} | b |" for number in range(150)
-    )
-    document.write_text("\n\n".join(sections), encoding="utf-8")
-    source = MarkdownSource([document], tmp_path)
-    branch = find(store.repo, "main")
-    import_foreign(store.repo, branch, source, Origin(), lambda *_: None)
-    assert set(known(primed(store))) == {"Ann is on call.", "The note of an agent."}
-    listed = call(store, "memory_search", query="Option 7 argument", limit=3)["result"]
-    pinned, verified, rated = (hit["id"] for hit in listed)
-    call(store, "memory_update_fact", fact_id=pinned, category="pinned")
-    with store.repo.store.changing("main") as work:
-        work.change(FACT, verified, {"verification": "verified"})
-        work.commit(Message("update", "verify"))
-    store.repo.ledger.put(rating_of(rated, "ada", None, 1.0, store.clock()))
-    assert len(known(primed(store))) == 5
-    for _ in range(9):
-        store.search.uses.shown([hit["id"] for hit in listed], store.clock(), "main")
-    assert len(known(primed(store))) == 5
 
 
 def test_a_pinned_fact_is_found_among_more_than_are_looked_at(store) -> None:

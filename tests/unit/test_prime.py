@@ -168,11 +168,60 @@ def test_fifteen_pinned_facts_leave_room_for_the_others() -> None:
 
 
 @given(st.booleans(), st.booleans(), st.floats(-1, 1), st.integers(0, 99))
-def test_a_passage_serves_only_if_somebody_said_so(pinned, verified, worth, times) -> None:
+def test_a_passage_is_told_only_if_somebody_said_so_or_used_it(
+    pinned, verified, worth, times
+) -> None:
     passage = fact("a", passage=True, pinned=pinned, verified=verified, worth=worth, times=times)
     noted = fact("b", times=times)
     assert noted in ordered([passage, noted], NOW)
-    assert (passage in ordered([passage, noted], NOW)) == (pinned or verified or worth > 0)
+    said_so = pinned or verified or worth > 0
+    used = times >= 10 and worth == 0
+    assert (passage in ordered([passage, noted], NOW)) == (said_so or used)
+
+
+def test_the_import_of_a_passage_is_no_news_and_its_use_counts_in_full() -> None:
+    used = {"times": 10, "last_shown": NOW}
+    passage, noted = fact("p", passage=True, **used), fact("n", at=NOW - 900 * DAY, **used)
+    assert worth_of(passage, NOW) == pytest.approx(worth_of(noted, NOW))
+    assert worth_of(fact("p", passage=True), NOW) == 0
+    weeks = [fact(f"w{n}", at=NOW - 7 * n * DAY, session_id=f"s{n}") for n in range(4)]
+    told = [one.id for one in ordered([passage, *weeks], NOW)]
+    assert told == ["fact_w0", "fact_p", "fact_w1", "fact_w2", "fact_w3"]
+
+
+FORMS = (
+    "Toolset `core` > memory_branch_merge: | argument | type |\n| --- | --- |\n| source | string |",
+    "| a | b |",
+    "- an item of a list",
+    "1. the first step",
+    "# Heading",
+    "Guide > Chapter > Section: words",
+    "```\ncode\n```",
+)
+
+
+@given(st.data())
+def test_the_form_of_a_text_gives_and_takes_no_place(data) -> None:
+    known = {
+        "at": st.integers(NOW - 400 * DAY, NOW),
+        "times": st.integers(0, 30),
+        "last_shown": st.integers(NOW - 100 * DAY, NOW),
+        "worth": st.sampled_from([-0.5, 0.0, 0.4]),
+        "ageless": st.booleans(),
+        "pinned": st.booleans(),
+        "passage": st.booleans(),
+        "session_id": st.sampled_from([None, "s", "t"]),
+    }
+    drawn = data.draw(st.lists(st.fixed_dictionaries(known), min_size=1, max_size=7))
+    plain = [fact(str(n), **said) for n, said in enumerate(drawn)]
+    forms = data.draw(st.permutations(FORMS))
+    formed = [replace(one, text=form) for one, form in zip(plain, forms, strict=False)]
+    order = [one.id for one in ordered(plain, NOW)]
+    assert [one.id for one in ordered(formed, NOW)] == order
+    shuffled = data.draw(st.permutations(formed))
+    told = prime_text(Situation("main", "c" * 40, facts=ordered(formed, NOW)), 1_200)
+    again = prime_text(Situation("main", "c" * 40, facts=ordered(shuffled, NOW)), 1_200)
+    assert told == again
 
 
 def test_use_judgement_and_age_each_count() -> None:
@@ -209,6 +258,9 @@ def test_one_session_does_not_fill_the_prime() -> None:
     talk = [fact(f"s{n}", session_id="s", at=NOW - n) for n in range(6)]
     other = fact("other", session_id="t", at=NOW - DAY)
     assert ordered([*talk, other], NOW).index(other) < 3
+    used = [replace(one, times=9, last_shown=NOW) for one in talk]
+    news = [fact(f"n{n}", at=NOW - DAY, session_id=f"u{n}") for n in range(9)]
+    assert ordered([*used, *news], NOW)[:6] == used, "use counts in full, whoever wrote it"
 
 
 def test_equal_texts_are_told_once() -> None:

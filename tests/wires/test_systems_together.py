@@ -164,7 +164,7 @@ def test_at_one_place_a_search_finds_lessons_with_their_parts_and_counts_them(
         assert not parts.keys() & said.keys(), "the text has them, each with its name"
         systems.clients["day1"].ok("memory_search", **asked, space=space)
         used = {m["id"]: m["used_count"] for m in seeds.ok("memory_export")["memories"]}
-        assert (used[lesson], used[plain]) == (times, times)
+        assert (used[lesson], used[plain]) == (2 * times, 2 * times), "by both of them"
     assert seeds.ok("memory_status")["pending_judgments"] == before + 2
 
 

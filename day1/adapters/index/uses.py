@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from day1.adapters.index.failures import error_name, is_damage
 from day1.adapters.index.words import as_text
-from day1.ports.uses import Branches, Use, Uses
+from day1.ports.uses import USED, Branches, Use, Uses
 
 log = logging.getLogger(__name__)
 
@@ -29,11 +29,12 @@ _EARLIER = "SELECT row_id, NULL AS branch_id, times, last FROM uses"
 """What an earlier day1 has counted, without branches."""
 _SOME = " WHERE branch_id IN (SELECT value FROM json_each(?))"
 _ALL = "SELECT row_id, sum(times) AS times, max(last) AS last FROM ({}){} GROUP BY row_id"
-_OFTEN = " ORDER BY times DESC, last DESC LIMIT ?"
-_LAST = " ORDER BY last DESC LIMIT ?"
+_OFTEN = " HAVING sum(times) > 0 ORDER BY sum(times) DESC, max(last) DESC, row_id LIMIT ?"
+_LAST = " HAVING sum(times) > 0 ORDER BY max(last) DESC, row_id LIMIT ?"
 _SHOWN = """
-INSERT INTO shown (row_id, branch_id, times, last) VALUES (?, ?, 1, ?)
-ON CONFLICT (row_id, branch_id) DO UPDATE SET times = times + 1, last = max(last, excluded.last)"""
+INSERT INTO shown (row_id, branch_id, times, last) VALUES (?, ?, ?, ?)
+ON CONFLICT (row_id, branch_id) DO UPDATE
+SET times = times + excluded.times, last = max(last, excluded.last)"""
 _MOST_KEPT = 50
 """Sets of branches of which it is remembered what was shown most; then all are forgotten."""
 
@@ -56,7 +57,8 @@ class FileUses(Uses):
             return
         with self._usable(), self._opened() as connection, connection:
             connection.execute(_TABLE)
-            connection.executemany(_SHOWN, [(row_id, branch_id, at) for row_id in row_ids])
+            rows = enumerate(row_ids)
+            connection.executemany(_SHOWN, [(i, branch_id, int(n < USED), at) for n, i in rows])
 
     @override
     def known(self, branches: Branches = None) -> Mapping[str, Use]:

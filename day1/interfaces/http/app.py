@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -32,6 +32,7 @@ from day1.interfaces.open_store import OpenStore
 from day1.interfaces.web import pages
 from day1.interfaces.web.events import Events
 from day1.interfaces.web.site import Server, Site, cookie_of
+from day1.ports.uses import NoUses
 from day1.services.access.authentication import Authenticator
 from day1.settings import HttpSettings
 from day1.toolsets import TOOLSETS
@@ -48,6 +49,12 @@ class Served:
     toolsets: Registry = field(default_factory=lambda: TOOLSETS)
     beside: Mapping[str, Job] = field(default_factory=dict)
     """What runs beside the calls, by name."""
+
+
+def _looking(callers: Callers, request: Request) -> Context:
+    """The context of a person who looks at pages: only what agents read counts as used."""
+    context = callers.context(request, source="user")
+    return replace(context, search=replace(context.search, uses=NoUses()))
 
 
 def build_app(served: Served) -> Starlette:
@@ -67,9 +74,9 @@ def build_app(served: Served) -> Starlette:
     }
     mcp = streams(servers, body_bytes=settings.body_bytes, sse=settings.sse)
 
-    asking = partial(callers.context, source="user")
+    looking = partial(_looking, callers)
     site = Site(
-        Server(served.authenticator, store.clock, asking, access_of, status_of), toolsets.tools
+        Server(served.authenticator, store.clock, looking, access_of, status_of), toolsets.tools
     )
     events = Events(broadcaster, access_of)
 

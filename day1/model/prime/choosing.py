@@ -1,19 +1,21 @@
-"""Which facts serve a session best at its begin, before anybody has asked for something. Pure.
+"""Orders the facts of a prime: by use, votes and age, before anybody has asked a question. Pure.
 
-A fact's worth is a weighted sum of three things that are known of it, each from 0 to 1:
+A fact's worth is a weighted sum of three parts, each from 0 to 1:
 
-- *used*: recall has shown it, often and not long ago. Being in a prime is no use of it, else what
-  is in once would stay in for ever.
-- *judged*: agents found it useful, or a judge verified it.
-- *recent*: it was written or happened not long ago. What says how to work (a convention, a
-  preference) holds until somebody changes it, and few prompts name it: the best five do not age.
+- *used*: a search or a hint showed the fact among its best, or an agent opened it, often and not
+  long ago. Being in a prime is no use: what is in once would stay in for ever.
+- *judged*: agents rated the fact useful, or a judge verified it.
+- *recent*: the fact was written or happened not long ago. A convention or a preference holds until
+  somebody changes it, and few prompts name it: the best five of them do not age.
 
-Its confidence multiplies the sum, and so do bad judgements. What is pinned comes before all else: a
-person or an agent gave it the category `pinned`. Facts of one session are worth less one after the
-other, so that the last session does not fill the prime by itself.
+The fact's confidence multiplies the sum, and so do bad votes. Pinned facts come before all others:
+a person or an agent gave them the category `pinned`. Further facts of one session count as older
+than they are, so that the last session does not fill the prime; what use and votes say of them
+counts in full.
 
-A passage of an imported document, such as a table of a reference, serves who looks for it. At the
-begin nobody does, so only a passage that is pinned, judged useful or verified is among the facts.
+How a text looks (a row of a table, an item of a list, a path of headings) counts nothing. Who
+imports a document notes none of its passages, so the age of a passage counts nothing either: a
+passage has the place that use and votes give it, and none before somebody has used or judged it.
 """
 
 from collections import Counter
@@ -45,7 +47,7 @@ class KnownFact:
     confidence: float = 1.0
     session_id: str | None = None
     times: int = 0
-    """How often recall has shown it on this machine."""
+    """How often it was used on this machine (`ports.uses.Use`)."""
     last_shown: int = 0
     worth: float = 0.0
     """What votes say of it, -1 to 1 (`model.search.worth`)."""
@@ -61,13 +63,16 @@ class PrimeWeights:
     judged: float = 0.25
     recent: float = 0.35
     often: float = 3.0
-    """Shown so many times, a fact has half of what use can give it."""
+    """Used so many times, a fact has half of what use can give it."""
+    passage: int = 10
+    """Used so many times, a passage that nobody judged may be told. A search shows something for
+    every question, so a few times say little of a passage."""
     used_half_life: float = 14.0
     recent_half_life: float = 7.0
     verified: float = 0.5
     """What a verdict counts as a judgement."""
     same_session: float = 0.85
-    """What each further fact of one session keeps of its worth."""
+    """What each further fact of one session keeps of *recent*."""
     most_ageless: int = 5
     """Of the facts that say how to work, so many do not age; beside them there is room for news."""
 
@@ -75,12 +80,18 @@ class PrimeWeights:
 DEFAULT: Final = PrimeWeights()
 
 
-def worth_of(fact: KnownFact, now: int, weights: PrimeWeights = DEFAULT) -> float:
-    """What a fact is worth for a session that begins now, 0 to 1, but for its being pinned."""
+def worth_of(
+    fact: KnownFact, now: int, weights: PrimeWeights = DEFAULT, *, before: int = 0
+) -> float:
+    """What a fact is worth for a session that begins now, 0 to 1, but for its being pinned.
+
+    `before` is the number of better facts of its session.
+    """
     used = fact.times / (fact.times + weights.often)
     used *= _faded(now - fact.last_shown, weights.used_half_life)
     judged = max(fact.worth, weights.verified if fact.verified else 0.0, 0.0)
     recent = 1.0 if fact.ageless else _faded(now - fact.at, weights.recent_half_life)
+    recent *= 0.0 if fact.passage else weights.same_session**before
     total = weights.used * used + weights.judged * judged + weights.recent * recent
     whole = weights.used + weights.judged + weights.recent
     return total / whole * fact.confidence * (1.0 + min(fact.worth, 0.0))
@@ -93,24 +104,31 @@ def ordered(
 
     Pinned ones come first, the newest of them before the others.
     """
-    newest = sorted(filter(_serves, facts), key=lambda fact: (-fact.at, fact.id))
+    serving = (fact for fact in facts if _serves(fact, weights))
+    newest = sorted(serving, key=lambda fact: (-fact.at, fact.id))
     once = list({" ".join(fact.text.split()): fact for fact in reversed(newest)}.values())
     scores = {fact.id: worth_of(fact, now, weights) for fact in once}
     ageless = sorted((f for f in once if f.ageless), key=lambda f: (-scores[f.id], -f.at, f.id))
-    for fact in ageless[weights.most_ageless :]:
-        scores[fact.id] = worth_of(replace(fact, ageless=False), now, weights)
+    ageing = {f.id: replace(f, ageless=False) for f in ageless[weights.most_ageless :]}
+    once = [ageing.get(fact.id, fact) for fact in once]
+    scores |= {fact.id: worth_of(fact, now, weights) for fact in ageing.values()}
     # The best of a session keeps its worth, so the facts are looked at from the best on.
     once.sort(key=lambda fact: (-scores[fact.id], -fact.at, fact.id))
     seen = Counter[str]()
     for fact in once:
-        if fact.session_id is not None and not fact.pinned:
-            scores[fact.id] *= weights.same_session ** seen[fact.session_id]
-            seen[fact.session_id] += 1
+        if fact.session_id is None or fact.pinned:
+            continue
+        if seen[fact.session_id]:
+            scores[fact.id] = worth_of(fact, now, weights, before=seen[fact.session_id])
+        seen[fact.session_id] += 1
     return sorted(once, key=lambda f: (not f.pinned, -f.at if f.pinned else -scores[f.id], -f.at))
 
 
-def _serves(fact: KnownFact) -> bool:
-    return not fact.passage or fact.pinned or fact.verified or fact.worth > 0
+def _serves(fact: KnownFact, weights: PrimeWeights) -> bool:
+    """Whether a fact may be told: a passage only if somebody pinned, judged or used it."""
+    if not fact.passage or fact.pinned or fact.verified or fact.worth > 0:
+        return True
+    return fact.worth == 0 and fact.times >= weights.passage
 
 
 def _faded(age: int, half_life: float) -> float:

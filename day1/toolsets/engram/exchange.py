@@ -74,7 +74,7 @@ class MemoryGiven(Request):
         project: The project that it is about.
         created_at: When it was first stored (ISO 8601); it is exported again as it is.
         updated_at: When it was last changed (ISO 8601); default: as `created_at`.
-        used_count: How often it was shown.
+        used_count: How often a search showed it among its best, or it was opened.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")

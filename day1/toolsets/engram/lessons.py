@@ -1,6 +1,5 @@
 """Tools of engram that store lessons and find them."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Final, Literal
 
@@ -28,6 +27,7 @@ from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.searching import search
 from day1.toolsets.engram.fields import Project, Tags
 from day1.toolsets.shared.fields import Limit, Maybe, absent
+from day1.toolsets.shared.used import note_shown
 from day1.toolsets.shared.writing import writing
 
 MemoryType = Literal["decision", "pattern", "bugfix", "context", "antipattern"]
@@ -142,14 +142,8 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     equal = ctx.in_space(space_of(request.project))
     asked = SearchRequest(request.query, limit=request.limit or 10, equal=equal)
     answer = search(ctx.search, Ref(branch=branch.name), branch.id, asked)
-    note_shown(ctx, answer.hits, branch.id)
+    note_shown(ctx, (hit.row["id"] for hit in answer.hits), branch.id)
     return Hits(result=[_shown(hit) for hit in answer.hits], read=read_found(branch.name, answer))
-
-
-def note_shown(ctx: Context, hits: Sequence[Hit], branch_id: str) -> None:
-    """Count that facts of a branch were shown: they wait for a judgement."""
-    facts = [str(hit.row["id"]) for hit in hits if hit.kind is FACT]
-    ctx.search.uses.shown(facts, ctx.clock(), branch_id)
 
 
 def lesson_fields(row: Row) -> dict[str, str | None]:

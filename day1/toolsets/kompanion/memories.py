@@ -29,6 +29,7 @@ from day1.services.keeping.warming import the_embedder
 from day1.toolsets.kompanion.fields import SpaceLabel, space_of
 from day1.toolsets.kompanion.writing import written_of
 from day1.toolsets.shared.fields import Maybe, absent
+from day1.toolsets.shared.used import note_shown
 from day1.toolsets.shared.writing import writing
 
 _NAMED: Final = 10
@@ -222,6 +223,7 @@ def search_memory(ctx: Context, request: SearchMemory) -> MemoryMatches:
         query.filter or {},
     )
     matches, answer = matching(Where(ctx.search, branch.name, branch.id), wanted)
+    note_shown(ctx, (match.row["id"] for match in matches), branch.id)
     return MemoryMatches(
         matches=[_shown(match) for match in matches], read=read_found(branch.name, answer)
     )

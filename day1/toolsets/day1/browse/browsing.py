@@ -23,6 +23,7 @@ from day1.services.history.pages import message_page, newest_page
 from day1.services.rows.spaces import empty_space
 from day1.toolsets.shared.shown import shown
 from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.used import note_shown
 
 At = Annotated[Label | None, Field(description="ISO time, snapshot or commit")]
 Type = Literal["fact", "observation", "relation", "conversation", "message"]
@@ -72,7 +73,9 @@ def memory_get(ctx: Context, request: Get) -> Got:
                 id=request.id,
                 branch=branch.name,
             )
-        return Got(row=shown(kind, row, whole=own), read=_read(reading, branch.name))
+        got = Got(row=shown(kind, row, whole=own), read=_read(reading, branch.name))
+    note_shown(ctx, [request.id], branch.id)
+    return got
 
 
 class ListRows(Request):

@@ -20,6 +20,7 @@ from day1.services.search.searching import search
 from day1.services.search.timeline import Moment, timeline
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.state import read_of
+from day1.toolsets.shared.used import note_shown
 
 
 class TimeRange(Request):
@@ -137,7 +138,9 @@ def found(
 ) -> tuple[str, SearchAnswer]:
     """Search a branch as it is, or as it was at an instant: its name, and what is found."""
     where = ctx.find(branch)
-    return where.name, search(ctx.search, Ref(branch=where.name, until=until), where.id, request)
+    answer = search(ctx.search, Ref(branch=where.name, until=until), where.id, request)
+    note_shown(ctx, (hit.row["id"] for hit in answer.hits), where.id)
+    return where.name, answer
 
 
 def hits(branch: str, answer: SearchAnswer) -> Hits:

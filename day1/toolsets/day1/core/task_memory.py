@@ -36,6 +36,7 @@ from day1.toolsets.day1.core.search import (
 )
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.used import note_shown
 
 Level = Literal["session", "agent", "task"]
 _NEEDED: dict[Level, tuple[str, ...]] = {
@@ -222,6 +223,10 @@ def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
             equal=equal,
         ),
     )
+    for place, _ in found.asked:
+        ids = [team.hit.row["id"] for team in found.hits if team.place is place]
+        if place.ref.branch is not None:
+            note_shown(ctx, ids, place.branch.id)
     reads = [read_found(place.branch.name, answer) for place, answer in found.asked]
     read = reads[0] if reads else state_of(ctx, MAIN)
     notes = list(dict.fromkeys(note for one in reads for note in one.notes))
