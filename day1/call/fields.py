@@ -20,8 +20,9 @@ from pydantic import (
 from day1.call.meanings import put_meanings
 from day1.errors import Advice, InvalidRequest, Say
 from day1.model.rows.origin import MAX_LABEL
-from day1.model.rows.validation import MAX_TEXT, clean, filled, sound
+from day1.model.rows.validation import clean, filled, sound
 from day1.model.values.instant import NEVER, parse
+from day1.model.values.parts import MAX_TEXT
 from day1.model.values.space import asked_space
 
 

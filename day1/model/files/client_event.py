@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from day1.hooks.events import EVENTS, FORMAT, sum_of
 from day1.model.rows.origin import MAX_LABEL
-from day1.model.rows.validation import MAX_TEXT, clean
+from day1.model.rows.validation import clean
 from day1.model.values.ids import content_hash, derived_id
 from day1.model.values.instant import LAST_LEARNED, SECOND
+from day1.model.values.parts import MAX_TEXT
 
 AGAIN: Final = 10 * SECOND
 """Without a turn, the same text in the same session within this time is the same event."""

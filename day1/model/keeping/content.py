@@ -6,7 +6,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any, Final
 
-from day1.model.rows.validation import MAX_TEXT, clean
+from day1.model.rows.validation import clean
+from day1.model.values.parts import MAX_TEXT
 
 _DEEPEST: Final = 64
 """Levels of lists and objects; what reads JSON at the other end has limits of its own."""

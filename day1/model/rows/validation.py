@@ -8,8 +8,8 @@ from pydantic import JsonValue
 
 from day1.errors import Refused
 from day1.model.rows.kind import canonical
+from day1.model.values.parts import MAX_TEXT
 
-MAX_TEXT: Final = 32_768
 MAX_INTEGER: Final = 2**53
 _SURROGATE = re.compile("[\ud800-\udfff]")
 J = TypeVar("J", dict[str, JsonValue], list[JsonValue])

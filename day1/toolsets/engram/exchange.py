@@ -20,7 +20,8 @@ from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest
 from day1.model.lessons.experience import Experience
 from day1.model.rows.change import Ref
-from day1.model.rows.validation import MAX_INTEGER, MAX_TEXT
+from day1.model.rows.validation import MAX_INTEGER
+from day1.model.values.parts import MAX_TEXT
 from day1.services.lessons.portable import Memory, bring_in, export, space_of, tags_of
 from day1.toolsets.engram.fields import Tags
 from day1.toolsets.shared.fields import Confidence, Maybe

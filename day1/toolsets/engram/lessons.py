@@ -20,8 +20,9 @@ from day1.call.operation import Effect, Operation
 from day1.model.lessons.experience import Experience, experience_of
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT, Row, revision, text_of
-from day1.model.rows.validation import MAX_TEXT, secret_notes
+from day1.model.rows.validation import secret_notes
 from day1.model.values.instant import show
+from day1.model.values.parts import MAX_TEXT
 from day1.services.lessons.portable import project_of, shown_tags, space_of, tags_of
 from day1.services.lessons.storing import Lesson, store_lesson
 from day1.services.search.request import Hit, SearchRequest
