@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from day1.model.rows.change import CommitId, Pending
 from day1.model.rows.kind import Cell, Kind, Row
 from day1.model.search.ranking import Mode, Weights
+from day1.model.search.whole_texts import part_in
 from day1.model.values.callbacks import Clock
 from day1.ports.uses import NoUses, Uses
 from day1.services.search.context import UsualCache
@@ -18,6 +19,7 @@ from day1.services.search.views import ViewCache
 
 if TYPE_CHECKING:
     from day1.model.lessons.rating import Votes
+    from day1.model.values.parts import Part
     from day1.ports.embedder import Embedder
     from day1.ports.history import History
     from day1.ports.index import Index, Vector
@@ -120,6 +122,11 @@ class Hit:
     keyword: float
     passage: str | None
     """The part of a long text that fits best; None for a short one."""
+
+    @property
+    def part(self) -> Part | None:
+        """The place of the row in a text that is kept in parts."""
+        return part_in(self.row)
 
 
 @dataclass(frozen=True, slots=True)
