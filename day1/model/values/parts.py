@@ -35,6 +35,14 @@ _TONES: Final = ("\U0001f3fb", "\U0001f3ff")
 _JAMO: Final = ("\u1160", "\u11ff")
 
 
+class TooLong(ValueError):
+    """A text that somebody gave is longer than a memory."""
+
+    def __init__(self, length: int) -> None:
+        """Say how long it is."""
+        super().__init__(f"has {length:,} characters, and a memory at most {MAX_TEXT:,}")
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """The place of a row in a text of several rows."""

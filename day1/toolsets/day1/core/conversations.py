@@ -8,6 +8,7 @@ from day1.call.context import Context, read_found
 from day1.call.fields import (
     JsonList,
     Label,
+    MemoryText,
     OnBranch,
     Read,
     Request,
@@ -64,7 +65,7 @@ class LogMessage(WriteRequest):
 
     conversation_id: Annotated[Label | None, Field(description="default: a new one")] = None
     role: Role
-    content: Text
+    content: MemoryText
     thinking: Annotated[Text | None, Field(description="never searched nor shown")] = None
     tool_calls: JsonList | None = None
     model: Label | None = None
