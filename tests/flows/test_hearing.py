@@ -12,15 +12,12 @@ from day1.adapters.spool import FolderSpool
 from day1.app.background import background_worker
 from day1.app.place import place_of
 from day1.hooks import spool
-from day1.hooks.events import MOST_TEXT
 from day1.model.records.sharing import Handoff
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import MESSAGE
 from day1.model.rows.origin import Origin
-from day1.model.values.parts import MAX_TEXT, piece_of
 from day1.services.branches.lookup import find
 from day1.services.branches.notes import mark
-from day1.services.redaction.redacting import look, redact
 from day1.services.rows.editing import Removal, remove
 from day1.services.teams.handoffs import open_packet
 from day1.services.upkeep.doctor import check
@@ -80,54 +77,6 @@ def test_an_event_that_two_files_of_hooks_tell_is_one_row(
         if apart:
             assert len(taken(folder)["v vscode"]) == 1
     assert taken(folder) == {"v vscode": [("assistant", "Done.")]}
-
-
-LONG = "".join(f"Line {n:05} of what was pasted.\n" for n in range(3_300))
-"""More than 100,000 characters."""
-
-
-@pytest.mark.parametrize("turn", [{"prompt_id": "1"}, {}], ids=["by its turn", "by its time"])
-@pytest.mark.parametrize("apart", [False, True], ids=["together", "apart"])
-def test_a_long_message_comes_in_as_parts_in_their_order_and_once(
-    folder: Path, turn: dict[str, str], apart: bool
-) -> None:
-    tell(folder, "prompt", prompt="Short.", prompt_id="0")
-    for _ in range(2):
-        tell(folder, "prompt", prompt=LONG, **turn)
-        if apart:
-            taken(folder)
-    tell(folder, "turn-end", last_assistant_message="Done.", prompt_id="1")
-    (talk,) = taken(folder).values()
-    texts = [text for _, text in talk]
-    assert len(talk) == 6
-    assert all(len(text) <= MAX_TEXT for text in texts)
-    assert "".join(map(piece_of, texts[1:-1])) == LONG
-    assert [text.splitlines()[-1][:10] for text in texts[1:-1]] == [
-        f"[part {number} of" for number in (1, 2, 3, 4)
-    ]
-    assert (texts[0], texts[-1]) == ("Short.", "Done.")
-
-
-def test_a_conversation_may_begin_with_a_long_message(folder: Path) -> None:
-    tell(folder, "prompt", prompt="x" * 33_000, prompt_id="1")
-    assert [len(talk) for talk in taken(folder).values()] == [2]
-    with opened(folder) as store:
-        assert str(the_conversation(store)["title"]).startswith("xxx")
-        with store.repo.store.reading(Ref(branch="main")) as reading:
-            (first,) = [
-                row
-                for row in reading.find(MESSAGE, Query())
-                if "part 1 of 2" in str(row["content"])
-            ]
-        redact(store.repo, look(store.repo, str(first["id"])), None, None, store.repo.clock())
-        assert "xxx" not in str(the_conversation(store)["title"])
-
-
-def test_what_is_longer_than_any_turn_says_how_much_was_cut(folder: Path) -> None:
-    tell(folder, "prompt", prompt="y" * (MOST_TEXT + 5), prompt_id="1")
-    (talk,) = taken(folder).values()
-    whole = "".join(piece_of(text) for _, text in talk)
-    assert whole == "y" * MOST_TEXT + "\n[5 more characters]"
 
 
 def test_the_same_words_in_another_turn_are_another_message(folder: Path) -> None:
