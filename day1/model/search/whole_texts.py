@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import itemgetter
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from day1.model.rows.kind import Row, kind_of
+from day1.model.rows.kind import MEMORIES, Row
 from day1.model.search.ranking import Candidate, Scored
-from day1.model.values.parts import Part, part_of
+from day1.model.values.parts import MARK, Part, part_of
 
 Order = Callable[[Iterable[Candidate], int], list[Scored]]
 """The first so many of some candidates, best first."""
 Show = Callable[[Iterable[str]], dict[str, Row]]
 """The rows of these ids that may be shown."""
+_TEXTS: Final = tuple(kind.text for kind in MEMORIES if kind.text)
 T = TypeVar("T")
 
 
@@ -51,5 +52,5 @@ def text_key(row: Row) -> Hashable:
 
 def part_in(row: Row) -> Part | None:
     """The place of a row in a longer text; None if it is no part."""
-    kind = kind_of(str(row["id"]))
-    return part_of(row, row[kind.text]) if kind is not None and kind.text is not None else None
+    text = str(next((row[column] for column in _TEXTS if column in row), ""))
+    return part_of(row, text) if MARK in text else None  # most are none, and cost nothing

@@ -19,8 +19,9 @@ MAX_TEXT: Final = 32_768
 MOST_PIECE: Final = MAX_TEXT - 128
 """Characters of a part without its mark."""
 
-_BEGINS: Final = "\n[part "
-_MARK: Final = re.compile(r"\n\[part (\d{1,6}) of (\d{1,6}) of ([a-z]{1,8}_\w{1,64})\]")
+MARK: Final = "\n[part "
+"""What the last line of a part begins with."""
+_PLACE: Final = re.compile(r"\n\[part (\d{1,6}) of (\d{1,6}) of ([a-z]{1,8}_\w{1,64})\]")
 _PLACES: Final = (
     re.compile(r"\n[ \t\r]*\n+|\n(?=#{1,6}[ \t])"),
     re.compile(r"\r\n?|\n"),
@@ -87,7 +88,7 @@ def parts_of(whole: str, text: str) -> Iterator[tuple[str, str]]:
         return
     pieces = cut(text, MOST_PIECE)
     for number, piece in enumerate(pieces, start=1):
-        mark = f"{_BEGINS}{number} of {len(pieces)} of {whole}]"
+        mark = f"{MARK}{number} of {len(pieces)} of {whole}]"
         yield part_id(whole, number), piece + mark
 
 
@@ -113,8 +114,8 @@ def piece_of(text: str) -> str:
 
 
 def _mark(text: str) -> re.Match[str] | None:
-    at = text.rfind(_BEGINS)
-    return None if at < 0 else _MARK.fullmatch(text, at)
+    at = text.rfind(MARK)
+    return None if at < 0 else _PLACE.fullmatch(text, at)
 
 
 def cut(text: str, most: int) -> list[str]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from day1.model.rows.change import CommitId, Pending
 from day1.model.rows.kind import Cell, Kind, Row
 from day1.model.search.ranking import Mode, Weights
-from day1.model.search.whole_texts import part_in
 from day1.model.values.callbacks import Clock
 from day1.ports.uses import NoUses, Uses
 from day1.services.search.context import UsualCache
@@ -122,11 +121,8 @@ class Hit:
     keyword: float
     passage: str | None
     """The part of a long text that fits best; None for a short one."""
-
-    @property
-    def part(self) -> Part | None:
-        """The place of the row in a text that is kept in parts."""
-        return part_in(self.row)
+    part: Part | None = None
+    """The place of the row in a text that is kept in parts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import BY_TABLE, KINDS, Kind, Row
 from day1.model.search.ranking import Candidate, Question, Scored, rank
-from day1.model.search.whole_texts import best_rows
+from day1.model.search.whole_texts import best_rows, part_in
 from day1.model.search.wording import Usual, any_of, embedding_query, excerpt, keyword_terms
 from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
 from day1.services.rows.spaces import empty_space
@@ -306,7 +306,7 @@ class _Search:
         if number is not None and embedder is not None:
             text = str(row[kind.text or ""])
             passage = excerpt(embedder.passages(text)[number], self._request.query)
-        return Hit(row, kind, scored.score, scored.cosine, scored.keyword, passage)
+        return Hit(row, kind, scored.score, scored.cosine, scored.keyword, passage, part_in(row))
 
 
 def _terms(question: str, whole: str) -> list[str]:

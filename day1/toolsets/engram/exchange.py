@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from day1.call.context import Context
 from day1.call.fields import (
@@ -14,7 +14,6 @@ from day1.call.fields import (
     Response,
     When,
     Written,
-    fits_one_memory,
     written,
 )
 from day1.call.operation import Effect, Operation
@@ -22,7 +21,7 @@ from day1.call.problems import text_too_long
 from day1.errors import InvalidRequest
 from day1.model.lessons.experience import Experience
 from day1.model.rows.change import Ref
-from day1.model.rows.validation import MAX_INTEGER
+from day1.model.rows.validation import MAX_INTEGER, fits_one_memory
 from day1.model.values.parts import MAX_TEXT, TooLong
 from day1.services.lessons.portable import Memory, bring_in, export, space_of, tags_of
 from day1.toolsets.engram.fields import Tags
@@ -62,8 +61,8 @@ def _or_empty(value: object) -> object:
 
 _Part = Annotated[
     LongText,
-    Field(max_length=MAX_TEXT),
-    BeforeValidator(fits_one_memory),
+    Field(json_schema_extra={"maxLength": MAX_TEXT}),
+    AfterValidator(fits_one_memory),
     BeforeValidator(_or_empty),
 ]
 

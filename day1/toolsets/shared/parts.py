@@ -1,5 +1,10 @@
 """The place of a memory in a text that is kept in parts, as tools show it."""
 
+from operator import not_
+from typing import Annotated
+
+from pydantic import Field
+
 from day1.call.fields import Response
 from day1.model.values.parts import Part
 
@@ -14,8 +19,10 @@ class PartShown(Response):
     after: str | None
 
 
-def part_shown(part: Part | None) -> PartShown | None:
-    """The place of a found row; None if it is a text of its own."""
-    if part is None:
-        return None
+PartOfText = Annotated[PartShown | None, Field(exclude_if=not_)]
+"""The place of a memory in an answer, which leaves it out of a memory that is no part."""
+
+
+def part_shown(part: Part) -> PartShown:
+    """The place of a found row."""
     return PartShown(place=str(part), before=part.before, after=part.after)

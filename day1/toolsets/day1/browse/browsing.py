@@ -22,8 +22,7 @@ from day1.services.history.branch_graph import NamedMerge, branch_graph
 from day1.services.history.pages import message_page, newest_page
 from day1.services.rows.spaces import empty_space
 from day1.services.rows.whole_texts import parts_around
-from day1.toolsets.shared.fields import absent
-from day1.toolsets.shared.parts import PartShown
+from day1.toolsets.shared.parts import PartOfText, PartShown
 from day1.toolsets.shared.shown import shown
 from day1.toolsets.shared.state import state_of
 
@@ -55,7 +54,7 @@ class Got(Response):
     """A row."""
 
     row: dict[str, Any]
-    part: PartShown | None = absent()
+    part: PartOfText = None
     """Of a part of a longer text: its place, and the parts before and after that are there."""
     read: Read
 

@@ -38,8 +38,8 @@ from day1.services.search.searching import search
 from day1.services.upkeep.clocks import TOO_FAR, ahead_note
 from day1.toolsets.day1.core.neighbours import Neighbour, neighbours
 from day1.toolsets.day1.core.search import in_brief
-from day1.toolsets.shared.fields import Limit, absent
-from day1.toolsets.shared.parts import PartShown, part_shown
+from day1.toolsets.shared.fields import Limit
+from day1.toolsets.shared.parts import PartOfText, part_shown
 from day1.toolsets.shared.state import read_of
 
 Role = Literal["user", "assistant", "system", "tool"]
@@ -227,7 +227,7 @@ class MessageHit(Response):
     happened_at: str | None
     agent_id: str | None
     neighbours: list[Neighbour] | None = None
-    part: PartShown | None = absent()
+    part: PartOfText = None
 
 
 class MessageHits(Response):
@@ -276,7 +276,7 @@ def _hit(hit: Hit, places: dict[str, int], near: dict[str, list[Neighbour]]) -> 
         happened_at=show_optional(row["happened_at"]),  # type: ignore[arg-type]  # an integer column
         agent_id=text_of(row["agent_id"]),
         neighbours=near.get(str(row["id"])),
-        part=part_shown(hit.part),
+        part=hit.part and part_shown(hit.part),
     )
 
 

@@ -18,8 +18,8 @@ from day1.services.search.graph import neighbourhood
 from day1.services.search.request import Hit, SearchAnswer, SearchRequest
 from day1.services.search.searching import search
 from day1.services.search.timeline import Moment, timeline
-from day1.toolsets.shared.fields import Limit, absent
-from day1.toolsets.shared.parts import PartShown, part_shown
+from day1.toolsets.shared.fields import Limit
+from day1.toolsets.shared.parts import PartOfText, part_shown
 from day1.toolsets.shared.state import read_of
 
 
@@ -87,7 +87,7 @@ class MemoryHit(Response):
     status: str | None = None
     verification: str | None = None
     passage: str | None = None
-    part: PartShown | None = absent()
+    part: PartOfText = None
     agent_id: str | None = None
     happened_at: str | None = None
     created_at: str
@@ -161,7 +161,7 @@ def shown_hit(hit: Hit) -> MemoryHit:
         status=row.get("status"),
         verification=row.get("verification"),
         passage=hit.passage if hit.passage != text else None,
-        part=part_shown(hit.part),
+        part=hit.part and part_shown(hit.part),
         agent_id=row["agent_id"],
         happened_at=show_optional(row["happened_at"]),  # type: ignore[arg-type]  # an integer column
         created_at=show(int(row["created_at"] or 0)),
