@@ -113,6 +113,12 @@ def piece_of(text: str) -> str:
     return text if found is None else text[: found.start()]
 
 
+def mark_in(text: str) -> str:
+    """The last line of a part; empty for a text that is none."""
+    found = _mark(text)
+    return "" if found is None else found[0]
+
+
 def _mark(text: str) -> re.Match[str] | None:
     at = text.rfind(MARK)
     return None if at < 0 else _PLACE.fullmatch(text, at)
