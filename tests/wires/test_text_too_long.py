@@ -14,6 +14,7 @@ from tests.wires.http_server import HttpServer
 from tests.wires.mcp_session import Session
 
 LONG = "x" * 40_000
+GIVEN = {"id": "a", "created_at": "2025-01-01"}
 CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("memory_write_fact", {"fact_text": LONG}, "fact_text"),
     ("memory_write_observation", {"observation_type": "insight", "summary": LONG}, "summary"),
@@ -24,6 +25,12 @@ CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("save_context", {"namespace": "shared", "content": LONG}, "content"),
     ("memory_store", {"context": LONG, "action": "a", "result": "r"}, "context"),
     ("memory_store", {"context": LONG[:20_000], "action": LONG[:20_000], "result": "r"}, ""),
+    ("memory_import", {"version": 1, "memories": [{**GIVEN, "result": LONG}]}, "memories.0.result"),
+    (
+        "memory_import",
+        {"version": 1, "memories": [{**GIVEN, "context": LONG[:20_000], "result": LONG[:20_000]}]},
+        "memories.0",
+    ),
 ]
 
 
@@ -52,7 +59,12 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ses
 def test_mcp_says_how_to_bring_it_in(
     sessions: dict[str, Session], tool: str, given: dict[str, Any], argument: str
 ) -> None:
-    own = {"upsert_memory": "kompanion", "save_context": "kompanion", "memory_store": "engram"}
+    own = {
+        "upsert_memory": "kompanion",
+        "save_context": "kompanion",
+        "memory_store": "engram",
+        "memory_import": "engram",
+    }
     session = sessions[own.get(tool, "core,review")]
     check(session.refused(tool, "text_too_long", **given), argument)
 
