@@ -326,7 +326,7 @@ def install_model(
 
 
 def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
-    """What to import from; `kind` is git, markdown (which takes many paths) or graph."""
+    """What to import from: git, graph, or many paths of text or markdown."""
     if kind == "git":
         from day1.adapters.sources.git import GitSource
 
@@ -335,6 +335,10 @@ def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
         from day1.adapters.sources.graph import GraphSource
 
         return GraphSource(paths[0])
+    if kind == "text":
+        from day1.adapters.sources.text import TextSource
+
+        return TextSource(paths, root)
     from day1.adapters.sources.markdown import MarkdownSource
 
     return MarkdownSource(paths, root)

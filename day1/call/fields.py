@@ -20,8 +20,9 @@ from pydantic import (
 from day1.call.meanings import put_meanings
 from day1.errors import Advice, InvalidRequest, Say
 from day1.model.rows.origin import MAX_LABEL
-from day1.model.rows.validation import MAX_TEXT, clean, filled, sound
+from day1.model.rows.validation import clean, filled, one_memory, sound
 from day1.model.values.instant import NEVER, parse
+from day1.model.values.parts import MAX_TEXT
 from day1.model.values.space import asked_space
 
 
@@ -46,6 +47,12 @@ def _space(text: str) -> str:
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(filled)]
 """What memory is made of: not empty, no NUL, at most 32,768 characters."""
+MemoryText = Annotated[
+    str,
+    Field(min_length=1, json_schema_extra={"maxLength": MAX_TEXT}),
+    AfterValidator(one_memory),
+]
+"""A text that becomes a memory: whoever gives a longer one is told how to bring it in."""
 LongText = Annotated[str, AfterValidator(clean)]
 """Debugging output of any length: the operation cuts it."""
 Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(filled)]

@@ -1,12 +1,23 @@
 """What is wrong with the arguments of a call, said all at once."""
 
+from typing import Final
+
 from pydantic import BaseModel, ValidationError
 
-from day1.errors import InvalidRequest, Json
+from day1.errors import InvalidRequest, Json, TextTooLong
+from day1.model.values.parts import TooLong
+
+_BRING_IN: Final = (
+    "Save the text as a file and run `day1 import text FILE`: it is kept in parts that know one "
+    "another and are found as one. Without a shell, write several memories: cut the text between "
+    "paragraphs, and begin each with what it is a part of, such as 'Report on the mill, part 2 of "
+    "3:'."
+)
 
 
 def invalid(name: str, request: type[BaseModel], exc: ValidationError) -> InvalidRequest:
     """Say every problem of the arguments, without repeating what was given."""
+    too_long = False
     problems: list[dict[str, Json]] = []
     for error in exc.errors(include_url=False, include_input=False, include_context=True):
         where = ".".join(str(part) for part in error["loc"] if not _is_branch_of_union(part))
@@ -15,11 +26,19 @@ def invalid(name: str, request: type[BaseModel], exc: ValidationError) -> Invali
             text = "unknown argument"
             if len(error["loc"]) == 1:
                 text += f"; known are: {', '.join(request.model_fields)}"
+        too_long = too_long or isinstance(error.get("ctx", {}).get("error"), TooLong)
         problem: dict[str, Json] = {"argument": where, "problem": text}
         if problem not in problems:
             problems.append(problem)
     shown = "; ".join(f"{p['argument']}: {p['problem']}" for p in problems)
+    if too_long:
+        return text_too_long(f"{name}: {shown}", problems=problems)
     return InvalidRequest(f"{name}: {shown}", problems=problems)
+
+
+def text_too_long(what: str, **details: Json) -> TextTooLong:
+    """Say how a text that is too long is brought in."""
+    return TextTooLong(f"{what}. {_BRING_IN}", **details)
 
 
 def _is_branch_of_union(part: object) -> bool:

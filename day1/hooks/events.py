@@ -24,8 +24,10 @@ EVENTS: Final = (
 CLIENTS: Final = ("claude", "codex", "cursor", "vscode", "gemini", "opencode", "windsurf")
 """The clients that have hooks."""
 
-MOST_TEXT: Final = 32_000
-"""Characters of a text that are kept."""
+MOST_TEXT: Final = 1_000_000
+"""Characters of a message that are kept: more than any model says or takes in one turn."""
+MOST_SUMMARY: Final = 32_000
+"""Characters of the summary of a context that are kept: it becomes one record, no message."""
 _MOST_NAME: Final = 200
 
 _SESSION: Final = ("session_id", "sessionId", "conversation_id", "trajectory_id", "sessionID")
@@ -81,7 +83,7 @@ def event_of(
         "source": _name(payload.get("source") or payload.get("reason") or payload.get("trigger")),
         "parent": _first(payload, _PARENT) if event == "session-start" else None,
         "model": _name(payload.get("model")),
-        "text": _own(event, client, _text(inner, _TEXTS.get(event, ()))),
+        "text": _own(event, client, _text(inner, event)),
     }
     if event == "subagent-stop" and payload.get("agent_type") == "":
         del told["text"]  # no subagent: Claude Code sums its context up, and tells of that too
@@ -141,14 +143,15 @@ def _name(value: Any) -> str | None:
     return hashlib.sha256(value.encode(errors="replace")).hexdigest()
 
 
-def _text(payload: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """The first of these texts that says something, cut, and without what no engine keeps."""
-    for name in names:
+def _text(payload: Mapping[str, Any], event: str) -> str | None:
+    """The first text of an event that says something, cut, and without what no engine keeps."""
+    most = MOST_SUMMARY if event == "compacted" else MOST_TEXT
+    for name in _TEXTS.get(event, ()):
         value = payload.get(name)
         if not isinstance(value, str):
             continue
         clean = value.replace("\0", "").encode(errors="replace").decode()
         if clean.strip():
-            more = len(clean) - MOST_TEXT
-            return clean if more <= 0 else f"{clean[:MOST_TEXT]}\n[{more} more characters]"
+            more = len(clean) - most
+            return clean if more <= 0 else f"{clean[:most]}\n[{more} more characters]"
     return None

@@ -17,9 +17,10 @@ from urllib.parse import quote
 
 FOLDER: Final = "spool"
 ENDING: Final = ".jsonl"
-MOST_LINE: Final = 512 * 1024
+MOST_LINE: Final = 7 * 1024 * 1024
+"""Bytes of a line: the longest message, if JSON escapes each character of it."""
 MOST_FILE: Final = 8 * 1024 * 1024
-"""Bytes of a line, and of a file: some thousand turns."""
+"""Bytes of a file: some thousand turns."""
 MOST_FILES: Final = 1_000
 _MOST_NAME: Final = 150
 _TAIL: Final = 16 * 1024

@@ -14,6 +14,7 @@ from day1.model.branches.branch import Branch
 from day1.model.records.sharing import Handoff
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT, MESSAGE
+from day1.model.values.parts import piece_of
 from tests.flows.heard import all_taken, said, taken, the_conversation, waiting
 from tests.flows.hooked_process import tell
 from tests.flows.opened_store import make, opened
@@ -66,6 +67,21 @@ def test_a_killed_taker_loses_and_doubles_nothing(folder: Path, point: str) -> N
         assert [type(b) for b in forks] == [Branch]
     assert waiting(folder) == []
     assert len(list((folder / "spool" / "aside").iterdir())) == 1
+
+
+def test_a_long_message_whose_taker_is_killed_between_its_parts_is_there_once(folder: Path) -> None:
+    long = "".join(f"Line {n:05} of what was pasted.\n" for n in range(3_300))
+    tell(folder, "prompt", prompt=long, prompt_id="1")
+    tell(folder, "prompt", session_id="two", prompt=long)
+    for _ in range(2):  # each ends after one more part
+        with taker(folder, DAY1_KILL_AT="taking.after_part") as process:
+            assert process.wait(60) == -signal.SIGKILL
+    all_taken(folder)
+    talks = taken(folder)
+    assert len(talks) == 2
+    for talk in talks.values():
+        assert len(talk) == 4
+        assert "".join(piece_of(text) for _, text in talk) == long
 
 
 def test_a_thousand_events_of_eight_sessions_while_takers_are_killed(folder: Path) -> None:

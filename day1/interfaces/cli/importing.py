@@ -35,6 +35,7 @@ _WHY = {
     "edited": "was edited here",
     "removed": "was removed here",
     "held": "has a held item to decide",
+    "redacted": "or another part of its text was redacted here",
     "conflict": "is here with other content",
 }
 

@@ -8,14 +8,16 @@ import json
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from day1.hooks.events import EVENTS, FORMAT, sum_of
+from day1.hooks.events import EVENTS, FORMAT, MOST_TEXT, sum_of
 from day1.model.rows.origin import MAX_LABEL
-from day1.model.rows.validation import MAX_TEXT, clean
+from day1.model.rows.validation import clean
 from day1.model.values.ids import content_hash, derived_id
 from day1.model.values.instant import LAST_LEARNED, SECOND
 
 AGAIN: Final = 10 * SECOND
 """Without a turn, the same text in the same session within this time is the same event."""
+_MOST_TEXT: Final = MOST_TEXT + 100
+"""Characters of a text, with the note of how much of it was cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def read_event(line: bytes) -> ClientEvent:
 def _check(name: str, value: object) -> None:
     if not isinstance(value, str) or not clean(value).strip():
         raise ValueError(f"{name} is no text")
-    if len(value) > (MAX_TEXT if name == "text" else MAX_LABEL):
+    if len(value) > (_MOST_TEXT if name == "text" else MAX_LABEL):
         raise ValueError(f"{name} is too long")
     if name != "text" and not value.isprintable():
         raise ValueError(f"{name} cannot be printed")

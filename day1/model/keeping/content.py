@@ -6,7 +6,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any, Final
 
-from day1.model.rows.validation import MAX_TEXT, clean
+from day1.model.rows.validation import clean
+from day1.model.values.parts import MAX_TEXT, TooLong
 
 _DEEPEST: Final = 64
 """Levels of lists and objects; what reads JSON at the other end has limits of its own."""
@@ -29,7 +30,7 @@ def as_kept(value: Any) -> str:
     except (TypeError, ValueError):  # a number of too many digits
         raise ValueError("must be JSON with numbers of at most 4,300 digits") from None
     if len(kept) > MAX_TEXT:
-        raise ValueError(f"must have at most {MAX_TEXT:,} characters as JSON")
+        raise TooLong(len(kept))
     return kept
 
 

@@ -8,8 +8,8 @@ from pydantic import JsonValue
 
 from day1.errors import Refused
 from day1.model.rows.kind import canonical
+from day1.model.values.parts import MAX_TEXT, TooLong
 
-MAX_TEXT: Final = 32_768
 MAX_INTEGER: Final = 2**53
 _SURROGATE = re.compile("[\ud800-\udfff]")
 J = TypeVar("J", dict[str, JsonValue], list[JsonValue])
@@ -37,6 +37,26 @@ def filled(text: str) -> str:
     if not clean(text).strip():
         raise ValueError("must not be empty")
     return text
+
+
+def fits_one_memory(text: str) -> str:
+    """A text that is no longer than one memory.
+
+    Raises:
+        TooLong: it is.
+    """
+    if len(text) > MAX_TEXT:
+        raise TooLong(len(text))
+    return text
+
+
+def one_memory(text: str) -> str:
+    """A clean text that says something and is no longer than one memory.
+
+    Raises:
+        ValueError: it is not so.
+    """
+    return filled(fits_one_memory(text))
 
 
 def sound(value: J) -> J:

@@ -11,6 +11,7 @@ from math import ceil
 from typing import TypeVar
 
 from day1.model.search.wording import content_words, subject
+from day1.model.values.parts import mark_in
 
 T = TypeVar("T")
 Pair = tuple[T, T, float]
@@ -49,9 +50,12 @@ def plain(text: str) -> str:
 def at_odds(one: str, other: str) -> bool:
     """Whether two texts, however alike, cannot say the same.
 
-    One denies and the other does not, or each has a number that the other lacks: "12 tests passed"
+    A part of a longer text is no duplicate of another part. Else one denies and the other does
+    not, or each has a number that the other lacks: "12 tests passed"
     is no duplicate of "13 tests passed".
     """
+    if mark_in(one) != mark_in(other):
+        return True
     if bool(_DENIAL.search(one)) != bool(_DENIAL.search(other)):
         return True
     first, second = set(_NUMBER.findall(one)), set(_NUMBER.findall(other))

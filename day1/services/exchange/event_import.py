@@ -1,10 +1,11 @@
 """Importing the past of a foreign source's memories: each event there is a commit here."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import Message, Query, Ref
-from day1.model.rows.kind import EDIT, FACT, WHOLE, Row
+from day1.model.rows.kind import EDIT, FACT, Row
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import NewId, derived_id
 from day1.model.values.instant import show
@@ -12,12 +13,16 @@ from day1.ports.source import EventDraft
 from day1.ports.store import Work
 from day1.services.branches.lookup import find_open_again
 from day1.services.exchange.foreign_rows import (
+    Comparison,
     Noting,
     claimed,
+    compare,
     give,
     held_among,
     note,
-    row_of,
+    part_ids,
+    remove,
+    rows_of,
     why_left,
 )
 from day1.services.exchange.imported import Imported
@@ -46,32 +51,52 @@ def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origi
     """Make one event durable; a fact that was edited, removed or held here is left."""
     unit, fact_id = Imported(), event.fact.id
     with repo.store.changing(find_open_again(repo, branch).name) as work:
-        before = work.get(FACT, [fact_id]).get(fact_id)
-        _, row = row_of(event.fact, origin, work.now)
+        _, rows = rows_of(event.fact, origin, work.now)
+        there = compare(repo, work, FACT, rows)
+        before = there.present.get(fact_id)
         if event.name == "remove" and before is None:
             return Imported(unchanged=1)
-        if why := _why_left(work, event, before, row):
+        if why := _why_left(work, event, there, rows):
             return Imported(left=[LeftRow(fact_id, branch.name, why)])
-        if event.name == "remove":
-            work.apply({FACT.table: {fact_id: None}})
-            note(work, EditedCells(FACT, row, [WHOLE], _reason(event)), _ids_of(event))
+        noting = _noting(event)
+        if event.name == "remove" and before is not None:
+            known = dict.fromkeys((fact_id, *part_ids(FACT, before)))
+            remove(work, FACT, list(work.get(FACT, list(known)).values()), noting)
             unit.changed = 1
         elif before is not None:
             # It is known by the edit of the text, even if the text stays as it is.
-            give(work, FACT, before, claimed(FACT, row), _noting(event))
+            give(work, FACT, before, claimed(FACT, rows.pop(fact_id)), noting)
+            _put_other_parts(work, there, rows, replace(noting, always=()))
             unit.changed = 1
         else:
-            work.add(FACT, [row])
+            work.add(FACT, list(rows.values()))
             if event.name == "change":  # the source has forgotten how it began
-                note(work, EditedCells(FACT, row, [_TEXT], _reason(event)), _ids_of(event))
+                edited = EditedCells(FACT, rows[fact_id], [_TEXT], noting.reason)
+                note(work, edited, noting.new_id)
             unit.added = 1
         work.commit(Message("import", _reason(event)))
     return unit
 
 
-def _why_left(work: Work, event: EventDraft, before: Row | None, row: Row) -> LeftReason | None:
+def _put_other_parts(
+    work: Work, there: Comparison, rows: Mapping[str, Row], noting: Noting
+) -> None:
+    """Put the parts of a long text behind the first one, and remove those that it has no more."""
+    work.add(FACT, [row for row_id, row in rows.items() if row_id not in there.present])
+    for row_id, row in rows.items():
+        if row_id in there.present and row_id in there.differing:
+            give(work, FACT, there.present[row_id], claimed(FACT, row), noting)
+    remove(work, FACT, [there.present[row_id] for row_id in there.surplus], noting)
+
+
+def _why_left(
+    work: Work, event: EventDraft, there: Comparison, rows: Mapping[str, Row]
+) -> LeftReason | None:
     fact_id = event.fact.id
-    groups = () if before is None else changed_groups(FACT, before, claimed(FACT, row))
+    if there.why:
+        return next(iter(there.why.values()))
+    before = there.present.get(fact_id)
+    groups = () if before is None else changed_groups(FACT, before, claimed(FACT, rows[fact_id]))
     why = why_left(FACT, before, groups, edits_of(work, [fact_id]).get(fact_id, ()))
     return why or ("held" if held_among(work, [fact_id]) else None)
 

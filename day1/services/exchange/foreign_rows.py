@@ -3,12 +3,14 @@
 A source changes what it brought itself. What was edited, removed or held here since is left.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import open_items
+from day1.model.redaction.mask import mask_of
+from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Query
 from day1.model.rows.kind import (
     EDIT,
@@ -22,7 +24,8 @@ from day1.model.rows.kind import (
     cell_value,
 )
 from day1.model.rows.origin import Origin
-from day1.model.values.ids import NewId
+from day1.model.values.ids import NewId, content_hash
+from day1.model.values.parts import MAX_TEXT, part_of, parts_of
 from day1.ports.source import Draft, FactDraft, ObservationDraft, RelationDraft
 from day1.ports.store import Work
 from day1.services.branches.lookup import find_open_again
@@ -44,8 +47,6 @@ from day1.services.rows.recording import (
 AGENT: Final = "import"
 """The agent of the changes that a later run of a foreign import makes."""
 
-MAX_TEXT: Final = 32_768
-"""Characters of a foreign text that are kept."""
 _MAX_NAME: Final = 255
 """Characters of a foreign name or category that are kept."""
 
@@ -65,48 +66,137 @@ def put_rows(repo: Repository, branch: Branch, drafts: Sequence[Draft], origin: 
     unit = Imported()
     with repo.store.changing(find_open_again(repo, branch).name) as work:
         for kind, rows in built(drafts, origin, work.now).items():
-            present = work.get(kind, list(rows))
-            groups = {
-                row_id: changed_groups(kind, before, claimed(kind, rows[row_id]))
-                for row_id, before in present.items()
-            }
-            open_to_doubt = [row_id for row_id in rows if groups.get(row_id, (WHOLE,))]
-            edits = edits_of(work, open_to_doubt)
-            held = held_among(work, [row_id for row_id in open_to_doubt if row_id in present])
+            there = compare(repo, work, kind, rows)
+            unit.left += [LeftRow(row_id, branch.name, why) for row_id, why in there.why.items()]
             fresh: list[Row] = []
-            for row_id in open_to_doubt:
-                before = present.get(row_id)
-                why = why_left(kind, before, groups.get(row_id, ()), edits.get(row_id, ()))
-                if why or row_id in held:
-                    unit.left.append(LeftRow(row_id, branch.name, why or "held"))
-                elif before is None:
+            for row_id in there.differing:
+                if row_id in there.why:
+                    continue
+                if row_id not in there.present:
                     fresh.append(rows[row_id])
-                else:
-                    give(work, kind, before, claimed(kind, rows[row_id]), Noting(repo.new_id))
-                    unit.changed += 1
+                    continue
+                values = claimed(kind, rows[row_id])
+                give(work, kind, there.present[row_id], values, Noting(repo.new_id))
+                unit.changed += 1
             work.add(kind, fresh)
+            surplus = [row_id for row_id in there.surplus if row_id not in there.why]
+            remove(work, kind, [there.present[row_id] for row_id in surplus], Noting(repo.new_id))
             unit.added += len(fresh)
-            unit.unchanged += len(rows) - len(open_to_doubt)
+            unit.changed += len(surplus)
+            unit.unchanged += len(rows) - len(there.differing)
         commit_unit(work, unit)
     return unit
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The rows of a source beside those that are here."""
+
+    present: Mapping[str, Row]
+    differing: Sequence[str]
+    """Ids of the source's rows that are not here, or are different here."""
+    surplus: Sequence[str]
+    """Ids of parts that are here, of texts that have fewer parts at the source now."""
+    why: Mapping[str, LeftReason]
+    """Those of both that are left as they are. The parts of one text are left together."""
+
+
+def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -> Comparison:
+    """Put the rows of a source, by their ids, beside those that are here."""
+    present = work.get(kind, list(rows))
+    wholes = {row_id: _whole(kind, row) for row_id, row in rows.items()} if kind.text else {}
+    once = {i: row_id for row_id, row in present.items() for i in part_ids(kind, row)}
+    surplus = work.get(kind, [i for i in once if i not in rows]) if once else {}
+    wholes |= {row_id: once[row_id] for row_id in surplus}
+    present |= surplus
+    groups: dict[str, Sequence[str]] = {
+        row_id: changed_groups(kind, before, claimed(kind, rows[row_id]))
+        for row_id, before in present.items()
+        if row_id in rows
+    }
+    groups |= dict.fromkeys(surplus, (kind.text or WHOLE,))
+    differing = [row_id for row_id in rows if groups.get(row_id, (WHOLE,))]
+    open_to_doubt = [*differing, *surplus]
+    edits = edits_of(work, open_to_doubt)
+    held = held_among(work, [row_id for row_id in open_to_doubt if row_id in present])
+    masked = redacted_among(repo, present, wholes, open_to_doubt)
+    reasons: dict[str, LeftReason] = {}
+    for row_id in open_to_doubt:
+        whole = wholes.get(row_id, row_id)
+        mine: Sequence[Row] = edits.get(row_id, ())
+        mine = _since_removed(mine) if whole != row_id else mine
+        why = why_left(kind, present.get(row_id), groups.get(row_id, ()), mine)
+        if why or row_id in held or whole in masked:
+            reasons.setdefault(whole, why or ("held" if row_id in held else "redacted"))
+    left = {i: reasons[w] for i in open_to_doubt if (w := wholes.get(i, i)) in reasons}
+    return Comparison(present, differing, list(surplus), left)
+
+
+def _whole(kind: Kind, row: Row) -> str:
+    part = part_of(row, row[kind.text or ""])
+    return str(row["id"]) if part is None else part.whole
+
+
+def part_ids(kind: Kind, row: Row) -> list[str]:
+    """The ids of the parts of the text that begins with a row; none if it is a text of one row."""
+    part = part_of(row, row[kind.text]) if kind.text else None
+    return [] if part is None or part.number > 1 else part.ids
+
+
+def redacted_among(
+    repo: Repository,
+    present: Mapping[str, Row],
+    wholes: Mapping[str, str],
+    open_to_doubt: Sequence[str],
+) -> set[str]:
+    """The texts of several parts of which one is redacted: another cut would show its words."""
+    parts = {wholes[i] for i in open_to_doubt if wholes.get(i, i) != i}
+    if not parts:
+        return set()
+    hashes = mask_of(repo.ledger.records(Redaction)).hashes
+    return {
+        wholes[row_id]
+        for row_id, row in present.items()
+        if wholes.get(row_id) in parts and row["content_hash"] in hashes
+    }
+
+
+def _since_removed(edits: Sequence[Row]) -> Sequence[Row]:
+    """The edits of a part since import removed it, when its text had fewer parts for a time."""
+    own = [at for at, e in enumerate(edits) if e["cell"] == WHOLE and e["agent_id"] == AGENT]
+    return edits[own[-1] + 1 :] if own else edits
 
 
 def built(drafts: Sequence[Draft], origin: Origin, now: int) -> dict[Kind, dict[str, Row]]:
     """The rows of drafts by kind and id; of two with one id the first counts."""
     built: dict[Kind, dict[str, Row]] = {}
     for draft in drafts:
-        kind, row = row_of(draft, origin, now)
-        built.setdefault(kind, {}).setdefault(draft.id, row)
+        kind, rows = rows_of(draft, origin, now)
+        of_kind = built.setdefault(kind, {})
+        if draft.id not in of_kind:
+            of_kind |= rows
     return built
 
 
-def row_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
-    """The row of a draft, with its kind."""
+def rows_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, dict[str, Row]]:
+    """The rows of a draft by id, with their kind: one, or the parts of a long text in order."""
+    kind, row = _row_of(draft, origin, now)
+    if kind.text is None or len(str(row[kind.text])) <= MAX_TEXT:
+        return kind, {draft.id: row}
+    rows: dict[str, Row] = {}
+    for row_id, text in parts_of(draft.id, str(row[kind.text])):
+        rows[row_id] = {**row, "id": row_id, kind.text: text, "content_hash": content_hash(text)}
+        row = {**row, "raw_input": None} if kind is OBSERVATION else row
+    return kind, rows
+
+
+def _row_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
+    """The row of a draft, whose text may be too long for one row."""
     at = draft.happened_at
     match draft:
         case FactDraft():
-            text, category = _clean(draft.text, MAX_TEXT), draft.category
-            category = None if category is None else _clean(category, _MAX_NAME)
+            text, category = cleaned(draft.text), draft.category
+            category = None if category is None else cleaned(category)[:_MAX_NAME]
             fact = NewFact(text, category, happened_at=at, space=draft.space)
             row = fact_row(draft.id, fact, origin, now)
             if draft.superseded_by is not None:
@@ -115,7 +205,7 @@ def row_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
         case ObservationDraft():
             observation = NewObservation(
                 draft.observation_type,
-                _clean(draft.summary, MAX_TEXT),
+                cleaned(draft.summary),
                 draft.tool_name,
                 draft.raw_input,
                 happened_at=at,
@@ -123,13 +213,22 @@ def row_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
             return OBSERVATION, observation_row(draft.id, observation, origin, now)
         case RelationDraft():
             triple = (draft.source_entity, draft.relation_type, draft.target_entity)
-            start, relation_type, end = (_clean(name, _MAX_NAME) for name in triple)
+            start, relation_type, end = (cleaned(name)[:_MAX_NAME] for name in triple)
             relation = NewRelation(start, relation_type, end, happened_at=at)
             return RELATION, relation_row(draft.id, relation, origin, now)
 
 
+def row_count(draft: Draft) -> int:
+    """How many rows a draft becomes: more than one where its text is long."""
+    match draft:
+        case FactDraft(text=text) | ObservationDraft(summary=text):
+            return sum(1 for _ in parts_of(draft.id, cleaned(text)))
+        case _:
+            return 1
+
+
 def losses(draft: Draft) -> Iterator[str]:
-    """Say what of a draft its row has not, as `row_of` makes it."""
+    """Say what of a draft its rows have not, as `rows_of` makes them."""
     text, names = "", tuple[str, ...]()
     match draft:
         case FactDraft():
@@ -138,17 +237,15 @@ def losses(draft: Draft) -> Iterator[str]:
             text = draft.summary
         case RelationDraft():
             names = (draft.source_entity, draft.relation_type, draft.target_entity)
-    if len(text.replace("\0", "")) > MAX_TEXT:
-        yield f"what comes after the first {MAX_TEXT:,} characters of a text"
     if any(len(name.replace("\0", "")) > _MAX_NAME for name in names):
         yield f"what comes after the first {_MAX_NAME} characters of a name"
     if any("\0" in part for part in (text, *names)):
         yield "NUL characters"
 
 
-def _clean(text: str, most: int) -> str:
-    """What every engine keeps: no NUL, no half of a surrogate pair, not longer than `most`."""
-    return text.replace("\0", "").encode(errors="replace").decode()[:most]
+def cleaned(text: str) -> str:
+    """What every engine keeps of a text: no NUL, no half of a surrogate pair."""
+    return text.replace("\0", "").encode(errors="replace").decode()
 
 
 def claimed(kind: Kind, row: Row) -> Row:
@@ -193,6 +290,13 @@ def give(work: Work, kind: Kind, before: Row, values: Row, noting: Noting) -> No
     edited = EditedCells(kind, {**before, **values}, list(groups), noting.reason)
     work.change(kind, str(before["id"]), values)
     note(work, edited, noting.new_id)
+
+
+def remove(work: Work, kind: Kind, rows: Sequence[Row], noting: Noting) -> None:
+    """Remove rows that their source has no more."""
+    work.apply({kind.table: {str(row["id"]): None for row in rows}})
+    for row in rows:
+        note(work, EditedCells(kind, row, [WHOLE], noting.reason), noting.new_id)
 
 
 def note(work: Work, edited: EditedCells, new_id: NewId) -> None:

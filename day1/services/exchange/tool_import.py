@@ -10,7 +10,7 @@ from day1.model.rows.validation import looks_secret
 from day1.model.values.instant import SECOND
 from day1.ports.source import Draft, EventDraft, FactDraft, ObservationDraft, ToolMemory
 from day1.services.branches.forking import NewBranch, fork_under, new_below
-from day1.services.exchange.foreign_rows import losses
+from day1.services.exchange.foreign_rows import losses, row_count
 from day1.services.repository.repository import Repository
 
 _SAMPLES = 5
@@ -65,9 +65,9 @@ def _count(found: Survey, draft: Draft) -> None:
         found.left_out.setdefault(why, []).append(draft.id)
     match draft:
         case FactDraft(text=text):
-            found.facts += 1
+            found.facts += row_count(draft)
         case ObservationDraft(summary=text):
-            found.observations += 1
+            found.observations += row_count(draft)
         case _:
             found.relations += 1
             return

@@ -14,6 +14,7 @@ from day1.model.rows.kind import CONVERSATION, EDIT, MESSAGE, Row, canonical, co
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import content_hash, derived_id
 from day1.model.values.instant import show
+from day1.model.values.parts import parts_of, piece_of
 from day1.model.values.space import EVERY, SHARED, asked_space
 from day1.ports.additions import Additions
 from day1.services.conversations.messages import last_message
@@ -71,24 +72,36 @@ def _own(text: str) -> str:
 def add_message(repo: Repository, branch: Branch, said: Said) -> None:
     """Add a message at the end of its conversation, which begins with its first one.
 
-    Each has a unit of its own, and so a time of its own: by that messages are in order.
+    A long one is added in parts. Each message has a unit of its own, and so a time of its own: by
+    that messages are in order.
     """
-    talk = said.event.conversation_id
     note(repo, branch, _origin(said.event), repo.clock())
-    with repo.store.adding(branch.name) as work:
-        known = bool(work.get(MESSAGE, [said.id])) or _is_again(work, said)
-        begun = bool(work.get(CONVERSATION, [talk]))
-        if known or _removed(work, said.id) or (not begun and _removed(work, talk)):
-            return
-        last = None
-        if not begun:
-            work.add(CONVERSATION, [_conversation(said, work.now)])
-            sources = [{"id": said.id, "content_hash": content_hash(said.text)}]
-            basis = basis_columns(CONVERSATION, talk, sources)
-            add_new(work, [basis_edit(basis, _origin(said.event), work.now)])
-        elif work.count(MESSAGE, {"conversation_id": talk}):
-            last = last_message(repo, work, talk)
-        work.add(MESSAGE, [_message(said, last, work.now)])
+    for row_id, text in parts_of(said.id, said.text):
+        with repo.store.adding(branch.name) as work:
+            if work.get(MESSAGE, [row_id]):
+                continue
+            if row_id == said.id and _is_again(work, said, text):
+                return
+            _add(repo, work, said, (row_id, text))
+        repo.point("taking.after_part")
+
+
+def _add(repo: Repository, work: Additions, said: Said, part: tuple[str, str]) -> None:
+    """Add a message, or a part of one, of this id and text; not if somebody removed it."""
+    row_id, text = part
+    talk = said.event.conversation_id
+    begun = bool(work.get(CONVERSATION, [talk]))
+    if _removed(work, row_id) or (not begun and _removed(work, talk)):
+        return
+    last = None
+    if not begun:
+        work.add(CONVERSATION, [_conversation(said, work.now)])
+        sources = [{"id": row_id, "content_hash": content_hash(text)}]
+        basis = basis_columns(CONVERSATION, talk, sources)
+        add_new(work, [basis_edit(basis, _origin(said.event), work.now)])
+    elif work.count(MESSAGE, {"conversation_id": talk}):
+        last = last_message(repo, work, talk)
+    work.add(MESSAGE, [_message(said, part, last, work.now)])
 
 
 def hand_over(repo: Repository, branch: Branch, event: ClientEvent, summary: str) -> None:
@@ -153,15 +166,20 @@ def _removed(work: Additions, row_id: str) -> bool:
     return was_removed(work.find(EDIT, Query(equal={"row_id": row_id})))
 
 
-def _is_again(work: Additions, said: Said) -> bool:
-    """Whether the same was said just before, by a client that names no turns."""
-    if said.event.turn is not None:
+def _is_again(work: Additions, said: Said, text: str) -> bool:
+    """Whether the same was said just before, by a client that names no turns.
+
+    `text` is the message, or its first part, whose mark differs each time.
+    """
+    event = said.event
+    if event.turn is not None:
         return False
-    equal: Row = {
-        "conversation_id": said.event.conversation_id,
-        "content_hash": content_hash(said.text),
-        "role": said.role,
-    }
+    equal: Row = {"conversation_id": event.conversation_id, "role": said.role}
+    if text != said.text:
+        lately = Query(equal=equal, after=event.at - AGAIN + 1, before=event.at + AGAIN - 1)
+        first = piece_of(text)
+        return any(piece_of(str(row["content"])) == first for row in work.find(MESSAGE, lately))
+    equal["content_hash"] = content_hash(said.text)
     return any(
         abs(int(row["happened_at"] or 0) - said.event.at) < AGAIN
         for row in work.find(MESSAGE, Query(equal=equal))
@@ -190,10 +208,10 @@ def _space(name: str | None) -> str | None:
     return None if space in {SHARED, EVERY} else space
 
 
-def _message(said: Said, last: str | None, now: int) -> Row:
-    event = said.event
-    columns: Row = {"role": said.role, "content": said.text, "happened_at": event.at}
+def _message(said: Said, part: tuple[str, str], last: str | None, now: int) -> Row:
+    event, (row_id, text) = said.event, part
+    columns: Row = {"role": said.role, "content": text, "happened_at": event.at}
     columns |= {"model": event.model if said.role == "assistant" else None}
     columns |= {"thinking": None, "tool_calls": None}
     columns |= {"conversation_id": event.conversation_id, "previous_id": last}
-    return new_row(MESSAGE, said.id, complete(MESSAGE, columns), _origin(event), now)
+    return new_row(MESSAGE, row_id, complete(MESSAGE, columns), _origin(event), now)

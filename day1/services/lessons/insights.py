@@ -16,10 +16,10 @@ from day1.model.rows.change import CommitId, Message, Query, Ref
 from day1.model.rows.kind import FACT, WHOLE, Row, canonical
 from day1.model.rows.noted import noted
 from day1.model.rows.origin import Origin
-from day1.model.rows.validation import MAX_TEXT
 from day1.model.search.grouping import at_odds, complete_links, plain, word_pairs
 from day1.model.search.sentence import SENTENCE, sentence_of
 from day1.model.values.ids import derived_id
+from day1.model.values.parts import MAX_TEXT
 from day1.ports.chat import Chat
 from day1.ports.reading import Reading
 from day1.services.lessons.storing import VIA

@@ -18,6 +18,7 @@ from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_TABLE, FACT, HELD, MEMORIES, Kind, Row, kind_of, text_of
 from day1.model.values.ids import content_hash
+from day1.model.values.parts import part_of
 from day1.ports.index import IndexBehind, IndexLost
 from day1.services.redaction.cleaning import cleaned
 from day1.services.repository.commit_ids import carried, put
@@ -70,6 +71,18 @@ def look(repo: Repository, row_id: str) -> Target:
     known = before[-1] if before and hashes <= masked else None
     words = frozenset(texts.values())
     return Target(kind, row_id, frozenset(rows), words, hashes, known, frozenset(made))
+
+
+def other_parts(repo: Repository, target: Target) -> list[Target]:
+    """What redacting the other parts of a longer text will mask; [] for a text of its own."""
+    parts = (
+        part_of({"id": row_id}, text)
+        for text in sorted(target.texts)
+        for row_id in sorted(target.rows)
+    )
+    ids = dict.fromkeys(row_id for part in parts if part is not None for row_id in part.ids)
+    others = [row_id for row_id in ids if row_id not in target.rows]
+    return [look(repo, row_id) for row_id in others if repo.history.unmasked(target.kind, row_id)]
 
 
 def _made_of(

@@ -8,12 +8,12 @@ from day1.model.rows.change import REMOVED, Query
 from day1.model.rows.kind import EDIT, WHOLE, Row
 from day1.ports.store import Work
 
-LeftReason = Literal["edited", "removed", "held", "conflict"]
+LeftReason = Literal["edited", "removed", "held", "redacted", "conflict"]
 
 
 @dataclass(frozen=True, slots=True)
 class LeftRow:
-    """A row that was left as it is here: edited, removed or held here, or of other content."""
+    """A row that was left as it is here, because of what was done here or what it holds."""
 
     id: str
     branch: str

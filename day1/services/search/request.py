@@ -18,6 +18,7 @@ from day1.services.search.views import ViewCache
 
 if TYPE_CHECKING:
     from day1.model.lessons.rating import Votes
+    from day1.model.values.parts import Part
     from day1.ports.embedder import Embedder
     from day1.ports.history import History
     from day1.ports.index import Index, Vector
@@ -120,6 +121,8 @@ class Hit:
     keyword: float
     passage: str | None
     """The part of a long text that fits best; None for a short one."""
+    part: Part | None = None
+    """The place of the row in a text that is kept in parts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import BY_TABLE, KINDS, Kind, Row
 from day1.model.search.ranking import Question, Scored, rank
+from day1.model.search.whole_texts import best_rows, part_in
 from day1.model.search.wording import Usual, embedding_query, excerpt, keyword_terms
 from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
 from day1.services.rows.spaces import empty_space
@@ -254,12 +255,12 @@ class _Search:
             return {i: texts[found[i].text] for i in row_ids if found[i].text in texts}
 
         asked = replace(self._question(), votes=self._ports.votes())
-        ranked = rank((f.candidate for f in found.values()), asked, self._request.limit, read)
-        rows = shown_rows(reading, self._filters, [s.row_id for s in ranked])
-        if len(rows) < len(ranked):  # some were made of hidden rows: others come in their place
-            every = (found[i].candidate for i in shown_rows(reading, self._filters, found))
-            ranked = rank(every, asked, self._request.limit, read)
-            rows = shown_rows(reading, self._filters, [s.row_id for s in ranked])
+        ranked, rows = best_rows(
+            [f.candidate for f in found.values()],
+            self._request.limit,
+            lambda some, limit: rank(some, asked, limit, read),
+            lambda ids: shown_rows(reading, self._filters, ids),
+        )
         best = [s for s in ranked if s.score >= self._request.min_score]
         passages: dict[TextId, int] = {}
         for wanted in self._filters:
@@ -272,7 +273,6 @@ class _Search:
         return [
             self._hit(rows[s.row_id], s, found[s.row_id].kind, passages.get(found[s.row_id].text))
             for s in best
-            if s.row_id in rows
         ]
 
     def _question(self) -> Question:
@@ -305,7 +305,7 @@ class _Search:
         if number is not None and embedder is not None:
             text = str(row[kind.text or ""])
             passage = excerpt(embedder.passages(text)[number], self._request.query)
-        return Hit(row, kind, scored.score, scored.cosine, scored.keyword, passage)
+        return Hit(row, kind, scored.score, scored.cosine, scored.keyword, passage, part_in(row))
 
 
 def _terms(question: str, whole: str) -> list[str]:

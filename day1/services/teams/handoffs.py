@@ -8,9 +8,9 @@ from day1.model.records.sharing import Handoff
 from day1.model.redaction.veil import mark_of
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
+from day1.model.values.parts import MAX_TEXT
 from day1.services.branches.lookup import find_open_again, name_of, refuse_protected
 from day1.services.conversations.order import messages_of
-from day1.services.exchange.foreign_rows import MAX_TEXT
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
 from day1.services.rows.transplanting import (

@@ -4,6 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from day1.model.rows.kind import Row
+from day1.model.search.whole_texts import once_each, text_key
 from day1.ports.index import IndexBehind, IndexLost
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import catch_up
@@ -52,7 +53,7 @@ def search_task(
             row_id, mine = str(hit.row["id"]), _wrote(place, hit.row)
             if row_id not in best or (mine and not _wrote(best[row_id].place, hit.row)):
                 best[row_id] = TeamHit(hit, place)
-    hits = sorted(best.values(), key=_best_first)
+    hits = once_each(sorted(best.values(), key=_best_first), lambda one: text_key(one.hit.row))
     return TeamFound(hits[: request.limit], asked)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from day1.call.context import Context
 from day1.call.fields import (
@@ -17,10 +17,12 @@ from day1.call.fields import (
     written,
 )
 from day1.call.operation import Effect, Operation
+from day1.call.problems import text_too_long
 from day1.errors import InvalidRequest
 from day1.model.lessons.experience import Experience
 from day1.model.rows.change import Ref
-from day1.model.rows.validation import MAX_INTEGER, MAX_TEXT
+from day1.model.rows.validation import MAX_INTEGER, fits_one_memory
+from day1.model.values.parts import MAX_TEXT, TooLong
 from day1.services.lessons.portable import Memory, bring_in, export, space_of, tags_of
 from day1.toolsets.engram.fields import Tags
 from day1.toolsets.shared.fields import Confidence, Maybe
@@ -57,7 +59,12 @@ def _or_empty(value: object) -> object:
     return "" if value is None else value
 
 
-_Part = Annotated[LongText, Field(max_length=MAX_TEXT), BeforeValidator(_or_empty)]
+_Part = Annotated[
+    LongText,
+    Field(json_schema_extra={"maxLength": MAX_TEXT}),
+    AfterValidator(fits_one_memory),
+    BeforeValidator(_or_empty),
+]
 
 
 class MemoryGiven(Request):
@@ -149,7 +156,7 @@ def _memory(number: int, given: MemoryGiven) -> Memory:
     if not any(part.strip() for part in parts.parts):
         raise InvalidRequest(f"{where}: context, action and result are all empty.", id=given.id)
     if len(parts.text) > MAX_TEXT:
-        raise InvalidRequest(f"{where}: it has more than {MAX_TEXT} characters.", id=given.id)
+        raise text_too_long(f"{where}: {TooLong(len(parts.text))}", id=given.id)
     try:
         space_of(given.project)
     except InvalidRequest as exc:

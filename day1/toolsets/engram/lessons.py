@@ -7,6 +7,7 @@ from pydantic import model_validator
 
 from day1.call.context import Context, read_found
 from day1.call.fields import (
+    MemoryText,
     Read,
     Repeatable,
     Request,
@@ -19,8 +20,9 @@ from day1.call.operation import Effect, Operation
 from day1.model.lessons.experience import Experience, experience_of
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT, Row, revision, text_of
-from day1.model.rows.validation import MAX_TEXT, secret_notes
+from day1.model.rows.validation import secret_notes
 from day1.model.values.instant import show
+from day1.model.values.parts import MAX_TEXT, TooLong
 from day1.services.lessons.portable import project_of, shown_tags, space_of, tags_of
 from day1.services.lessons.storing import Lesson, store_lesson
 from day1.services.search.request import Hit, SearchRequest
@@ -46,17 +48,18 @@ class MemoryStore(Repeatable):
             all.
     """
 
-    context: Text
-    action: Text
-    result: Text
+    context: MemoryText
+    action: MemoryText
+    result: MemoryText
     memory_type: Maybe[MemoryType] = "decision"
     tags: Tags = None
     project: Maybe[Project] = None
 
     @model_validator(mode="after")
     def _fits(self) -> "MemoryStore":
-        if len(Experience(self.context, self.action, self.result).text) > MAX_TEXT:
-            raise ValueError(f"context, action and result have at most {MAX_TEXT} characters")
+        length = len(Experience(self.context, self.action, self.result).text)
+        if length > MAX_TEXT:
+            raise TooLong(length)
         return self
 
 

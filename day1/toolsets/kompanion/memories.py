@@ -9,6 +9,7 @@ from day1.call.context import Context, read_found
 from day1.call.fields import (
     JsonObject,
     Label,
+    MemoryText,
     Read,
     Repeatable,
     Request,
@@ -93,7 +94,7 @@ class MemoryItem(Request):
     """
 
     id: Maybe[Label] = None
-    text: Text
+    text: MemoryText
     metadata: Maybe[JsonObject] = None
     embedding: Maybe[_Vector] = None
 

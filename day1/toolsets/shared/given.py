@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ValidationError, create_model
 
-from day1.call.fields import JsonObject, Label, LongText, Request, Text
+from day1.call.fields import JsonObject, Label, LongText, MemoryText, Request
 from day1.call.problems import invalid
 from day1.errors import InvalidRequest
 from day1.model.redaction.veil import MARKS
@@ -45,7 +45,7 @@ def _type(kind: Kind, column: Column) -> Any:
     """The type of a given column; one that a row can be without can be emptied."""
     if column.choices:
         return Literal[column.choices]
-    found = Text if column.name == kind.text else _TYPES[column.type]
+    found = MemoryText if column.name == kind.text else _TYPES[column.type]
     return found if column.required else found | None
 
 

@@ -3,7 +3,7 @@
 from day1.model.rows.kind import Row
 from day1.model.rows.origin import Origin
 from day1.ports.source import Draft, EventDraft, Item, Source
-from day1.services.exchange.foreign_rows import row_of
+from day1.services.exchange.foreign_rows import rows_of as rows_of_draft
 
 _TEXTS = (
     "fact_text", "category", "summary", "source_entity", "relation_type", "target_entity",
@@ -16,10 +16,11 @@ def rows_of(source: Source) -> dict[str, Row]:
     for item in source.items():
         for draft in item:
             assert drafts.setdefault(draft.id, draft) == draft
-    return {
-        draft_id: row_of(_row(draft), Origin(agent_id="test"), 1)[1]
-        for draft_id, draft in drafts.items()
-    }
+    rows: dict[str, Row] = {}
+    for draft_id, draft in drafts.items():
+        _, parts = rows_of_draft(_row(draft), Origin(agent_id="test"), 1)
+        rows |= {f"{draft_id} {row_id}": row for row_id, row in parts.items()}
+    return rows
 
 
 def _row(item: Item) -> Draft:

@@ -110,6 +110,17 @@ def import_markdown(session: Session, paths: tuple[Path, ...], **given: Any) -> 
     _foreign(session, "markdown", list(paths), given)
 
 
+@import_command.command("text")
+@click.argument(
+    "paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@_importing
+@porcelain
+def import_text(session: Session, paths: tuple[Path, ...], **given: Any) -> None:
+    """Import texts of any length: each file is one fact, a long one in parts found as one."""
+    _foreign(session, "text", list(paths), given)
+
+
 @import_command.command("graph")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 @_importing

@@ -18,6 +18,7 @@ from day1.model.rows.kind import MEMORIES
 @click.argument("row", metavar="ID")
 @click.option("-m", "--reason", metavar="TEXT", help="Why; kept, so it must not quote the text.")
 @click.option("--confirm", metavar="ID", help="The ID again: this cannot be undone.")
+@click.option("--whole", is_flag=True, help="Also the other parts of a longer text.")
 @branch_option
 @agent_option
 @porcelain
@@ -44,6 +45,7 @@ def redact_command(session: Session, row: str, confirm: str | None, **given: Any
         id=whole,
         reason=given["reason"],
         confirm=whole if confirm == row else confirm,
+        whole=given["whole"],
         branch=name,
         agent_id=given["agent"],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -91,6 +92,7 @@ def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
     from day1.services.branches.resolving import row_id
     from day1.services.rows.deriving import shown_edits
     from day1.services.rows.editing import authors
+    from day1.services.rows.whole_texts import parts_around
     from day1.toolsets.shared.shown import shown
 
     branch, at = session.branch(given["branch"]), session.moment(given["at"], end=True)
@@ -108,6 +110,8 @@ def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
         asked = {} if space is None else session.context().in_space(asked_space(space))
         own = asked == {"space": row.get("space")}
         edits = shown_edits(reading, [whole], repo.clock()) if given["history"] else []
+        others = Query(alive_at=repo.shown(ref).shown_at, public=not own)
+        part = parts_around(reading, kind, row, others)
         read = {"branch": branch, "commit": reading.tip, "pending": reading.pending.count}
     by = {
         cell: {"by": edit["agent_id"] or edit["source"], "at": show(int(edit["created_at"] or 0))}
@@ -123,6 +127,8 @@ def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
         for edit in edits
     ]
     document = {**shown(kind, row, whole=own), "authors": by, "read": read}
+    if part is not None:
+        document["part"] = asdict(part)
     if given["history"]:
         document["edits"] = history
     if not session.answer(document):
@@ -134,7 +140,10 @@ def _draw_row(
 ) -> None:
     screen = session.screen
     screen.line((f"{row['type']} {row['id']}", "commit"))
-    hidden = {"type", "id", "authors", "read", "edits", text}
+    hidden = {"type", "id", "authors", "read", "edits", "part", text}
+    for name, value in row.get("part", {}).items():
+        if value is not None:
+            screen.line(f"{name + ':':<16}{value}")
     for column, value in row.items():
         if column not in hidden and value is not None:
             author = row["authors"].get(column)

@@ -1,7 +1,7 @@
 """Tools that read without a query: rows, lists, the log, and the tree of branches."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -21,6 +21,8 @@ from day1.services.branches.tree import BranchState
 from day1.services.history.branch_graph import NamedMerge, branch_graph
 from day1.services.history.pages import message_page, newest_page
 from day1.services.rows.spaces import empty_space
+from day1.services.rows.whole_texts import parts_around
+from day1.toolsets.shared.parts import PartOfText, PartShown
 from day1.toolsets.shared.shown import shown
 from day1.toolsets.shared.state import state_of
 from day1.toolsets.shared.used import note_shown
@@ -53,6 +55,8 @@ class Got(Response):
     """A row."""
 
     row: dict[str, Any]
+    part: PartOfText = None
+    """Of a part of a longer text: its place, and the parts before and after that are there."""
     read: Read
 
 
@@ -73,7 +77,13 @@ def memory_get(ctx: Context, request: Get) -> Got:
                 id=request.id,
                 branch=branch.name,
             )
-        got = Got(row=shown(kind, row, whole=own), read=_read(reading, branch.name))
+        others = Query(equal=dict(space), alive_at=ref.shown_at, public=not own)
+        around = parts_around(reading, kind, row, others)
+        got = Got(
+            row=shown(kind, row, whole=own),
+            part=None if around is None else PartShown(**asdict(around)),
+            read=_read(reading, branch.name),
+        )
     note_shown(ctx, [request.id], branch.id)
     return got
 

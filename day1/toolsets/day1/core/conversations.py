@@ -8,6 +8,7 @@ from day1.call.context import Context, read_found
 from day1.call.fields import (
     JsonList,
     Label,
+    MemoryText,
     OnBranch,
     Read,
     Request,
@@ -38,6 +39,7 @@ from day1.services.upkeep.clocks import TOO_FAR, ahead_note
 from day1.toolsets.day1.core.neighbours import Neighbour, neighbours
 from day1.toolsets.day1.core.search import in_brief
 from day1.toolsets.shared.fields import Limit
+from day1.toolsets.shared.parts import PartOfText, part_shown
 from day1.toolsets.shared.state import read_of
 
 Role = Literal["user", "assistant", "system", "tool"]
@@ -63,7 +65,7 @@ class LogMessage(WriteRequest):
 
     conversation_id: Annotated[Label | None, Field(description="default: a new one")] = None
     role: Role
-    content: Text
+    content: MemoryText
     thinking: Annotated[Text | None, Field(description="never searched nor shown")] = None
     tool_calls: JsonList | None = None
     model: Label | None = None
@@ -225,6 +227,7 @@ class MessageHit(Response):
     happened_at: str | None
     agent_id: str | None
     neighbours: list[Neighbour] | None = None
+    part: PartOfText = None
 
 
 class MessageHits(Response):
@@ -273,6 +276,7 @@ def _hit(hit: Hit, places: dict[str, int], near: dict[str, list[Neighbour]]) -> 
         happened_at=show_optional(row["happened_at"]),  # type: ignore[arg-type]  # an integer column
         agent_id=text_of(row["agent_id"]),
         neighbours=near.get(str(row["id"])),
+        part=hit.part and part_shown(hit.part),
     )
 
 

@@ -10,11 +10,11 @@ from day1.call.fields import (
     JsonObject,
     Label,
     LongText,
+    MemoryText,
     Note,
     OnBranch,
     Response,
     Space,
-    Text,
     When,
     WriteRequest,
     Written,
@@ -60,7 +60,7 @@ class WriteFact(WriteRequest):
             lists say `[secret]`; memory_get in its own space shows it. Default: `public`.
     """
 
-    fact_text: Annotated[Text, Field(description="One claim; name its subject and date.")]
+    fact_text: Annotated[MemoryText, Field(description="One claim; name its subject and date.")]
     category: Annotated[Label | None, Field(description="bug_fix, architecture, preference …")] = (
         None
     )
@@ -127,7 +127,7 @@ class WriteObservation(WriteRequest):
     """
 
     observation_type: ObservationType
-    summary: Text
+    summary: MemoryText
     tool_name: Annotated[Label | None, Field(description="Bash, Edit, Read …")] = None
     raw_input: LongText | None = None
     raw_output: LongText | None = None

@@ -19,6 +19,7 @@ from day1.services.search.request import Hit, SearchAnswer, SearchRequest
 from day1.services.search.searching import search
 from day1.services.search.timeline import Moment, timeline
 from day1.toolsets.shared.fields import Limit
+from day1.toolsets.shared.parts import PartOfText, part_shown
 from day1.toolsets.shared.state import read_of
 from day1.toolsets.shared.used import note_shown
 
@@ -87,6 +88,7 @@ class MemoryHit(Response):
     status: str | None = None
     verification: str | None = None
     passage: str | None = None
+    part: PartOfText = None
     agent_id: str | None = None
     happened_at: str | None = None
     created_at: str
@@ -162,6 +164,7 @@ def shown_hit(hit: Hit) -> MemoryHit:
         status=row.get("status"),
         verification=row.get("verification"),
         passage=hit.passage if hit.passage != text else None,
+        part=hit.part and part_shown(hit.part),
         agent_id=row["agent_id"],
         happened_at=show_optional(row["happened_at"]),  # type: ignore[arg-type]  # an integer column
         created_at=show(int(row["created_at"] or 0)),

@@ -8,6 +8,7 @@ from day1.call.context import Context
 from day1.call.fields import (
     Ending,
     Label,
+    MemoryText,
     OnBranch,
     Response,
     Space,
@@ -57,7 +58,7 @@ class UpdateFact(WriteRequest):
     """
 
     fact_id: Label
-    fact_text: Text | None = None
+    fact_text: MemoryText | None = None
     category: Label | None = None
     confidence: Confidence | None = None
     happened_at: When | None = None
@@ -171,7 +172,7 @@ class SupersedeFact(WriteRequest):
     """
 
     fact_id: Label
-    fact_text: Text
+    fact_text: MemoryText
     category: Annotated[Label | None, Field(description="default: the old one's")] = None
     confidence: Confidence | None = None
     happened_at: When | None = None

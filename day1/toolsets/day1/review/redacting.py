@@ -10,7 +10,8 @@ from day1.call.operation import Effect, Operation
 from day1.errors import ConfirmationNeeded
 from day1.model.rows.kind import CONVERSATION
 from day1.model.values.instant import show
-from day1.services.redaction.redacting import look, redact
+from day1.services.redaction.redacting import look, other_parts, redact
+from day1.toolsets.shared.fields import absent
 
 
 class Redact(WriteRequest):
@@ -20,6 +21,8 @@ class Redact(WriteRequest):
         id: The memory to redact, by its id; texts equal to what it ever said are redacted too.
         reason: Why it is redacted; it is kept and shown, so it must not quote the text.
         confirm: The id again, so that it is not done by mistake.
+        whole: Whether the other parts of the text are redacted too, where the memory is a part of a
+            longer text.
         branch: The branch whose commit is answered; the redaction holds on all branches. Default:
             your active branch.
     """
@@ -29,6 +32,7 @@ class Redact(WriteRequest):
         None
     )
     confirm: Annotated[Label | None, Field(description="the id again")] = None
+    whole: Annotated[bool | None, Field(description="with the other parts of its text")] = False
     branch: OnBranch = None
 
 
@@ -46,6 +50,8 @@ class Redacted(Response):
     redacted_at: str
     also: list[str]
     """Memories with words that were made of it: they are hidden with it."""
+    parts: list[str] | None = absent()
+    """The other parts of its text: with `whole` they are redacted too."""
     written: Written
 
 
@@ -61,27 +67,34 @@ def redact_memory(ctx: Context, request: Redact) -> Redacted:
             confirm=request.id,
         )
     agent = ctx.origin(request).agent_id
-    done = redact(ctx.repo, target, request.reason, agent, ctx.clock())
-    purged = done.purged_at is not None and not target.hashes
+    others = other_parts(ctx.repo, target)
+    targets = [target, *others] if request.whole else [target]
+    every = [redact(ctx.repo, one, request.reason, agent, ctx.clock()) for one in targets]
+    purged = all(done.purged_at is not None for done in every) and not any(
+        one.hashes for one in targets
+    )
     notes = ["Masked on every read, and no file of the store has the words any more."]
     if not purged:
         notes = [
             "Masked on every read; the bytes are still in the store's files: purging with `day1 gc "
             "--purge-redacted` rewrites them (a store on a server: `day1 copy --purge-redacted`)."
         ]
+    if others and not request.whole:
+        notes.append("It is a part of a longer text: `whole` redacts the other parts too.")
     if target.kind is CONVERSATION:
         notes.append("Its messages are memories of their own: redact each by its id.")
     commit = ctx.repo.history.branches()[branch]
     return Redacted(
         id=request.id,
         masked=True,
-        already=target.known is not None,
-        texts=len(done.hashes),
-        rows=done.masked_rows,
-        branches=done.branches,
+        already=all(one.known is not None for one in targets),
+        texts=sum(len(done.hashes) for done in every),
+        rows=sum(done.masked_rows for done in every),
+        branches=max(done.branches for done in every),
         purged=purged,
-        redacted_at=show(done.created_at),
-        also=sorted(target.made),
+        redacted_at=show(every[0].created_at),
+        also=sorted({row_id for one in targets for row_id in one.made}),
+        parts=[one.row_id for one in others] or None,
         written=Written(branch=branch, commit=commit, notes=notes),
     )
 

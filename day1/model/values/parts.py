@@ -1,0 +1,180 @@
+"""Texts that are too long for one memory: the cut, and the mark by which parts know one another.
+
+The first part has the id that the whole text would have; the ids of the others follow from it. A
+part ends in a line that names its place and the first part. So all of it is in columns that every
+kind of text has, and goes along to files, copies and branches. The line counts only in a row of the
+id that it says: nobody makes a row a part of another's text by writing such a line.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from day1.model.values.ids import derived_id
+
+MAX_TEXT: Final = 32_768
+"""Characters of one memory's text."""
+MOST_PIECE: Final = MAX_TEXT - 128
+"""Characters of a part without its mark."""
+
+MARK: Final = "\n[part "
+"""What the last line of a part begins with."""
+_PLACE: Final = re.compile(r"\n\[part (\d{1,6}) of (\d{1,6}) of ([a-z]{1,8}_\w{1,64})\]")
+_PLACES: Final = (
+    re.compile(r"\n[ \t\r]*\n+|\n(?=#{1,6}[ \t])"),
+    re.compile(r"\r\n?|\n"),
+    re.compile(r"[.!?\u2026][)\]\"'\u2019\u201d]{0,3}\s+|[\u3002\uff01\uff1f]"),
+    re.compile(r"\s+"),
+)
+"""What a text is cut behind, best first: a paragraph or the line before a heading, a line, a
+sentence, a word."""
+_JOINERS: Final = frozenset("\u200d\u034f")
+_FLAGS: Final = ("\U0001f1e6", "\U0001f1ff")
+_TONES: Final = ("\U0001f3fb", "\U0001f3ff")
+_JAMO: Final = ("\u1160", "\u11ff")
+
+
+class TooLong(ValueError):
+    """A text that somebody gave is longer than a memory."""
+
+    def __init__(self, length: int) -> None:
+        """Say how long it is."""
+        super().__init__(f"has {length:,} characters, and a memory at most {MAX_TEXT:,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The place of a row in a text of several rows."""
+
+    whole: str
+    """The id of the first part, by which the text is known."""
+    number: int
+    """From 1."""
+    count: int
+
+    @property
+    def before(self) -> str | None:
+        """The id of the part before; None for the first one."""
+        return part_id(self.whole, self.number - 1) if self.number > 1 else None
+
+    @property
+    def after(self) -> str | None:
+        """The id of the part that follows; None for the last one."""
+        return part_id(self.whole, self.number + 1) if self.number < self.count else None
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all parts, in their order."""
+        return [part_id(self.whole, number) for number in range(1, self.count + 1)]
+
+    def __str__(self) -> str:
+        """The place in words."""
+        return f"part {self.number} of {self.count}"
+
+
+def part_id(whole: str, number: int) -> str:
+    """The id of a part of the text whose first part is `whole`."""
+    if number == 1:
+        return whole
+    return derived_id(whole.partition("_")[0], None, "part", whole, str(number))
+
+
+def parts_of(whole: str, text: str) -> Iterator[tuple[str, str]]:
+    """The ids and texts of the rows that keep a text: one row, or parts with their marks."""
+    if len(text) <= MAX_TEXT:
+        yield whole, text
+        return
+    pieces = cut(text, MOST_PIECE)
+    for number, piece in enumerate(pieces, start=1):
+        mark = f"{MARK}{number} of {len(pieces)} of {whole}]"
+        yield part_id(whole, number), piece + mark
+
+
+def part_of(row: Mapping[str, object], text: object) -> Part | None:
+    """The place of a row in a longer text, by the mark in `text`; None if it is no part.
+
+    A copy under another id is a part as the row is that it was copied from.
+    """
+    found = _mark(str(text))
+    if found is None:
+        return None
+    part = Part(found[3], int(found[1]), int(found[2]))
+    if not 1 <= part.number <= part.count or part.count < 2:  # noqa: PLR2004 - one is no part
+        return None
+    mine = part_id(part.whole, part.number)
+    return part if mine in {row.get("id"), row.get("origin_id")} else None
+
+
+def piece_of(text: str) -> str:
+    """A part's text without its mark."""
+    found = _mark(text)
+    return text if found is None else text[: found.start()]
+
+
+def mark_in(text: str) -> str:
+    """The last line of a part; empty for a text that is none."""
+    found = _mark(text)
+    return "" if found is None else found[0]
+
+
+def _mark(text: str) -> re.Match[str] | None:
+    at = text.rfind(MARK)
+    return None if at < 0 else _PLACE.fullmatch(text, at)
+
+
+def cut(text: str, most: int) -> list[str]:
+    """Cut a text into pieces of at most `most` characters that are the text again when joined.
+
+    They are about equally long: each ends at the best place within a quarter of the equal length,
+    and never within a character and what is combined with it, if that fits a piece.
+    """
+    pieces: list[str] = []
+    start = 0
+    while len(text) - start > most:
+        rest = len(text) - start
+        equal = rest // -(-rest // most)
+        low, high = start + max(1, equal * 3 // 4), start + max(1, min(most, equal * 5 // 4))
+        end = _end(text, start, (low, start + equal, high))
+        pieces.append(text[start:end])
+        start = end
+    pieces.append(text[start:])
+    return pieces
+
+
+def _end(text: str, start: int, window: tuple[int, int, int]) -> int:
+    """Where a piece ends: the best place in the window, near its middle."""
+    low, middle, high = window
+    for place in _PLACES:
+        ends = (found.end() for found in place.finditer(text, low - 1, high))
+        some = [end for end in ends if low <= end and _may_cut(text, start, end)]
+        if some:
+            return min(some, key=lambda end: abs(end - middle))
+    back = next((at for at in range(middle, low - 1, -1) if _may_cut(text, start, at)), None)
+    if back is not None:
+        return back
+    return next((at for at in range(middle, high + 1) if _may_cut(text, start, at)), middle)
+
+
+def _may_cut(text: str, start: int, at: int) -> bool:
+    """Whether a reader sees two characters before and after a place, not one."""
+    before, after = text[at - 1], text[at]
+    if before < "\x80" and after < "\x80":
+        return (before, after) != ("\r", "\n")
+    if unicodedata.category(after)[0] == "M" or after in _JOINERS or before in _JOINERS:
+        return False
+    if "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff":
+        return False
+    if _within(after, _TONES) or _within(after, _JAMO):
+        return False
+    if _within(before, _FLAGS) and _within(after, _FLAGS):
+        first = at
+        while first > start and _within(text[first - 1], _FLAGS):
+            first -= 1
+        return (at - first) % 2 == 0
+    return True
+
+
+def _within(character: str, ends: tuple[str, str]) -> bool:
+    return ends[0] <= character <= ends[1]
