@@ -36,6 +36,7 @@ _WHY = {
     "removed": "was removed here",
     "held": "has a held item to decide",
     "conflict": "is here with other content",
+    "foreign": "names sources of a memory that this import does not bring",
 }
 
 

@@ -8,12 +8,15 @@ from day1.model.rows.change import REMOVED, Query
 from day1.model.rows.kind import EDIT, WHOLE, Row
 from day1.ports.store import Work
 
-LeftReason = Literal["edited", "removed", "held", "conflict"]
+LeftReason = Literal["edited", "removed", "held", "conflict", "foreign"]
 
 
 @dataclass(frozen=True, slots=True)
 class LeftRow:
-    """A row that was left as it is here: edited, removed or held here, or of other content."""
+    """A row that was left as it is here: edited, removed or held here, or of other content.
+
+    Or an edit that would hide a memory which the import does not bring (`foreign`).
+    """
 
     id: str
     branch: str
