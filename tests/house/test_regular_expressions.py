@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from day1.adapters.judges import injection
 from tests.house.regular_expressions import LENGTH, Pattern, every_pattern, hard_texts
 from tests.house.worst_texts import WorstText, worst_texts
 
@@ -63,6 +64,18 @@ def test_the_list_of_regular_expressions_has_those_of_every_layer() -> None:
 def test_a_pattern_is_quick_on_the_worst_text(pattern: Pattern) -> None:
     """B7: no pattern takes more than 50 ms of the processor for 32 KB."""
     assert slow(pattern) is None
+
+
+def test_hard_texts_are_soon_cleared_of_orders_to_a_judge() -> None:
+    """It searches a text for many patterns, twice, and in other letters; all together are quick."""
+    slow = []
+    for pattern in PATTERNS:
+        if pattern.where.startswith(injection.__name__):
+            every = list(hard_texts(pattern.compiled.pattern, pattern.compiled.flags))
+            for text in every[:: len(every) // 6 + 1]:
+                parts = text[:LENGTH], text[-LENGTH:]
+                slow += [part[:40] for part in parts if too_long(injection.cleared, part)]
+    assert slow == []
 
 
 _LONGEST = 2500

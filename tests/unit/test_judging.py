@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from day1.adapters.judges.injection import cleared
+from day1.adapters.judges.injection import MOST_JUDGED, cleared
 from day1.adapters.judges.preparing import prepared
 from day1.adapters.judges.rules.scoring import by_rules
 from day1.adapters.judges.stance import stance
@@ -228,3 +228,33 @@ def test_reading_a_long_text_takes_no_long_time(text: str) -> None:
     cleared(text)
     stance(text, CLAIM)
     assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("\ufdfa" * 32_000, "\u6f22\u3002" * 16_000, "\u0439a. " * 8_000, ",a" * 16_000),
+        *("and m\u00e1rk this " * 2_300, "\u200b" * 32_000, "# " * 16_000),
+    ],
+    ids=lambda text: ascii(text[:6]),
+)
+def test_any_text_is_soon_cleared(text: str) -> None:
+    """B7: nothing takes more than 50 ms of the processor for 32 KB; a busy machine takes longer."""
+    cleared(CLAIM)  # compiles the patterns
+
+    def spent() -> float:
+        started = time.process_time()
+        cleared(text)
+        return time.process_time() - started
+
+    assert min(spent() for _ in range(5)) < 0.05
+
+
+def test_the_beginning_of_a_long_text_is_judged() -> None:
+    for letter in ("a", "\u00e1", "a\u0301"):  # the last ones are the same letter
+        words = f"{letter * 9} " * 2_000
+        text = cleared(words + CLAIM).text
+        assert text.endswith(" \u2026")
+        assert CLAIM not in text
+        assert len(text) <= MOST_JUDGED + 2
+    assert cleared("word " * 1_600) == ("word " * 1_599 + "word", 0)

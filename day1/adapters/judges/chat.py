@@ -8,7 +8,7 @@ used: the verdict is computed from the scores, never taken from the model.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from day1.adapters.judges.injection import cleared
+from day1.adapters.judges.injection import MOST_JUDGED, cleared
 from day1.adapters.judges.preparing import judged
 from day1.errors import ChatUnavailable, Json
 from day1.model.records.judgement import Case, Evidence, Judgement, Score, verdict_of
@@ -16,7 +16,7 @@ from day1.ports.chat import Chat
 from day1.ports.judge import Judge
 
 _DAY_US = 86_400 * 1_000_000
-_CLAIM, _OTHER, _REASON = 8_000, 1_000, 400
+_CLAIM, _OTHER, _REASON = MOST_JUDGED, 1_000, 400
 """Characters that are sent of the claim, and of each other text; that are kept of a reason."""
 
 INSTRUCTIONS = """You judge whether a claim in a shared memory can be relied on.

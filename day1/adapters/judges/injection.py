@@ -11,6 +11,7 @@ import binascii
 import re
 import unicodedata
 from functools import cache
+from itertools import islice
 from typing import NamedTuple
 
 _GAP = r"[^.!?\n]{0,60}?"
@@ -150,6 +151,8 @@ _STRUCK = re.compile(r"(?<=[A-Za-z])[\u0300-\u036f]+")
 _LATIN = re.compile("[A-Za-z]")
 _LOOKALIKES = str.maketrans("аеорсухіјѕԁһνοιАЕОРСХІЈЅΙΟ", "aeopcyxijsdhvoiAEOPCXIJSIO")  # noqa: RUF001 - letters that pass for Latin ones
 _FEW_WORDS = 3
+MOST_JUDGED = 8_000
+"""Characters of a text that are judged: clearing 32 KB of any text would take too long."""
 
 
 class Cleared(NamedTuple):
@@ -163,22 +166,29 @@ def cleared(text: str) -> Cleared:
     """A text as it is judged: visible letters on one line, nothing said to the judge.
 
     From where such a sentence begins to speak to the judge it is left out up to its end; what
-    stands before that stays, unless it is only a few words.
+    stands before that stays, unless it is only a few words. Of a long text only the beginning
+    is judged; it ends in an ellipsis then.
     """
-    seen = unicodedata.normalize("NFKC", "".join(c for c in text if not _hidden(c)))
-    seen = _STRUCK.sub("", seen)
+    seen = _visible(text)
     seen, blocks = _ANSWER.subn("\n", seen)
     seen, escaped = _ESCAPED.subn(" ", seen)
     count = blocks + escaped
+    clean: set[str] = set()
     for _ in range(2):  # the second time across what were lines: an order may stand on several
         kept: list[str] = []
-        for sentence in _SENTENCE_END.split(seen):
+        for part in _SENTENCE_END.split(seen):
+            sentence = " ".join(part.split())
+            if sentence in clean:
+                kept += sentence.split()
+                continue
             left, encoded = _without_encoded(sentence)
             order = _first_order(left)
             if order is not None:
                 left = left[:order].rstrip(" ,;:-\u2014([{\"'")
                 if len(left.split()) < _FEW_WORDS:
                     left = ""
+            elif not encoded:
+                clean.add(sentence)
             count += encoded + (order is not None)
             kept += left.split()
         seen = " ".join(kept)
@@ -189,6 +199,14 @@ def _first_order(text: str) -> int | None:
     """Where a text begins to speak to a judge, also in disguised letters."""
     readings = {text} if text.isascii() else {_WORD.sub(_latin, text), "".join(map(_bare, text))}
     return min((o.start() for one in readings if (o := _order().search(one))), default=None)
+
+
+def _visible(text: str) -> str:
+    """The visible letters of a text up to `MOST_JUDGED`, each in its usual form."""
+    visible = "".join(islice((c for c in text if not _hidden(c)), MOST_JUDGED + 1))
+    usual = _STRUCK.sub("", unicodedata.normalize("NFKC", visible))
+    is_whole = max(len(visible), len(usual)) <= MOST_JUDGED
+    return usual if is_whole else f"{usual[:MOST_JUDGED]} …"
 
 
 def _hidden(character: str) -> bool:

@@ -37,6 +37,7 @@ _WHY = {
     "held": "has a held item to decide",
     "redacted": "or another part of its text was redacted here",
     "conflict": "is here with other content",
+    "foreign": "names sources of a memory that this import does not bring",
 }
 
 

@@ -45,15 +45,23 @@ def is_expired(row: Row | None, at: int) -> bool:
     return end is not None and int(end) <= at
 
 
-def mark_of(at: int, *versions: Row | None) -> str | None:
-    """What stands for the words of a row of which these are versions; None: they may be shown.
+def mark_of(at: int, *versions: Row | None, past: Row | None = None) -> str | None:
+    """Find the placeholder for the words of a row, or None if they may be shown.
 
-    A row that was secret in one of them is secret in all: the other may hold the same words.
+    A row that was secret in one version is secret in all: the other may hold the same words.
+
+    Args:
+        at: the instant of the answer (microseconds UTC).
+        versions: the row on each branch that is compared; None where a branch lacks it.
+        past: the version that the others come from. It may be secret, but it does not make the
+            words visible: a row that is over or removed on every branch is in no answer.
     """
-    if any(map(is_secret, versions)):
+    if is_secret(past) or any(map(is_secret, versions)):
         return SECRET_MARK
-    there = [row for row in versions if row is not None]
-    return EXPIRED_MARK if there and all(is_expired(row, at) for row in there) else None
+    present = [row for row in versions if row is not None]
+    if not present and past is None:
+        return None
+    return EXPIRED_MARK if all(is_expired(row, at) for row in present) else None
 
 
 def without_words(kind: Kind, row: Row, mark: str | None) -> Row:
@@ -80,9 +88,8 @@ def shown_row(kind: Kind, row: Row) -> Row:
     return without_words(kind, row, SECRET_MARK) if is_secret(row) else row
 
 
-def shown_change(kind: Kind, change: RowChange, at: int) -> RowChange:
-    """A change as a comparison shows it at an instant."""
-    mark = mark_of(at, change.before, change.after)
+def shown_change(kind: Kind, change: RowChange, mark: str | None) -> RowChange:
+    """A change with a mark in place of the words of both versions; as it is without one."""
     if mark is None:
         return change
     before, after = (

@@ -14,6 +14,7 @@ from day1.services.branches.forking import fork
 from day1.services.branches.lookup import find, find_open_again, first_commit
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
+from day1.services.rows.binding import Brought
 from day1.services.rows.transplanting import (
     CopiedRows,
     Selection,
@@ -124,7 +125,7 @@ def import_bundle(repo: Repository, bundle_id: str, target: Branch) -> CopiedRow
     bundle = find_bundle(repo, bundle_id)
     rows = _chosen(repo, bundle.commit, verified_only=bundle.verified_only)
     with repo.store.changing(find_open_again(repo, target).name) as work:
-        copied = put(work, target.name, rows)
+        copied = put(work, target.name, rows, brought=Brought())
         commit_copy(work, copied, "import", f"import {copied.total} rows of a bundle")
     return copied
 

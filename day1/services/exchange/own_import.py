@@ -15,6 +15,7 @@ from day1.services.branches.lookup import find, first_commit, refuse_protected
 from day1.services.exchange.imported import Imported, commit_unit
 from day1.services.exchange.importing import UNIT_ROWS, in_units
 from day1.services.repository.repository import Repository
+from day1.services.rows.binding import Brought
 from day1.services.rows.transplanting import put
 
 
@@ -26,7 +27,8 @@ def import_own(
     The export of a branch goes into `branch`. That of a store goes into the branches that it
     names; one that is not here is created with the store's `init` as its base: an export
     holds no history, and any later base would make a merge take the branch's older cells for
-    changes. Rows removed here, and rows whose id exists with other content, are left and listed.
+    changes. Rows removed here, and rows whose id exists with other content, are left and listed;
+    so are edits that list sources of a row which the import does not bring.
 
     Args:
         repo: where to.
@@ -40,6 +42,7 @@ def import_own(
         ImportBroken: a line cannot be used; the rows before it are stored, `details` names it.
     """
     imported, done = Imported(), 0
+    brought: dict[str, Brought] = {}
 
     def rows() -> Iterator[tuple[BranchLine, RowLine]]:
         target = BranchLine(branch.name)
@@ -54,7 +57,8 @@ def import_own(
     try:
         for unit in in_units(rows(), UNIT_ROWS):
             for target, part in groupby(unit, key=itemgetter(0)):
-                imported.take(_put_own(repo, target, [line for _, line in part]))
+                mine = brought.setdefault(target.name, Brought())
+                imported.take(_put_own(repo, target, [line for _, line in part], mine))
             done += len(unit)
             report(done, None)
     except Day1Error as failed:
@@ -63,13 +67,15 @@ def import_own(
     return imported
 
 
-def _put_own(repo: Repository, target: BranchLine, lines: Sequence[RowLine]) -> Imported:
+def _put_own(
+    repo: Repository, target: BranchLine, lines: Sequence[RowLine], brought: Brought
+) -> Imported:
     """Make one unit of a branch's own rows durable, if anything in it is new."""
     by_kind: dict[Kind, list[Row]] = {}
     for line in lines:
         by_kind.setdefault(line.kind, []).append(line.row)
     with repo.store.changing(target.name) as work:
-        copied = put(work, target.name, by_kind)
+        copied = put(work, target.name, by_kind, brought=brought)
         unit = Imported(added=copied.total, unchanged=copied.present.total(), left=copied.left)
         if unit.added:
             _check_open(repo, target)

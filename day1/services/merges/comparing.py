@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem
-from day1.model.merge.plan import MergePlan
+from day1.model.merge.plan import MergePlan, Sides
 from day1.model.redaction.derived import veiled
-from day1.model.redaction.veil import shown_change
+from day1.model.redaction.veil import mark_of, shown_change
 from day1.model.rows.change import Changes, CommitId, Pending, RowChange
 from day1.model.rows.kind import FACT, MEMORIES, Kind, Row
 from day1.services.merges.planning import MergeRequest, look
@@ -31,17 +31,18 @@ def compare(
 ) -> Comparison:
     """Compare source with target since their merge base, without a lock.
 
-    The changes are as they are shown: words of secret and expired rows are marked.
+    The changes are as they are shown: words of secret rows are marked, and words that neither
+    branch shows any more. A row that both removed is no difference.
 
     With `category`, only facts of that category (now or before) and no other rows.
     """
     seen = look(repo, MergeRequest(source, target, "auto"))
-    now, veils = repo.clock(), seen.sides.veils
+    now = repo.clock()
     shown = {
         kind.table: [
-            _shown(kind, c, veils.get(c.id), now)
+            _shown(kind, c, seen.sides, now)
             for c in seen.sides.changes.get(kind.table, ())
-            if _fits(c, category)
+            if (c.after or c.id in seen.sides.target) and _fits(c, category)
         ]
         for kind in MEMORIES
         if category is None or kind is FACT
@@ -59,21 +60,21 @@ def compare(
 def _fits(change: RowChange, category: str | None) -> bool:
     if category is None:
         return True
-    return any(row is not None and row.get("category") == category for row in _sides(change))
+    versions = (change.before, change.after)
+    return any(row is not None and row.get("category") == category for row in versions)
 
 
-def _shown(kind: Kind, change: RowChange, veil: Row | None, now: int) -> RowChange:
-    """A change as it is shown; few rows have what keeps their words from being shown."""
-    may_be_marked = any(
-        row is not None and (row.get("sensitivity") or row.get("expires_at")) is not None
-        for row in _sides(change)
-    )
-    if may_be_marked:
-        change = shown_change(kind, change, now)
+def _shown(kind: Kind, change: RowChange, sides: Sides, now: int) -> RowChange:
+    """A change with marks for the words that are not shown; few rows have such words."""
+    target = sides.target.get(change.id)
+    if any(map(_may_be_marked, (change.before, change.after, target))):
+        mark = mark_of(now, change.after, target, past=change.before)
+        change = shown_change(kind, change, mark)
+    veil = sides.veils.get(change.id)
     if veil:
         change = RowChange(change.id, veiled(change.before, veil), veiled(change.after, veil))
     return change
 
 
-def _sides(change: RowChange) -> tuple[Row | None, Row | None]:
-    return (change.before, change.after)
+def _may_be_marked(row: Row | None) -> bool:
+    return row is not None and (row.get("sensitivity") or row.get("expires_at")) is not None

@@ -8,12 +8,15 @@ from day1.model.rows.change import REMOVED, Query
 from day1.model.rows.kind import EDIT, WHOLE, Row
 from day1.ports.store import Work
 
-LeftReason = Literal["edited", "removed", "held", "redacted", "conflict"]
+LeftReason = Literal["edited", "removed", "held", "redacted", "conflict", "foreign"]
 
 
 @dataclass(frozen=True, slots=True)
 class LeftRow:
-    """A row that was left as it is here, because of what was done here or what it holds."""
+    """A row that was left as it is here, because of what was done here or what it holds.
+
+    `foreign` is an edit that would hide a memory which the import does not bring.
+    """
 
     id: str
     branch: str

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from day1.model.redaction.basis import BASES, BASIS, INSIGHT, VERDICT_BASIS, sources_in
 from day1.model.redaction.derived import may_be_veiled, veiled, veils
-from day1.model.redaction.veil import shown_change
+from day1.model.redaction.veil import mark_of, shown_change
 from day1.model.rows.change import Changes, Query, Ref, RowChange
 from day1.model.rows.kind import (
     BY_TABLE,
@@ -100,7 +100,7 @@ def _shown(
             hidden |= veils(reading, kind, versions, now)
     return [
         RowChange(c.id, veiled(c.before, hidden.get(c.id)), veiled(c.after, hidden.get(c.id)))
-        for c in (shown_change(kind, one, now) for one in changes)
+        for c in (shown_change(kind, c, mark_of(now, c.before, c.after)) for c in changes)
     ]
 
 

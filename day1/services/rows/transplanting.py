@@ -15,6 +15,7 @@ from day1.model.rows.change import CommitId, Message, Query
 from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MEMORIES, MESSAGE, RELATION, Kind, Row
 from day1.ports.reading import Reading
 from day1.ports.store import Work
+from day1.services.rows.binding import Brought
 from day1.services.rows.bulk_writes import LeftReason, LeftRow, edits_of, was_removed
 
 RowsByKind = Mapping[Kind, Sequence[Row]]
@@ -112,29 +113,44 @@ def _by_id(row: Row) -> str:
     return str(row["id"])
 
 
-def put(work: Work, branch: str, rows: RowsByKind, *, back: bool = False) -> CopiedRows:
+def put(
+    work: Work,
+    branch: str,
+    rows: RowsByKind,
+    *,
+    back: bool = False,
+    brought: Brought | None = None,
+) -> CopiedRows:
     """Add the rows that a branch lacks, in an open unit; `work.now` moves past all of them.
 
     A row that is there with other content is left and listed, never overwritten; so is one that
-    was removed there, unless it is to come `back`.
+    was removed there, unless it is to come `back`. With `brought`, the rows come from outside of
+    the store: edits are left that list sources of a row which the same import does not bring.
     """
     copied = CopiedRows()
     for kind, some in rows.items():
         known = work.get(kind, [_by_id(row) for row in some])
         edits = {} if back else edits_of(work, [i for r in some if (i := _by_id(r)) not in known])
-        fresh: list[Row] = []
+        fresh, alike = list[Row](), list[Row]()
+        new = [row for row in some if _by_id(row) not in known]
+        unbound = brought.unbound(work, new) if brought is not None and kind is EDIT else ()
         for row in some:
             row_id = _by_id(row)
             there = known.get(row_id)
-            if there is None and not was_removed(edits.get(row_id, ())):
+            if row_id in unbound:
+                copied.left.append(LeftRow(row_id, branch, "foreign"))
+            elif there is None and not was_removed(edits.get(row_id, ())):
                 fresh.append(row)
                 known[row_id] = row
             elif there is not None and _same(kind, there, row):
                 copied.present[kind.table] += 1
+                alike.append(row)
             else:
                 why: LeftReason = "removed" if there is None else "conflict"
                 copied.left.append(LeftRow(row_id, branch, why))
         work.add(kind, fresh)
+        if brought is not None:
+            brought.note(kind, fresh, alike)
         copied.added[kind.table] += len(fresh)
         work.not_before(max((int(row["created_at"] or 0) for row in fresh), default=0))
     return copied

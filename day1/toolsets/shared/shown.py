@@ -75,7 +75,7 @@ def cell_text(kind: Kind, row: Row | None, cell: str) -> str:
 def row_shown(row: PlanRow, at: int) -> PlanRow:
     """A row of a plan as it is shown at an instant: its words are marked if they are not."""
     sides = (row.base, row.source, row.target)
-    mark = mark_of(at, *sides)
+    mark = mark_of(at, row.source, row.target, past=row.base)
     if mark is None and not row.veil:
         return row
     base, source, target = (

@@ -133,7 +133,8 @@ class BundleImported(Response):
     messages_imported: int
     skipped: int
     left: list[RowLeft]
-    """Rows of other content there, or removed there: never overwritten."""
+    """Rows of other content there, or removed there: never overwritten. And edits that would hide
+    a memory which the bundle does not bring."""
     written: Written
 
 
