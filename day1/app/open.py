@@ -259,7 +259,9 @@ def embedder(settings: EmbedderSettings) -> Embedder | None:
             dimension=settings.dimension,
         )
     return MiniLm(
-        partial(find_model, settings.model_dir, model_folders()), threads=settings.threads
+        partial(find_model, settings.model_dir, model_folders()),
+        threads=settings.threads,
+        weights=settings.weights,
     )
 
 

@@ -1,4 +1,4 @@
-"""The graph of a published export without its weights, which stay in the file.
+"""The graph of a published export without its weights, which stay in the file; and where they lie.
 
 onnxruntime copies weights that lie inside a graph. Weights in a file beside it are mapped, so
 processes share them: 47 MB for each process on a machine but the first. Here the graph is read
@@ -13,10 +13,14 @@ import mmap
 from collections.abc import Iterator
 from pathlib import Path
 
-from day1.adapters.embedders.graph import as_bytes, reference
+from day1.adapters.embedders.graph import Tensor, as_bytes, reference
 
 _GRAPH, _INITIALIZER, _RAW = 7, 5, 9
 """Fields of ModelProto, GraphProto and TensorProto."""
+_NODE, _INPUT, _OUTPUT, _OPERATOR = 1, 1, 2, 4
+"""Fields of GraphProto and NodeProto."""
+_SIZE, _NAME = 1, 8
+"""Fields of TensorProto."""
 _VARINT, _LENGTH = 0, 2
 _FIXED = {1: 8, 5: 4}
 _LARGE = 1 << 16
@@ -42,6 +46,73 @@ def graph_of(export: Path) -> bytes:
                 else data[whole:end]
             )
         return b"".join(parts)
+
+
+def exported_tensors(export: Path) -> dict[str, Tensor]:
+    """Where each tensor of the model lies in an export, by the name that it has in the model.
+
+    An exporter keeps the names of all tensors but the weights of linear layers. Those are found by
+    the bias that is added to their product, and lie as (in, out).
+
+    Raises:
+        ValueError, IndexError: the file is no ONNX graph.
+        OSError: the file cannot be read.
+    """
+    tensors: dict[str, Tensor] = {}
+    products: dict[str, str] = {}
+    sums: list[list[str]] = []
+    with export.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        graphs = [field for field in _fields(data, 0, len(data)) if field[0] == _GRAPH]
+        for number, start, end, _ in (f for g in graphs for f in _fields(data, g[1], g[2])):
+            if number == _INITIALIZER:
+                tensors |= _tensor(data, start, end)
+            elif number == _NODE:
+                operator, inputs, output = _operator(data, start, end)
+                if operator == "MatMul":
+                    products[output] = inputs[1]
+                elif operator == "Add":
+                    sums.append(inputs)
+    named = {_in_model(name): tensor for name, tensor in tensors.items()}
+    for inputs in sums:
+        bias = next((name for name in inputs if name.endswith(".bias")), None)
+        weight = next((products[name] for name in inputs if name in products), None)
+        if bias is not None and weight in tensors:
+            named[_in_model(bias).removesuffix("bias") + "weight"] = tensors[weight]
+    return named
+
+
+def _in_model(name: str) -> str:
+    """The name without what an exporter put before it."""
+    starts = (name.find(part) for part in ("encoder.layer.", "embeddings."))
+    return name[max(0, *starts) :]
+
+
+def _tensor(data: mmap.mmap, start: int, end: int) -> dict[str, Tensor]:
+    """A tensor by its name; nothing if its numbers do not lie in one piece."""
+    sizes: list[int] = []
+    name, place = "", None
+    for number, inside, after, whole in _fields(data, start, end):
+        if number == _SIZE and data[whole] & 7 == _VARINT:
+            sizes.append(_varint(data, inside)[0])
+        elif number == _SIZE:  # packed
+            at = inside
+            while at < after:
+                size, at = _varint(data, at)
+                sizes.append(size)
+        elif number == _NAME:
+            name = data[inside:after].decode()
+        elif number == _RAW:
+            place = inside, after - inside
+    return {} if place is None else {name: Tensor(sizes, *place)}
+
+
+def _operator(data: mmap.mmap, start: int, end: int) -> tuple[str, list[str], str]:
+    """An operator's name, its inputs, and its first output."""
+    found: dict[int, list[str]] = {_INPUT: [], _OUTPUT: [], _OPERATOR: []}
+    for number, inside, after, _ in _fields(data, start, end):
+        if number in found:
+            found[number].append(data[inside:after].decode())
+    return found[_OPERATOR][0], found[_INPUT], found[_OUTPUT][0]
 
 
 def _graph(data: mmap.mmap, start: int, end: int, name: str) -> bytes:

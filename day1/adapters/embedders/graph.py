@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-WEIGHTS = "model.safetensors"
 
 _LAYERS, _HEADS, _WIDTH = 6, 12, 384
 _HEAD_WIDTH = _WIDTH // _HEADS
@@ -40,24 +39,25 @@ def graph_over(weights: Path) -> bytes:
         ValueError: the file is not safetensors, or lacks a tensor of the model.
         OSError: the file cannot be read.
     """
-    graph = _Graph(_tensors(weights))
-    hidden = graph.embeddings()
-    hidden_mask = graph.mask()
-    for layer in range(_LAYERS):
-        hidden = graph.layer(f"encoder.layer.{layer}", hidden, hidden_mask)
-    graph.node("Identity", [hidden], "last_hidden_state")
-    return graph.encoded()
+    return Graph(weights.name, packaged_tensors(weights)).model()
 
 
 @dataclass(frozen=True, slots=True)
-class _Tensor:
+class Tensor:
+    """Where the numbers of a float32 tensor lie in a file of weights."""
+
     shape: list[int]
     offset: int  # bytes from the start of the file
     length: int  # bytes
 
 
-def _tensors(weights: Path) -> dict[str, _Tensor]:
-    """Where each float32 tensor lies: an 8-byte length, a JSON header, then the raw numbers."""
+def packaged_tensors(weights: Path) -> dict[str, Tensor]:
+    """Where each float32 tensor lies: an 8-byte length, a JSON header, then the raw numbers.
+
+    Raises:
+        ValueError: the file is not safetensors.
+        OSError: the file cannot be read.
+    """
     with weights.open("rb") as file:
         length = int.from_bytes(file.read(_PREFIX), "little")
         start = _PREFIX + length
@@ -65,7 +65,7 @@ def _tensors(weights: Path) -> dict[str, _Tensor]:
             raise ValueError(f"{weights.name} is not a safetensors file")
         header = json.loads(file.read(length))
     return {
-        name: _Tensor(entry["shape"], start + entry["data_offsets"][0], _length(entry))
+        name: Tensor(entry["shape"], start + entry["data_offsets"][0], _length(entry))
         for name, entry in header.items()
         if name != "__metadata__" and entry["dtype"] == "F32"
     }
@@ -77,42 +77,72 @@ def _length(entry: dict[str, list[int]]) -> int:
 
 
 @dataclass(slots=True)
-class _Graph:
+class Graph:
     """Nodes and weights in the order of their making, each already encoded."""
 
-    tensors: dict[str, _Tensor]
+    file: str
+    tensors: dict[str, Tensor]
     nodes: list[bytes] = field(default_factory=list)
     initializers: dict[str, bytes] = field(default_factory=dict)
+    opsets: tuple[tuple[str, int], ...] = (("", _OPSET),)
+
+    def model(self) -> bytes:
+        """Write the whole model as an ONNX ModelProto.
+
+        Raises:
+            ValueError: a tensor of the model is missing.
+        """
+        hidden = self.embeddings()
+        hidden_mask = self.mask()
+        for layer in range(_LAYERS):
+            hidden = self.layer(f"encoder.layer.{layer}", hidden, hidden_mask)
+        self.node("Identity", [hidden], "last_hidden_state")
+        return self.encoded()
 
     def node(self, kind: str, inputs: list[str], output: str = "", **attributes: Attribute) -> str:
-        """Add one operator and return the name of its output."""
+        """Add one operator and return the name of its output.
+
+        An operator that is no standard one has its domain before a colon.
+        """
         output = output or f"{kind}_{len(self.nodes)}"
         names = b"".join(_text(1, name) for name in inputs) + _text(2, output)
         marks = b"".join(_attribute(name, value) for name, value in attributes.items())
-        self.nodes.append(names + _text(4, kind) + marks)
+        domain, _, operator = kind.rpartition(":")
+        self.nodes.append(names + _text(4, operator) + marks + _text(7, domain))
         return output
 
     def weight(self, name: str) -> str:
-        """Refer to a tensor of the safetensors file."""
+        """Refer to a tensor of the file."""
+        tensor = self.tensor(name)
+        head = b"".join(_int(1, size) for size in tensor.shape) + _int(2, _FLOAT) + _text(8, name)
+        self.initializers[name] = head + reference(self.file, tensor.offset, tensor.length)
+        return name
+
+    def tensor(self, name: str) -> Tensor:
+        """Where a tensor of the file lies.
+
+        Raises:
+            ValueError: the file has no such tensor.
+        """
         tensor = self.tensors.get(name)
         if tensor is None:
-            raise ValueError(f"{WEIGHTS} has no float32 tensor {name}")
-        head = b"".join(_int(1, size) for size in tensor.shape) + _int(2, _FLOAT) + _text(8, name)
-        self.initializers[name] = head + reference(WEIGHTS, tensor.offset, tensor.length)
+            raise ValueError(f"{self.file} has no float32 tensor {name}")
+        return tensor
+
+    def constant(self, name: str, kind: int, shape: Sequence[int], raw: bytes) -> str:
+        """Add numbers that lie in the graph itself; `kind` is a TensorProto.DataType."""
+        head = b"".join(_int(1, size) for size in shape) + _int(2, kind)
+        self.initializers[name] = head + _text(8, name) + as_bytes(9, raw)
         return name
 
     def integers(self, name: str, values: list[int]) -> str:
         """Add a small list of integers that lies in the graph itself."""
         raw = struct.pack(f"<{len(values)}q", *values)
-        head = _int(1, len(values)) + _int(2, _INT64)
-        self.initializers[name] = head + _text(8, name) + as_bytes(9, raw)
-        return name
+        return self.constant(name, _INT64, [len(values)], raw)
 
     def number(self, name: str, value: float) -> str:
         """Add one float32 that lies in the graph itself."""
-        raw = struct.pack("<f", value)
-        self.initializers[name] = _int(2, _FLOAT) + _text(8, name) + as_bytes(9, raw)
-        return name
+        return self.constant(name, _FLOAT, [], struct.pack("<f", value))
 
     def dense(self, name: str, hidden: str) -> str:
         """A linear layer; its weight is stored as (out, in)."""
@@ -175,8 +205,10 @@ class _Graph:
         graph += as_bytes(11, _port("input_ids", _INT64, ids))
         graph += as_bytes(11, _port("attention_mask", _INT64, ids))
         graph += as_bytes(12, _port("last_hidden_state", _FLOAT, hidden))
-        opset = _text(1, "") + _int(2, _OPSET)
-        return _int(1, _IR_VERSION) + _text(2, "day1") + as_bytes(7, graph) + as_bytes(8, opset)
+        model = _int(1, _IR_VERSION) + _text(2, "day1") + as_bytes(7, graph)
+        return model + b"".join(
+            as_bytes(8, _text(1, domain) + _int(2, version)) for domain, version in self.opsets
+        )
 
 
 def reference(file: str, offset: int, length: int) -> bytes:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from day1.adapters.embedders.model_folder import NEXT_STEP
+from day1.adapters.embedders.model_folder import NEXT_STEP, Weights
 from day1.errors import EmbedderUnavailable
 from day1.ports.embedder import Embedder
 
@@ -35,9 +35,15 @@ class MiniLm(Embedder):
     stride = 250
     """Some 10 ms on two cores; short texts are quicker together (7 of them: 2 ms each, not 5)."""
 
-    def __init__(self, locate: Callable[[], Path | None], *, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        locate: Callable[[], Path | None],
+        *,
+        threads: int | None = None,
+        weights: Weights = "int8",
+    ) -> None:
         """Take where to look and how many threads a run may use; None is one for each core."""
-        self._locate = locate
+        self._locate, self._weights = locate, weights
         self._threads = threads or _cores()
         self._lock = threading.Lock()
         self._loaded: OnnxModel | None = None
@@ -65,11 +71,11 @@ class MiniLm(Embedder):
                 folder = self._locate()
                 if folder is None:
                     raise EmbedderUnavailable(f"There is no embedding model yet: {NEXT_STEP}.")
-                self._loaded = _load(folder, self._threads)
+                self._loaded = _load(folder, self._threads, self._weights)
             return self._loaded
 
 
-def _load(folder: Path, threads: int) -> OnnxModel:
+def _load(folder: Path, threads: int, weights: Weights) -> OnnxModel:
     try:
         # Half a second and 100 MB that a call without vectors need not pay.
         from day1.adapters.embedders.onnx_model import OnnxModel  # noqa: PLC0415
@@ -78,7 +84,7 @@ def _load(folder: Path, threads: int) -> OnnxModel:
             f"The embedding model needs {error.name}, which cannot be imported: install day1 "
             "again with its dependencies; until then search is by keywords."
         ) from error
-    return OnnxModel(folder, threads=threads)
+    return OnnxModel(folder, threads=threads, weights=weights)
 
 
 def _cores() -> int:

@@ -10,8 +10,12 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from day1.errors import EmbedderUnavailable
+
+Weights = Literal["int8", "float32"]
+"""How the numbers of the model are used, whichever file they come from."""
 
 SAFETENSORS, EXPORT, TOKENIZER = "model.safetensors", "model.onnx", "tokenizer.json"
 SAFETENSORS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"

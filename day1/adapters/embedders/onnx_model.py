@@ -6,6 +6,7 @@ imports this module, on first use.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,7 +17,10 @@ from tokenizers import Tokenizer
 
 from day1.adapters.embedders.export import graph_of
 from day1.adapters.embedders.graph import graph_over
-from day1.adapters.embedders.model_folder import SAFETENSORS, checked_weights, unusable
+from day1.adapters.embedders.int8 import int8_graph
+from day1.adapters.embedders.model_folder import SAFETENSORS, Weights, checked_weights, unusable
+
+log = logging.getLogger(__name__)
 
 DIMENSION = 384
 MOST_TOKENS = 256  # what the model was trained to read, its two special tokens among them
@@ -28,32 +32,48 @@ _TOKENIZED_AT_ONCE = 256
 
 # The start of one known vector. A model that misses it is damaged, quantised or another one.
 _PROBE = "Memories are kept on branches."
-_PROBE_VECTOR = (0.0615, 0.0055, -0.0606, 0.0410, -0.0048, 0.0228, -0.0064, -0.0175)
-_PROBE_TOLERANCE = 1e-3
+_PROBE_VECTORS = {
+    "float32": (0.0615, 0.0055, -0.0606, 0.0410, -0.0048, 0.0228, -0.0064, -0.0175),
+    "int8": (0.0575, 0.0065, -0.0603, 0.0381, 0.0018, 0.0233, -0.0012, -0.0166),
+}
+# Of int8 larger: another processor rounds float32 otherwise, and then a value to the next integer.
+_PROBE_TOLERANCES = {"float32": 1e-3, "int8": 4e-3}
 
 
 class OnnxModel:
     """One onnxruntime session and its tokenizer; safe to share between threads."""
 
-    def __init__(self, folder: Path, *, threads: int) -> None:
+    def __init__(self, folder: Path, *, threads: int, weights: Weights = "int8") -> None:
         """Load the model that lies in `folder`, on `threads` threads.
+
+        Where an export does not tell which weights are which, `int8` is `float32`.
 
         Raises:
             EmbedderUnavailable: the folder does not hold a sound model.
         """
-        weights = checked_weights(folder)
+        file = checked_weights(folder)
+        self.weights = weights
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-            self._session = session(folder, weights, threads)
+            self._session = self._opened(folder, file, threads)
             self._inputs = {wanted.name for wanted in self._session.get_inputs()}
         except Exception as error:  # both libraries raise bare and private types
-            raise unusable(folder, f"{weights} does not load") from error
+            raise unusable(folder, f"{file} does not load") from error
         # As shipped it cuts at 128 tokens and pads to 128.
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        found = self.vectors([_PROBE])[0, : len(_PROBE_VECTOR)]
-        if not np.allclose(found, _PROBE_VECTOR, atol=_PROBE_TOLERANCE):
-            raise unusable(folder, f"{weights} gives other vectors than all-MiniLM-L6-v2")
+        found, known = self.vectors([_PROBE])[0], _PROBE_VECTORS[self.weights]
+        if not np.allclose(found[: len(known)], known, atol=_PROBE_TOLERANCES[self.weights]):
+            raise unusable(folder, f"{file} gives other vectors than all-MiniLM-L6-v2")
+
+    def _opened(self, folder: Path, file: str, threads: int) -> onnxruntime.InferenceSession:
+        if self.weights == "int8":
+            try:
+                return session(folder, file, threads, self.weights)
+            except Exception as error:  # noqa: BLE001 - bare and private types, as above
+                log.warning("the model's weights are used as float32, not int8: %s", error)
+        self.weights = "float32"
+        return session(folder, file, threads, self.weights)
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, shape (len(texts), 384), in the order of the texts."""
@@ -90,7 +110,9 @@ class OnnxModel:
         return unit
 
 
-def session(folder: Path, weights: str, threads: int) -> onnxruntime.InferenceSession:
+def session(
+    folder: Path, file: str, threads: int, weights: Weights
+) -> onnxruntime.InferenceSession:
     """The graph of the weights file that was checked, in either form."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -99,13 +121,14 @@ def session(folder: Path, weights: str, threads: int) -> onnxruntime.InferenceSe
     # again (measured on two busy cores: 16 ms in place of 8 for a question), and searches and the
     # worker share the cores.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    if weights == SAFETENSORS:
-        graph, place = graph_over(folder / weights), folder
-    else:  # a link is followed: onnxruntime refuses weights outside of the folder it is told
-        file = (folder / weights).resolve()
-        graph, place = graph_of(file), file.parent
+    # A link is followed: onnxruntime refuses weights outside of the folder it is told.
+    place = folder / file if file == SAFETENSORS else (folder / file).resolve()
+    if weights == "int8":
+        graph = int8_graph(place, packaged=file == SAFETENSORS)
+    else:
+        graph = graph_over(place) if file == SAFETENSORS else graph_of(place)
     options.add_session_config_entry(
-        "session.model_external_initializers_file_folder_path", str(place)
+        "session.model_external_initializers_file_folder_path", str(place.parent)
     )
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
