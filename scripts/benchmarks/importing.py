@@ -1,19 +1,22 @@
-"""An import until it is durable, and until search knows all of it."""
+"""An import until it is durable, and until search knows all of it; and by which weights."""
 
 from __future__ import annotations
 
 import os
+import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.bench import Bench
-from benchmarks.report import Row, skipped
+from benchmarks.report import Row, quotient, skipped
 from benchmarks.stores import ORIGIN
 from benchmarks.texts import facts
 from day1.adapters.embedders.model_folder import TOKENIZER, checked_weights
 from day1.app.engines import create_store
+from day1.app.open import open_store
 from day1.call.context import now
 from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import MAIN
@@ -23,6 +26,7 @@ from day1.ports.source import FactDraft
 from day1.services.branches.lookup import find
 from day1.services.exchange.importing import import_foreign
 from day1.services.search.indexing import embed_pending, follow
+from day1.settings import EmbedderSettings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 
 _BATCH = 32
 _MOST_TOKENS = 256
+_FACTS_A_TEXT = 25
 
 
 class GivenFacts:
@@ -68,6 +73,55 @@ def rows(bench: Bench) -> Iterator[Row]:
         yield from _imported(bench, store, texts)
     finally:
         store.close()
+    if bench.model_dir is not None:
+        yield from _by_weights(bench)
+
+
+def _by_weights(bench: Bench) -> Iterator[Row]:
+    """Processor time of imports with the weights of the settings and with float32, by turns."""
+    short = [text for text, _ in facts(bench.sizes.small, "weights")]
+    long = [
+        " ".join(short[start : start + _FACTS_A_TEXT]) for start in range(0, len(short) // 2, _FACTS_A_TEXT)
+    ]
+    for name, texts in (
+        (f"import of {len(short):,} facts until the last vector, int8 / float32", short),
+        ("a MB of long texts until the last vector, int8 / float32", long),
+    ):
+        characters = sum(map(len, texts))
+        part = 1.0 if texts is short else 1e6 / characters
+        spent: dict[str, list[float]] = {"int8": [], "float32": []}
+        for turn in range(bench.sizes.repeats):
+            for weights, times in spent.items():
+                times.append(part * _processor_time(bench, texts, weights, turn))
+        above, below = (statistics.median(times) for times in spent.values())
+        row = quotient(name, above, below, 0.5, "float32")
+        yield replace(row, note="processor time")
+
+
+def _processor_time(bench: Bench, texts: Sequence[str], weights: str, turn: int) -> float:
+    """Of an import into a new store, until every text has its vectors; the model is loaded."""
+    folder = bench.folder / f"weights-{weights}-{turn}"
+    bench.remove(folder)
+    settings = bench.settings(folder)
+    embedding = settings.embedder.model_copy(update={"weights": weights})
+    settings = settings.model_copy(update={"embedder": embedding})
+    create_store(settings, folder, now)
+    store = open_store(settings, folder=folder)
+    embedder = store.search.embedder
+    if embedder is None:
+        raise RuntimeError("there is no model")
+    try:
+        embedder.embed(["The model is loaded."])
+        branch, source = find(store.repo, MAIN), GivenFacts([(text, "bench") for text in texts])
+        started = time.process_time()
+        import_foreign(store.repo, branch, source, ORIGIN, lambda *_: None)
+        follow(store.repo.store, store.repo.history, store.search.index, MAIN, branch.id)
+        if embed_pending(store.search.index, embedder, None):
+            raise RuntimeError("some texts still wait for a vector")
+        return time.process_time() - started
+    finally:
+        store.close()
+        bench.remove(folder)
 
 
 def _imported(bench: Bench, store: OpenStore, texts: Sequence[tuple[str, str]]) -> Iterator[Row]:
@@ -111,7 +165,8 @@ def _raw(model_dir: Path, texts: Sequence[str]) -> float:
     tokenizer = Tokenizer.from_file(str(model_dir / TOKENIZER))
     tokenizer.no_padding()
     tokenizer.enable_truncation(_MOST_TOKENS)
-    graph = session(model_dir, checked_weights(model_dir), len(os.sched_getaffinity(0)))
+    file, cores = checked_weights(model_dir), len(os.sched_getaffinity(0))
+    graph = session(model_dir, file, cores, EmbedderSettings().weights)
     inputs = {wanted.name for wanted in graph.get_inputs()}
     started = time.perf_counter()
     tokens = sorted((e.ids for e in tokenizer.encode_batch_fast(list(texts))), key=len)

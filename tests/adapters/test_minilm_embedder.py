@@ -10,7 +10,9 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,42 @@ def test_a_vector_does_not_depend_on_its_neighbours(minilm: MiniLm) -> None:
     assert np.abs(together[::7] - alone).max() < 1e-5
 
 
+def test_integer_weights_give_nearly_the_vectors_of_float32(
+    minilm: MiniLm, model_dir: Path
+) -> None:
+    texts = [*some_texts(60), "42", "東京は日本の首都です。", "x" * 300, "tea " * 250]
+    precise = MiniLm(lambda: model_dir, weights="float32").embed(texts)
+    cosines = (minilm.embed(texts) * precise).sum(1)
+    assert 0.97 < cosines.min() < 0.9999  # beyond that they were not of integers
+    assert cosines.mean() > 0.99
+
+
+def test_integer_weights_take_less_than_two_thirds_of_the_time(model_dir: Path) -> None:
+    texts = [text for text in some_texts(60) if len(text) < 600]
+    embedders = [MiniLm(lambda: model_dir, threads=1, weights=w) for w in ("int8", "float32")]
+    spent: list[list[float]] = [[], []]
+    for _ in range(4):
+        for embedder, times in zip(embedders, spent, strict=True):
+            began = time.thread_time()
+            embedder.embed(texts)
+            times.append(time.thread_time() - began)
+    assert min(spent[0]) < min(spent[1]) * 2 / 3
+
+
+def test_an_export_without_names_is_used_as_float32_and_that_is_logged(
+    model_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    if not (model_dir / "model.onnx").is_file():
+        pytest.skip("the model folder holds no model.onnx")
+    from day1.adapters.embedders import export as reading
+
+    monkeypatch.setattr(reading, "_in_model", lambda name: f"unknown.{name}")
+    embedder = MiniLm(lambda: model_dir)
+    precise = MiniLm(lambda: model_dir, weights="float32")
+    assert np.array_equal(embedder.embed(["tea"]), precise.embed(["tea"]))
+    assert "as float32" in caplog.text
+
+
 def test_what_lies_beyond_256_tokens_is_not_read(minilm: MiniLm) -> None:
     start = "tea " * 254
     vectors = minilm.embed([start, start + "and a crashing server", "tea " * 200 + "server"])
@@ -113,7 +151,8 @@ def test_many_threads_get_their_own_vectors(model_dir: Path) -> None:
 def test_threads_that_wait_do_not_spin(model_dir: Path) -> None:
     from day1.adapters.embedders.onnx_model import session
 
-    options = session(model_dir, checked_weights(model_dir), 2).get_session_options()
+    file = checked_weights(model_dir)
+    options = session(model_dir, file, 2, "int8").get_session_options()
     assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
     assert options.intra_op_num_threads == 2
 
@@ -137,7 +176,7 @@ def test_the_graph_of_an_export_refers_to_the_weights_in_it(export: Path) -> Non
     whole = InferenceSession(str(export), providers=["CPUExecutionProvider"])
     expected, found = (
         one.run(["last_hidden_state"], feeds)[0]
-        for one in (whole, session(export.parent, export.name, 1))
+        for one in (whole, session(export.parent, export.name, 1, "float32"))
     )
     assert np.array_equal(found, expected)
 
@@ -348,11 +387,17 @@ def test_a_file_that_is_not_the_model_makes_no_graph(tmp_path: Path) -> None:
         graph_over(file)
 
 
-def test_the_packaged_weights_give_the_vectors_of_the_export(minilm: MiniLm) -> None:
+def test_the_packaged_weights_give_the_vectors_of_the_export(
+    minilm: MiniLm, model_dir: Path
+) -> None:
     packaged = folder_named_by("DAY1_TEST_SAFETENSORS_DIR")
     texts = [*some_texts(190, seed=9), "", " ", "\n", "x" * 500, "한국어", "العربية", "🙂" * 9]
-    cosines = (minilm.embed(texts) * MiniLm(lambda: packaged).embed(texts)).sum(1)
-    assert cosines.min() >= 0.99999
+    precise, other = (
+        MiniLm(partial(Path, folder), weights="float32").embed(texts)
+        for folder in (model_dir, packaged)
+    )
+    assert (precise * other).sum(1).min() >= 0.99999
+    assert np.abs(minilm.embed(texts) - MiniLm(lambda: packaged).embed(texts)).max() < 1e-6
 
 
 def test_a_good_hash_is_remembered_until_the_file_changes(

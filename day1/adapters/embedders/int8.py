@@ -129,8 +129,10 @@ class _Int8Graph(Graph):
         step = np.float32((most - least) / _LEVELS)
         zero = np.uint8(np.rint(-least / step)).tobytes()
         if (factors != 1).any():
-            hidden = self.node("Mul", [hidden, self._floats(f"{hidden}.factors", 1 / factors)])
-        scale = self._floats(f"{hidden}.scale", np.array(step))
+            hidden = self.node(
+                "Mul", [hidden, self._floats(f"{hidden}.factors", np.reciprocal(factors))]
+            )
+        scale = self._floats(f"{hidden}.scale", np.array(step, np.float32))
         zero_name = self.constant(f"{hidden}.zero", _UINT8, [], zero)
         values = self.node("QuantizeLinear", [hidden, scale, zero_name])
         return _Rounded(values, scale, zero_name)
