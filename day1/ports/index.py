@@ -45,6 +45,15 @@ class Cursor:
     """The newest `created_at` of the pending rows that were indexed; None if there were none."""
 
 
+@dataclass(frozen=True, slots=True)
+class EmbedFirst:
+    """Texts to embed before all others, in their order, for a question."""
+
+    texts: Sequence[TextId] = ()
+    terms: Sequence[str] = ()
+    """Words or phrases in quotes; of a long text the passage with most of them comes first."""
+
+
 class Words(Protocol):
     """The keyword side: one entry for each distinct text of a kind.
 
@@ -121,7 +130,7 @@ class Vectors(Protocol):
         limit: int,
         *,
         wait: bool = False,
-        first: Sequence[TextId] = (),
+        first: EmbedFirst | None = None,
         enough: Callable[[], bool] | None = None,
     ) -> int:
         """Embed texts without vectors, some `limit` passages; returns how many are left.
@@ -130,7 +139,9 @@ class Vectors(Protocol):
         time. With `wait` others wait for it, else they do nothing.
 
         `enough` is asked after each stride of the embedder. When it says so, texts that are done
-        are kept, and the passages of one that is not are kept for the next time.
+        are kept, and the passages of one that is not are kept in memory for the next time: the
+        text is compared by them, but still counts as one without a vector. With `enough` and terms,
+        one passage of each of `first` is embedded before the others of any.
 
         Raises:
             EmbedderUnavailable: there is no model.

@@ -81,7 +81,8 @@ def _by_weights(bench: Bench) -> Iterator[Row]:
     """Processor time of imports with the weights of the settings and with float32, by turns."""
     short = [text for text, _ in facts(bench.sizes.small, "weights")]
     long = [
-        " ".join(short[start : start + _FACTS_A_TEXT]) for start in range(0, len(short) // 2, _FACTS_A_TEXT)
+        " ".join(short[start : start + _FACTS_A_TEXT])
+        for start in range(0, len(short) // 2, _FACTS_A_TEXT)
     ]
     for name, texts in (
         (f"import of {len(short):,} facts until the last vector, int8 / float32", short),

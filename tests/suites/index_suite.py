@@ -12,7 +12,7 @@ import pytest
 
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION
 from day1.model.values.ids import content_hash
-from day1.ports.index import Cursor, Index, TextId
+from day1.ports.index import Cursor, EmbedFirst, Index, TextId
 from tests.fakes.hashing_embedder import HashingEmbedder
 
 TEXTS = [
@@ -184,7 +184,7 @@ class IndexSuite:
 
     def test_texts_that_are_named_get_their_vectors_before_the_newest(self, index, embedder):
         numbers = learn(index, *TEXTS)
-        named = [numbers[1], 99, numbers[0]]
+        named = EmbedFirst([numbers[1], 99, numbers[0]])
         assert index.vectors.embed(embedder, 1, first=named) == 3
         asked = vector(embedder, TEXTS[0])
         assert index.vectors.cosines(embedder, asked, numbers).keys() == {numbers[1]}
@@ -214,15 +214,36 @@ class IndexSuite:
     def test_a_long_text_is_embedded_bit_by_bit(self, index, embedder):
         (number,) = learn(index, long_text("crane", "heron", "stork"))
         assert index.vectors.embed(embedder, 9, enough=after(2)) == 1
-        assert with_vectors(index, embedder, [number]) == []
+        assert index.vectors.waiting(embedder, [number]) == [number]
         (other,) = learn(index, TEXTS[0])
         index.vectors.embed(embedder, 9, enough=after(1))
-        assert with_vectors(index, embedder, [number, other]) == [other]
+        assert index.vectors.waiting(embedder, [number, other]) == [number]
         embedder.embedded = 0
         assert index.vectors.embed(embedder, 9, enough=after(1)) == 0
         assert embedder.embedded == 1  # the others are kept from before
         asked = vector(embedder, "stork")
         assert index.vectors.best_passages(embedder, asked, [number]) == {number: 2}
+
+    def test_the_passage_that_matches_a_question_is_embedded_first(self, index, embedder):
+        texts = [long_text("crane", "heron", "stork"), long_text("finch", "robin", "stork")]
+        numbers = learn(index, *texts, TEXTS[0])
+        asked = vector(embedder, "stork")
+        first = EmbedFirst(numbers[:2], ['"stork"', '"none"'])
+        assert index.vectors.embed(embedder, 9, first=first, enough=after(2)) == 3
+        cosines = index.vectors.cosines(embedder, asked, numbers)
+        for text, number in zip(texts, numbers[:2], strict=True):
+            last = embedder.embed(embedder.passages(text)[-1:])[0]
+            assert cosines[number] == pytest.approx(float(last @ asked))
+        assert cosines.keys() == {*numbers[:2]}
+        nearest, missing = index.vectors.nearest(embedder, asked, numbers, 9)
+        assert nearest == pytest.approx(cosines)
+        assert missing == 3
+        assert len(index.vectors.nearest(embedder, asked, numbers, 1)[0]) == 1
+        assert index.vectors.waiting(embedder, numbers) == numbers
+        index.forget([content_hash(texts[0])])
+        assert index.vectors.cosines(embedder, asked, numbers[:1]) == {}
+        embed_all(index, embedder)
+        assert index.vectors.nearest(embedder, asked, numbers[1:], 9)[1] == 0
 
     def test_a_text_is_embedded_once(self, index, embedder):
         learn(index, *TEXTS)

@@ -258,6 +258,17 @@ class Space:
         if differ:
             self._database.lose()
 
+    def begun_cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
+        """The cosine of the best embedded passage of those of `texts` that are not whole yet."""
+        begun = self.begun.copy()  # others add to it meanwhile
+        some = {text for text, _ in begun}
+        some &= set(texts) if some else set()
+        best: dict[TextId, float] = {}
+        for (text, _), passage in begun.items():
+            if text in some:
+                best[text] = max(best.get(text, -1.0), float(np.vecdot(passage, vector)))
+        return best
+
     def check(self) -> None:
         """Compare every row that belongs to a text with its checksum.
 

@@ -16,7 +16,7 @@ from day1.adapters.index.words import as_text
 from day1.model.rows.kind import Kind
 from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.ports.embedder import Embedder
-from day1.ports.index import TextId, Vectors
+from day1.ports.index import EmbedFirst, TextId, Vectors
 
 if TYPE_CHECKING:  # both bring numpy, which costs 0.1 s; keyword search does without
     from day1.adapters.index.chroma import Neighbours
@@ -84,7 +84,7 @@ class FileVectors(Vectors):
         limit: int,
         *,
         wait: bool = False,
-        first: Sequence[TextId] = (),
+        first: EmbedFirst | None = None,
         enough: Callable[[], bool] | None = None,
     ) -> int:
         pending = self.pending(embedder)
@@ -94,7 +94,7 @@ class FileVectors(Vectors):
             space = self._space(embedder) if mine else None
             if space is not None:
                 space.sweep()
-                self._embed(space, embedder, limit, first, enough)
+                self._embed(space, embedder, limit, first or EmbedFirst(), enough)
         return self.pending(embedder)
 
     def _embed(
@@ -102,24 +102,33 @@ class FileVectors(Vectors):
         space: Space,
         embedder: Embedder,
         limit: int,
-        first: Sequence[TextId],
+        first: EmbedFirst,
         enough: Callable[[], bool] | None,
     ) -> None:
         """Embed some texts in their order, and keep those that are whole."""
         begun = space.begun
         counts: dict[TextId, int] = {}
         with self._database.reading() as connection:
-            waiting = _waiting(connection, space.number, first, limit)
+            waiting = _waiting(connection, space.number, first.texts, limit)
+        hasty = frozenset(first.texts if enough and first.terms else ())
 
         def passages() -> Iterator[Passage]:
             left = limit
+            rest: list[Passage] = []
             for text, content in waiting.items():
-                cut = embedder.passages(content)
-                left -= len(cut)
+                cut = [(text, n, passage) for n, passage in enumerate(embedder.passages(content))]
+                if text in hasty:
+                    best = _best_by_words(cut, first.terms)
+                    rest += cut[:best] + cut[best + 1 :]
+                    some = cut[best : best + 1]
+                else:
+                    some = cut
+                left -= len(some)
                 if counts and left < 0:
                     return
                 counts[text] = len(cut)
-                yield from ((text, n, p) for n, p in enumerate(cut) if (text, n) not in begun)
+                yield from (p for p in some if p[:2] not in begun)
+            yield from (p for p in rest if p[:2] not in begun)
 
         for some in _in_strides(passages(), embedder.stride if enough else None):
             vectors = embedder.embed([passage for _, _, passage in some])
@@ -131,11 +140,11 @@ class FileVectors(Vectors):
             for text, count in counts.items()
             if all((text, n) in begun for n in range(count))
         ]
-        rows = [begun.pop((text, n)) for text, count in whole for n in range(count)]
-        if len(begun) > _MOST_BEGUN:
-            begun.clear()
+        done = [(text, n) for text, count in whole for n in range(count)]
         if whole:
-            self._store(space, whole, rows)
+            self._store(space, whole, [begun[passage] for passage in done])
+        for passage in (*done, *list(begun)[: -len(done) - _MOST_BEGUN]):
+            begun.pop(passage, None)
 
     def _store(self, space: Space, texts: list[tuple[TextId, int]], vectors: list[Vector]) -> None:
         """The file first, then `index.db`: a crash between leaves rows that nobody speaks of."""
@@ -163,7 +172,12 @@ class FileVectors(Vectors):
         space = self._space(embedder)
         if space is None or not texts:
             return {}, len(texts)
-        return space.snapshot().nearest(vector, texts, limit)
+        nearest, missing = space.snapshot().nearest(vector, texts, limit)
+        begun = space.begun_cosines(vector, texts)
+        if begun:
+            both = sorted((begun | nearest).items(), key=lambda each: -each[1])
+            nearest = dict(both[:limit])
+        return nearest, missing
 
     @override
     def neighbours(
@@ -207,7 +221,8 @@ class FileVectors(Vectors):
         space = self._space(embedder)
         if space is None or not texts:
             return {}
-        return space.snapshot().cosines(vector, texts)
+        cosines = space.snapshot().cosines(vector, texts)
+        return space.begun_cosines(vector, texts) | cosines
 
     @override
     def likeness(self, embedder: Embedder, pairs: Sequence[tuple[TextId, TextId]]) -> list[float]:
@@ -358,6 +373,13 @@ def _waiting(
     ).fetchall()
     texts = islice(dict(asked + newest).items(), limit)
     return {text: as_text(content) for text, content in texts}
+
+
+def _best_by_words(passages: Sequence[Passage], terms: Sequence[str]) -> int:
+    """The place of the first passage of a text that has most of the terms of a question."""
+    words = [term.strip('"').lower() for term in terms]
+    counts = [sum(word in passage.lower() for word in words) for _, _, passage in passages]
+    return counts.index(max(counts))
 
 
 def _in_strides(passages: Iterator[Passage], stride: int | None) -> Iterator[list[Passage]]:

@@ -6,7 +6,7 @@ from day1.errors import EmbedderUnavailable
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, OBSERVATION
 from day1.ports.embedder import Embedder
-from day1.ports.index import IndexBehind, IndexLost, TextId
+from day1.ports.index import EmbedFirst, IndexBehind, IndexLost, TextId
 from day1.ports.reading import Reading
 from day1.services.search.filters import active_rows
 from day1.services.search.indexing import TimeBudget, catch_up, embed_pending
@@ -72,7 +72,7 @@ def embed_first(ports: SearchPorts, embedder: Embedder, texts: Sequence[TextId])
     enough = TimeBudget(ports.embedding_s if worker and ports.embedding_s else _PATIENCE_S)
     left = len(texts)
     while left and not enough():
-        embed_pending(ports.index, embedder, _BATCH, texts, enough)
+        embed_pending(ports.index, embedder, _BATCH, EmbedFirst(texts), enough)
         before, left = left, len(ports.index.vectors.waiting(embedder, texts))
         if left == before:  # another process is at it
             return

@@ -20,7 +20,7 @@ from day1.model.rows.change import Changes, CommitId, Query, Ref
 from day1.model.rows.kind import FACT, KINDS, Kind, Row
 from day1.ports.embedder import Embedder
 from day1.ports.history import History
-from day1.ports.index import Cursor, Index, IndexBehind, IndexLost, TextId
+from day1.ports.index import Cursor, EmbedFirst, Index, IndexBehind, IndexLost
 from day1.ports.reading import Reading
 from day1.ports.store import Store
 from day1.services.rows.deriving import made_of
@@ -68,10 +68,10 @@ def embed_pending(
     index: Index,
     embedder: Embedder,
     limit: int | None,
-    first: Sequence[TextId] = (),
+    first: EmbedFirst | None = None,
     enough: Callable[[], bool] | None = None,
 ) -> int:
-    """Embed texts that have no vectors, `first` and then the newest.
+    """Embed texts that have no vectors, those of `first` and then the newest.
 
     About `limit` passages if no other process is at it, or fewer when `enough` says so after one of
     the embedder's strides; with a limit of None all, however long that takes.

@@ -25,7 +25,7 @@ from day1.model.rows.kind import BY_TABLE, KINDS, Kind, Row
 from day1.model.search.ranking import Question, Scored, rank
 from day1.model.search.whole_texts import best_rows, part_in
 from day1.model.search.wording import Usual, embedding_query, excerpt, keyword_terms
-from day1.ports.index import Cursor, IndexBehind, IndexLost, TextId
+from day1.ports.index import Cursor, EmbedFirst, IndexBehind, IndexLost, TextId
 from day1.services.rows.spaces import empty_space
 from day1.services.search.candidates import (
     AskedQuery,
@@ -223,10 +223,11 @@ class _Search:
             vector = self._ports.questions.of(embedder, asked.embedded, self._request.vector)
             self._asked, self._meaning = asked, QueryVector(embedder, vector)
             seconds = self._ports.embedding_s
-            limit = 0 if seconds == 0 else self._ports.embedded_at_once
+            some = 0 if seconds == 0 else self._ports.embedded_at_once
+            limit = None if self._request.wait else some
             enough = None if seconds is None else TimeBudget(seconds)
-            every = self._request.wait
-            embed_pending(self._index, embedder, None if every else limit, self._first, enough)
+            first = EmbedFirst(self._first, asked.terms)
+            embed_pending(self._index, embedder, limit, first, enough)
         except EmbedderUnavailable as error:
             self._words_only(str(error))
         except IndexBehind as error:
