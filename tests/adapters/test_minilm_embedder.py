@@ -21,7 +21,8 @@ import pytest
 
 from day1.adapters.embedders import model_folder
 from day1.adapters.embedders.export import graph_of
-from day1.adapters.embedders.graph import graph_over
+from day1.adapters.embedders.graph import Graph, graph_over
+from day1.adapters.embedders.int8 import int8_graph
 from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import checked_weights
 from day1.adapters.embedders.openai import OpenAiEmbedder
@@ -105,6 +106,24 @@ def test_integer_weights_give_nearly_the_vectors_of_float32(
     cosines = (minilm.embed(texts) * precise).sum(1)
     assert 0.97 < cosines.min() < 0.9999  # beyond that they were not of integers
     assert cosines.mean() > 0.99
+
+
+def test_no_two_products_of_the_integer_graph_exceed_16_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "model.safetensors"
+    write_safetensors(file, random_tensors(words=2))
+    largest = []
+
+    def noted(graph: Any, name: str, kind: int, shape: Any, raw: bytes) -> str:
+        if kind == 3:
+            largest.append(int(np.abs(np.frombuffer(raw, np.int8)).max()))
+        return name
+
+    monkeypatch.setattr(Graph, "constant", noted)
+    int8_graph(file, packaged=True)
+    assert len(largest) == 36
+    assert 2 * 255 * max(largest) < 2**15 < 2 * 255 * (max(largest) + 2)
 
 
 def test_integer_weights_take_less_than_two_thirds_of_the_time(model_dir: Path) -> None:
