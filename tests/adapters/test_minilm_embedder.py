@@ -10,9 +10,7 @@ import random
 import shutil
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +19,7 @@ import pytest
 
 from day1.adapters.embedders import model_folder
 from day1.adapters.embedders.export import graph_of
-from day1.adapters.embedders.graph import Graph, graph_over
-from day1.adapters.embedders.int8 import int8_graph
+from day1.adapters.embedders.graph import graph_over
 from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import checked_weights
 from day1.adapters.embedders.openai import OpenAiEmbedder
@@ -96,60 +93,6 @@ def test_a_vector_does_not_depend_on_its_neighbours(minilm: MiniLm) -> None:
     together = minilm.embed(texts)
     alone = np.vstack([minilm.embed([text]) for text in texts[::7]])
     assert np.abs(together[::7] - alone).max() < 1e-5
-
-
-def test_integer_weights_give_nearly_the_vectors_of_float32(
-    minilm: MiniLm, model_dir: Path
-) -> None:
-    texts = [*some_texts(60), "42", "東京は日本の首都です。", "x" * 300, "tea " * 250]
-    precise = MiniLm(lambda: model_dir, weights="float32").embed(texts)
-    cosines = (minilm.embed(texts) * precise).sum(1)
-    assert 0.97 < cosines.min() < 0.9999  # beyond that they were not of integers
-    assert cosines.mean() > 0.99
-
-
-def test_no_two_products_of_the_integer_graph_exceed_16_bits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "model.safetensors"
-    write_safetensors(file, random_tensors(words=2))
-    largest = []
-
-    def noted(graph: Any, name: str, kind: int, shape: Any, raw: bytes) -> str:
-        if kind == 3:
-            largest.append(int(np.abs(np.frombuffer(raw, np.int8)).max()))
-        return name
-
-    monkeypatch.setattr(Graph, "constant", noted)
-    int8_graph(file, packaged=True)
-    assert len(largest) == 36
-    assert 2 * 255 * max(largest) < 2**15 < 2 * 255 * (max(largest) + 2)
-
-
-def test_integer_weights_take_less_than_two_thirds_of_the_time(model_dir: Path) -> None:
-    texts = [text for text in some_texts(60) if len(text) < 600]
-    embedders = [MiniLm(lambda: model_dir, threads=1, weights=w) for w in ("int8", "float32")]
-    spent: list[list[float]] = [[], []]
-    for _ in range(4):
-        for embedder, times in zip(embedders, spent, strict=True):
-            began = time.thread_time()
-            embedder.embed(texts)
-            times.append(time.thread_time() - began)
-    assert min(spent[0]) < min(spent[1]) * 2 / 3
-
-
-def test_an_export_without_names_is_used_as_float32_and_that_is_logged(
-    model_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    if not (model_dir / "model.onnx").is_file():
-        pytest.skip("the model folder holds no model.onnx")
-    from day1.adapters.embedders import export as reading
-
-    monkeypatch.setattr(reading, "_in_model", lambda name: f"unknown.{name}")
-    embedder = MiniLm(lambda: model_dir)
-    precise = MiniLm(lambda: model_dir, weights="float32")
-    assert np.array_equal(embedder.embed(["tea"]), precise.embed(["tea"]))
-    assert "as float32" in caplog.text
 
 
 def test_what_lies_beyond_256_tokens_is_not_read(minilm: MiniLm) -> None:
@@ -404,19 +347,6 @@ def test_a_file_that_is_not_the_model_makes_no_graph(tmp_path: Path) -> None:
     write_safetensors(file, tensors)
     with pytest.raises(ValueError, match=r"encoder\.layer\.5\.output\.dense\.bias"):
         graph_over(file)
-
-
-def test_the_packaged_weights_give_the_vectors_of_the_export(
-    minilm: MiniLm, model_dir: Path
-) -> None:
-    packaged = folder_named_by("DAY1_TEST_SAFETENSORS_DIR")
-    texts = [*some_texts(190, seed=9), "", " ", "\n", "x" * 500, "한국어", "العربية", "🙂" * 9]
-    precise, other = (
-        MiniLm(partial(Path, folder), weights="float32").embed(texts)
-        for folder in (model_dir, packaged)
-    )
-    assert (precise * other).sum(1).min() >= 0.99999
-    assert np.abs(minilm.embed(texts) - MiniLm(lambda: packaged).embed(texts)).max() < 1e-6
 
 
 def test_a_good_hash_is_remembered_until_the_file_changes(

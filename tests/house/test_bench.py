@@ -22,10 +22,12 @@ def test_an_import_is_measured_until_it_is_indexed(
     from benchmarks import importing
     from benchmarks.bench import Bench, Sizes
 
-    durable, indexed = importing.rows(Bench(tmp_path, Sizes(middle=20), "real", model))
+    sizes = Sizes(small=40, middle=20, repeats=1)
+    durable, indexed, *by_weights = importing.rows(Bench(tmp_path, sizes, "real", model))
     assert durable.name == "import of 20 facts until durable"
     assert indexed.name == "import of 20 facts until indexed"
     assert indexed.value, indexed.note
+    assert [bool(row.ratio and row.ratio < 1) for row in by_weights] == [True, True]
 
 
 def test_work_on_deep_branches_is_compared_with_that_on_shallow_ones(
