@@ -173,6 +173,15 @@ class SearchSettings(_Section):
             "and a part of its keyword score.",
         ),
     ] = (0.1, 0.4)
+    whole_characters: Annotated[
+        int, Field(ge=200, description="Up to this many characters an answer has a whole text.")
+    ] = 1_000
+    passage_characters: Annotated[
+        int, Field(ge=160, description="The most characters of the passage of a longer text.")
+    ] = 800
+    passages_characters: Annotated[
+        int, Field(ge=0, description="The most of all passages of an answer; each may have 160.")
+    ] = 2_000
     embed_ms: Annotated[
         int,
         Field(

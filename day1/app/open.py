@@ -26,6 +26,7 @@ from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
 from day1.home import find_home
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import Mask
+from day1.model.search.passages import PassageLimits
 from day1.model.search.ranking import Weights
 from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.model.values.ids import new_id, short_hash
@@ -226,6 +227,7 @@ def _search_ports(
         now,
         weights=weights(settings.search),
         reach=SearchLimits(exact_rows=settings.search.exact_rows),
+        lengths=lengths(settings.search),
         embedding_s=settings.search.embed_ms / 1000 if serves else None,
         votes=repo.ledger.votes,
     )
@@ -235,6 +237,11 @@ def weights(settings: SearchSettings) -> Weights:
     """The weights of the order of hits."""
     others = settings.model_dump(include=set(Weights.__dataclass_fields__))
     return Weights(vector=settings.vector_weight, keyword=1 - settings.vector_weight, **others)
+
+
+def lengths(settings: SearchSettings) -> PassageLimits:
+    """How much of long texts an answer has."""
+    return PassageLimits(**settings.model_dump(include=set(PassageLimits.__dataclass_fields__)))
 
 
 def embedder(settings: EmbedderSettings) -> Embedder | None:
