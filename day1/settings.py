@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from day1.home import Named, cache_folder
+from day1.home import Named
 
 
 class _Section(BaseModel):
@@ -392,14 +392,3 @@ def settings_at(settings: Settings, where: str) -> Settings:
     home = None if url else Path(where).expanduser().absolute()
     store = settings.store.model_copy(update={"url": url})
     return settings.model_copy(update={"home": home, "store": store})
-
-
-def model_folders() -> list[Path]:
-    """Where a model may lie that nobody named: Chroma's cache, then day1's own."""
-    chroma = Path.home() / ".cache" / "chroma" / "onnx_models" / "all-MiniLM-L6-v2" / "onnx"
-    return [chroma, own_model_folder()]
-
-
-def own_model_folder() -> Path:
-    """Where `day1 model install` puts the model."""
-    return cache_folder() / "day1" / "models" / "minilm-l6-v2"
