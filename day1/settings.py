@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from day1.home import Named, cache_folder
+from day1.home import Named
 
 
 class _Section(BaseModel):
@@ -180,6 +180,15 @@ class SearchSettings(_Section):
             "and a part of its keyword score.",
         ),
     ] = (0.1, 0.4)
+    whole_characters: Annotated[
+        int, Field(ge=200, description="Up to this many characters an answer has a whole text.")
+    ] = 1_000
+    passage_characters: Annotated[
+        int, Field(ge=160, description="The most characters of the passage of a longer text.")
+    ] = 800
+    passages_characters: Annotated[
+        int, Field(ge=0, description="The most of all passages of an answer; each may have 160.")
+    ] = 2_000
     embed_ms: Annotated[
         int,
         Field(
@@ -390,14 +399,3 @@ def settings_at(settings: Settings, where: str) -> Settings:
     home = None if url else Path(where).expanduser().absolute()
     store = settings.store.model_copy(update={"url": url})
     return settings.model_copy(update={"home": home, "store": store})
-
-
-def model_folders() -> list[Path]:
-    """Where a model may lie that nobody named: Chroma's cache, then day1's own."""
-    chroma = Path.home() / ".cache" / "chroma" / "onnx_models" / "all-MiniLM-L6-v2" / "onnx"
-    return [chroma, own_model_folder()]
-
-
-def own_model_folder() -> Path:
-    """Where `day1 model install` puts the model."""
-    return cache_folder() / "day1" / "models" / "minilm-l6-v2"

@@ -23,9 +23,10 @@ from day1.app.owners import own_home
 from day1.app.taking import before_a_command
 from day1.call.context import now
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
-from day1.home import find_home
+from day1.home import cache_folder, find_home
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import Mask
+from day1.model.search.passages import PassageLimits
 from day1.model.search.ranking import Weights
 from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.model.values.ids import new_id, short_hash
@@ -45,8 +46,6 @@ from day1.settings import (
     EmbedderSettings,
     SearchSettings,
     Settings,
-    model_folders,
-    own_model_folder,
 )
 
 if TYPE_CHECKING:
@@ -226,6 +225,7 @@ def _search_ports(
         now,
         weights=weights(settings.search),
         reach=SearchLimits(exact_rows=settings.search.exact_rows),
+        lengths=lengths(settings.search),
         embedding_s=settings.search.embed_ms / 1000 if serves else None,
         votes=repo.ledger.votes,
     )
@@ -235,6 +235,11 @@ def weights(settings: SearchSettings) -> Weights:
     """The weights of the order of hits."""
     others = settings.model_dump(include=set(Weights.__dataclass_fields__))
     return Weights(vector=settings.vector_weight, keyword=1 - settings.vector_weight, **others)
+
+
+def lengths(settings: SearchSettings) -> PassageLimits:
+    """How much of long texts an answer has."""
+    return PassageLimits(**settings.model_dump(include=set(PassageLimits.__dataclass_fields__)))
 
 
 def embedder(settings: EmbedderSettings) -> Embedder | None:
@@ -259,7 +264,7 @@ def embedder(settings: EmbedderSettings) -> Embedder | None:
             dimension=settings.dimension,
         )
     return MiniLm(
-        partial(find_model, settings.model_dir, model_folders()),
+        partial(find_model, settings.model_dir, _model_folders()),
         threads=settings.threads,
         weights=settings.weights,
     )
@@ -314,7 +319,7 @@ def model_place(settings: EmbedderSettings) -> str | None:
         return None
     if settings.kind == "openai":
         return settings.url
-    folder = find_model(settings.model_dir, model_folders())
+    folder = find_model(settings.model_dir, _model_folders())
     return None if folder is None or lacking(folder) is not None else str(folder)
 
 
@@ -324,7 +329,7 @@ def install_model(
     """Put the model where it is looked for, from `given` or by download; None if neither works."""
     from day1.adapters.embedders.install import install
 
-    return install(settings.model_dir or own_model_folder(), given=given, report=report)
+    return install(settings.model_dir or _own_model_folder(), given=given, report=report)
 
 
 def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
@@ -363,3 +368,14 @@ def found_memories(machine: Machine) -> Sequence[ToolMemory]:
 def point(settings: Settings) -> KillPoint:
     """The named points at which tests kill a process that has no open store."""
     return _point_of(settings.kill_at)
+
+
+def _model_folders() -> list[Path]:
+    """Where a model may lie that nobody named: Chroma's cache, then day1's own."""
+    chroma = Path.home() / ".cache" / "chroma" / "onnx_models" / "all-MiniLM-L6-v2" / "onnx"
+    return [chroma, _own_model_folder()]
+
+
+def _own_model_folder() -> Path:
+    """Where `day1 model install` puts the model."""
+    return cache_folder() / "day1" / "models" / "minilm-l6-v2"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from day1.call.fields import Read, Repeatable, WriteRequest
-from day1.errors import Forbidden, InvalidRequest, Json, Refused, Say, UnknownBranch
+from day1.errors import Advice, Forbidden, InvalidRequest, Json, Refused, Say, UnknownBranch
 from day1.model.access.permissions import EVERYTHING, Access
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.rows.kind import Row
@@ -262,9 +262,9 @@ class Context:
         self.caller.head.move(find(self.repo, name).name)
 
 
-def read_found(branch: str, answer: SearchAnswer) -> Read:
-    """The state that a search was of, and how it was searched."""
-    notes = list(answer.notes)
+def read_found(branch: str, answer: SearchAnswer, more: Iterable[str | Advice] = ()) -> Read:
+    """The state that a search was of, and how it was searched; `more` are further notes."""
+    notes: list[str | Advice] = list(answer.notes)
     if answer.pending_vectors:
         notes.append(f"pending_vectors: {answer.pending_vectors}")
     return Read(
@@ -272,5 +272,5 @@ def read_found(branch: str, answer: SearchAnswer) -> Read:
         commit=answer.commit,
         pending=answer.pending.count,
         mode=answer.mode_used,
-        notes=notes,
+        notes=[*notes, *more],
     )

@@ -11,6 +11,7 @@ from day1.call.operation import Effect, Operation
 from day1.call.toolset import Tool
 from day1.errors import InvalidRequest, Json
 from day1.model.rows.kind import FACT
+from day1.model.search.passages import QuotedText
 from day1.services.lessons.portable import space_of
 from day1.services.search.request import Hit
 from day1.toolsets.day1.core import CORE
@@ -21,6 +22,7 @@ from day1.toolsets.engram.fields import Project
 from day1.toolsets.engram.lessons import lesson_fields
 from day1.toolsets.kompanion import KOMPANION
 from day1.toolsets.shared.fields import absent
+from day1.toolsets.shared.quoting import texts_of
 
 
 class MemorySearch(core.MemorySearch):
@@ -35,7 +37,7 @@ class MemorySearch(core.MemorySearch):
 
 
 class MemoryHit(core.MemoryHit):
-    """A memory that was found; a lesson with its parts (S1-020, S4-003)."""
+    """A memory that was found; a lesson with its parts, if its text is whole (S1-020, S4-003)."""
 
     context: str | None = absent()
     action: str | None = absent()
@@ -55,7 +57,13 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     """Find memories by meaning and by words, best first. Superseded facts are left out."""
     asked = request.model_copy(update={"space": _space(request)})
     branch, answer = core.searched(ctx, asked)
-    return Hits(result=[_shown(hit) for hit in answer.hits], read=read_found(branch, answer))
+    texts = texts_of(
+        ctx, request.query, [hit.text for hit in answer.hits], full=request.full, again=core.FULL
+    )
+    return Hits(
+        result=[_shown(*both) for both in zip(answer.hits, texts.texts, strict=True)],
+        read=read_found(branch, answer, texts.notes),
+    )
 
 
 def _space(request: MemorySearch) -> str | None:
@@ -74,9 +82,9 @@ def _space(request: MemorySearch) -> str | None:
     return project or request.space
 
 
-def _shown(hit: Hit) -> MemoryHit:
-    own = lesson_fields(hit.row) if hit.kind is FACT else {}
-    return MemoryHit(**dict(core.shown_hit(hit)), **own)
+def _shown(hit: Hit, text: QuotedText) -> MemoryHit:
+    own = lesson_fields(hit.row, text) if hit.kind is FACT else {}
+    return MemoryHit(**dict(core.shown_hit(hit, text)), **own)
 
 
 def _in_brief(hit: Mapping[str, Json]) -> dict[str, Json]:

@@ -13,6 +13,7 @@ from day1.adapters.embedders.minilm import MiniLm
 from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
+from day1.model.search.passages import PassageLimits, quote
 from day1.model.values.instant import DAY
 from day1.services.search.candidates import SearchLimits
 from day1.services.search.request import SearchRequest
@@ -37,7 +38,7 @@ def test_what_was_written_is_found_at_once(memory, ask):
     assert 0 < hit.score <= 1
     assert 0 < hit.cosine <= 1
     assert 0 < hit.keyword <= 1
-    assert hit.passage is None
+    assert hit.text.near is None
     assert (found.mode_used, found.pending_vectors, found.notes) == ("hybrid", 0, [])
     assert found.pending.count == 1
     assert found.commit == memory.store.history.branches()["main"]
@@ -134,9 +135,27 @@ def test_superseded_archived_and_invalidated_facts_are_left_out(memory, ask):
 def test_the_best_passage_of_a_long_text_is_quoted(memory, ask):
     memory.add_fact("main", "fact_long", fact_text=long_text("kestrel", "heron", "osprey"))
     (hit,) = ask("heron", wait=True).hits
-    assert " heron " in hit.passage
-    assert "kestrel" not in hit.passage
-    assert len(hit.passage) < 320
+    (whole,) = quote("heron", [hit.text], None)
+    assert (whole.text, whole.span) == (hit.row["fact_text"], None)
+    assert whole.quotation is not None
+    assert " heron " in whole.quotation
+    assert "kestrel" not in whole.quotation
+    assert len(whole.quotation) < 320
+    (shown,) = quote("heron", [hit.text], PassageLimits())
+    assert " heron " in shown.text
+    assert hit.text.near is not None
+    assert shown.span is not None
+    assert hit.text.near.start <= shown.span.start < shown.span.end <= hit.text.near.end
+    assert (shown.length, shown.quotation) == (len(whole.text), None)
+
+
+def test_a_search_finds_whole_texts_and_only_its_answer_is_shortened(memory, ask):
+    """Who judges, consolidates or tells what was found must not read half of it."""
+    text = long_text("kestrel", "heron", "osprey")
+    memory.add_fact("main", "fact_long", fact_text=text)
+    for mode in ("hybrid", "keyword"):
+        (hit,) = ask("heron", wait=True, mode=mode).hits
+        assert hit.row["fact_text"] == hit.text.text == text
 
 
 # Which state

@@ -64,7 +64,7 @@ def test_the_tools_are_the_contracts(engram: Session) -> None:
         "memory_import": ["version", "memories"],
     }
     arguments = {name: list(schema["properties"]) for name, schema in takes.items()}
-    assert arguments["memory_search"] == ["query", "limit", "project"]
+    assert arguments["memory_search"] == ["query", "limit", "project", "full"]
     stored = takes["memory_store"]["properties"]
     assert list(stored) == ["context", "action", "result", "memory_type", "tags", "project"]
     assert "|".join(stored["memory_type"]["enum"]) == types

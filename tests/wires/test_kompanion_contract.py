@@ -69,7 +69,11 @@ SEED: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
     ),
 }
 """By tool what it takes, what of that is needed, and what it answers."""
-ADDED = {"save_context": {"request_id", "sensitivity"}, "upsert_memory": {"request_id"}}
+ADDED = {
+    "save_context": {"request_id", "sensitivity"},
+    "upsert_memory": {"request_id"},
+    "search_memory": {"full"},
+}
 BOUNDS = {"minimum", "maximum", "maxItems", "additionalProperties"}
 
 

@@ -179,7 +179,7 @@ def test_a_long_text_has_the_mean_of_its_passages(embedding: Both) -> None:
     own.ok("upsert_memory", **WOOD, items=[{"text": long, "embedding": answer["vectors"][1]}])
     until(lambda: own.ok("warm_cache", **WOOD)["queued"] == 0, "all vectors")
     query = {"embedding": answer["vectors"][1]}
-    notes = own.ok("search_memory", **WOOD, query=query)["read"]["notes"]
+    notes = own.ok("search_memory", **WOOD, query=query, full=True)["read"]["notes"]
     assert notes == [], "it is ours, and was not kept"
     assert own.ok("embed_text", texts=[])["vectors"] == []
     assert len(own.ok("embed_text", texts=["a"] * 256)["vectors"]) == 256

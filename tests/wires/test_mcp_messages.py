@@ -28,6 +28,7 @@ def test_search_messages_takes_the_seeds_arguments(core: Session) -> None:
         "limit": "integer|null 1..200 = 10",
         "search_type": 'hybrid|vector|keyword|null = "hybrid"',
         "neighbours": "boolean|null = false",
+        "full": "boolean|null = false",
     }
 
 

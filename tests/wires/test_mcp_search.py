@@ -35,6 +35,7 @@ def test_search_takes_the_seeds_arguments(core: Session) -> None:
         "as_of_event": NULLABLE,
         "include_inactive": "boolean|null = false",
         "wait": "boolean|null = false",
+        "full": "boolean|null = false",
     }
 
 

@@ -85,6 +85,7 @@ def test_time_travel_takes_the_seeds_arguments_and_answers_as_search(
         "branch": NULLABLE,
         "space": NULLABLE,
         "limit": "integer|null 1..200 = 10",
+        "full": "boolean|null = false",
     }
     write(core, branch, "Otters swim.")
     now = core.found("memory_search", query="otters", branch=branch)

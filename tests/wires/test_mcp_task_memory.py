@@ -37,6 +37,7 @@ def test_search_task_takes_the_seeds_arguments(core: Session) -> None:
         "agent_id": NULLABLE,
         "space": NULLABLE,
         "limit": "integer|null 1..200 = 10",
+        "full": "boolean|null = false",
     }
     core.refused("memory_search_task", "not_found", task_id="task_none", query="leak")
 

@@ -11,6 +11,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "memory_branch_diff": "day1 diff",
     "memory_branch_list": "day1 branch",
     "memory_branch_switch": "day1 switch",
+    "memory_get": "day1 show",
     "memory_handoff_create": "day1 handoff create",
     "memory_held": "day1 held",
     "memory_history": "day1 history",
@@ -35,6 +36,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 """The command that does what an operation does; `day1 call` does any other."""
 
 OPTIONS: Final[Mapping[str, str]] = {
+    "full=true": "--full",
     "include_unverified=true": "--include-unverified",
     "only_verified=false": "--all",
 }

@@ -11,13 +11,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from day1.hooks.prime_file import FRAME
-from day1.model.values.showing import seen
+from day1.model.values.showing import JOINERS, changes_the_last, seen
 
-_ZERO_WIDTH: Final = "\u200c\u200d"
 _BRACKETS: Final = str.maketrans("<>\ufe64\ufe65\uff1c\uff1e", "\u2039\u203a" * 3)
 """Angle brackets of every width, as marks of clients (`</system-reminder>`) and of models have."""
 _MARK: Final = re.compile(
-    f"[{_ZERO_WIDTH}]*".join([*"day1", r"\s*[-_\u2010-\u2015\u2212]+\s*", *"memory"]), re.IGNORECASE
+    f"[{JOINERS}]*".join([*"day1", r"\s*[-_\u2010-\u2015\u2212]+\s*", *"memory"]), re.IGNORECASE
 )
 _CUT: Final = "\u2026"
 _LONGEST_ATTRIBUTE: Final = 120
@@ -50,14 +49,9 @@ def _shortened(line: str, most: int) -> str:
     whole = line[:kept]
     if not line[kept].isspace() and " " in whole:
         whole = whole[: whole.rindex(" ")]
-    while whole and _belongs_to_the_last(line[len(whole)]):
+    while whole and changes_the_last(line[len(whole)]):
         whole = whole[:-1]  # a letter is not parted from its accents
     return f"{whole.rstrip()}{_CUT}"
-
-
-def _belongs_to_the_last(letter: str) -> bool:
-    """Whether a letter changes the one before it: an accent, a selector or a joiner."""
-    return unicodedata.category(letter).startswith("M") or letter in _ZERO_WIDTH
 
 
 class Frame:

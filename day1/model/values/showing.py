@@ -1,6 +1,7 @@
 """Shows texts of memory and ids to people, in a terminal and on pages alike."""
 
 import re
+import unicodedata
 from typing import Final
 
 _IGNORED: Final = (
@@ -18,6 +19,7 @@ _EMOJI: Final = (
 )
 _JOINED: Final = f"[^\u0000-\u00bf\u1680\u2000-\u206f\u3000\ufe0e\ufe0f{_IGNORED}{_ACTING}]"
 """A letter that is no ASCII one and can be seen: only such letters are joined."""
+JOINERS: Final = "\u200c\u200d"
 UNSEEN: Final = re.compile(
     f"[{_ACTING}{_IGNORED}]"
     f"|(?<!{_JOINED})(?<![{_EMOJI}]\ufe0f)[\u200c\u200d]"
@@ -34,6 +36,12 @@ flags of regions the black flag."""
 def seen(text: str) -> str:
     """A text without what nobody would see, on one line."""
     return UNSEEN.sub(lambda letter: " " if letter[0] in _BREAKS else "", text)
+
+
+def changes_the_last(letter: str) -> bool:
+    """Whether a letter changes the one before it: accents, selectors, joiners and skin tones."""
+    mark = unicodedata.category(letter).startswith("M")
+    return mark or letter in JOINERS or "\U0001f3fb" <= letter <= "\U0001f3ff"
 
 
 _BREAKS: Final = frozenset("\n\r\t\v\f\x1c\x1d\x1e\x85\u2028\u2029")

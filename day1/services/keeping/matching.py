@@ -16,6 +16,7 @@ from day1.model.keeping.keyed import fits, passages_noted
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, OBSERVATION, Row, kind_of
 from day1.model.rows.noted import noted
+from day1.model.search.passages import FoundText
 from day1.model.search.ranking import Mode
 from day1.services.keeping.vectors import foreign, unit
 from day1.services.search.filters import active_rows
@@ -48,7 +49,7 @@ class Match:
 
     row: Row
     score: float
-    text: str
+    text: FoundText
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +95,7 @@ def matching(where: Where, wanted: Wanted) -> tuple[list[Match], SearchAnswer]:
         answer = search(where.ports, where.ref, where.branch_id, request)
     else:
         answer = _by_vector(where, wanted, request, wanted.vector)
-    matches = _once(
-        where, [Match(h.row, h.score, str(h.row[h.kind.text or ""])) for h in answer.hits]
-    )
+    matches = _once(where, [Match(hit.row, hit.score, hit.text) for hit in answer.hits])
     return matches[: wanted.k], answer
 
 
@@ -155,14 +154,15 @@ def _compared(where: Where, request: SearchRequest, given: _Given) -> SearchAnsw
         hits = [
             Hit(
                 rows[i],
-                FACT if "fact_text" in rows[i] else OBSERVATION,
+                kind,
                 scores[i],
                 given.cosines.get(i),
                 words[i].keyword if i in words else 0.0,
-                None,
+                FoundText(str(rows[i][kind.text or ""])),
             )
             for i in best
             if i in rows
+            for kind in (FACT if "fact_text" in rows[i] else OBSERVATION,)
         ]
         notes = [
             f"compared with {len(given.cosines)} vectors that were given with their texts; "

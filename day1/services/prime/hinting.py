@@ -19,9 +19,10 @@ from day1.model.branches.branch import Branch
 from day1.model.prime.wording import hint_text
 from day1.model.rows.change import CommitId, Ref
 from day1.model.rows.kind import when
+from day1.model.search.passages import PassageLimits, quote
 from day1.model.search.ranking import Mode
 from day1.services.prime.telling import SessionTold
-from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
+from day1.services.search.request import SearchAnswer, SearchPorts, SearchRequest
 from day1.services.search.searching import search
 
 ROWS: Final = 3
@@ -34,6 +35,8 @@ _FAR: Final = 0.25
 """A lower score is that of a memory about something else."""
 _LOOKED_AT: Final = 10
 """Facts among which those are that a session does not have yet."""
+_LENGTHS: Final = PassageLimits(passage_characters=300, passages_characters=6_000)
+"""How much of long facts a hint may have, before they share its room."""
 _ASKED: Final = 1_000
 """Characters of a prompt that are looked at: what comes later is mostly pasted."""
 
@@ -66,13 +69,21 @@ def hint_of(
         answers.append(_found(ports, branch, replace(asked, equal={"space": space})))
     last = answers[-1]
     hits = sorted((hit for one in answers for hit in one.hits), key=lambda hit: -hit.score)
-    new = [hit for hit in hits if hit.score >= _FAR and not told.has(_text(hit))]
+    texts = [
+        text.quotation or text.text
+        for text in quote(asked.query, [hit.text for hit in hits], _LENGTHS)
+    ]
+    new = [
+        (hit.row, text)
+        for hit, text in zip(hits, texts, strict=True)
+        if hit.score >= _FAR and not told.has(text)
+    ]
     speaks = _is_near([hit.score for hit in hits], last.mode_used)
     near = new[:ROWS] if speaks else []
-    told.add(map(_text, near))
-    ids = tuple(str(hit.row["id"]) for hit in near)
+    told.add(text for _, text in near)
+    ids = tuple(str(row["id"]) for row, _ in near)
     ports.uses.shown(ids, ports.clock(), branch.id)
-    rows = [(_text(hit), when(hit.row)) for hit in near]
+    rows = [(text, when(row)) for row, text in near]
     text = hint_text(branch.name, last.commit, rows, CHARACTERS)
     return Hint(text, ids, last.commit, last.pending.count, last.mode_used)
 
@@ -85,7 +96,3 @@ def _is_near(scores: Sequence[float], mode: Mode) -> bool:
 
 def _found(ports: SearchPorts, branch: Branch, asked: SearchRequest) -> SearchAnswer:
     return search(ports, Ref(branch=branch.name), branch.id, asked)
-
-
-def _text(hit: Hit) -> str:
-    return hit.passage or str(hit.row[hit.kind.text or ""])

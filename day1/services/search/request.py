@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from day1.model.rows.change import CommitId, Pending
 from day1.model.rows.kind import Cell, Kind, Row
+from day1.model.search.passages import FoundText, PassageLimits
 from day1.model.search.ranking import Mode, Weights
 from day1.model.values.callbacks import Clock
 from day1.ports.uses import NoUses, Uses
@@ -62,6 +63,8 @@ class SearchPorts:
     """By it rows expire, and valid times end."""
     weights: Weights = field(default_factory=Weights)
     reach: SearchLimits = field(default_factory=SearchLimits)
+    lengths: PassageLimits = field(default_factory=PassageLimits)
+    """How much of long texts an answer has."""
     embedded_at_once: int = 16
     """How many texts a search embeds at most, unless it is to wait for all."""
     embedding_s: float | None = None
@@ -119,8 +122,8 @@ class Hit:
     score: float
     cosine: float | None
     keyword: float
-    passage: str | None
-    """The part of a long text that fits best; None for a short one."""
+    text: FoundText
+    """The whole text of the row."""
     part: Part | None = None
     """The place of the row in a text that is kept in parts."""
 

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING
 from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import BY_TABLE, KINDS, Kind, Row
+from day1.model.search.passages import FoundText, passage_at
 from day1.model.search.ranking import Question, Scored, rank
 from day1.model.search.whole_texts import best_rows, part_in
-from day1.model.search.wording import Usual, embedding_query, excerpt, keyword_terms
+from day1.model.search.wording import Usual, embedding_query, keyword_terms
 from day1.ports.index import Cursor, EmbedFirst, IndexBehind, IndexLost, TextId
 from day1.services.rows.spaces import empty_space
 from day1.services.search.candidates import (
@@ -301,12 +302,10 @@ class _Search:
         )
 
     def _hit(self, row: Row, scored: Scored, kind: Kind, number: int | None) -> Hit:
-        passage = None
-        embedder = self._ports.embedder
-        if number is not None and embedder is not None:
-            text = str(row[kind.text or ""])
-            passage = excerpt(embedder.passages(text)[number], self._request.query)
-        return Hit(row, kind, scored.score, scored.cosine, scored.keyword, passage, part_in(row))
+        text, embedder = str(row[kind.text or ""]), self._ports.embedder
+        passages = () if number is None or embedder is None else embedder.passages(text)
+        whole = FoundText(text, passage_at(passages, text, number or 0))
+        return Hit(row, kind, scored.score, scored.cosine, scored.keyword, whole, part_in(row))
 
 
 def _terms(question: str, whole: str) -> list[str]:

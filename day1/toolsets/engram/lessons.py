@@ -21,6 +21,7 @@ from day1.model.lessons.experience import Experience, experience_of
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT, Row, revision, text_of
 from day1.model.rows.validation import secret_notes
+from day1.model.search.passages import QuotedText
 from day1.model.values.instant import show
 from day1.model.values.parts import MAX_TEXT, TooLong
 from day1.services.lessons.portable import project_of, shown_tags, space_of, tags_of
@@ -29,6 +30,7 @@ from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.searching import search
 from day1.toolsets.engram.fields import Project, Tags
 from day1.toolsets.shared.fields import Limit, Maybe, absent
+from day1.toolsets.shared.quoting import Quoted, quoted_field, quoted_of, texts_of
 from day1.toolsets.shared.used import note_shown
 from day1.toolsets.shared.writing import writing
 
@@ -108,19 +110,27 @@ class MemorySearch(Request):
         query: What to look for, as a question or as words.
         limit: How many memories to answer at most; default: 10.
         project: Only memories of this project; default: of the connection's space, else of all.
+        full: Whether long texts are answered whole, with the parts of a lesson. Otherwise a text of
+            more than 1,000 characters is answered as the passage that fits best, and `quoted` says
+            where that lies.
     """
 
     query: Text
     limit: Maybe[Limit] = 10
     project: Maybe[Project] = None
+    full: Maybe[bool] = False
 
 
 class MemoryHit(Response):
-    """A memory that was found; a lesson with its parts (S4-003)."""
+    """A memory that was found; a lesson with its parts (S4-003).
+
+    Where its text is a passage, `quoted` is there, and the parts of a lesson are not.
+    """
 
     id: str
     type: str
     fact_text: str
+    quoted: Quoted | None = quoted_field()
     category: str | None
     score: float
     context: str | None = absent()
@@ -146,27 +156,35 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     asked = SearchRequest(request.query, limit=request.limit or 10, equal=equal)
     answer = search(ctx.search, Ref(branch=branch.name), branch.id, asked)
     note_shown(ctx, (hit.row["id"] for hit in answer.hits), branch.id)
-    return Hits(result=[_shown(hit) for hit in answer.hits], read=read_found(branch.name, answer))
+    texts = texts_of(ctx, request.query, [hit.text for hit in answer.hits], full=request.full)
+    return Hits(
+        result=[_shown(*both) for both in zip(answer.hits, texts.texts, strict=True)],
+        read=read_found(branch.name, answer, texts.notes),
+    )
 
 
-def lesson_fields(row: Row) -> dict[str, str | None]:
-    """What is said of a fact as a lesson: its parts if it is one, its tags and its project."""
-    parts = experience_of(row)
+def lesson_fields(row: Row, text: QuotedText) -> dict[str, str | None]:
+    """What is said of a fact as a lesson: its parts if it is one, its tags and its project.
+
+    The parts are its text once more, so they are left out where that is quoted.
+    """
+    parts = None if text.span else experience_of(row)
     own = {} if parts is None else asdict(parts)
     return {**own, "tags": shown_tags(row), "project": project_of(row["space"])}
 
 
-def _shown(hit: Hit) -> MemoryHit:
+def _shown(hit: Hit, text: QuotedText) -> MemoryHit:
     row = hit.row
     return MemoryHit(
         id=str(row["id"]),
         type=hit.kind.name,
-        fact_text=str(row["fact_text"]),
+        fact_text=text.text,
+        quoted=quoted_of(text),
         category=text_of(row["category"]),
         score=round(hit.score, 6),
         created_at=show(int(row["created_at"] or 0)),
         revision=revision(hit.kind, row),
-        **lesson_fields(row),
+        **lesson_fields(row, text),
     )
 
 

@@ -23,6 +23,7 @@ from day1.model.keeping.given_vector import sound_vector
 from day1.model.keeping.keyed import sensitivity
 from day1.model.rows.kind import text_of
 from day1.model.rows.noted import noted
+from day1.model.search.passages import QuotedText
 from day1.services.keeping.matching import Match, Wanted, Where, matching
 from day1.services.keeping.memories import NewMemory, upsert
 from day1.services.keeping.vectors import foreign, text_vectors
@@ -30,6 +31,7 @@ from day1.services.keeping.warming import the_embedder
 from day1.toolsets.kompanion.fields import SpaceLabel, space_of
 from day1.toolsets.kompanion.writing import written_of
 from day1.toolsets.shared.fields import Maybe, absent
+from day1.toolsets.shared.quoting import Quoted, quoted_field, quoted_of, texts_of
 from day1.toolsets.shared.used import note_shown
 from day1.toolsets.shared.writing import writing
 
@@ -190,18 +192,25 @@ class SearchMemory(Request):
     Attributes:
         namespace: Where the memories belong, as with `save_context`.
         query: What to look for.
+        full: Whether long texts are answered whole. Otherwise a text of more than 1,000 characters
+            is answered as the passage that fits best, and `quoted` says where that lies.
     """
 
     namespace: SpaceLabel
     query: MemoryQuery
+    full: Maybe[bool] = False
 
 
 class MemoryMatch(Response):
-    """A memory that was found; what it has not is left out (S3-007)."""
+    """A memory that was found; what it has not is left out (S3-007).
+
+    `quoted` is there where its text is a passage.
+    """
 
     id: str
     score: float
     text: str
+    quoted: Quoted | None = quoted_field()
     metadata: dict[str, Any] | None = absent()
 
 
@@ -225,18 +234,22 @@ def search_memory(ctx: Context, request: SearchMemory) -> MemoryMatches:
     )
     matches, answer = matching(Where(ctx.search, branch.name, branch.id), wanted)
     note_shown(ctx, (match.row["id"] for match in matches), branch.id)
+    whole = [match.text for match in matches]
+    texts = texts_of(ctx, query.text or "", whole, full=request.full)
     return MemoryMatches(
-        matches=[_shown(match) for match in matches], read=read_found(branch.name, answer)
+        matches=[_shown(*both) for both in zip(matches, texts.texts, strict=True)],
+        read=read_found(branch.name, answer, texts.notes),
     )
 
 
-def _shown(match: Match) -> MemoryMatch:
+def _shown(match: Match, text: QuotedText) -> MemoryMatch:
     about = noted(match.row["detail"])
     metadata = about.get("metadata")
     return MemoryMatch(
         id=text_of(about.get("id")) or str(match.row["id"]),
         score=round(match.score, 6),
-        text=match.text,
+        text=text.text,
+        quoted=quoted_of(text),
         metadata=metadata if isinstance(metadata, dict) else None,
     )
 

@@ -23,6 +23,7 @@ from day1.interfaces.cli.session import Session, porcelain
 @click.option("--all-states", is_flag=True, help="Superseded, archived and ended facts too.")
 @event_option
 @space_option
+@click.option("--full", is_flag=True, help="Long memories whole, not the passage that fits.")
 @click.option("--wait", is_flag=True, help="First give every new text its vector.")
 @at_option
 @branch_option
@@ -50,6 +51,7 @@ def search_command(session: Session, query: str, **given: Any) -> None:
         at=session.moment(given["at"], end=True),
         as_of_event=session.moment(given["as_of_event"], end=True),
         space=given["space"],
+        full=given["full"] or None,
     )
     if not session.answer(answer):
         hits = answer["result"]
@@ -58,7 +60,7 @@ def search_command(session: Session, query: str, **given: Any) -> None:
                 f"{hit['score']:.2f}",
                 (short(hit["id"]), "commit"),
                 day(hit["happened_at"] or hit["created_at"]),
-                hit["passage"] or hit["fact_text"],
+                (not given["full"] and hit["passage"]) or hit["fact_text"],
             )
             for hit in hits
         ]

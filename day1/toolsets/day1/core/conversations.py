@@ -1,6 +1,6 @@
 """Tools for conversations: log, list, search."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -21,10 +21,11 @@ from day1.call.fields import (
     written,
 )
 from day1.call.operation import Effect, Operation
-from day1.errors import InvalidRequest
+from day1.errors import InvalidRequest, Step
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import MESSAGE, canonical, text_of
 from day1.model.rows.validation import secret_notes
+from day1.model.search.passages import QuotedText
 from day1.model.values.instant import parse, show, show_optional
 from day1.services.conversations.excerpts import (
     unknown_conversation,
@@ -40,10 +41,14 @@ from day1.toolsets.day1.core.neighbours import Neighbour, neighbours
 from day1.toolsets.day1.core.search import in_brief
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.parts import PartOfText, part_shown
+from day1.toolsets.shared.quoting import Full, Quoted, quoted_field, quoted_of, texts_of
 from day1.toolsets.shared.state import read_of
 
 Role = Literal["user", "assistant", "system", "tool"]
 Place = Annotated[int, Field(ge=1)]
+
+
+FULL: Final = Step("memory_search_messages", {"full": True})
 
 
 class LogMessage(WriteRequest):
@@ -200,6 +205,7 @@ class SearchMessages(Request):
         space: Only messages of the conversations of this space, as in memory_list_conversations.
         neighbours: Whether the messages before and after each hit are answered too, cut at 200
             characters.
+        full: As in memory_search.
     """
 
     query: Text
@@ -212,16 +218,18 @@ class SearchMessages(Request):
     neighbours: Annotated[bool | None, Field(description="also the messages before and after")] = (
         False
     )
+    full: Full = False
 
 
 class MessageHit(Response):
-    """A message that was found (S1-065)."""
+    """A message that was found (S1-065); `quoted` is there where its text is a passage."""
 
     message_id: str
     conversation_id: str
     sequence: int
     role: str
     content: str
+    quoted: Quoted | None = quoted_field()
     score: float
     created_at: str
     happened_at: str | None
@@ -256,21 +264,26 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
         orders = {i: order_of(ctx.repo, reading, i) for i in ids}
         near = neighbours(reading, answer.hits, orders) if request.neighbours else {}
     places = {i: place for order in orders.values() for place, i in enumerate(order, start=1)}
+    # One that was removed since it was found has no place.
+    hits = [hit for hit in answer.hits if hit.row["id"] in places]
+    texts = texts_of(ctx, request.query, [hit.text for hit in hits], full=request.full, again=FULL)
     return MessageHits(
-        # One that was removed since it was found has no place.
-        result=[_hit(hit, places, near) for hit in answer.hits if hit.row["id"] in places],
-        read=read_found(branch.name, answer),
+        result=[_hit(*both, places, near) for both in zip(hits, texts.texts, strict=True)],
+        read=read_found(branch.name, answer, texts.notes),
     )
 
 
-def _hit(hit: Hit, places: dict[str, int], near: dict[str, list[Neighbour]]) -> MessageHit:
+def _hit(
+    hit: Hit, text: QuotedText, places: dict[str, int], near: dict[str, list[Neighbour]]
+) -> MessageHit:
     row = hit.row
     return MessageHit(
         message_id=str(row["id"]),
         conversation_id=str(row["conversation_id"]),
         sequence=places[str(row["id"])],
         role=str(row["role"]),
-        content=str(row["content"]),
+        content=text.text,
+        quoted=quoted_of(text),
         score=round(hit.score, 6),
         created_at=show(int(row["created_at"] or 0)),
         happened_at=show_optional(row["happened_at"]),  # type: ignore[arg-type]  # an integer column

@@ -9,9 +9,10 @@ from pydantic import Field
 from day1.call.context import Context, read_found
 from day1.call.fields import InSpace, Label, OnBranch, Read, Request, Response, Space, Text, When
 from day1.call.operation import Effect, Operation
-from day1.errors import InvalidRequest, Json
+from day1.errors import InvalidRequest, Json, Step
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_NAME, Row, revision, text_of
+from day1.model.search.passages import QuotedText
 from day1.model.values.instant import parse, show, show_optional
 from day1.services.rows.spaces import empty_space
 from day1.services.search.graph import neighbourhood
@@ -20,8 +21,11 @@ from day1.services.search.searching import search
 from day1.services.search.timeline import Moment, timeline
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.parts import PartOfText, part_shown
+from day1.toolsets.shared.quoting import Full, Quoted, Texts, quoted_field, quoted_of, texts_of
 from day1.toolsets.shared.state import read_of
 from day1.toolsets.shared.used import note_shown
+
+FULL: Final = Step("memory_search", {"full": True})
 
 
 class TimeRange(Request):
@@ -58,6 +62,8 @@ class MemorySearch(Request):
             default: what is true now. Together with `at`: what was held true then.
         wait: Whether to wait until every text is indexed. Otherwise the search answers sooner, and
             `read.notes` says how many vectors are missing.
+        full: Whether long texts are answered whole. Otherwise a text of more than 1,000 characters
+            is answered as the passage that fits best, and `quoted` says where that lies.
     """
 
     query: Text
@@ -74,14 +80,16 @@ class MemorySearch(Request):
     as_of_event: Annotated[When | None, Field(description="ISO; what was true then")] = None
     include_inactive: bool | None = False
     wait: Annotated[bool | None, Field(description="wait until every text has its vector")] = False
+    full: Full = False
 
 
 class MemoryHit(Response):
-    """A memory that was found (S1-020)."""
+    """A memory that was found (S1-020); `quoted` is there where its text is a passage."""
 
     id: str
     type: str
     fact_text: str
+    quoted: Quoted | None = quoted_field()
     category: str | None
     score: float
     confidence: float | None = None
@@ -104,7 +112,12 @@ class Hits(Response):
 
 def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     """Find memories by meaning and by words, best first. Superseded facts are left out."""
-    return hits(*searched(ctx, request))
+    branch, answer = searched(ctx, request)
+    return hits(
+        branch,
+        answer,
+        texts_of(ctx, request.query, [h.text for h in answer.hits], full=request.full, again=FULL),
+    )
 
 
 def searched(ctx: Context, request: MemorySearch) -> tuple[str, SearchAnswer]:
@@ -145,25 +158,28 @@ def found(
     return where.name, answer
 
 
-def hits(branch: str, answer: SearchAnswer) -> Hits:
-    """What a search of a branch found, as the tools show it."""
-    return Hits(result=[shown_hit(hit) for hit in answer.hits], read=read_found(branch, answer))
+def hits(branch: str, answer: SearchAnswer, texts: Texts) -> Hits:
+    """What a search of a branch found, with the text of each hit, as the tools show it."""
+    return Hits(
+        result=[shown_hit(*both) for both in zip(answer.hits, texts.texts, strict=True)],
+        read=read_found(branch, answer, texts.notes),
+    )
 
 
-def shown_hit(hit: Hit) -> MemoryHit:
-    """A hit as the tools show it."""
+def shown_hit(hit: Hit, text: QuotedText) -> MemoryHit:
+    """A hit as the tools show it, with its text or a part of it."""
     row = hit.row
-    text = str(row[hit.kind.text or ""])
     return MemoryHit(
         id=str(row["id"]),
         type=hit.kind.name,
-        fact_text=text,
+        fact_text=text.text,
+        quoted=quoted_of(text),
         category=row.get("category") or row.get("observation_type"),
         score=round(hit.score, 6),
         confidence=row.get("confidence"),
         status=row.get("status"),
         verification=row.get("verification"),
-        passage=hit.passage if hit.passage != text else None,
+        passage=text.quotation,
         part=hit.part and part_shown(hit.part),
         agent_id=row["agent_id"],
         happened_at=show_optional(row["happened_at"]),  # type: ignore[arg-type]  # an integer column

@@ -1,6 +1,6 @@
 """Tools for snapshots, and for looking at a past state."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -18,11 +18,15 @@ from day1.call.fields import (
     Written,
 )
 from day1.call.operation import Effect, Operation
+from day1.errors import Step
 from day1.model.values.instant import parse, show
 from day1.services.branches.snapshots import snapshot, snapshots
 from day1.services.search.request import SearchRequest
 from day1.toolsets.day1.core.search import Hits, found, hits, in_brief
 from day1.toolsets.shared.fields import Limit
+from day1.toolsets.shared.quoting import Full, texts_of
+
+FULL: Final = Step("memory_time_travel", {"full": True})
 
 
 class TakeSnapshot(Repeatable):
@@ -110,6 +114,7 @@ class TimeTravel(Request):
         query: What to look for, as a question or as words.
         limit: How many memories to answer at most.
         space: As in memory_search.
+        full: As in memory_search.
     """
 
     timestamp: Annotated[When, Field(description="ISO")]
@@ -117,13 +122,19 @@ class TimeTravel(Request):
     branch: OnBranch = None
     limit: Limit | None = 10
     space: Space | None = None
+    full: Full = False
 
 
 def time_travel(ctx: Context, request: TimeTravel) -> Hits:
     """Search memory as it was known at a moment."""
     equal = ctx.in_space(request.space)
     asked = SearchRequest(query=request.query, limit=request.limit or 10, equal=equal)
-    return hits(*found(ctx, request.branch, parse(request.timestamp, end=True), asked))
+    branch, answer = found(ctx, request.branch, parse(request.timestamp, end=True), asked)
+    return hits(
+        branch,
+        answer,
+        texts_of(ctx, request.query, [h.text for h in answer.hits], full=request.full, again=FULL),
+    )
 
 
 OPERATIONS = (

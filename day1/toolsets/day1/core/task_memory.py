@@ -1,14 +1,14 @@
 """Tools for the memory of a team: consolidate, search, timeline of an agent, replay."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from day1.call.context import Context, read_found
 from day1.call.fields import Label, Read, Request, Response, Space, Text, WriteRequest, Written
 from day1.call.operation import Effect, Operation
-from day1.errors import InvalidRequest, Refused
+from day1.errors import InvalidRequest, Refused, Step
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, text_of
@@ -35,9 +35,11 @@ from day1.toolsets.day1.core.search import (
     shown_moment,
 )
 from day1.toolsets.shared.fields import Limit
+from day1.toolsets.shared.quoting import Full, texts_of
 from day1.toolsets.shared.state import state_of
 from day1.toolsets.shared.used import note_shown
 
+FULL: Final = Step("memory_search_task", {"full": True})
 Level = Literal["session", "agent", "task"]
 _NEEDED: dict[Level, tuple[str, ...]] = {
     "session": ("session_id",),
@@ -185,6 +187,7 @@ class SearchTask(Request):
         agent_id: Only what this agent wrote; default: what any agent wrote.
         limit: How many memories to answer at most.
         space: As in memory_search.
+        full: As in memory_search.
     """
 
     task_id: Label
@@ -192,6 +195,7 @@ class SearchTask(Request):
     agent_id: Annotated[Label | None, Field(description="its author")] = None
     limit: Limit | None = 10
     space: Space | None = None
+    full: Full = False
 
 
 class TaskHit(MemoryHit):
@@ -227,15 +231,18 @@ def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
         ids = [team.hit.row["id"] for team in found.hits if team.place is place]
         if place.ref.branch is not None:
             note_shown(ctx, ids, place.branch.id)
+    texts = texts_of(
+        ctx, request.query, [team.hit.text for team in found.hits], full=request.full, again=FULL
+    )
     reads = [read_found(place.branch.name, answer) for place, answer in found.asked]
     read = reads[0] if reads else state_of(ctx, MAIN)
-    notes = list(dict.fromkeys(note for one in reads for note in one.notes))
+    notes = dict.fromkeys(note for one in reads for note in one.notes)
     return TaskHits(
         result=[
-            TaskHit(**shown_hit(team.hit).model_dump(), branch=team.place.branch.name)
-            for team in found.hits
+            TaskHit(**dict(shown_hit(team.hit, text)), branch=team.place.branch.name)
+            for team, text in zip(found.hits, texts.texts, strict=True)
         ],
-        read=read.model_copy(update={"notes": notes}),
+        read=read.model_copy(update={"notes": [*notes, *texts.notes]}),
     )
 
 
