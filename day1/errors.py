@@ -122,12 +122,6 @@ class InvalidRequest(Day1Error):
     code = "invalid_request"
 
 
-class TextTooLong(InvalidRequest):
-    """A text is longer than one memory; the message says how to bring it in."""
-
-    code = "text_too_long"
-
-
 class BodyAmbiguous(InvalidRequest):
     """An HTTP request says the length of its body in two ways; its connection is closed."""
 

@@ -167,11 +167,7 @@ class SearchSettings(_Section):
     ] = 0.1
     question_words: Annotated[
         int,
-        Field(
-            ge=0,
-            description="A memory of more words loses nothing by ending in a question, "
-            "but by words alone.",
-        ),
+        Field(ge=0, description="A question of more words loses nothing, except by words alone."),
     ] = 30
     pending_cosine: Annotated[
         tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]],

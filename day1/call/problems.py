@@ -4,7 +4,7 @@ from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
-from day1.errors import InvalidRequest, Json, TextTooLong
+from day1.errors import InvalidRequest, Json
 from day1.model.values.parts import TooLong
 
 _BRING_IN: Final = (
@@ -36,9 +36,9 @@ def invalid(name: str, request: type[BaseModel], exc: ValidationError) -> Invali
     return InvalidRequest(f"{name}: {shown}", problems=problems)
 
 
-def text_too_long(what: str, **details: Json) -> TextTooLong:
+def text_too_long(what: str, **details: Json) -> InvalidRequest:
     """Say how a text that is too long is brought in."""
-    return TextTooLong(f"{what}. {_BRING_IN}", **details)
+    return InvalidRequest(f"{what}. {_BRING_IN}", **details)
 
 
 def _is_branch_of_union(part: object) -> bool:

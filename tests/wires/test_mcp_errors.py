@@ -159,8 +159,7 @@ def test_text_is_neither_empty_nor_too_long_nor_cut_by_a_nul(
 ) -> None:
     for given in ("", "   ", "x" * (most + 1), "a\0b"):
         error = core.call(tool, {**MINIMAL[tool], name: given}).structured["error"]
-        long_memory = name in {"fact_text", "summary"} and len(given) > most
-        assert error["code"] == ("text_too_long" if long_memory else "invalid_request")
+        assert error["code"] == "invalid_request"
         assert problem(error)["argument"] == name
 
 

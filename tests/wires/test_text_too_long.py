@@ -35,8 +35,8 @@ CALLS: list[tuple[str, dict[str, Any], str]] = [
 
 
 def check(error: dict[str, Any], argument: str) -> None:
-    """It has its code, names the argument and both lengths, and says what to do, without the text."""
-    assert error["code"] == "text_too_long"
+    """It names the argument and both lengths, and says what to do, without the text."""
+    assert error["code"] == "invalid_request"
     assert f"{argument}: has 40,0" in error["message"]
     assert "a memory at most 32,768" in error["message"]
     assert "`day1 import text FILE`" in error["message"]
@@ -66,7 +66,7 @@ def test_mcp_says_how_to_bring_it_in(
         "memory_import": "engram",
     }
     session = sessions[own.get(tool, "core,review")]
-    check(session.refused(tool, "text_too_long", **given), argument)
+    check(session.refused(tool, "invalid_request", **given), argument)
 
 
 def test_rest_says_so_too(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_the_command_line_says_so_and_that_brings_it_in(tmp_path: Path) -> None:
     cli = CommandLine(tmp_path)
     cli("init")
     text = "".join(f"Line {n} of the manual.\n" for n in range(4_000))
-    assert cli.refused("add", text)["code"] == "text_too_long"
+    assert cli.refused("add", text)["code"] == "invalid_request"
     (cli.folder / "manual.txt").write_text(text)
     (cli.folder / "empty.txt").write_text("\n")
     done = cli.json("import", "text", "manual.txt", "empty.txt")
