@@ -114,6 +114,9 @@ def answers(made: Copies, branch: str) -> Iterator[tuple[str, str]]:
         yield "bundle", b"".join(export_bundle(repo, bundle["id"])).decode()
 
 
+SERVER_ERROR = 500
+
+
 def pages(made: Copies, branch: str) -> dict[str, str]:
     """What the pages and the resources of a branch say, by their addresses."""
     rows = [f"/review/rows/{row_id}?branch={branch}" for row_id in made_on(made, branch)]
@@ -131,7 +134,9 @@ def pages(made: Copies, branch: str) -> dict[str, str]:
 
     async def read() -> dict[str, str]:
         async with httpx2.AsyncClient(transport=transport, base_url=PAGES) as http:
-            return {path: (await http.get(path)).text for path in paths}
+            answers = {path: await http.get(path) for path in paths}
+        assert max(answer.status_code for answer in answers.values()) < SERVER_ERROR
+        return {path: answer.text for path, answer in answers.items()}
 
     said = anyio.run(read)
     facts = [row_id for row_id in made_on(made, branch) if row_id.startswith("fact_")]

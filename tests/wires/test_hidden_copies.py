@@ -26,6 +26,7 @@ from tests.wires.read_copies import (
     answers,
     hidden_on,
     index_words,
+    made_on,
     nowhere,
     pages,
 )
@@ -69,6 +70,21 @@ def test_no_word_of_a_hidden_row_is_read_in_another_one(tmp_path: Path, seed: in
         gone = nowhere(made)
         indexed = index_words(made)
         assert not [one.mark for one in gone if one.mark in indexed]
+
+
+def test_redacting_cleans_the_index_of_what_was_made_and_then_removed(tmp_path: Path) -> None:
+    with copies(tmp_path / "store", 1) as made:
+        made.write_lessons("main")
+        made.generate("main")
+        (insight,) = [one for one in made_on(made, "main") if one.startswith("fact_")]
+        made.search("main")
+        last = made.call("memory_log", branch="main", limit=1)["result"][0]["commit"]
+        made.call("memory_revert", commit=last, branch="main")
+        assert insight not in made_on(made, "main")
+        one = made.sources[0]
+        assert one.mark in index_words(made)
+        made.call("memory_redact", id=one.row_id, confirm=one.row_id, branch="main")
+        assert one.mark not in index_words(made)
 
 
 def test_whoever_derives_a_row_is_tried() -> None:

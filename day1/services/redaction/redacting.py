@@ -90,12 +90,13 @@ def _made_of(
 ) -> tuple[set[str], dict[str, str]]:
     """The rows that were made of some on any branch, and their words that are masked by content.
 
-    A fact's words are, unless a row has them that was made of nothing redacted; what a verdict says
-    is, if it quotes one of `texts`. The others are hidden where they are read, by their basis.
+    Every text that a fact ever had is, unless a row has it that was made of nothing redacted: the
+    index has the words of removed rows and of earlier versions. What a verdict says is, if it
+    quotes one of `texts`. The others are hidden where they are read, by their basis.
     """
     ids: set[str] = set()
+    made_facts: set[str] = set()
     words: set[str] = set()
-    facts: dict[str, str] = {}
     for branch in repo.history.branches():
         with repo.store.reading(Ref(branch=branch)) as reading:
             made = made_of(reading, rows)
@@ -103,9 +104,10 @@ def _made_of(
             words |= titles_of(reading, made)
             told = verdicts_of(reading, made)
             words |= {one for one in told if any(one in text or text in one for text in texts)}
-            some = [row_id for row_id in made.words if kind_of(row_id) is FACT]
-            found = reading.get(FACT, some).values()
-            facts |= {str(row["content_hash"]): str(row["fact_text"]) for row in found}
+            made_facts |= {row_id for row_id in made.words if kind_of(row_id) is FACT}
+    facts: dict[str, str] = {}
+    for row_id in sorted(made_facts):
+        facts |= texts_of(repo, FACT, row_id)
     for content in _said_by_others(repo, facts, {*rows, *ids}):
         del facts[content]
     copies = {content_hash(word): word for word in words} | facts
