@@ -5,7 +5,8 @@ them. "Points" are recall of the evidence in the first ten hits, measured on tho
 questions over conversational memories. Every rule uses a fixed scale and looks at one candidate
 only, so scores mean the same from query to query and from kind to kind. Tried and left out:
 recency as a weight (always costs), maximal marginal relevance, feedback from the first hits and
-prefix matching (no use), a neighbour's score in place of its words (lifts whatever stands beside a
+prefix matching (no use), a scale from the least to the greatest score of the candidates (no better
+with the other rules), a neighbour's score in place of its words (lifts whatever stands beside a
 good hit).
 """
 
