@@ -154,7 +154,7 @@ def _relevance(bench: Bench) -> Row:
     """What the votes on half of the written questions cost the other half, which nobody judged."""
     folder = bench.folder / "judged"
     bench.remove(folder)
-    with measuring(folder, half_waits=False, model=bench.model_dir) as store:
+    with measuring(folder, model=bench.model_dir) as store:
         before, after = half_judged(store, "hybrid").others
     return Row(
         "recall@10 of questions that nobody judged",

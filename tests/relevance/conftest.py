@@ -9,5 +9,5 @@ from tests.relevance.figures import Measuring, measuring
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measuring]:
-    with measuring(tmp_path_factory.mktemp("written"), half_waits=False) as made:
+    with measuring(tmp_path_factory.mktemp("written")) as made:
         yield made

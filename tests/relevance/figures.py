@@ -31,12 +31,15 @@ from tests.relevance.written import HERE, STORES, Question, fill, questions, wri
 COMMITTED = HERE / "figures.json"
 KINDS = ("facts", "observations", "messages")
 WAYS = {
+    "fresh": "hybrid, right after writing: each search makes one vector",
     "waiting": "hybrid, while half of the memories have no vector",
     "hybrid": "by meaning and by words",
     "short": "hybrid, with so few candidates that most are on one list only",
     "vector": "by meaning",
     "keyword": "by words",
 }
+HALVES = {"fresh": 0, "waiting": 1}
+"""Of the memories that have a vector, where not all have."""
 SHORT = 15
 """Candidates of each list in "short": as rare among 100 memories as 200 are in a large branch."""
 
@@ -85,6 +88,8 @@ class Measuring:
     def groups(self, way: str) -> Groups:
         """The figures of searching in one way."""
         ports, mode = self._ports, way if way in ("vector", "keyword") else "hybrid"
+        if way == "fresh":
+            ports = {branch: replace(each, embedded_at_once=1) for branch, each in ports.items()}
         if way == "short":
             ports = {
                 branch: replace(each, reach=replace(each.reach, candidates=SHORT))
@@ -160,8 +165,11 @@ def _means(answers: Sequence[tuple[Question, Figures]]) -> Groups:
 
 
 @contextmanager
-def measuring(folder: Path, *, half_waits: bool, model: Path | None = None) -> Iterator[Measuring]:
-    """Make the stores in an empty folder; without a model they have no vectors."""
+def measuring(folder: Path, *, halves: int = 2, model: Path | None = None) -> Iterator[Measuring]:
+    """Make the stores in an empty folder, with the vectors of so many halves of the memories.
+
+    Without a model they have no vectors.
+    """
     model = model or Settings().embedder.model_dir
     kind: Any = "minilm" if model else "none"
     settings = Settings(embedder=EmbedderSettings(kind=kind, model_dir=model))
@@ -170,7 +178,7 @@ def measuring(folder: Path, *, half_waits: bool, model: Path | None = None) -> I
         for branches in STORES:
             opened = open_store(settings, create=True, folder=folder / branches[0])
             closing.callback(opened.close)
-            fill(opened, branches, half_waits=half_waits)
+            fill(opened, branches, halves=halves)
             stores |= dict.fromkeys(branches, opened)
         yield Measuring(stores)
 
@@ -185,13 +193,13 @@ def committed() -> dict[str, Groups]:
 
 def main() -> None:
     ways = []
-    for half_waits in (True, False):
+    for halves in range(3):
         with (
             TemporaryDirectory() as folder,
-            measuring(Path(folder), half_waits=half_waits) as store,
+            measuring(Path(folder), halves=halves) as store,
         ):
             for way in WAYS:
-                if (way == "waiting") is half_waits:
+                if HALVES.get(way, 2) == halves:
                     groups = store.groups(way)
                     sys.stdout.write(f"{way}: {groups['all']}\n")
                     lines = [f"    {json.dumps(g)}: {json.dumps(f)}" for g, f in groups.items()]

@@ -54,7 +54,7 @@ def test_it_is_silent_where_nothing_is_near_and_speaks_where_something_is(
             store = request.getfixturevalue("written")
         else:
             monkeypatch.delenv("DAY1_EMBEDDER__MODEL_DIR", raising=False)
-            store = opened.enter_context(measuring(tmp_path / "store", half_waits=False))
+            store = opened.enter_context(measuring(tmp_path / "store"))
 
         def hinted(branch: str, prompt: str) -> set[str]:
             ports, found = store._ports[branch], store._branches[branch]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from day1.settings import Settings
-from tests.relevance.figures import WAYS, Groups, Measuring, committed, measuring
+from tests.relevance.figures import HALVES, WAYS, Groups, Measuring, committed, measuring
 from tests.relevance.written import BRANCHES, memories, questions
 
 pytestmark = pytest.mark.xdist_group("relevance")
@@ -20,8 +20,14 @@ SLACK, SLACK_OF_FEW = 0.0035, 0.01
 
 
 @pytest.fixture(scope="module")
-def half_waits(tmp_path_factory) -> Iterator[Measuring]:
-    with measuring(tmp_path_factory.mktemp("half"), half_waits=True) as made:
+def waiting(tmp_path_factory) -> Iterator[Measuring]:
+    with measuring(tmp_path_factory.mktemp("half"), halves=HALVES["waiting"]) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory) -> Iterator[Measuring]:
+    with measuring(tmp_path_factory.mktemp("none"), halves=HALVES["fresh"]) as made:
         yield made
 
 
@@ -39,11 +45,18 @@ def lost(found: Groups, wanted: Groups) -> list[str]:
 def test_search_is_no_less_relevant_than_committed(way: str, request, capsys) -> None:
     if way != "keyword" and not Settings().embedder.model_dir:
         pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")
-    store = request.getfixturevalue("half_waits" if way == "waiting" else "written")
+    store = request.getfixturevalue(way if way in HALVES else "written")
     found = store.groups(way)
     with capsys.disabled():
         print(f"\nrelevance, {way} ({WAYS[way]}): {found['all']}")
     assert not lost(found, committed()[way])
+
+
+def test_right_after_writing_vectors_and_words_find_no_less_than_words_alone() -> None:
+    fresh, words = committed()["fresh"], committed()["keyword"]
+    for branch in BRANCHES:
+        assert fresh[branch].recall_at_10 >= words[branch].recall_at_10, branch
+        assert fresh[branch].mrr >= words[branch].mrr - SLACK, branch
 
 
 def test_every_question_is_answered_by_memories_of_its_branch() -> None:

@@ -114,10 +114,10 @@ def _write(opened: OpenStore, branch: str, lines: Iterable[dict[str, Any]]) -> N
         work.commit(Message("import", f"import {len(rows)} rows"))
 
 
-def fill(opened: OpenStore, branches: Sequence[str], *, half_waits: bool) -> None:
+def fill(opened: OpenStore, branches: Sequence[str], *, halves: int) -> None:
     """Write these branches into a new store: first every second memory, then the others.
 
-    All of them get their vectors, or the first half only.
+    So many halves of them get their vectors: 0, 1 or 2.
     """
     repo, index, embedder = opened.repo, opened.search.index, opened.search.embedder
     at = parse(AT)
@@ -128,5 +128,5 @@ def fill(opened: OpenStore, branches: Sequence[str], *, half_waits: bool) -> Non
         for branch in branches:
             _write(opened, branch, memories(branch)[half::2])
             follow(repo.store, repo.history, index, branch, find(repo, branch).id)
-        if embedder is not None and not (half and half_waits):
+        if embedder is not None and half < halves:
             embed_pending(index, embedder, None)
