@@ -32,18 +32,23 @@ def too_long(tried: Callable[[Any], object], text: Any) -> bool:
 
 
 def slow(pattern: Pattern) -> tuple[str, int] | None:
-    """The first hard text that takes the pattern too long: its start, and how much of it does."""
+    """The first hard text that takes the pattern too long: its start, and how much of it does.
+
+    The judge's patterns are given no more than the part of a text that it reads.
+    """
+    judges = pattern.where.startswith(injection.__name__)
+    longest = injection.MOST_JUDGED if judges else LENGTH
     every = list(dict.fromkeys(hard_texts(pattern.compiled.pattern, pattern.compiled.flags)))
     for text in every[:: len(every) // _MOST_TEXTS + 1]:
         whole: Any = text.encode() if isinstance(pattern.compiled.pattern, bytes) else text
         for tried in pattern.tries():
-            for length in (_FEW, LENGTH // 16, LENGTH // 4, LENGTH // 2, LENGTH):
+            for length in (_FEW, longest // 16, longest // 4, longest // 2, longest):
                 # What ends in a near miss must keep its end.
                 parts = whole[:length], whole[-length:]
                 if any(too_long(tried, part) for part in parts):
                     return text[:40], length
                 if length > _FEW and sum(spent(tried, part) for part in parts) < MOST_S * (
-                    _MARGIN * (length / LENGTH) ** 2
+                    _MARGIN * (length / longest) ** 2
                 ):
                     break  # nor will the whole take too long, if its time grows with the square
     return None

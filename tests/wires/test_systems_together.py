@@ -127,7 +127,7 @@ def test_each_finds_what_each_has_written_in_no_space(systems: Systems, reader: 
 def test_at_one_place_a_search_takes_the_arguments_of_both(systems: Systems) -> None:
     takes = {name: client.takes for name, client in systems.clients.items()}
     core = takes["day1"]("memory_search")
-    assert list(takes["engram"]("memory_search")) == ["query", "limit", "project"]
+    assert list(takes["engram"]("memory_search")) == ["query", "limit", "project", "full"]
     assert "project" not in core
     assert takes["seeds"]("memory_search") == {**core, "project": "string|null = null"}
     assert takes["seeds"]("memory_consolidate") == takes["day1"]("memory_consolidate")
