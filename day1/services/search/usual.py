@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from day1.model.search.wording import Usual, likeness_by_words, subject, usual
 
@@ -31,13 +31,22 @@ _MORE_WORDS_SHARED = 0.0125
 """The same by words, which decide until enough have vectors: .017 to .085, and below .01."""
 
 
+class _Judged(NamedTuple):
+    """What is usual in a state, as it was judged."""
+
+    rows: int
+    """The number of rows in the state when a sample was taken."""
+    usual: Usual
+    is_final: bool
+    """Whether more vectors would not change how the order was judged."""
+
+
 class UsualCache:
     """What is usual in the states that a process searched; threads may share it."""
 
     def __init__(self) -> None:
         """Remember nothing yet."""
-        self._known: dict[ViewKey, tuple[int, Usual, bool]] = {}
-        """By state: the number of rows, what is usual, and whether vectors judged the order."""
+        self._known: dict[ViewKey, _Judged] = {}
 
     def at(
         self, state: ViewKey, visible: CachedView | LiveQuery, index: Index, embedder: Embedder
@@ -48,35 +57,49 @@ class UsualCache:
         """
         key, rows = (*state, *visible.key), len(visible)
         known = self._known.get(key)
-        if known is not None and abs(known[0] - rows) * 10 <= known[0]:
-            rows, found, sure = known
-            if sure:
-                return found
-        else:
+        is_new = known is None or abs(known.rows - rows) * 10 > known.rows
+        if known is None or is_new:
             if len(self._known) > _STATES_JUDGED:
                 self._known.clear()
             texts = index.words.texts(visible.kind, visible.sample(_SAMPLE))
-            found, sure, known = usual(list(texts.values())), False, None
-        pairs = visible.beside(_SAMPLE)
-        contents = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
-        pairs = [pair for pair in pairs if contents.keys() >= set(pair)]
-        apart = _apart(
-            pairs, {n: s for n, t in contents.items() if (s := subject(t)) in found.names}
-        )
+            known = _Judged(rows, usual(list(texts.values())), is_final=False)
+        if not known.is_final:
+            known = _with_order(known, visible, index, embedder, by_words=is_new)
+            self._known[key] = known
+        return known.usual
+
+
+def _with_order(
+    known: _Judged,
+    visible: CachedView | LiveQuery,
+    index: Index,
+    embedder: Embedder,
+    *,
+    by_words: bool,
+) -> _Judged:
+    """Judge the order of memories by their vectors; until enough have one, `by_words` or not."""
+    names, ordered, is_final = known.usual.names, known.usual.ordered, True
+    pairs = visible.beside(_SAMPLE)
+    contents = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
+    pairs = [pair for pair in pairs if contents.keys() >= set(pair)]
+    if len(pairs) < _FEWEST_PAIRS:
+        ordered = False
+    else:
+        named = {n: s for n, t in contents.items() if (s := subject(t)) in names}
+        apart = _apart(pairs, named)
         near, far = (index.vectors.likeness(embedder, some) for some in (pairs, apart))
         if min(len(near), len(far)) >= _FEWEST_PAIRS:
-            found, sure = replace(found, ordered=fmean(near) - fmean(far) > _MORE_ALIKE), True
-        elif known is None:
-            found = replace(found, ordered=_share_words(pairs, apart, contents, found.names))
-            sure = len(pairs) < _FEWEST_PAIRS
-        self._known[key] = rows, found, sure
-        return found
+            ordered = fmean(near) - fmean(far) > _MORE_ALIKE
+        else:
+            is_final = False
+            ordered = _share_words(pairs, apart, contents, names) if by_words else ordered
+    return _Judged(known.rows, replace(known.usual, ordered=ordered), is_final)
 
 
 def _apart(
     pairs: Sequence[tuple[TextId, TextId]], named: Mapping[TextId, str | None]
 ) -> list[tuple[TextId, TextId]]:
-    """As many pairs of any two: a memory and the follower of another.
+    """Pair each memory with the follower of another one.
 
     That one opens with the same name as its own follower: where two speakers take turns, two
     memories of one of them are alike by her name.
@@ -95,8 +118,6 @@ def _share_words(
     names: frozenset[str],
 ) -> bool:
     """Whether consecutive memories share more words than any two."""
-    if len(pairs) < _FEWEST_PAIRS:
-        return False
     told = [(contents[one], contents[other]) for one, other in chain(pairs, apart)]
     alike = likeness_by_words(told, names)
     return fmean(alike[: len(pairs)]) - fmean(alike[len(pairs) :]) > _MORE_WORDS_SHARED
