@@ -62,18 +62,18 @@ def as_shown(
     """
     is_derived, show = _WAYS[kind]
     tests = [(columns.index(column), value) for column, value in is_derived if column in columns]
-    places: set[int] = set()
+    derived_at: set[int] = set()
     for at, value in tests:  # column by column: a reading may have thousands of rows
         if value is None:
-            places.update(place for place, row in enumerate(rows) if row[at] is not None)
+            derived_at.update(place for place, row in enumerate(rows) if row[at] is not None)
         else:
-            places.update(place for place, row in enumerate(rows) if row[at] == value)
-    if not places:
+            derived_at.update(place for place, row in enumerate(rows) if row[at] == value)
+    if not derived_at:
         return rows
-    in_order = sorted(places)
-    derived = [dict(zip(columns, rows[place], strict=True)) for place in in_order]
+    places = sorted(derived_at)
+    derived = [dict(zip(columns, rows[place], strict=True)) for place in places]
     found: list[tuple[Cell, ...] | None] = list(rows)
-    for place, row in zip(in_order, show(state, derived, shown), strict=True):
+    for place, row in zip(places, show(state, derived, shown), strict=True):
         found[place] = None if row is None else tuple(row.values())
     return [row for row in found if row is not None]
 

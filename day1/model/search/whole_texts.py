@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from day1.model.rows.kind import MEMORIES, Row
 from day1.model.search.ranking import Candidate, Scored
-from day1.model.values.parts import MARK, Part, part_of
+from day1.model.values.parts import Part, part_of
 
 Order = Callable[[Iterable[Candidate], int], list[Scored]]
 """The first so many of some candidates, best first."""
@@ -37,7 +37,7 @@ def best_rows(
 
 
 def once_each(found: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
-    """The first of those that have one key, in their order."""
+    """The first item of each key, in their order."""
     first: dict[Hashable, T] = {}
     for one in found:
         first.setdefault(key(one), one)
@@ -45,12 +45,11 @@ def once_each(found: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
 
 
 def text_key(row: Row) -> Hashable:
-    """What the parts of one text have in common, and no other row has."""
+    """The key that all parts of one text share; any other row has a key of its own."""
     part = part_in(row)
     return row["id"] if part is None else (part.whole, row.get("conversation_id"))
 
 
 def part_in(row: Row) -> Part | None:
     """The place of a row in a longer text; None if it is no part."""
-    text = str(next((row[column] for column in _TEXTS if column in row), ""))
-    return part_of(row, text) if MARK in text else None  # most are none, and cost nothing
+    return part_of(row, next((row[column] for column in _TEXTS if column in row), ""))

@@ -9,8 +9,6 @@ from typing import Final
 
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import open_items
-from day1.model.redaction.mask import mask_of
-from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Query
 from day1.model.rows.kind import (
     EDIT,
@@ -153,7 +151,7 @@ def redacted_among(
     parts = {wholes[i] for i in open_to_doubt if wholes.get(i, i) != i}
     if not parts:
         return set()
-    hashes = mask_of(repo.ledger.records(Redaction)).hashes
+    hashes = repo.ledger.mask().hashes
     return {
         wholes[row_id]
         for row_id, row in present.items()

@@ -174,7 +174,7 @@ def redact(
 
 def forget_redacted(repo: Repository) -> None:
     """Delete from this node's index what any node has redacted."""
-    hashes = mask_of(repo.ledger.records(Redaction)).hashes
+    hashes = repo.ledger.mask().hashes
     if hashes:
         forget(repo, hashes)
 
