@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from day1.model.rows.kind import MEMORIES, Row
 from day1.model.search.ranking import Candidate, Scored
-from day1.model.values.parts import Part, part_of
+from day1.model.values.parts import MARK, Part, part_of
 
 Order = Callable[[Iterable[Candidate], int], list[Scored]]
 """The first so many of some candidates, best first."""
@@ -52,4 +52,5 @@ def text_key(row: Row) -> Hashable:
 
 def part_in(row: Row) -> Part | None:
     """The place of a row in a longer text; None if it is no part."""
-    return part_of(row, next((row[column] for column in _TEXTS if column in row), ""))
+    text = str(next((row[column] for column in _TEXTS if column in row), ""))
+    return part_of(row, text) if MARK in text else None  # most texts have no mark
