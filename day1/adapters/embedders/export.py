@@ -108,11 +108,11 @@ def _tensor(data: mmap.mmap, start: int, end: int) -> dict[str, Tensor]:
 
 def _operator(data: mmap.mmap, start: int, end: int) -> tuple[str, list[str], str]:
     """An operator's name, its inputs, and its first output."""
-    found: dict[int, list[str]] = {_INPUT: [], _OUTPUT: [], _OPERATOR: []}
+    strings: dict[int, list[str]] = {_INPUT: [], _OUTPUT: [], _OPERATOR: []}
     for number, inside, after, _ in _fields(data, start, end):
-        if number in found:
-            found[number].append(data[inside:after].decode())
-    return found[_OPERATOR][0], found[_INPUT], found[_OUTPUT][0]
+        if number in strings:
+            strings[number].append(data[inside:after].decode())
+    return strings[_OPERATOR][0], strings[_INPUT], strings[_OUTPUT][0]
 
 
 def _graph(data: mmap.mmap, start: int, end: int, name: str) -> bytes:

@@ -177,11 +177,11 @@ def _stems(question: str) -> dict[str, list[str]]:
 
 def _words(stems: Mapping[str, Sequence[str]], text: str) -> Iterator[_Word]:
     """The words of a question in a text, also with other endings."""
-    for found in _WORD.finditer(text) if stems else ():
-        word = found[0]
+    for match in _WORD.finditer(text) if stems else ():
+        word = match[0]
         for stem in stems.get(word[:2].lower(), ()):
             if word.lower().startswith(stem) and _ENDINGS.fullmatch(word.lower()[len(stem) :]):
-                yield _Word(found.start(), found.end(), stem)
+                yield _Word(match.start(), match.end(), stem)
                 break
 
 
@@ -243,9 +243,9 @@ def _widened(near: Span, size: int, ends: Span) -> Span:
 def _begin(text: str, start: int, latest: int) -> int:
     """Where a passage begins: with a sentence or line up to `latest`, else a word or a letter."""
     # What stands before `start` tells whether a sentence begins just there.
-    for found in _ENDS.finditer(text, max(0, start - 3), latest):
-        if start <= found.end() <= latest:
-            return found.end()
+    for match in _ENDS.finditer(text, max(0, start - 3), latest):
+        if start <= match.end() <= latest:
+            return match.end()
     for at in range(start, latest):
         if text[at - 1].isspace() and not text[at].isspace():
             return at
@@ -258,8 +258,8 @@ def _begin(text: str, start: int, latest: int) -> int:
 def _end(text: str, earliest: int, end: int) -> int:
     """Where a passage ends: with a sentence or line from `earliest`, else a word or a letter."""
     sentence = None
-    for found in _ENDS.finditer(text, earliest, end + 1):
-        stop = found.start() + len(found[0].rstrip())
+    for match in _ENDS.finditer(text, earliest, end + 1):
+        stop = match.start() + len(match[0].rstrip())
         sentence = stop if stop <= end else sentence
     if sentence is not None:
         return len(text[:sentence].rstrip())

@@ -97,10 +97,10 @@ def part_of(row: Mapping[str, object], text: object) -> Part | None:
 
     A copy under another id is a part as the row is that it was copied from.
     """
-    found = _mark(str(text))
-    if found is None:
+    mark = _mark(str(text))
+    if mark is None:
         return None
-    part = Part(found[3], int(found[1]), int(found[2]))
+    part = Part(mark[3], int(mark[1]), int(mark[2]))
     if not 1 <= part.number <= part.count or part.count < 2:  # noqa: PLR2004 - one is no part
         return None
     mine = part_id(part.whole, part.number)
@@ -109,14 +109,14 @@ def part_of(row: Mapping[str, object], text: object) -> Part | None:
 
 def piece_of(text: str) -> str:
     """A part's text without its mark."""
-    found = _mark(text)
-    return text if found is None else text[: found.start()]
+    mark = _mark(text)
+    return text if mark is None else text[: mark.start()]
 
 
 def mark_in(text: str) -> str:
     """The last line of a part; empty for a text that is none."""
-    found = _mark(text)
-    return "" if found is None else found[0]
+    mark = _mark(text)
+    return "" if mark is None else mark[0]
 
 
 def _mark(text: str) -> re.Match[str] | None:
@@ -147,7 +147,7 @@ def _end(text: str, start: int, window: tuple[int, int, int]) -> int:
     """Where a piece ends: the best place in the window, near its middle."""
     low, middle, high = window
     for place in _PLACES:
-        ends = (found.end() for found in place.finditer(text, low - 1, high))
+        ends = (match.end() for match in place.finditer(text, low - 1, high))
         some = [end for end in ends if low <= end and _may_cut(text, start, end)]
         if some:
             return min(some, key=lambda end: abs(end - middle))

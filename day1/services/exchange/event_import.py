@@ -52,11 +52,11 @@ def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origi
     unit, fact_id = Imported(), event.fact.id
     with repo.store.changing(find_open_again(repo, branch).name) as work:
         _, rows = rows_of(event.fact, origin, work.now)
-        there = compare(repo, work, FACT, rows)
-        before = there.present.get(fact_id)
+        comparison = compare(repo, work, FACT, rows)
+        before = comparison.present.get(fact_id)
         if event.name == "remove" and before is None:
             return Imported(unchanged=1)
-        if why := _why_left(work, event, there, rows):
+        if why := _why_left(work, event, comparison, rows):
             return Imported(left=[LeftRow(fact_id, branch.name, why)])
         noting = _noting(event)
         if event.name == "remove" and before is not None:
@@ -66,7 +66,7 @@ def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origi
         elif before is not None:
             # It is known by the edit of the text, even if the text stays as it is.
             give(work, FACT, before, claimed(FACT, rows.pop(fact_id)), noting)
-            _put_other_parts(work, there, rows, replace(noting, always=()))
+            _put_other_parts(work, comparison, rows, replace(noting, always=()))
             unit.changed = 1
         else:
             work.add(FACT, list(rows.values()))
@@ -79,23 +79,23 @@ def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origi
 
 
 def _put_other_parts(
-    work: Work, there: Comparison, rows: Mapping[str, Row], noting: Noting
+    work: Work, comparison: Comparison, rows: Mapping[str, Row], noting: Noting
 ) -> None:
     """Put the parts of a long text behind the first one, and remove those that it has no more."""
-    work.add(FACT, [row for row_id, row in rows.items() if row_id not in there.present])
+    work.add(FACT, [row for row_id, row in rows.items() if row_id not in comparison.present])
     for row_id, row in rows.items():
-        if row_id in there.present and row_id in there.differing:
-            give(work, FACT, there.present[row_id], claimed(FACT, row), noting)
-    remove(work, FACT, [there.present[row_id] for row_id in there.surplus], noting)
+        if row_id in comparison.present and row_id in comparison.differing:
+            give(work, FACT, comparison.present[row_id], claimed(FACT, row), noting)
+    remove(work, FACT, [comparison.present[row_id] for row_id in comparison.surplus], noting)
 
 
 def _why_left(
-    work: Work, event: EventDraft, there: Comparison, rows: Mapping[str, Row]
+    work: Work, event: EventDraft, comparison: Comparison, rows: Mapping[str, Row]
 ) -> LeftReason | None:
     fact_id = event.fact.id
-    if there.why:
-        return next(iter(there.why.values()))
-    before = there.present.get(fact_id)
+    if comparison.why:
+        return next(iter(comparison.why.values()))
+    before = comparison.present.get(fact_id)
     groups = () if before is None else changed_groups(FACT, before, claimed(FACT, rows[fact_id]))
     why = why_left(FACT, before, groups, edits_of(work, [fact_id]).get(fact_id, ()))
     return why or ("held" if held_among(work, [fact_id]) else None)

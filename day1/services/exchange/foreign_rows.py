@@ -64,24 +64,26 @@ def put_rows(repo: Repository, branch: Branch, drafts: Sequence[Draft], origin: 
     unit = Imported()
     with repo.store.changing(find_open_again(repo, branch).name) as work:
         for kind, rows in built(drafts, origin, work.now).items():
-            there = compare(repo, work, kind, rows)
-            unit.left += [LeftRow(row_id, branch.name, why) for row_id, why in there.why.items()]
+            comparison = compare(repo, work, kind, rows)
+            unit.left += [LeftRow(i, branch.name, why) for i, why in comparison.why.items()]
             fresh: list[Row] = []
-            for row_id in there.differing:
-                if row_id in there.why:
+            for row_id in comparison.differing:
+                if row_id in comparison.why:
                     continue
-                if row_id not in there.present:
+                if row_id not in comparison.present:
                     fresh.append(rows[row_id])
                     continue
                 values = claimed(kind, rows[row_id])
-                give(work, kind, there.present[row_id], values, Noting(repo.new_id))
+                give(work, kind, comparison.present[row_id], values, Noting(repo.new_id))
                 unit.changed += 1
             work.add(kind, fresh)
-            surplus = [row_id for row_id in there.surplus if row_id not in there.why]
-            remove(work, kind, [there.present[row_id] for row_id in surplus], Noting(repo.new_id))
+            surplus = [row_id for row_id in comparison.surplus if row_id not in comparison.why]
+            remove(
+                work, kind, [comparison.present[row_id] for row_id in surplus], Noting(repo.new_id)
+            )
             unit.added += len(fresh)
             unit.changed += len(surplus)
-            unit.unchanged += len(rows) - len(there.differing)
+            unit.unchanged += len(rows) - len(comparison.differing)
         commit_unit(work, unit)
     return unit
 

@@ -33,5 +33,5 @@ def parts_around(reading: Reading, kind: Kind, row: Row, shown: Query) -> Around
     key = "id" if row["id"] in part.ids else "origin_id"  # a copied conversation has ids of its own
     here = {"conversation_id": row["conversation_id"]} if kind is MESSAGE else {}
     query = replace(shown, equal={**shown.equal, **here}, among={key: ids})
-    found = {text_of(one[key]): text_of(one["id"]) for one in reading.find(kind, query)}
-    return Around(str(part), found.get(part.before), found.get(part.after))
+    id_by_key = {text_of(one[key]): text_of(one["id"]) for one in reading.find(kind, query)}
+    return Around(str(part), id_by_key.get(part.before), id_by_key.get(part.after))
