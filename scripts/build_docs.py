@@ -18,7 +18,7 @@ from day1.adapters.clients.hook_table import HOOKS, PLUGIN
 from day1.adapters.clients.table import BRIEFLY, CLIENTS, INSTRUCTIONS, PLACES, SERVER, Client
 from day1.call.operation import Operation
 from day1.call.toolset import Toolset
-from day1.hooks.events import agent_of
+from day1.formats.events import agent_of
 from day1.interfaces.mcp.schemas import documented_schema, listed_schema, output_schema
 from day1.settings import Settings
 from day1.toolsets import TOOLSETS

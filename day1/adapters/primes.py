@@ -8,7 +8,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from day1.hooks import prime_file
+from day1.formats import prime_file
 from day1.model.prime.prime import Prime
 from day1.model.values.instant import show
 from day1.ports.primes import KeptPrime, Primes, Stamp, ToldPrime

@@ -1,4 +1,4 @@
-"""The spool of a store as files, which hooks write (`day1/hooks/spool.py`)."""
+"""The spool of a store as files, which hooks write (`day1/formats/spool.py`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from day1.adapters.failures import of_system
 from day1.adapters.flock import WriteLock
-from day1.hooks import spool
+from day1.formats import spool
 from day1.ports.spool import Spool
 
 log = logging.getLogger(__name__)

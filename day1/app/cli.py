@@ -16,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code; default: the process's arguments."""
     given = sys.argv[1:] if arguments is None else arguments
     if given and given[0] == "hook" and _HELP.isdisjoint(given):
-        from day1.hooks import entry
+        from day1.interfaces.hook import entry
 
         entry.run(given[1:])  # it has no time for the imports below
     from day1.app import garbage

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from day1.adapters.clients.hook_table import HOOKS, Hooks, command_of
 from day1.adapters.clients.setup import ClientSetup
 from day1.adapters.clients.table import CLIENTS, PLACES, SERVER, Client
-from day1.hooks.events import agent_of
+from day1.formats.events import agent_of
 from day1.ports.setup import Asked, Outcome
 
 MARK: Final = re.compile(r"\bt\d+\b")

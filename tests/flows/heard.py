@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from day1.hooks import spool
+from day1.formats import spool
 from day1.interfaces.open_store import OpenStore
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import CONVERSATION, Row

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from day1.hooks import spool
-from day1.hooks.events import event_of, line_of
+from day1.formats import spool
+from day1.formats.events import event_of, line_of
 
 
 def tell(store: Path, event: str, client: str = "claude", /, **said: Any) -> None:

@@ -18,7 +18,7 @@ from day1.adapters.index.index import LocalIndex
 from day1.adapters.index.uses import FileUses
 from day1.app.background import prime_renewer
 from day1.errors import StoreUnavailable
-from day1.hooks import prime_file
+from day1.formats import prime_file
 from day1.interfaces.open_store import OpenStore
 from day1.model.rows.kind import FACT
 from day1.ports.index import IndexBehind

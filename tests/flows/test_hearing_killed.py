@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from day1.hooks import spool
+from day1.formats import spool
 from day1.model.branches.branch import Branch
 from day1.model.records.sharing import Handoff
 from day1.model.rows.change import Ref

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from day1.hooks.events import MOST_TEXT
+from day1.formats.events import MOST_TEXT
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import MESSAGE
 from day1.model.values.parts import MAX_TEXT, piece_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from day1.app.background import background_worker, prime_renewer
-from day1.hooks import prime_file
+from day1.formats import prime_file
 from day1.interfaces.heads import ProcessHead, caller_of
 from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import Branch

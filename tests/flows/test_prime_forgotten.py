@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from day1.app.background import prime_renewer
-from day1.hooks import prime_file
+from day1.formats import prime_file
 from day1.interfaces.open_store import OpenStore
 from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find

@@ -53,7 +53,7 @@ def test_a_server_has_listed_its_tools_before_it_loads_a_model(tmp_path: Path) -
 
 def test_a_hook_loads_the_standard_library_and_which_store_is_meant(tmp_path: Path) -> None:
     """It runs at every turn of every session: what it loads is counted, and may only shrink."""
-    look = "import day1.app.cli, day1.hooks.entry, day1.hooks.hearing, sys; print(*sys.modules)"
+    look = "import day1.app.cli, day1.interfaces.hook.entry, day1.interfaces.hook.hearing, sys; print(*sys.modules)"
     loaded, bare = (
         set(subprocess.run(
             [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
@@ -62,9 +62,10 @@ def test_a_hook_loads_the_standard_library_and_which_store_is_meant(tmp_path: Pa
     )  # fmt: skip
     own = {name for name in loaded - bare if name.partition(".")[0] == "day1"}
     assert own == {
-        "day1", "day1.app", "day1.app.cli", "day1.git_folders", "day1.home", "day1.hooks",
-        "day1.hooks.answers", "day1.hooks.entry", "day1.hooks.events", "day1.hooks.hearing",
-        "day1.hooks.prime_file", "day1.hooks.spool",
+        "day1", "day1.app", "day1.app.cli", "day1.formats", "day1.formats.events",
+        "day1.formats.prime_file", "day1.formats.spool", "day1.git_folders", "day1.home",
+        "day1.interfaces", "day1.interfaces.hook", "day1.interfaces.hook.answers",
+        "day1.interfaces.hook.entry", "day1.interfaces.hook.hearing",
     }  # fmt: skip
     libraries = {name.partition(".")[0] for name in loaded - bare - own}
     assert libraries <= sys.stdlib_module_names

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from day1.hooks.prime_file import FRAME
+from day1.formats.prime_file import FRAME
 from day1.model.prime.choosing import KnownFact, ordered, worth_of
 from day1.model.prime.framing import one_line, size
 from day1.model.prime.wording import Situation, hint_text, prime_text

@@ -9,9 +9,9 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from day1.hooks import answers
-from day1.hooks.prime_file import Prime
+from day1.formats.prime_file import Prime
 from day1.interfaces.cli.render import visible
+from day1.interfaces.hook import answers
 from day1.interfaces.web.rendering import marked, plain
 from day1.model.prime.choosing import KnownFact
 from day1.model.prime.framing import one_line, size

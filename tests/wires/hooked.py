@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from day1.hooks import prime_file
+from day1.formats import prime_file
 from tests.engine import needs_files, url_of
 from tests.flows.opened_store import make
 from tests.wires.command_line import ROOT

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from day1.hooks import prime_file
+from day1.formats import prime_file
 from tests.engine import url_of
 from tests.wires.command_line import CommandLine
 from tests.wires.test_mcp_recall import OTHERS

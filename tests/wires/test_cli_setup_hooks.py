@@ -15,8 +15,8 @@ import pytest
 from day1.adapters.clients import jsonc
 from day1.adapters.clients.hook_table import HOOKS
 from day1.adapters.clients.table import BRIEFLY, CLIENTS, INSTRUCTIONS
-from day1.hooks.events import CLIENTS as HOOKED
-from day1.hooks.events import EVENTS
+from day1.formats.events import CLIENTS as HOOKED
+from day1.formats.events import EVENTS
 from day1.toolsets import TOOLSETS
 from tests.engine import needs_files
 from tests.flows.opened_store import make

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from day1.app.background import prime_renewer
-from day1.hooks import prime_file, spool
-from day1.hooks.events import CLIENTS, EVENTS, MOST_TEXT
+from day1.formats import prime_file, spool
+from day1.formats.events import CLIENTS, EVENTS, MOST_TEXT
 from tests.engine import needs_files
 from tests.flows.opened_store import fill, make, mounted, opened, read_only, write
 from tests.wires.hooked import HOOK, PRIME, Client, context, ended_in, prime, with_store

@@ -10,8 +10,9 @@ import pytest
 
 from day1.adapters.spool import FolderSpool
 from day1.app.open import open_store
-from day1.hooks import hearing, prime_file, spool
-from day1.hooks.events import CLIENTS, EVENTS
+from day1.formats import prime_file, spool
+from day1.formats.events import CLIENTS, EVENTS
+from day1.interfaces.hook import hearing
 from day1.settings import EmbedderSettings, Settings
 from tests.flows.opened_store import refused
 from tests.wires.hooked import PRIME, Client, context, prime, with_store

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from day1.adapters.index.uses import FileUses
-from day1.hooks import prime_file
+from day1.formats import prime_file
 from day1.ports.uses import Use
 from tests.engine import url_of, variables
 from tests.wires.command_line import CommandLine

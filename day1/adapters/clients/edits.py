@@ -25,7 +25,7 @@ from day1.adapters.clients.documents import (
     is_blank,
 )
 from day1.adapters.clients.table import SERVER, Client, Notes
-from day1.hooks.events import agent_of
+from day1.formats.events import agent_of
 
 FORMATS: Final = MappingProxyType({"json": cast("Document", jsonc), "toml": cast("Document", toml)})
 SEPARATORS: Final = SPACE + b","

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from day1.hooks.events import EVENTS, FORMAT, MOST_TEXT, sum_of
+from day1.formats.events import EVENTS, FORMAT, MOST_TEXT, sum_of
 from day1.model.rows.origin import MAX_LABEL
 from day1.model.rows.validation import clean
 from day1.model.values.ids import content_hash, derived_id

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
-from day1.hooks.prime_file import FRAME
+from day1.formats.prime_file import FRAME
 from day1.model.values.showing import JOINERS, changes_the_last, seen
 
 _BRACKETS: Final = str.maketrans("<>\ufe64\ufe65\uff1c\uff1e", "\u2039\u203a" * 3)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from day1.errors import InvalidRequest
-from day1.hooks.prime_file import FRAME
+from day1.formats.prime_file import FRAME
 from day1.model.branches.branch import Branch
 from day1.model.files.client_event import AGAIN, ClientEvent
 from day1.model.records.sharing import Handoff

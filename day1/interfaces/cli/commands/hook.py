@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from day1.hooks.events import CLIENTS, EVENTS
+from day1.formats.events import CLIENTS, EVENTS
 
 
 @click.command("hook", epilog=f"EVENT is one of {', '.join(EVENTS)}.")
@@ -16,6 +16,6 @@ def hook_command(event: str, client: str) -> None:
     The exit code is 0 within a second, whatever happens. At the start of a session it prints what
     the memory has for it. Other events wait in the store's spool for the next server or command.
     """
-    from day1.hooks import entry
+    from day1.interfaces.hook import entry
 
     entry.run([event, "--client", client])

@@ -13,10 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from day1.formats import spool
+from day1.formats.events import CLIENTS, EVENTS, event_of, line_of, session_of
+from day1.formats.prime_file import note_told, read, stamp_of, times_forgotten, told_at
 from day1.home import is_ours, is_store, locate, named_by
-from day1.hooks import answers, spool
-from day1.hooks.events import CLIENTS, EVENTS, event_of, line_of, session_of
-from day1.hooks.prime_file import note_told, read, stamp_of, times_forgotten, told_at
+from day1.interfaces.hook import answers
 
 MAIN: Final = "main"
 LOG: Final = "hooks.log"

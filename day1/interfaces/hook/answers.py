@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from day1.hooks.prime_file import FRAME, Prime, lines_of
+from day1.formats.prime_file import FRAME, Prime, lines_of
 
 MOST: Final = 8_000
 """Characters of a prime that are shown: every client takes them whole."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NoReturn
 
-from day1.hooks import answers
+from day1.interfaces.hook import answers
 
 CLOCK_S: Final = 0.8
 """From the first line here to the exit, at most."""
@@ -137,6 +137,6 @@ def _say(answer: bytes) -> None:
 
 def _answer(event: str, client: str, data: bytes) -> str:
     """Do what an event asks for; what the client is told."""
-    from day1.hooks import hearing  # noqa: PLC0415 - in the child, under the clock
+    from day1.interfaces.hook import hearing  # noqa: PLC0415 - in the child, under the clock
 
     return hearing.hear(event, client, data)
