@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from day1.model.keeping.given_vector import (
+from day1.model.contexts.given_vector import (
     MAX_DIMENSION,
     as_kept,
     cosine,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from day1.model.keeping.content import as_kept, flattened, from_kept
+from day1.model.contexts.content import as_kept, flattened, from_kept
 from day1.model.values.parts import MAX_TEXT
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)

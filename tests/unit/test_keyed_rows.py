@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from day1.model.keeping.keyed import context_id, fits, memory_id, sensitivity
+from day1.model.contexts.keyed import context_id, fits, memory_id, sensitivity
 
 
 def test_an_id_follows_from_the_space_and_the_key() -> None:

@@ -7,13 +7,13 @@ from pydantic import AfterValidator, Field
 from day1.call.context import Context
 from day1.call.fields import Label, Read, Repeatable, Request, Response, When, Written
 from day1.call.operation import Effect, Operation
-from day1.model.keeping.content import from_kept, kept_json
-from day1.model.keeping.keyed import sensitivity
+from day1.model.contexts.content import from_kept, kept_json
+from day1.model.contexts.keyed import sensitivity
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import Row, text_of
 from day1.model.rows.noted import listed, noted
 from day1.model.values.instant import SECOND, parse, show
-from day1.services.keeping.contexts import NewContext, Recall, recall, save
+from day1.services.contexts.contexts import NewContext, Recall, recall, save
 from day1.services.rows.spaces import empty_space
 from day1.toolsets.kompanion.fields import Sensitivity, SpaceLabel, Tags, space_of
 from day1.toolsets.kompanion.writing import written_of

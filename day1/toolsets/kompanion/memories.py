@@ -19,15 +19,15 @@ from day1.call.fields import (
 )
 from day1.call.operation import Effect, Operation
 from day1.errors import UnknownModel
-from day1.model.keeping.given_vector import sound_vector
-from day1.model.keeping.keyed import sensitivity
+from day1.model.contexts.given_vector import sound_vector
+from day1.model.contexts.keyed import sensitivity
 from day1.model.rows.kind import text_of
 from day1.model.rows.noted import noted
 from day1.model.search.passages import QuotedText
-from day1.services.keeping.matching import Match, Wanted, Where, matching
-from day1.services.keeping.memories import NewMemory, upsert
-from day1.services.keeping.vectors import foreign, text_vectors
-from day1.services.keeping.warming import the_embedder
+from day1.services.contexts.matching import Match, Wanted, Where, matching
+from day1.services.contexts.memories import NewMemory, upsert
+from day1.services.contexts.vectors import foreign, text_vectors
+from day1.services.contexts.warming import the_embedder
 from day1.toolsets.kompanion.fields import SpaceLabel, space_of
 from day1.toolsets.kompanion.writing import written_of
 from day1.toolsets.shared.fields import Maybe, absent

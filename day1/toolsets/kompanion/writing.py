@@ -2,7 +2,7 @@
 
 from day1.call.context import Writing
 from day1.call.fields import Written, written
-from day1.services.keeping.keyed_rows import Kept
+from day1.services.contexts.keyed_rows import Kept
 
 
 def written_of(write: Writing, kept: Kept, *notes: str) -> Written:

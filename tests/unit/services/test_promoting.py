@@ -6,12 +6,12 @@ import pytest
 from hypothesis import strategies as st
 
 from day1.model.branches.branch import MAIN
-from day1.model.keeping.keyed import CONTEXT, passage_id
+from day1.model.contexts.keyed import CONTEXT, passage_id
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Row
+from day1.services.contexts.contexts import NewContext, save
+from day1.services.contexts.promoting import Promoted, Promotion, promote
 from day1.services.history import restoring, reverting
-from day1.services.keeping.contexts import NewContext, save
-from day1.services.keeping.promoting import Promoted, Promotion, promote
 from day1.services.merges.merging import merge
 from day1.services.merges.planning import MergeRequest
 from day1.services.rows import editing

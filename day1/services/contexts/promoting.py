@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from day1.model.branches.branch import Branch
-from day1.model.keeping.keyed import (
+from day1.model.contexts.keyed import (
     CONTEXT,
     passage_id,
     passage_ids,
@@ -26,7 +26,7 @@ from day1.model.rows.origin import Origin
 from day1.model.values.ids import derived_id
 from day1.ports.embedder import Embedder
 from day1.ports.reading import Reading
-from day1.services.keeping.keyed_rows import KeyedRow, keep
+from day1.services.contexts.keyed_rows import KeyedRow, keep
 from day1.services.repository.repository import Repository
 from day1.services.rows.deriving import basis_columns, basis_id
 from day1.services.rows.recording import new_row

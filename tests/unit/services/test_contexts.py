@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from day1.model.branches.branch import MAIN
-from day1.services.keeping.contexts import NewContext, save
-from day1.services.keeping.keyed_rows import Kept
-from day1.services.keeping.memories import NewMemory, upsert
+from day1.services.contexts.contexts import NewContext, save
+from day1.services.contexts.keyed_rows import Kept
+from day1.services.contexts.memories import NewMemory, upsert
 from tests.unit.services.conftest import ADA, Bench
 
 

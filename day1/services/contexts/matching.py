@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from day1.errors import InvalidRequest
-from day1.model.keeping import given_vector
-from day1.model.keeping.keyed import fits, passages_noted
+from day1.model.contexts import given_vector
+from day1.model.contexts.keyed import fits, passages_noted
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, OBSERVATION, Row, kind_of
 from day1.model.rows.noted import noted
 from day1.model.search.passages import FoundText
 from day1.model.search.ranking import Mode
-from day1.services.keeping.vectors import foreign, unit
+from day1.services.contexts.vectors import foreign, unit
 from day1.services.search.filters import active_rows
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
 from day1.services.search.searching import search

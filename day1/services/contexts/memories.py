@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from day1.model.branches.branch import Branch
-from day1.model.keeping import given_vector
-from day1.model.keeping.keyed import memory_id
+from day1.model.contexts import given_vector
+from day1.model.contexts.keyed import memory_id
 from day1.model.rows.kind import FACT, Cell, Row, canonical, kind_of
 from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
-from day1.services.keeping.keyed_rows import Kept, KeyedRow, keep, unredacted
+from day1.services.contexts.keyed_rows import Kept, KeyedRow, keep, unredacted
 from day1.services.repository.repository import Repository
 
 

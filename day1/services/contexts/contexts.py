@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from day1.model.branches.branch import Branch
-from day1.model.keeping.content import as_kept, flattened
-from day1.model.keeping.keyed import CONTEXT, context_id, passage_id, passage_ids
+from day1.model.contexts.content import as_kept, flattened
+from day1.model.contexts.keyed import CONTEXT, context_id, passage_id, passage_ids
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, Row, canonical
 from day1.model.rows.noted import listed
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import NewId
 from day1.ports.reading import Reading
-from day1.services.keeping.keyed_rows import Kept, KeyedRow, keep, unredacted
+from day1.services.contexts.keyed_rows import Kept, KeyedRow, keep, unredacted
 from day1.services.repository.repository import Repository
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from day1.errors import EmbedderUnavailable
-from day1.model.keeping.given_vector import SAME
+from day1.model.contexts.given_vector import SAME
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
