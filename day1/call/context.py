@@ -17,7 +17,7 @@ from day1.model.values.ids import ids_of_request
 from day1.model.values.space import EVERY, SHARED
 from day1.services.branches.lookup import find, refuse_protected
 from day1.services.prime.request import PrimePorts
-from day1.services.teams.sessions import note
+from day1.services.tasks.sessions import note
 
 if TYPE_CHECKING:
     from day1.ports.chat import Chat

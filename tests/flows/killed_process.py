@@ -28,12 +28,13 @@ from day1.model.values.instant import SECOND
 from day1.ports.source import FactDraft
 from day1.services.branches import deleting, forking, lookup
 from day1.services.exchange import backup as backups
-from day1.services.exchange import bundles, importing, store_copy
+from day1.services.exchange import importing, store_copy
 from day1.services.merges import merging, planning, proposing, protection
 from day1.services.redaction import purging, redacting
 from day1.services.rows import curating, editing
 from day1.services.rows.recording import NewFact, fact_row
 from day1.services.search.indexing import embed_pending, follow
+from day1.services.sharing import bundles
 from day1.services.upkeep import retiring
 from day1.settings import EmbedderSettings, Settings, settings_at
 

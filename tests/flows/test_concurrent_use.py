@@ -21,7 +21,7 @@ from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
 from day1.model.values.instant import DAY
 from day1.services.branches import deleting, forking, lookup
-from day1.services.exchange import bundles
+from day1.services.sharing import bundles
 from day1.services.upkeep import retiring
 from tests.flows.opened_store import (
     branches,

@@ -19,7 +19,7 @@ from day1.model.rows.origin import Origin
 from day1.services.branches.lookup import find
 from day1.services.branches.notes import mark
 from day1.services.rows.editing import Removal, remove
-from day1.services.teams.handoffs import open_packet
+from day1.services.sharing.handoffs import open_packet
 from day1.services.upkeep.doctor import check
 from tests.engine import needs_files
 from tests.flows.heard import all_taken, said, taken, the_conversation, waiting

@@ -17,9 +17,9 @@ from day1.interfaces.open_store import OpenStore
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, Row
 from day1.services.branches import lookup
-from day1.services.exchange.bundles import export_bundle, take_bundle
 from day1.services.exchange.exporting import export_store
 from day1.services.merges import planning
+from day1.services.sharing.bundles import export_bundle, take_bundle
 from tests.flows.copied_store import copy, ends
 from tests.flows.kill_scenarios import Killed, Process, check_after_kill, fact_id, facts_on
 from tests.flows.opened_store import MERGE, call, digest, opened

@@ -7,7 +7,7 @@ import pytest
 
 from day1.interfaces.open_store import OpenStore
 from day1.services.branches import deleting, lookup
-from day1.services.exchange.bundles import export_bundle, take_bundle
+from day1.services.sharing.bundles import export_bundle, take_bundle
 from tests.flows.opened_store import call, facts, opened
 from tests.flows.tiered_store import by, merge, person, protect
 

@@ -16,9 +16,9 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT, MESSAGE, OBSERVATION, WHOLE, kind_of
 from day1.services.access.authentication import Authenticator
 from day1.services.branches.lookup import find
-from day1.services.exchange.bundles import export_bundle
 from day1.services.exchange.exporting import export_branch
 from day1.services.search.indexing import follow
+from day1.services.sharing.bundles import export_bundle
 from tests.wires.drawn_copies import BRANCHES, CANNOT, SPACE, Copies, Source
 
 PAGES = "http://127.0.0.1:8420"

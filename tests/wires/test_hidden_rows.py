@@ -22,9 +22,9 @@ from day1.model.rows.kind import FACT, HELD, OBSERVATION
 from day1.model.values.ids import content_hash
 from day1.model.values.instant import show
 from day1.services.branches.lookup import find
-from day1.services.exchange.bundles import export_bundle
 from day1.services.exchange.exporting import export_branch, export_store
 from day1.services.search.indexing import follow
+from day1.services.sharing.bundles import export_bundle
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets.kompanion import KOMPANION
 from tests.fakes.hashing_embedder import HashingEmbedder

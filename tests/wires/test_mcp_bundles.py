@@ -12,7 +12,7 @@ from day1.model.records.sharing import Bundle
 from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MESSAGE, OBSERVATION, RELATION
 from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
-from day1.services.exchange.bundles import deprecate_bundle, export_bundle, take_bundle
+from day1.services.sharing.bundles import deprecate_bundle, export_bundle, take_bundle
 from tests.engine import compact
 from tests.flows.opened_store import opened, refused
 from tests.wires.conftest import Fork, Write

@@ -7,7 +7,7 @@ import pytest
 from day1.model.rows.kind import FACT
 from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
-from day1.services.teams.templates import deprecate_template
+from day1.services.sharing.templates import deprecate_template
 from tests.engine import compact
 from tests.flows.opened_store import opened
 from tests.wires.conftest import Fork, Write

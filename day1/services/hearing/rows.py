@@ -22,7 +22,7 @@ from day1.services.repository.repository import Repository
 from day1.services.rows.bulk_writes import was_removed
 from day1.services.rows.deriving import add_new, basis_columns, basis_edit
 from day1.services.rows.recording import EditedCells, edit_rows, new_row
-from day1.services.teams.sessions import note
+from day1.services.tasks.sessions import note
 
 COMPACTED: Final = "session_handoff"
 """The type of a handoff that a session gives itself when its context is compacted."""

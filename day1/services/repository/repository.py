@@ -36,7 +36,7 @@ class Repository:
     forget_primes: Callable[[], None] = no_primes
     """Remove the kept primes, which may quote what was redacted, or a branch that is gone."""
     noted: set[str] = field(default_factory=set)
-    """Writers that this process has noted (`services.teams.sessions`)."""
+    """Writers that this process has noted (`services.tasks.sessions`)."""
     reached: dict[tuple[str, ...], tuple[frozenset[CommitId], frozenset[CommitId]]] = field(
         default_factory=dict
     )

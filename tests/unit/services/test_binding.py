@@ -8,10 +8,11 @@ from day1.model.branches.branch import MAIN
 from day1.model.redaction.basis import Sources
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import EDIT, FACT, Kind, Row
-from day1.services.exchange import bundles, exporting, own_import
+from day1.services.exchange import exporting, own_import
 from day1.services.rows.deriving import basis_columns, basis_edit
 from day1.services.rows.editing import Correction, Removal, remove, update
 from day1.services.rows.recording import NewFact, fact_row
+from day1.services.sharing import bundles
 from tests.unit.services.conftest import ADA, Bench
 
 HIDDEN, DERIVED = "fact_hidden", "fact_derived"

@@ -11,7 +11,6 @@ from day1.model.rows.change import Ref
 from day1.ports.source import Draft, FactDraft
 from day1.services.branches.notes import mark
 from day1.services.exchange import (
-    bundles,
     exporting,
     imported,
     importing,
@@ -19,6 +18,7 @@ from day1.services.exchange import (
     store_copy,
 )
 from day1.services.rows.editing import Correction, Removal, remove, update
+from day1.services.sharing import bundles
 from tests.unit.services.conftest import ADA, Bench
 
 

@@ -12,7 +12,7 @@ from day1.model.values.ids import content_hash
 from day1.ports.index import IndexBehind
 from day1.services.redaction.redacting import look, redact
 from day1.services.rows.editing import Correction, update
-from day1.services.teams.handoffs import HandoffRequest, hand_over
+from day1.services.sharing.handoffs import HandoffRequest, hand_over
 from tests.unit.services.conftest import ADA, Bench
 from tests.unit.services.test_branches import Died, dying_at
 

@@ -20,7 +20,8 @@ from day1.model.files.export import NEWEST_VERSION, RowLine, parsed
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT, KINDS, Kind, Row
 from day1.model.values.instant import parse, show
-from day1.services.exchange import bundles, exporting, own_import
+from day1.services.exchange import exporting, own_import
+from day1.services.sharing import bundles
 from tests.unit.services.conftest import Bench
 from tests.whole_rows import DRAWN, FIRST, LAST, labels, least_version, memories, times
 

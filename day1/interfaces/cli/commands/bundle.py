@@ -70,7 +70,7 @@ def bundle_list_command(session: Session, *, deprecated: bool) -> None:
 @porcelain
 def bundle_export_command(session: Session, bundle: str, file: Path | None) -> None:
     """Write BUNDLE to FILE (default: stdout)."""
-    from day1.services.exchange.bundles import export_bundle
+    from day1.services.sharing.bundles import export_bundle
 
     if session.as_json and file is None:
         raise click.UsageError("--json goes with a FILE: the lines go there.")
@@ -93,7 +93,7 @@ def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
 
     FILE is read completely first: if it is damaged, it is refused and nothing is imported.
     """
-    from day1.services.exchange.bundles import take_bundle
+    from day1.services.sharing.bundles import take_bundle
 
     context = session.context(create=True)
     branch = context.find(given["branch"])
@@ -120,7 +120,7 @@ def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
 @porcelain
 def bundle_deprecate_command(session: Session, bundle: str) -> None:
     """Take BUNDLE out of use; it can still be imported by its id."""
-    from day1.services.exchange.bundles import deprecate_bundle
+    from day1.services.sharing.bundles import deprecate_bundle
 
     done = deprecate_bundle(session.repo(), bundle)
     if not session.answer({"bundle_id": done.id, "status": done.status}):

@@ -10,7 +10,7 @@ from day1.interfaces.cli.options import agent_option
 from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
-    from day1.services.teams.tasks import TaskState
+    from day1.services.tasks.tasks import TaskState
 
 
 @click.group("task")
@@ -128,7 +128,7 @@ def update_command(session: Session, task: str, objective: int, status: str, **g
 def list_command(session: Session, task_type: str | None) -> None:
     """List tasks, the newest first."""
     from day1.model.records.task import status_of
-    from day1.services.teams.tasks import tasks
+    from day1.services.tasks.tasks import tasks
 
     states = tasks(session.repo(), task_type)
     if session.as_json:

@@ -7,9 +7,9 @@ from day1.errors import Advice, Step
 from day1.model.records.sharing import Bundle, ShelfStatus
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, RELATION
 from day1.model.values.instant import show
-from day1.services.exchange.bundles import NewBundle, create_bundle, import_bundle, list_bundles
 from day1.services.rows.bulk_writes import LeftRow
 from day1.services.rows.transplanting import memories
+from day1.services.sharing.bundles import NewBundle, create_bundle, import_bundle, list_bundles
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.state import state_of
 

@@ -11,7 +11,7 @@ from day1.model.branches.branch import MAIN
 from day1.model.rows.kind import CONVERSATION, FACT, text_of
 from day1.model.values.instant import show
 from day1.services.rows.curating import CurateRequest, curate
-from day1.services.teams.session_context import (
+from day1.services.tasks.session_context import (
     ConversationEnd,
     QuotedRow,
     SessionRecall,

@@ -8,7 +8,7 @@ from day1.call.operation import Effect, Operation
 from day1.errors import Advice, Step
 from day1.model.values.instant import show
 from day1.services.rows.transplanting import memories
-from day1.services.teams.handoffs import HandoffRequest, hand_over, open_packet
+from day1.services.sharing.handoffs import HandoffRequest, hand_over, open_packet
 from day1.toolsets.day1.core.curation import (
     ConversationRecalled,
     FactGiven,

@@ -11,7 +11,7 @@ from day1.model.branches.branch import MAIN
 from day1.model.records.task import Objective, status_of
 from day1.model.records.task_pattern import Pattern, TaskStep
 from day1.model.values.instant import show, show_optional
-from day1.services.teams.replaying import Replay, replay, seconds
+from day1.services.tasks.replaying import Replay, replay, seconds
 from day1.toolsets.shared.state import state_of
 
 _ERRORS = 20

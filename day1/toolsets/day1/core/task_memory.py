@@ -14,18 +14,17 @@ from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, text_of
 from day1.model.values.space import SHARED
 from day1.services.search.request import SearchRequest
-from day1.services.teams.agent_timeline import agent_timeline
-from day1.services.teams.consolidating import (
+from day1.services.tasks.consolidating import (
     COLUMNS,
     MOST,
     ConsolidateRequest,
     consolidate,
     waiting_first,
 )
-from day1.services.teams.consolidating import Consolidated as Done
-from day1.services.teams.sessions import WrittenBranch, written_branches
-from day1.services.teams.task_rows import newest_rows, task_branches_written
-from day1.services.teams.task_search import search_task
+from day1.services.tasks.consolidating import Consolidated as Done
+from day1.services.tasks.sessions import WrittenBranch, written_branches
+from day1.services.tasks.task_rows import agent_timeline, newest_rows, task_branches_written
+from day1.services.tasks.task_search import search_task
 from day1.toolsets.day1.core.replays import REPLAY
 from day1.toolsets.day1.core.search import (
     MemoryHit,

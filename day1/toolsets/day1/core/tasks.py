@@ -13,7 +13,7 @@ from day1.model.rows.validation import MAX_INTEGER
 from day1.model.values.instant import show, show_optional
 from day1.services.branches.lookup import name_of
 from day1.services.branches.tree import states
-from day1.services.teams.tasks import (
+from day1.services.tasks.tasks import (
     JoinRequest,
     NewObjective,
     ObjectiveUpdate,

@@ -10,7 +10,12 @@ from day1.call.operation import Effect, Operation
 from day1.model.records.sharing import ShelfStatus, Template
 from day1.model.values.instant import show
 from day1.services.branches.lookup import name_of
-from day1.services.teams.templates import NewTemplate, create_template, instantiate, list_templates
+from day1.services.sharing.templates import (
+    NewTemplate,
+    create_template,
+    instantiate,
+    list_templates,
+)
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.state import state_of
 

@@ -27,7 +27,7 @@ from day1.model.records.judgement import DIMENSIONS, VERIFIED, Judgement, Score,
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import Row
 from day1.services.merges.gate import gate
-from day1.services.teams.verifying import (
+from day1.services.verification.verifying import (
     BatchWatch,
     FactSelection,
     Judged,

@@ -11,7 +11,7 @@ from day1.services.conversations.order import messages_of
 from day1.services.repository.repository import Repository
 from day1.services.rows.spaces import within
 from day1.services.search.filters import active_rows
-from day1.services.teams.sessions import WrittenBranch, written_branches
+from day1.services.tasks.sessions import WrittenBranch, written_branches
 
 MOST_CHARACTERS = 32_000
 """Of all texts together: about 8,000 tokens."""

@@ -15,8 +15,8 @@ from day1.model.values.instant import SECOND
 from day1.services.repository.repository import Repository
 from day1.services.search.grouping import group_rows
 from day1.services.search.request import SearchPorts
-from day1.services.teams.task_rows import NewestRows, count_rows, newest_rows, task_branches_written
-from day1.services.teams.tasks import TaskState, task_state
+from day1.services.tasks.task_rows import NewestRows, count_rows, newest_rows, task_branches_written
+from day1.services.tasks.tasks import TaskState, task_state
 
 MOST = 500
 """At most so many observations and so many facts are read of a task: the newest."""

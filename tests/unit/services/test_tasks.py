@@ -8,9 +8,10 @@ from day1.model.records.task import Task
 from day1.model.rows.origin import Origin
 from day1.services.branches import deleting
 from day1.services.rows.editing import Correction, update
-from day1.services.teams import handoffs, sessions, tasks, templates
-from day1.services.teams.task_rows import count_rows, task_branches_written
-from day1.services.teams.tasks import JoinRequest, NewObjective, ObjectiveUpdate
+from day1.services.sharing import handoffs, templates
+from day1.services.tasks import sessions, tasks
+from day1.services.tasks.task_rows import count_rows, task_branches_written
+from day1.services.tasks.tasks import JoinRequest, NewObjective, ObjectiveUpdate
 from tests.unit.services.conftest import ADA, Bench
 
 TASK = "task_1"

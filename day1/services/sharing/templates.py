@@ -11,7 +11,7 @@ from day1.model.rows.kind import CONVERSATION, FACT
 from day1.services.branches.forking import NewBranch, check_free, fork, fork_under, new_below
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
-from day1.services.teams.tasks import find_task
+from day1.services.tasks.tasks import find_task
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from day1.services.rows.transplanting import (
     select_rows,
     without_secrets,
 )
-from day1.services.teams.session_context import ConversationEnd, QuotedRow, TextBudget
+from day1.services.tasks.session_context import ConversationEnd, QuotedRow, TextBudget
 
 MOST_CHARACTERS = 128_000
 """Of all texts of a packet together: about 32,000 tokens."""

@@ -10,8 +10,8 @@ from day1.services.repository.repository import Repository
 from day1.services.search.indexing import catch_up
 from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
 from day1.services.search.searching import search
-from day1.services.teams.sessions import WrittenBranch
-from day1.services.teams.task_rows import task_branches_written
+from day1.services.tasks.sessions import WrittenBranch
+from day1.services.tasks.task_rows import task_branches_written
 
 
 @dataclass(frozen=True, slots=True)
