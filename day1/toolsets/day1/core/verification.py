@@ -27,16 +27,9 @@ from day1.model.records.judgement import DIMENSIONS, VERIFIED, Judgement, Score,
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import Row
 from day1.services.merges.gate import gate
-from day1.services.verification.verifying import (
-    BatchWatch,
-    FactSelection,
-    Judged,
-    Verification,
-    fact_on,
-    judged,
-    keep,
-    verify_many,
-)
+from day1.services.verification.batches import BatchWatch, FactSelection, verify_many
+from day1.services.verification.judging import Judged, Verification, fact_on, judged
+from day1.services.verification.verdicts import keep
 
 _DIMENSION = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _DIMENSIONS, _SHOWN = 8, 50

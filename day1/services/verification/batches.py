@@ -1,0 +1,116 @@
+"""Verifying many facts: judge them one by one, and write their verdicts in units."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from day1.model.branches.branch import Branch
+from day1.model.records.judgement import Verdict
+from day1.model.redaction.veil import SECRET
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT, Row
+from day1.model.rows.origin import Origin
+from day1.ports.reading import Reading
+from day1.services.verification.judging import Judged, Verification, judged
+from day1.services.verification.verdicts import KeptVerdicts, keep
+
+UNIT = 16
+"""Verdicts in one commit of a batch."""
+
+
+@dataclass(slots=True)
+class VerifiedBatch:
+    """The result of verifying many facts."""
+
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    judges: dict[str, None] = field(default_factory=dict)
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    errors: int = 0
+    """Facts whose text changed, or that went, while they were judged."""
+    remaining: int = 0
+    """Facts of those asked for that no judge has seen yet."""
+    stopped: bool = False
+    kept: KeptVerdicts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchWatch:
+    """How the caller of a batch is told of progress, and can stop it."""
+
+    progress: Callable[[int, int | None], None]
+    stopped: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class FactSelection:
+    """Which facts to judge."""
+
+    equal: Row
+    """Column -> value."""
+    limit: int
+
+
+def verify_many(
+    verification: Verification,
+    branch: Branch,
+    selection: FactSelection,
+    origin: Origin,
+    watch: BatchWatch,
+) -> VerifiedBatch:
+    """Judge chosen facts one by one; those first that no judge has seen, newest first.
+
+    Verdicts are written in units of `UNIT`, and at the end; also when the caller wants no more.
+    """
+    batch, unwritten = VerifiedBatch(), list[Judged]()
+    shown = verification.repo.shown(Ref(branch=branch.name))
+    with verification.repo.store.reading(shown) as reading:
+        rows = _chosen(reading, selection)
+    try:
+        for number, row in enumerate(rows, start=1):
+            if watch.stopped():
+                batch.stopped = True
+                break
+            unwritten.append(judged(verification, branch, row))
+            if len(unwritten) == UNIT:
+                _write_verdicts(verification, branch, unwritten, origin, batch)
+            watch.progress(number, len(rows))
+    finally:  # what was judged is kept, whatever happens to the next
+        _write_verdicts(verification, branch, unwritten, origin, batch)
+    unseen = {**selection.equal, "scores": None}
+    with verification.repo.store.reading(verification.repo.shown(Ref(branch=branch.name))) as left:
+        batch.remaining = left.count(FACT, unseen) - left.count(
+            FACT, {**unseen, "sensitivity": SECRET}
+        )
+    return batch
+
+
+def _chosen(reading: Reading, selection: FactSelection) -> list[Row]:
+    equal, limit = selection.equal, selection.limit
+    unseen = Query(equal={**equal, "scores": None}, public=True, descending=True, limit=limit)
+    first = reading.find(FACT, unseen)
+    if len(first) == limit:
+        return first
+    rest = reading.find(FACT, Query(equal=equal, public=True, descending=True, limit=limit))
+    return [*first, *(row for row in rest if row["scores"] is not None)][:limit]
+
+
+def _write_verdicts(
+    verification: Verification,
+    branch: Branch,
+    unwritten: list[Judged],
+    origin: Origin,
+    batch: VerifiedBatch,
+) -> None:
+    """Write the verdicts that are not written yet, and count them."""
+    some = list(unwritten)
+    unwritten.clear()
+    batch.kept = keep(verification.repo, branch, some, origin)
+    for one in some:
+        if one.row["id"] in batch.kept.left:
+            batch.errors += 1
+            continue
+        batch.verdicts[one.judgement.verdict] += 1
+        batch.judges[one.judgement.judge] = None
+        batch.prompt_tokens += one.judgement.prompt_tokens
+        batch.completion_tokens += one.judgement.completion_tokens

@@ -1,0 +1,184 @@
+"""Judging a fact: gather evidence for it, and ask a judge.
+
+A judge may take seconds, so no lock is held and no reading is open meanwhile.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from day1.errors import Advice, ChatUnavailable, NotFound, Refused
+from day1.model.branches.branch import Branch
+from day1.model.records.judgement import DIMENSIONS, Case, Evidence, Judgement
+from day1.model.redaction.veil import is_secret
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT, RELATION, Row, kind_of, text_of, when, words_of
+from day1.ports.judge import Judge
+from day1.ports.reading import Reading
+from day1.services.branches.lookup import branches_with
+from day1.services.repository.repository import Repository
+from day1.services.search.request import Hit, SearchPorts, SearchRequest
+from day1.services.search.searching import search
+
+_EVIDENCE, _RELATIONS, _ENTITIES, _QUESTION = 8, 8, 64, 1_000
+_LOOKED = 100
+"""Memories that are looked at for evidence."""
+
+
+@dataclass(slots=True)
+class Verification:
+    """The judge, and where evidence is looked up. After a chat model failed, the rules go on."""
+
+    repo: Repository
+    search: SearchPorts
+    judge: Judge
+    clock: Callable[[], int]
+    notes: dict[str, None] = field(default_factory=dict)
+    """What the reader of the answer must know, each once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A fact as it was judged, and what was found."""
+
+    row: Row
+    judgement: Judgement
+    read: tuple[str, ...] = ()
+    """The ids of the memories that the judge had read."""
+
+
+def fact_on(repo: Repository, branch: Branch, fact_id: str) -> Row:
+    """A fact of a branch.
+
+    Raises:
+        NotFound: it is not there; the message names the branches that have it.
+        Refused: it is no fact, or a secret one.
+    """
+    if kind_of(fact_id) not in {FACT, None}:
+        raise Refused("Only a fact can be verified.", id=fact_id)
+    with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
+        row = reading.get(FACT, [fact_id]).get(fact_id)
+    if is_secret(row):
+        raise Refused("A secret fact is shown to no judge.", id=fact_id)
+    if row is not None:
+        return row
+    having = list(branches_with(repo, FACT, fact_id))
+    where = Advice("No branch has it; {memory_search} finds those there are.")
+    if having:
+        where = Advice("It is on {branches}.", branches=", ".join(having[:5]))
+    raise NotFound(
+        f"{fact_id} is not on branch {branch.name!r}.",
+        where,
+        id=fact_id,
+        branch=branch.name,
+        having=having,
+    )
+
+
+def judged(
+    verification: Verification,
+    branch: Branch,
+    row: Row,
+    dimensions: Sequence[str] = DIMENSIONS,
+    context: str | None = None,
+) -> Judged:
+    """Have a fact judged, with no lock held; nothing is written.
+
+    If the chat model cannot be used, the rules judge, and the notes say so.
+    """
+    case, read = _case(verification, branch, row, dimensions, context)
+    try:
+        judgement = verification.judge.judge(case)
+    except ChatUnavailable as error:
+        if verification.judge.stand_in is None:
+            raise
+        verification.judge = verification.judge.stand_in
+        verification.notes[f"judged by {verification.judge.name}: {error}"] = None
+        judgement = verification.judge.judge(case)
+    if judgement.left_out:
+        said = "piece that speaks" if judgement.left_out == 1 else "pieces that speak"
+        reason = f"{judgement.reason} Left out: {judgement.left_out} {said} to the judge."
+        judgement = replace(judgement, reason=reason)
+    return Judged(row, judgement, read)
+
+
+def _case(
+    verification: Verification,
+    branch: Branch,
+    row: Row,
+    dimensions: Sequence[str],
+    context: str | None,
+) -> tuple[Case, tuple[str, ...]]:
+    """Gather what memory knows of a fact on its branch, and the ids of those memories.
+
+    What the fact says to a judge is not asked for.
+    """
+    text = verification.judge.clear(str(row["fact_text"]))
+    hits: list[Hit] = []
+    if text:
+        kinds = ("facts", "observations")
+        request = SearchRequest(text[:_QUESTION], kinds=kinds, limit=_LOOKED)
+        found = search(verification.search, Ref(branch=branch.name), branch.id, request)
+        verification.notes.update(dict.fromkeys(found.notes))
+        hits = _once_each(hit for hit in found.hits if not _same_memory(hit.row, row))
+    with verification.repo.store.reading(Ref(branch=branch.name)) as reading:
+        relations = _touching(reading, text)
+    case = Case(
+        text=str(row["fact_text"]),
+        at=when(row),
+        now=verification.clock(),
+        category=text_of(row["category"]),
+        confidence=float(row["confidence"] or 0),
+        agent_id=text_of(row["agent_id"]),
+        source=text_of(row["source"]),
+        evidence=tuple(map(_evidence, hits[:_EVIDENCE])),
+        relations=tuple(relations.values()),
+        context=context,
+        dimensions=tuple(dimensions),
+    )
+    return case, (*(one.id for one in case.evidence), *relations)
+
+
+def _same_memory(one: Row, other: Row) -> bool:
+    """Whether one row is a copy of the other, and so is no evidence for it."""
+    ids = {other["id"], other["origin_id"]} - {None}
+    return one["id"] in ids or one["origin_id"] in ids
+
+
+def _once_each(hits: Iterable[Hit]) -> list[Hit]:
+    """Each text of an author once, so that repetition does not displace what others wrote."""
+    once: dict[tuple[object, ...], Hit] = {}
+    for hit in hits:
+        once.setdefault((hit.kind.name, hit.row["content_hash"], hit.row["agent_id"]), hit)
+    return list(once.values())
+
+
+def _evidence(hit: Hit) -> Evidence:
+    row = hit.row
+    confidence = row.get("confidence")
+    return Evidence(
+        id=str(row["id"]),
+        kind=hit.kind.name,
+        text=str(row[hit.kind.text or ""]),
+        at=when(row),
+        agent_id=text_of(row["agent_id"]),
+        source=text_of(row["source"]),
+        verified=row.get("verification") == "verified",
+        confidence=1.0 if confidence is None else float(confidence),
+        cosine=hit.cosine,
+    )
+
+
+def _touching(reading: Reading, text: str) -> dict[str, str]:
+    """Relations of the things that a text names, each as a line, by id."""
+    bare = [word.strip(".,;:!?()[]{}\"'`") for word in text.split()]
+    words = [word for word in dict.fromkeys(bare) if word][:_ENTITIES]
+    pairs = [f"{a} {b}" for a, b in pairwise(bare) if a[:1].isupper()]
+    found: dict[str, str] = {}
+    for side in ("source_entity", "target_entity"):
+        query = Query(among={side: [*words, *pairs[:_ENTITIES]]}, descending=True, limit=_RELATIONS)
+        for row in reading.find(RELATION, query):
+            found[str(row["id"])] = words_of(RELATION, row)
+    lines = {line: row_id for row_id, line in reversed(found.items())}
+    once = [(row_id, line) for row_id, line in found.items() if lines[line] == row_id]
+    return dict(once[:_RELATIONS])

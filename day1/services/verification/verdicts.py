@@ -1,0 +1,85 @@
+"""Writing verdicts to facts.
+
+A verdict is written only if the fact still has the text that the judge saw.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from day1.model.branches.branch import Branch
+from day1.model.records.judgement import Judgement, Score
+from day1.model.redaction.basis import VERDICT_BASIS
+from day1.model.rows.change import CommitId, Message, Pending, Ref
+from day1.model.rows.kind import FACT, Row, canonical
+from day1.model.rows.origin import Origin
+from day1.services.branches.lookup import find_open_again
+from day1.services.repository.repository import Repository
+from day1.services.rows.deriving import add_new, basis_columns, basis_edit
+from day1.services.rows.editing import Editor
+from day1.services.verification.judging import Judged
+
+
+@dataclass(frozen=True, slots=True)
+class KeptVerdicts:
+    """The commit that has the verdicts; without a new verdict no commit is made."""
+
+    commit: CommitId
+    pending: Pending
+    left: tuple[str, ...] = ()
+    """Facts whose text changed, or that went, while they were judged."""
+
+
+def keep(
+    repo: Repository, branch: Branch, verdicts: Sequence[Judged], origin: Origin
+) -> KeptVerdicts:
+    """Write verdicts to their facts as one commit; those of changed texts are left."""
+    ids = [str(one.row["id"]) for one in verdicts]
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
+        rows = reading.get(FACT, ids)
+        if all(_has_verdict(rows.get(i), one) for i, one in zip(ids, verdicts, strict=True)):
+            return KeptVerdicts(reading.tip, reading.pending)
+    left: list[str] = []
+    said: list[str] = []
+    find_open_again(repo, branch)  # it may have been closed while the facts were judged
+    with repo.store.changing(branch.name) as work:
+        rows = work.get(FACT, ids)
+        for fact_id, one in zip(ids, verdicts, strict=True):
+            row, judgement = rows.get(fact_id), one.judgement
+            if row is None or one.row["content_hash"] != row["content_hash"]:
+                left.append(fact_id)
+            elif not _has_verdict(row, one):
+                columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
+                Editor(repo, work, origin, judgement.reason).change(FACT, row, columns)
+                read = [{"id": row_id} for row_id in one.read]
+                basis = basis_columns(FACT, fact_id, read, VERDICT_BASIS)
+                add_new(work, [basis_edit(basis, origin, work.now)] * bool(read))
+                said.append(f"{fact_id}: {judgement.verdict}")
+        if not said:
+            return KeptVerdicts(work.tip, work.pending, tuple(left))
+        line = f"verify fact {said[0]}" if len(said) == 1 else f"verify {len(said)} facts"
+        return KeptVerdicts(work.commit(Message("change", line)), Pending(), tuple(left))
+
+
+def _as_json(judgement: Judgement) -> str:
+    scores = [_score_json(score) for score in judgement.scores]
+    return canonical({"judge": judgement.judge, "reason": judgement.reason, "scores": scores})
+
+
+def _score_json(score: Score) -> dict[str, Any]:
+    return {"dimension": score.dimension, "score": score.score, "reason": score.reason}
+
+
+def _has_verdict(row: Row | None, one: Judged) -> bool:
+    """Whether a fact already has this verdict with these scores by this judge."""
+    judgement = one.judgement
+    if row is None or row["content_hash"] != one.row["content_hash"]:
+        return False
+    if row["verification"] != judgement.verdict or row["scores"] is None:
+        return False
+    kept = json.loads(str(row["scores"]))
+    if not isinstance(kept, dict) or kept.get("judge") != judgement.judge:
+        return False
+    before = [[s.get("dimension"), s.get("score")] for s in kept.get("scores", ())]
+    return before == [[s.dimension, s.score] for s in judgement.scores]
