@@ -11,53 +11,31 @@ from pathlib import Path
 
 import pytest
 
+from tests.house.console import blocks, plain, run_session
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
-
-
-def plain(text: str) -> str:
-    """Without what differs from run to run: ids, commits, times, folders, scores."""
-    text = re.sub(r"fact_[0-9A-Z]{8,}", "fact_ID", text)
-    text = re.sub(r"\b[0-9a-f]{8}\b", "COMMIT", text)
-    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", "TIME", text)
-    text = re.sub(r"\d{4}-\d\d-\d\d", "DATE", text)
-    text = re.sub(r"^\d\.\d\d\t", "SCORE\t", text, flags=re.MULTILINE)
-    return re.sub(r"store in .*", "store in FOLDER", text)
-
-
-@pytest.mark.skipif(
+needs_model = pytest.mark.skipif(
     not os.environ.get("DAY1_EMBEDDER__MODEL_DIR"), reason="no model: set DAY1_EMBEDDER__MODEL_DIR"
 )
+
+
+@needs_model
 def test_the_session_prints_what_the_readme_says(tmp_path):
-    (session,) = blocks("console")
-    environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    environment.pop("DAY1_HOME", None)
-    folder = tmp_path / "team"
-    folder.mkdir()
-    printed = []
-    for line in session.splitlines():
-        if not line.startswith("$ "):
-            continue
-        _, *arguments = shlex.split(line[2:])
-        done = subprocess.run(
-            [sys.executable, "-m", "day1", *arguments],
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        printed += [line, *done.stdout.splitlines()]
-    assert plain("\n".join(printed)) == plain(session.strip())
+    (session,) = blocks(README, "console")
+    assert plain(run_session(session, tmp_path / "team")) == plain(session.strip())
+
+
+@needs_model
+def test_the_tutorial_prints_what_it_says(tmp_path):
+    session = "".join(blocks((ROOT / "docs" / "tutorial.md").read_text("utf-8"), "console"))
+    assert plain(run_session(session, tmp_path / "shop")) == plain(session.strip())
 
 
 def test_the_configuration_is_json_and_names_a_real_command():
-    (configuration,) = blocks("json")
+    (configuration,) = blocks(README, "json")
     server = json.loads(configuration)["mcpServers"]["day1"]
     assert (server["command"], server["args"][0]) == ("day1", "mcp")
 
@@ -65,7 +43,7 @@ def test_the_configuration_is_json_and_names_a_real_command():
 def test_the_readme_says_how_to_install_the_package_that_this_is():
     """D4: there was no install line."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    lines = [line.split("#") for block in blocks("sh") for line in block.splitlines()]
+    lines = [line.split("#") for block in blocks(README, "sh") for line in block.splitlines()]
     told = {line[0].strip(): line[1].split()[:2] for line in lines if "install" in line[0]}
     ways = ("pip install", "pipx install", "uv tool install")
     assert [told[f"{way} {project['name']}"] for way in ways] == [["or", "."]] * len(ways)
@@ -77,7 +55,7 @@ def test_the_readme_says_how_to_install_the_package_that_this_is():
 
 
 def test_the_first_search_takes_five_lines(tmp_path):
-    (first,) = (block for block in blocks("sh") if block.startswith("day1 init"))
+    (first,) = (block for block in blocks(README, "sh") if block.startswith("day1 init"))
     commands = [shlex.split(line, comments=True) for line in first.splitlines()]
     assert len(commands) == 5
     environment = {**os.environ, "DAY1_HOME": str(tmp_path / "store"), "PYTHONPATH": str(ROOT)}
