@@ -65,7 +65,7 @@ class FilePrimes(Primes):
             "space": prime.space,
             "stamp": list(stamp),
             "pinned": list(prime.pinned),
-            "ageless": list(prime.ageless),
+            "ageless": list(prime.evergreen),
             "forgotten": forgotten,
             "ends": [list(one) for one in prime.ends],
         }
@@ -103,7 +103,7 @@ class FilePrimes(Primes):
 
 
 def _kept(found: prime_file.Prime) -> KeptPrime:
-    return KeptPrime(found.branch, found.space, found.at, found.pinned, found.ageless)
+    return KeptPrime(found.branch, found.space, found.at, found.pinned, found.evergreen)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from day1.app.taking import taker_of
+from day1.app.ingest import spool_ingester
 from day1.errors import InvalidRequest
 from day1.interfaces.heads import spaced
 from day1.model.branches.branch import MAIN
@@ -25,10 +25,8 @@ def background_worker(store: OpenStore, branch: str | None = None) -> Background
 
     compacts = store.settings.store.compact and not store.read_only
     renew = prime_renewer(store, branch).renew
-    take_in = taker_of(store)
-    return BackgroundWorker(
-        store.repo, store.search, compacts=compacts, take_in=take_in, renew=renew
-    )
+    ingest = spool_ingester(store)
+    return BackgroundWorker(store.repo, store.search, compacts=compacts, ingest=ingest, renew=renew)
 
 
 def prime_renewer(store: OpenStore, branch: str | None = None) -> PrimeRenewer:

@@ -29,7 +29,7 @@ from day1.settings import Settings
 if TYPE_CHECKING:
     from day1.interfaces.open_store import OpenStore
     from day1.ports.setup import Setup
-    from day1.services.upkeep.doctor import StoreLocation
+    from day1.services.health.doctor import StoreLocation
 
 __all__ = [
     "archives",

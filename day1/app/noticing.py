@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from anyio import to_thread
 
-from day1.adapters.told import ToldFile
+from day1.adapters.sent_notices import SentNotices
 from day1.errors import StoreFull, StoreReadOnly
-from day1.services.upkeep.waiting import Waiting, stamp_of, waiting
+from day1.services.merges.waiting import Waiting, stamp_of, waiting
 
 if TYPE_CHECKING:
     from anyio.abc import Process
@@ -40,7 +40,7 @@ def noticing(store: OpenStore) -> Noticing | None:
     command = store.settings.notify
     if command is None or store.read_only:
         return None
-    return Noticing(store.repo, ToldFile(store.folder), shlex.split(command))
+    return Noticing(store.repo, SentNotices(store.folder), shlex.split(command))
 
 
 def job_of(notices: Noticing | None) -> dict[str, Job]:
@@ -75,7 +75,7 @@ class Noticing:
     `day1 status` tells as well.
     """
 
-    def __init__(self, repo: Repository, told: ToldFile, command: Sequence[str]) -> None:
+    def __init__(self, repo: Repository, told: SentNotices, command: Sequence[str]) -> None:
         """Look at a memory; `told` knows what was told before, `command` is run as it is."""
         self._repo, self._told, self._command = repo, told, command
         self._stamp: Hashable = None

@@ -19,8 +19,8 @@ from day1.adapters.index.uses import FileUses
 from day1.adapters.judges.rules.judge import RulesJudge
 from day1.adapters.primes import FilePrimes, closing_stamp
 from day1.app.engines import EngineHandles, create_store, obstacles_in, open_engine
+from day1.app.ingest import ingest_before_command
 from day1.app.owners import own_home
-from day1.app.taking import before_a_command
 from day1.call.context import now
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
 from day1.home import cache_folder, find_home
@@ -73,7 +73,7 @@ def open_store(
     """
     store = _opened(settings, create=create, serves=serves, folder=folder)
     if not serves:  # a server does so between calls
-        before_a_command(store)
+        ingest_before_command(store)
     return store
 
 

@@ -10,7 +10,7 @@ from day1.adapters.primes import FilePrimes
 from day1.adapters.spool import FolderSpool
 from day1.call.context import now
 from day1.interfaces.open_store import OpenStore
-from day1.services.upkeep.doctor import StoreLocation
+from day1.services.health.doctor import StoreLocation
 
 
 def _damaged(store: OpenStore) -> tuple[str, ...]:

@@ -64,8 +64,10 @@ class Prime(NamedTuple):
     """A space whose facts it has beside those that all share."""
     pinned: tuple[str, ...] = ()
     """The ids of the branch's pinned facts: the next renewal reads only what changed since."""
-    ageless: tuple[str, ...] | None = None
-    """Those of the last facts that say how to work; None: an earlier day1 did not note them."""
+    evergreen: tuple[str, ...] | None = None
+    """The ids of the newest facts that say how to work; None: an earlier day1 did not note them.
+
+    The file calls them `ageless`, as all versions read it."""
     ends: tuple[tuple[int, int], ...] = ()
     """The lines of facts that end, by their number, and when (microseconds UTC)."""
 

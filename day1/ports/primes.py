@@ -22,7 +22,7 @@ class KeptPrime:
     """The commit that it was read at."""
     pinned: tuple[str, ...]
     """The ids of the facts that were pinned there."""
-    ageless: tuple[str, ...] | None
+    evergreen: tuple[str, ...] | None
     """Those of the last facts that say how to work; None: an earlier day1 did not note them."""
 
 

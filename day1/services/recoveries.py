@@ -6,11 +6,11 @@ from typing import Final
 from day1.model.records.intent import Intent
 from day1.services.branches.deleting import DELETE
 from day1.services.branches.forking import FILL, FORK
+from day1.services.branches.retiring import RETIRE, REVIVE
 from day1.services.merges.merging import MERGE
 from day1.services.redaction.purging import PURGE
 from day1.services.redaction.redacting import REDACT
 from day1.services.repository.repository import Repository
-from day1.services.upkeep.retiring import RETIRE, REVIVE
 
 RECOVERIES: Final[Mapping[str, Callable[[Repository, Intent], None]]] = {
     operation.name: operation.recover

@@ -11,7 +11,7 @@ from day1.adapters.versioned.matrixone.store import MatrixOneStore
 from day1.errors import ForeignStore, NotFound, StoreDamaged
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
-from day1.services.upkeep.doctor import _engine
+from day1.services.health.doctor import _engine
 from tests.adapters.matrixone_server import CREATED, NS, PITR, TIP, opened, order, server
 from tests.fakes.recording_server import Columns
 

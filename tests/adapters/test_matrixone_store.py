@@ -8,9 +8,8 @@ import pytest
 from day1.errors import BranchExists, IntegrityBroken, StoreBusy, UnknownBranch
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT
-from day1.services.branches import deleting
+from day1.services.branches import deleting, retiring
 from day1.services.branches.lookup import find
-from day1.services.upkeep import retiring
 from tests import servers
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.starting_states import A, B, C, fact

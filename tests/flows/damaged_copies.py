@@ -18,10 +18,10 @@ from day1.app.place import place_of
 from day1.formats import spool
 from day1.formats.events import line_of
 from day1.interfaces.open_store import OpenStore
+from day1.services.health import doctor
 from day1.services.prime.request import PrimePorts
 from day1.services.search.indexing import embed_pending
 from day1.services.search.request import SearchPorts
-from day1.services.upkeep import doctor
 from tests.flows.opened_store import call, write
 from tests.flows.random_store import WORDS
 from tests.flows.test_flipped_bits import store_in

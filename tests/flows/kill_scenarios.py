@@ -23,10 +23,10 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.values.ids import new_id
 from day1.services.branches.lookup import find
+from day1.services.health.doctor import StoreLocation, check
 from day1.services.search.indexing import embed_pending, follow
 from day1.services.search.request import SearchRequest
 from day1.services.search.searching import search
-from day1.services.upkeep.doctor import StoreLocation, check
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows import killed_process
 from tests.forkserver import python

@@ -26,7 +26,7 @@ from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.model.values.instant import SECOND
 from day1.ports.source import FactDraft
-from day1.services.branches import deleting, forking, lookup
+from day1.services.branches import deleting, forking, lookup, retiring
 from day1.services.exchange import backup as backups
 from day1.services.exchange import importing, store_copy
 from day1.services.merges import merging, planning, proposing, protection
@@ -35,7 +35,6 @@ from day1.services.rows import curating, editing
 from day1.services.rows.recording import NewFact, fact_row
 from day1.services.search.indexing import embed_pending, follow
 from day1.services.sharing import bundles
-from day1.services.upkeep import retiring
 from day1.settings import EmbedderSettings, Settings, settings_at
 
 ORIGIN = Origin(agent_id="killed")

@@ -15,9 +15,8 @@ from day1.model.redaction.mask import CLEAR
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, KINDS
 from day1.model.values.instant import show
-from day1.services.branches import deleting, lookup
+from day1.services.branches import deleting, lookup, retiring
 from day1.services.repository.commit_ids import CARRIED, new_ids, renamed, with_new_ids
-from day1.services.upkeep import retiring
 from day1.settings import EmbedderSettings, SearchSettings, Settings, settings_at
 from tests.flows.opened_store import call
 

@@ -6,7 +6,7 @@ from typing import Any
 from day1.call.context import Caller
 from day1.interfaces.open_store import OpenStore
 from day1.services.branches.lookup import find
-from day1.services.upkeep.doctor import index_state
+from day1.services.health.doctor import index_state
 from day1.services.upkeep.status import branch_status
 from day1.toolsets import operations
 from tests.fakes.sql_wire import Wire

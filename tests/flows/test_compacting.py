@@ -6,8 +6,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from day1.services.upkeep import compacting, worker
-from day1.services.upkeep.compacting import compact_if_brief, is_wasteful
+from day1.services.health import compacting
+from day1.services.health.compacting import compact_if_brief, is_wasteful
+from day1.services.upkeep import worker
 from day1.services.upkeep.worker import BackgroundWorker
 from tests.suites.engine_memory import EngineMemory
 

@@ -20,9 +20,9 @@ from day1.model.records.task import Objective, Task, TaskAgent
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
 from day1.model.values.instant import DAY
-from day1.services.branches import deleting, forking, lookup
+from day1.services.branches import deleting, forking, lookup, retiring
 from day1.services.sharing import bundles
-from day1.services.upkeep import retiring
+from day1.services.upkeep.retirable import retirable_branches
 from tests.flows.opened_store import (
     branches,
     call,
@@ -228,13 +228,13 @@ def test_what_is_kept_is_never_offered_for_retirement(
     for name in branches(store) - {"main", "squashed"}:
         call(store, "memory_branch_enrich", branch_name=name, ttl_days=1)
     later = now() + 3 * DAY
-    offered = {c.state.branch.name for c in retiring.candidates(store.repo, "main", later)}
+    offered = {c.state.branch.name for c in retirable_branches(store.repo, "main", later)}
     assert offered == {"passing", "squashed"}
     with opened(tmp_path / "far", create=True) as far:
         bundles.take_bundle(far.repo, bundled(store), now())
         (own,) = branches(far) - {"main"}
         call(far, "memory_branch_enrich", branch_name=own, ttl_days=1)
-        assert retiring.candidates(far.repo, "main", later) == []
+        assert retirable_branches(far.repo, "main", later) == []
 
 
 def test_a_bundle_is_taken_again_after_the_ledger_was_lost(

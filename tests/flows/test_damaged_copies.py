@@ -22,7 +22,7 @@ from day1.formats import prime_file
 from day1.interfaces.open_store import OpenStore
 from day1.model.rows.kind import FACT
 from day1.ports.index import IndexBehind
-from day1.services.upkeep import doctor
+from day1.services.health import doctor
 from tests.flows.damaged_copies import (
     DERIVED,
     SHAPES,

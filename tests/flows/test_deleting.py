@@ -19,9 +19,8 @@ from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
-from day1.services.branches import deleting, forking, lookup
+from day1.services.branches import deleting, forking, lookup, retiring
 from day1.services.repository.repository import Repository
-from day1.services.upkeep import retiring
 from tests.flows.opened_store import call, facts, make, opened, write
 from tests.flows.writing_process import THREADS
 from tests.forkserver import python

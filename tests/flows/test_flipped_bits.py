@@ -21,8 +21,8 @@ from day1.app.open import open_store
 from day1.app.place import place_of
 from day1.errors import Day1Error, StoreDamaged
 from day1.interfaces.open_store import OpenStore
+from day1.services.health import doctor
 from day1.services.search.indexing import embed_pending
-from day1.services.upkeep import doctor
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.opened_store import call, facts, make, opened, read_only, refused, write

@@ -18,9 +18,9 @@ from day1.model.rows.kind import MESSAGE
 from day1.model.rows.origin import Origin
 from day1.services.branches.lookup import find
 from day1.services.branches.notes import mark
+from day1.services.health.doctor import check
 from day1.services.rows.editing import Removal, remove
 from day1.services.sharing.handoffs import open_packet
-from day1.services.upkeep.doctor import check
 from tests.engine import needs_files
 from tests.flows.heard import all_taken, said, taken, the_conversation, waiting
 from tests.flows.hooked_process import tell

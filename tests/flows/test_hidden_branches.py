@@ -20,8 +20,8 @@ from day1.errors import Day1Error
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
 from day1.model.branches.branch import MAIN
+from day1.services.branches import retiring
 from day1.services.branches.lookup import find
-from day1.services.upkeep import retiring
 from day1.toolsets import LISTS, TOOLSETS
 from tests.engine import needs_files
 from tests.fakes.hashing_embedder import HashingEmbedder

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from day1.adapters.flock import WriteLock
-from day1.adapters.told import FILE, LOCK, ToldFile
+from day1.adapters.sent_notices import FILE, LOCK, SentNotices
 from day1.app import noticing
 from day1.app.noticing import Noticing
 from day1.interfaces.open_store import OpenStore
@@ -51,7 +51,7 @@ def told(runs: Path) -> list[list[str]]:
 
 def watch(store: OpenStore, command: list[str], seen: Callable[[], bool], looks: int = 0) -> None:
     """Let a process look until something is so, and then so many times more."""
-    notices = Noticing(store.repo, ToldFile(store.folder), command)
+    notices = Noticing(store.repo, SentNotices(store.folder), command)
     asked = notices._look
     counted, busy = [0], [0]
 
@@ -131,7 +131,7 @@ def test_a_command_that_fails_is_complained_of_once(
     command, says = FAILING[how]
     with complaints(caplog) as said:
         opened_review(store, "side")
-        notices = Noticing(store.repo, ToldFile(store.folder), command)
+        notices = Noticing(store.repo, SentNotices(store.folder), command)
 
         async def twice() -> None:
             for target in ("four", "five"):
@@ -226,7 +226,7 @@ def test_a_look_that_outlasts_its_server_tells_nothing_and_keeps_nothing(
     store: OpenStore, runs: Path
 ) -> None:
     opened_review(store, "side")
-    notices = Noticing(store.repo, ToldFile(store.folder), recorder(runs))
+    notices = Noticing(store.repo, SentNotices(store.folder), recorder(runs))
 
     async def begun_and_left() -> None:
         async with anyio.create_task_group() as tasks:

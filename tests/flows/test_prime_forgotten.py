@@ -12,8 +12,8 @@ from day1.formats import prime_file
 from day1.interfaces.open_store import OpenStore
 from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
+from day1.services.branches.retiring import retire
 from day1.services.prime import gathering, renewing
-from day1.services.upkeep.retiring import retire
 from tests.flows.opened_store import call, fill, mounted, opened
 
 

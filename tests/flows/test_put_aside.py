@@ -6,7 +6,7 @@ import pytest
 
 from day1.adapters.spool import FolderSpool
 from day1.app.place import place_of
-from day1.services.upkeep.doctor import check
+from day1.services.health.doctor import check
 from tests.engine import needs_files
 from tests.flows.opened_store import make, opened, refused
 

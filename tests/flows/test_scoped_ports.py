@@ -40,11 +40,11 @@ from day1.services.access.scoped_ledger import ScopedUses
 from day1.services.branches.deleting import DELETE, DeleteIntent
 from day1.services.branches.forking import FORK, ForkIntent, create
 from day1.services.branches.lookup import find
+from day1.services.branches.retiring import RETIRE, RetireIntent
 from day1.services.merges.merging import MERGE, MergeIntent
 from day1.services.redaction.purging import PURGE, PurgeIntent
 from day1.services.redaction.redacting import REDACT
 from day1.services.repository.repository import Repository
-from day1.services.upkeep.retiring import RETIRE, RetireIntent
 from tests.flows.opened_store import call, opened
 
 LIMITED = Access("token", "admin", ("mine/*",))

@@ -7,8 +7,8 @@ import pytest
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
 from day1.services.access.scoped import scoped
+from day1.services.merges.waiting import WaitingPoller, Waits, waiting
 from day1.services.upkeep.poller import ChangePoller
-from day1.services.upkeep.waiting import WaitingPoller, Waits, waiting
 from tests.flows.opened_store import call, make, opened
 
 

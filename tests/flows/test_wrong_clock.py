@@ -13,7 +13,7 @@ from day1.call.context import now
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT
 from day1.model.values.instant import SECOND, show
-from day1.services.upkeep.clocks import ahead, lasting, set_right
+from day1.services.health.clocks import ahead, lasting, set_right
 from tests.engine import needs_files, variables
 from tests.flows.imported_memory import ROOT, ImportedMemory
 from tests.flows.kill_scenarios import Process, fact_id

@@ -9,7 +9,7 @@ LOOKUP = "day1.services.branches.lookup"
 MAY = {
     "day1/services/sharing/bundles.py": "main is always meant by its name",
     "day1/services/exchange/own_import.py": "an export names the branches of its rows",
-    "day1/services/upkeep/doctor.py": "a repair goes through the names of all refs",
+    "day1/services/health/doctor.py": "a repair goes through the names of all refs",
 }
 """Who may look a branch up by its name, and why."""
 

@@ -11,7 +11,7 @@ from statistics import fmean
 import pytest
 
 from day1.services.prime.hinting import CHARACTERS, ROWS, hint_of
-from day1.services.prime.telling import SessionTold
+from day1.services.prime.seen import Seen
 from day1.settings import Settings
 from tests.relevance.figures import measuring
 from tests.relevance.written import HERE, questions
@@ -58,7 +58,7 @@ def test_it_is_silent_where_nothing_is_near_and_speaks_where_something_is(
 
         def hinted(branch: str, prompt: str) -> set[str]:
             ports, found = store._ports[branch], store._branches[branch]
-            hint = hint_of(ports, found, None, prompt, SessionTold())
+            hint = hint_of(ports, found, None, prompt, Seen())
             assert len(hint.ids) <= ROWS
             assert len(hint.text) <= CHARACTERS
             assert bool(hint.text) == bool(hint.ids)

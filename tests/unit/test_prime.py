@@ -207,7 +207,7 @@ def test_the_form_of_a_text_gives_and_takes_no_place(data) -> None:
         "times": st.integers(0, 30),
         "last_shown": st.integers(NOW - 100 * DAY, NOW),
         "worth": st.sampled_from([-0.5, 0.0, 0.4]),
-        "ageless": st.booleans(),
+        "evergreen": st.booleans(),
         "pinned": st.booleans(),
         "passage": st.booleans(),
         "session_id": st.sampled_from([None, "s", "t"]),
@@ -241,7 +241,7 @@ def test_use_judgement_and_age_each_count() -> None:
 
 
 def test_what_says_how_to_work_does_not_age_but_for_more_than_five_of_them() -> None:
-    rules = [fact(f"r{n}", ageless=True, at=NOW - (300 + n) * DAY) for n in range(7)]
+    rules = [fact(f"r{n}", evergreen=True, at=NOW - (300 + n) * DAY) for n in range(7)]
     news = [fact("news", at=NOW - DAY), fact("old", at=NOW - 200 * DAY)]
     assert worth_of(rules[0], NOW) == worth_of(fact("now"), NOW)
     told = [one.id for one in ordered([*rules, *news], NOW)]

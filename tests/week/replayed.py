@@ -32,7 +32,7 @@ from day1.ports.primes import ToldPrime
 from day1.services.branches.lookup import find
 from day1.services.prime.gathering import prime_of
 from day1.services.prime.hinting import hint_of
-from day1.services.prime.telling import SessionTold
+from day1.services.prime.seen import Seen
 from day1.services.rows.recording import NewFact, fact_row
 from day1.services.search.indexing import embed_pending, follow
 from day1.settings import EmbedderSettings, Settings
@@ -131,7 +131,7 @@ class Week:
         prime = prime_of(self._repo, self._opened.prime, self._branch, None, CHARS).text
         told.prime_tokens = self._tokens(prime)
         said = prime.splitlines()
-        before = SessionTold(ToldPrime(at=self._now, text=prime))
+        before = Seen(ToldPrime(at=self._now, text=prime))
         for name, text in texts().items():
             if any(line.startswith(f"- {one_line(text, 200)} (") for line in said):
                 told.in_prime.add(name)

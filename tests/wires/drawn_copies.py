@@ -21,7 +21,7 @@ from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Kind
 from day1.model.values.instant import show
 from day1.services.branches.lookup import find
-from day1.services.hearing.rows import add_message, said_in
+from day1.services.ingest.session_rows import add_message, said_in
 from day1.settings import EmbedderSettings, Settings
 from tests.engine import store_settings
 from tests.fakes.hashing_embedder import HashingEmbedder

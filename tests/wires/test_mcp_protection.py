@@ -12,7 +12,8 @@ from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
 from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
-from day1.services.upkeep.retiring import candidates, retire
+from day1.services.branches.retiring import retire
+from day1.services.upkeep.retirable import retirable_branches
 from day1.toolsets import TOOLSETS
 from tests.flows.opened_store import call, opened, refused
 from tests.wires.conftest import Fork, Write
@@ -343,7 +344,7 @@ def test_a_protected_branch_is_neither_retired_nor_deleted(tmp_path: Path) -> No
         call(store, "memory_branch_enrich", branch_name="side", ttl_days=1)
         call(store, "memory_branch_protect", branch_name="side", requires=["gate"])
         later = store.context(Caller()).clock() + 3 * 86_400_000_000
-        assert candidates(store.repo, "main", later) == []
+        assert retirable_branches(store.repo, "main", later) == []
         refused(
             lambda: retire(store.repo, find(store.repo, "side"), later),
             "branch_protected",

@@ -7,7 +7,7 @@ import pytest
 from day1.model.rows.kind import FACT, OBSERVATION
 from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
-from day1.services.upkeep.retiring import retire
+from day1.services.branches.retiring import retire
 from tests.flows.opened_store import opened
 from tests.wires.mcp_session import ISO, Session
 from tests.wires.other_processes import at_once, peers, rows

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from day1.ports.rewriting import Rewriting
     from day1.ports.setup import Setup
     from day1.ports.source import Machine, Source, ToolMemory
+    from day1.services.health.doctor import StoreLocation
     from day1.services.prime.renewing import PrimeRenewer
     from day1.services.repository.repository import Repository
-    from day1.services.upkeep.doctor import StoreLocation
     from day1.settings import EmbedderSettings, Settings
 
 

@@ -38,7 +38,7 @@ from mcp.types import (
 
 from day1.call.context import Context
 from day1.errors import NotFound
-from day1.services.upkeep.waiting import waiting
+from day1.services.merges.waiting import waiting
 from day1.toolsets import TOOLSETS
 
 BRANCHES: Final = "day1://branches"

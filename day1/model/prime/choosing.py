@@ -27,8 +27,8 @@ from day1.model.values.instant import DAY
 
 PINNED: Final = "pinned"
 """The category of a fact that every session is to begin with."""
-AGELESS: Final = frozenset({"convention", "preference"})
-"""The categories of facts that say how to work."""
+EVERGREEN: Final = frozenset({"convention", "preference"})
+"""The categories of facts that say how to work: their rank does not fall with age."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class KnownFact:
     at: int
     """When it happened, else when it was written."""
     pinned: bool = False
-    ageless: bool = False
+    evergreen: bool = False
     verified: bool = False
     passage: bool = False
     """Whether it is a passage of a document that was imported."""
@@ -73,7 +73,7 @@ class PrimeWeights:
     """What a verdict counts as a judgement."""
     same_session: float = 0.85
     """What each further fact of one session keeps of *recent*."""
-    most_ageless: int = 5
+    most_evergreen: int = 5
     """Of the facts that say how to work, so many do not age; beside them there is room for news."""
 
 
@@ -90,7 +90,7 @@ def worth_of(
     used = fact.times / (fact.times + weights.often)
     used *= _faded(now - fact.last_shown, weights.used_half_life)
     judged = max(fact.worth, weights.verified if fact.verified else 0.0, 0.0)
-    recent = 1.0 if fact.ageless else _faded(now - fact.at, weights.recent_half_life)
+    recent = 1.0 if fact.evergreen else _faded(now - fact.at, weights.recent_half_life)
     recent *= 0.0 if fact.passage else weights.same_session**before
     total = weights.used * used + weights.judged * judged + weights.recent * recent
     whole = weights.used + weights.judged + weights.recent
@@ -108,8 +108,8 @@ def ordered(
     newest = sorted(serving, key=lambda fact: (-fact.at, fact.id))
     once = list({" ".join(fact.text.split()): fact for fact in reversed(newest)}.values())
     scores = {fact.id: worth_of(fact, now, weights) for fact in once}
-    ageless = sorted((f for f in once if f.ageless), key=lambda f: (-scores[f.id], -f.at, f.id))
-    ageing = {f.id: replace(f, ageless=False) for f in ageless[weights.most_ageless :]}
+    evergreen = sorted((f for f in once if f.evergreen), key=lambda f: (-scores[f.id], -f.at, f.id))
+    ageing = {f.id: replace(f, evergreen=False) for f in evergreen[weights.most_evergreen :]}
     once = [ageing.get(fact.id, fact) for fact in once]
     scores |= {fact.id: worth_of(fact, now, weights) for fact in ageing.values()}
     # The best of a session keeps its worth, so the facts are looked at from the best on.

@@ -18,7 +18,7 @@ class Prime:
     text: str
     pinned: tuple[str, ...]
     """The ids of all facts that are pinned on the branch."""
-    ageless: tuple[str, ...]
+    evergreen: tuple[str, ...]
     """The ids of the last facts there that say how to work."""
     ends: tuple[tuple[int, int], ...] = ()
     """The lines of facts that end, by their number, and when (microseconds UTC)."""

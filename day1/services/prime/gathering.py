@@ -9,7 +9,7 @@ from typing import Final
 
 from day1.errors import NotFound, StoreUnavailable
 from day1.model.branches.branch import Branch
-from day1.model.prime.choosing import AGELESS, PINNED, KnownFact, ordered
+from day1.model.prime.choosing import EVERGREEN, PINNED, KnownFact, ordered
 from day1.model.prime.prime import Prime
 from day1.model.prime.wording import Situation, ends_of, prime_text
 from day1.model.records.sharing import Handoff
@@ -28,7 +28,7 @@ from day1.services.prime.request import PrimePorts
 from day1.services.repository.repository import Repository
 from day1.services.search.filters import active_rows
 
-_NEWEST, _USED, _PINNED, _AGELESS = 100, 50, 20, 20
+_NEWEST, _USED, _PINNED, _EVERGREEN = 100, 50, 20, 20
 """Facts that are looked at beside the best judged: the newest, the most used, pinned ones, and
 those that say how to work."""
 _BEHIND_AN_IMPORT = 2_000
@@ -67,8 +67,8 @@ def prime_of(
     """
     now, ref = repo.clock(), Ref(branch=branch.name)
     with repo.store.reading(repo.shown(ref)) as reading:
-        pinned, ageless = _lasting(repo, ports, branch, space, reading)
-        lasting = [*sorted(pinned, reverse=True)[:_PINNED], *ageless]
+        pinned, evergreen = _lasting(repo, ports, branch, space, reading)
+        lasting = [*sorted(pinned, reverse=True)[:_PINNED], *evergreen]
         facts = ordered(_facts(repo, ports, reading, lasting, space), now)
         found = Situation(
             branch.name,
@@ -93,7 +93,7 @@ def prime_of(
         now,
         text,
         tuple(sorted(pinned)),
-        tuple(ageless),
+        tuple(evergreen),
         ends_of(text, facts),
     )
 
@@ -142,7 +142,7 @@ def _known(row: dict[str, Cell], use: Use | None, votes: float) -> KnownFact:
         text=str(row["fact_text"]),
         at=int((row["created_at"] if happened is None else happened) or 0),
         pinned=row["category"] == PINNED,
-        ageless=row["category"] in AGELESS,
+        evergreen=row["category"] in EVERGREEN,
         verified=row["verification"] == "verified",
         passage=_is_passage(row),
         confidence=float(row["confidence"] or 0.0),
@@ -167,11 +167,11 @@ def _lasting(
     They are those of the kept prime, and what changed since it.
     """
     kept = ports.primes.kept(branch.name, space)
-    if kept is not None and kept.ageless is not None:
-        pinned, ageless = set(kept.pinned), set(kept.ageless)
+    if kept is not None and kept.evergreen is not None:
+        pinned, evergreen = set(kept.pinned), set(kept.evergreen)
         # Pending rows are the newest, and the newest are looked at in any case.
         if kept.at == reading.tip and reading.pending.count <= _NEWEST:
-            return pinned, list(kept.ageless)
+            return pinned, list(kept.evergreen)
         try:
             changes = repo.history.changes(kept.at, Ref(branch=branch.name))
         except (NotFound, StoreUnavailable):  # of another store, or compacted away
@@ -180,21 +180,21 @@ def _lasting(
             changed = changes.get(FACT.table, ())
             ids = {c.id for c in changed}
             now = [(c.id, c.after["category"]) for c in changed if c.after]
-            return _sorted_out(now, pinned - ids, ageless - ids)
-    marked = Query(among={"category": [PINNED, *sorted(AGELESS)]})
+            return _sorted_out(now, pinned - ids, evergreen - ids)
+    marked = Query(among={"category": [PINNED, *sorted(EVERGREEN)]})
     return _sorted_out(reading.scan(FACT, ("id", "category"), marked), set(), set())
 
 
 def _sorted_out(
-    found: Iterable[Sequence[Cell]], pinned: set[str], ageless: set[str]
+    found: Iterable[Sequence[Cell]], pinned: set[str], evergreen: set[str]
 ) -> tuple[set[str], list[str]]:
     """Ids and categories of facts, added to those that are known."""
     for row_id, category in found:
         if category == PINNED:
             pinned.add(str(row_id))
-        elif category in AGELESS:
-            ageless.add(str(row_id))
-    return pinned, sorted(ageless, reverse=True)[:_AGELESS]
+        elif category in EVERGREEN:
+            evergreen.add(str(row_id))
+    return pinned, sorted(evergreen, reverse=True)[:_EVERGREEN]
 
 
 def _task(repo: Repository, branch: Branch) -> str | None:

@@ -21,7 +21,7 @@ from day1.model.rows.change import CommitId, Ref
 from day1.model.rows.kind import when
 from day1.model.search.passages import PassageLimits, quote
 from day1.model.search.ranking import Mode
-from day1.services.prime.telling import SessionTold
+from day1.services.prime.seen import Seen
 from day1.services.search.request import SearchAnswer, SearchPorts, SearchRequest
 from day1.services.search.searching import search
 
@@ -53,9 +53,7 @@ class Hint:
     mode: Mode
 
 
-def hint_of(
-    ports: SearchPorts, branch: Branch, space: str | None, prompt: str, told: SessionTold
-) -> Hint:
+def hint_of(ports: SearchPorts, branch: Branch, space: str | None, prompt: str, seen: Seen) -> Hint:
     """The facts near a prompt, of those that all share and of one space, but for those told before.
 
     Each is noted as shown, and as told.
@@ -76,11 +74,11 @@ def hint_of(
     new = [
         (hit.row, text)
         for hit, text in zip(hits, texts, strict=True)
-        if hit.score >= _FAR and not told.has(text)
+        if hit.score >= _FAR and not seen.has(text)
     ]
     speaks = _is_near([hit.score for hit in hits], last.mode_used)
     near = new[:ROWS] if speaks else []
-    told.add(text for _, text in near)
+    seen.add(text for _, text in near)
     ids = tuple(str(row["id"]) for row, _ in near)
     ports.uses.shown(ids, ports.clock(), branch.id)
     rows = [(text, when(row)) for row, text in near]

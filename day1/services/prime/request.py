@@ -7,7 +7,7 @@ from typing import Final
 from day1.model.lessons.rating import Votes
 from day1.ports.primes import NoPrimes, Primes
 from day1.ports.uses import NoUses, Uses
-from day1.services.prime.telling import ToldSessions
+from day1.services.prime.seen import SessionsSeen
 
 _JUDGED: Final = 50
 
@@ -31,7 +31,7 @@ class BestJudged:
 
 @dataclass(frozen=True, slots=True)
 class PrimePorts:
-    """What is known of the use of facts, where primes are kept, and what sessions were told.
+    """What is known of the use of facts, where primes are kept, and what sessions have seen.
 
     Made once for a process.
     """
@@ -39,5 +39,5 @@ class PrimePorts:
     uses: Uses = field(default_factory=NoUses)
     primes: Primes = field(default_factory=NoPrimes)
     judged: BestJudged = field(default_factory=BestJudged)
-    told: ToldSessions = field(default_factory=ToldSessions)
+    seen: SessionsSeen = field(default_factory=SessionsSeen)
     """What hints leave out, because its session has it."""

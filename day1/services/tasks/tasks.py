@@ -9,9 +9,9 @@ from day1.model.branches.names import branch_part
 from day1.model.records.task import ROOT, Objective, ObjectiveStatus, Task, TaskAgent
 from day1.model.values.ids import short_hash
 from day1.services.branches.forking import NewBranch, fork_under, new_below
+from day1.services.branches.retiring import revive
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
-from day1.services.upkeep.retiring import revive
 
 
 @dataclass(frozen=True, slots=True)

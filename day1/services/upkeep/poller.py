@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from day1.errors import Day1Error
 from day1.model.rows.change import CommitId, Ref
+from day1.services.merges.waiting import WaitingPoller, Waits
 from day1.services.repository.repository import Repository
-from day1.services.upkeep.waiting import WaitingPoller, Waits
 
 
 @dataclass(frozen=True, slots=True)

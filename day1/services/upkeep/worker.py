@@ -10,11 +10,11 @@ from day1.logs import note_failure
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import CommitId
 from day1.ports.embedder import Embedder
+from day1.services.health.compacting import compact_if_brief
 from day1.services.redaction.redacting import forget
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import TimeBudget, embed_pending, follow
 from day1.services.search.request import SearchPorts
-from day1.services.upkeep.compacting import compact_if_brief
 
 log = logging.getLogger(__name__)
 
@@ -48,15 +48,15 @@ class BackgroundWorker:
         search: SearchPorts,
         *,
         compacts: bool = False,
-        take_in: Callable[[Callable[[], bool]], object] = bool,
+        ingest: Callable[[Callable[[], bool]], object] = bool,
         renew: Callable[[Collection[str]], None] = _nothing,
     ) -> None:
         """Work on a memory and its index; with `compacts` also on the size of the store.
 
-        `take_in` takes in what hooks have heard, until what it is given says that it is enough.
+        `ingest` ingests what hooks have heard, until what it is given says that it is enough.
         `renew` is told the branches that moved, once what is due on them is committed.
         """
-        self._take_in, self._renew = take_in, renew
+        self._ingest, self._renew = ingest, renew
         self._repo, self._search, self._compacts = repo, search, compacts
         self._stopped = threading.Event()
         self._pause_s = _PAUSE_S
@@ -128,7 +128,7 @@ class BackgroundWorker:
 
     def _step(self) -> bool:
         """Commit what is due, index new texts, embed some; returns whether more is left."""
-        self._take_in(self._stopped.is_set)
+        self._ingest(self._stopped.is_set)
         self._look()
         self._forget()
         self._compact()

@@ -9,7 +9,7 @@ from day1.model.rows.change import Ref
 from day1.model.values.space import EVERY, SHARED
 from day1.services.prime.gathering import prime_of
 from day1.services.prime.hinting import hint_of
-from day1.services.prime.telling import SessionTold
+from day1.services.prime.seen import Seen
 from day1.toolsets.shared.state import read_of
 
 
@@ -74,7 +74,7 @@ def recall_hint(ctx: Context, request: RecallHint) -> Hinted:
     if not request.prompt.strip():
         with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
             return Hinted(text="", ids=[], read=read_of(reading, branch.name))
-    hint = hint_of(ctx.search, branch, space, request.prompt, _told(ctx, request))
+    hint = hint_of(ctx.search, branch, space, request.prompt, _seen(ctx, request))
     read = Read(branch=branch.name, commit=hint.commit, pending=hint.pending, mode=hint.mode)
     text = hint.text
     if text and request.event is not None:
@@ -89,13 +89,13 @@ def _space(ctx: Context, given: str | None) -> str | None:
     return None if name in {None, SHARED, EVERY} else name
 
 
-def _told(ctx: Context, request: RecallHint) -> SessionTold:
-    """What the session that asks was told before."""
+def _seen(ctx: Context, request: RecallHint) -> Seen:
+    """What the session that asks has seen already."""
     session = request.session_id or ctx.caller.session_id
     if not session:
-        return SessionTold()
+        return Seen()
     key = ctx.caller.access.token_id, session
-    return ctx.prime.told.of(key, ctx.prime.primes.told(session))
+    return ctx.prime.seen.of(key, ctx.prime.primes.told(session))
 
 
 OPERATIONS = (

@@ -15,9 +15,8 @@ from day1.errors import (
     UnknownBranch,
 )
 from day1.model.branches.branch import MAIN, Branch
-from day1.services.branches import adopting, deleting, forking, lookup, notes, tree
+from day1.services.branches import adopting, deleting, forking, lookup, notes, retiring, tree
 from day1.services.repository.repository import Repository
-from day1.services.upkeep import retiring
 from tests.unit.services.conftest import Bench
 
 

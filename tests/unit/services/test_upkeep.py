@@ -6,11 +6,13 @@ import pytest
 
 from day1.errors import BranchProtected, Refused, UnknownBranch
 from day1.model.branches.branch import MAIN
+from day1.services.branches import retiring
 from day1.services.branches.lookup import find
 from day1.services.branches.notes import mark
+from day1.services.health import clocks
 from day1.services.merges import merging, planning
-from day1.services.upkeep import clocks, retiring
 from day1.services.upkeep.poller import ChangePoller, Moved
+from day1.services.upkeep.retirable import retirable_branches
 from day1.services.upkeep.status import branch_status, is_taken
 from tests.unit.services.conftest import ADA, Bench
 from tests.unit.services.test_branches import Died, dying_at
@@ -47,12 +49,12 @@ def test_merged_branches_and_those_past_their_days_may_be_retired(bench: Bench) 
     mark(bench.repo, bench.branch("old"), ttl_days=1)
     request = planning.MergeRequest(bench.branch("side"), bench.branch(), "auto")
     merging.merge(bench.repo, request, ADA, bench.now)
-    found = retiring.candidates(bench.repo, MAIN, bench.now + 2 * DAY)
+    found = retirable_branches(bench.repo, MAIN, bench.now + 2 * DAY)
     assert {(one.state.branch.name, one.why) for one in found} == {
         ("side", "merged"),
         ("old", "past its 1 days"),
     }
-    assert retiring.candidates(bench.repo, "side", bench.now) == []
+    assert retirable_branches(bench.repo, "side", bench.now) == []
 
 
 @pytest.mark.parametrize(

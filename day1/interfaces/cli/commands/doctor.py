@@ -13,7 +13,7 @@ from day1.interfaces.cli.session import Session, porcelain
 from day1.interfaces.cli.wording import said
 
 if TYPE_CHECKING:
-    from day1.services.upkeep.doctor import Finding
+    from day1.services.health.doctor import Finding
 
 
 @click.command("doctor")
@@ -27,7 +27,7 @@ def doctor_command(session: Session, *, repair: bool) -> None:
     The exit code is 1 if anything is an error.
     """
     from day1 import __version__
-    from day1.services.upkeep import doctor
+    from day1.services.health import doctor
 
     done: list[str] = []
     try:

@@ -28,10 +28,11 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
     Purging rewrites the store's files without the redacted words. Commits get new ids, and each
     names its old one. Backups and exports made before still have the words.
     """
-    from day1.services.upkeep import retiring
+    from day1.services.branches import retiring
+    from day1.services.upkeep.retirable import retirable_branches
 
     repo, files = session.repo(), _files(session) if purges else None
-    offered = retiring.candidates(repo, session.branch(), session.now())
+    offered = retirable_branches(repo, session.branch(), session.now())
     if retire:
         for one in offered:
             retiring.retire(repo, one.state.branch, session.now())

@@ -14,9 +14,9 @@ from day1.interfaces.cli.render import plural
 from day1.interfaces.cli.session import Session, porcelain
 
 if TYPE_CHECKING:
-    from day1.services.upkeep.doctor import IndexState
+    from day1.services.health.doctor import IndexState
+    from day1.services.merges.waiting import Waiting
     from day1.services.upkeep.status import BranchStatus
-    from day1.services.upkeep.waiting import Waiting
 
 
 @click.command("status")
@@ -29,9 +29,9 @@ def status_command(session: Session, branch: str | None, *, exit_code: bool) -> 
     Open reviews wait for a person, and so do the held items of this branch, of main and of
     protected branches.
     """
-    from day1.services.upkeep.doctor import index_state
+    from day1.services.health.doctor import index_state
+    from day1.services.merges.waiting import waiting
     from day1.services.upkeep.status import branch_status
-    from day1.services.upkeep.waiting import waiting
 
     store = session.store()
     with store.repo.ledger.steady():

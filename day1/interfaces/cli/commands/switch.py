@@ -40,7 +40,7 @@ def switch_command(
 
 
 def _revive(session: Session, name: str) -> bool:
-    from day1.services.upkeep.retiring import revive
+    from day1.services.branches.retiring import revive
 
     repo = session.repo()
     known = repo.ledger.branch(name)

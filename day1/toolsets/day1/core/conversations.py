@@ -33,10 +33,10 @@ from day1.services.conversations.excerpts import (
 from day1.services.conversations.listing import messages_within, recent_conversations
 from day1.services.conversations.messages import MessageRequest, NewMessage, add_message
 from day1.services.conversations.order import order_of
+from day1.services.health.clocks import TOO_FAR, ahead_note
 from day1.services.rows.spaces import empty_space
 from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.searching import search
-from day1.services.upkeep.clocks import TOO_FAR, ahead_note
 from day1.toolsets.day1.core.neighbours import Neighbour, neighbours
 from day1.toolsets.day1.core.search import in_brief
 from day1.toolsets.shared.fields import Limit

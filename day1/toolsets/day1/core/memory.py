@@ -25,6 +25,7 @@ from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Row
 from day1.model.rows.validation import secret_notes
 from day1.model.values.instant import show
 from day1.ports.additions import Additions
+from day1.services.health.clocks import TOO_FAR, ahead_note
 from day1.services.rows.recording import (
     NewFact,
     NewObservation,
@@ -36,7 +37,6 @@ from day1.services.rows.recording import (
     put_once,
     relation_row,
 )
-from day1.services.upkeep.clocks import TOO_FAR, ahead_note
 from day1.toolsets.shared.fields import Confidence, ObservationType, Sensitivity
 from day1.toolsets.shared.keeping import instant, kept, valid_time
 

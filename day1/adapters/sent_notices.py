@@ -14,7 +14,7 @@ FILE: Final = "notified.json"
 LOCK: Final = "notify.lock"
 
 
-class ToldFile:
+class SentNotices:
     """What was told, in the store's folder; of the processes that use it one at a time may tell."""
 
     def __init__(self, folder: Path) -> None:

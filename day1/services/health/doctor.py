@@ -10,11 +10,11 @@ from day1.model.rows.change import Pending, Ref
 from day1.ports.index import Cursor, IndexLost
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import find
+from day1.services.health.clocks import ahead, lasting, set_right
+from day1.services.health.compacting import is_wasteful
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import follow
 from day1.services.search.request import SearchPorts
-from day1.services.upkeep.clocks import ahead, lasting, set_right
-from day1.services.upkeep.compacting import is_wasteful
 
 MANY_REFS: Final = 200
 """More refs than these are worth a warning: each costs 60 bytes in every commit."""

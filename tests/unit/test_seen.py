@@ -3,7 +3,7 @@
 from day1.model.prime.choosing import KnownFact
 from day1.model.prime.wording import Situation, prime_text
 from day1.ports.primes import ToldPrime
-from day1.services.prime.telling import SessionTold, ToldSessions
+from day1.services.prime.seen import Seen, SessionsSeen
 
 LONG = "The gateway is slow because " + "of this and " * 40
 KNOWN = "The port (of http) is 80."
@@ -15,16 +15,16 @@ def prime(*texts: str, at: int = 1) -> ToldPrime:
 
 
 def test_a_prime_told_what_it_has_whole_and_not_what_it_shortened() -> None:
-    told = SessionTold(prime(KNOWN, LONG, "Two\nlines."))
+    told = Seen(prime(KNOWN, LONG, "Two\nlines."))
     assert told.has(KNOWN)
     assert told.has("Two lines.")
     assert not told.has(LONG)
     assert not told.has("The port (of http")
-    assert not SessionTold().has(KNOWN)
+    assert not Seen().has(KNOWN)
 
 
 def test_what_a_hint_told_is_remembered_for_some_twenty_hints() -> None:
-    told = SessionTold(prime(KNOWN))
+    told = Seen(prime(KNOWN))
     told.add([LONG])
     for number in range(57):
         told.add([f"Note {number}."])
@@ -37,7 +37,7 @@ def test_what_a_hint_told_is_remembered_for_some_twenty_hints() -> None:
 
 
 def test_each_session_of_each_token_is_known_by_itself() -> None:
-    sessions = ToldSessions()
+    sessions = SessionsSeen()
     sessions.of((None, "a"), None).add([KNOWN])
     assert sessions.of((None, "a"), None).has(KNOWN)
     assert not sessions.of((None, "b"), None).has(KNOWN)
@@ -45,7 +45,7 @@ def test_each_session_of_each_token_is_known_by_itself() -> None:
 
 
 def test_a_session_that_is_told_a_prime_again_has_lost_the_hints_before() -> None:
-    sessions = ToldSessions()
+    sessions = SessionsSeen()
     sessions.of((None, "a"), prime("One.")).add([KNOWN])
     assert sessions.of((None, "a"), prime("One.")).has(KNOWN)
     again = sessions.of((None, "a"), prime("Two.", at=2))
@@ -53,7 +53,7 @@ def test_a_session_that_is_told_a_prime_again_has_lost_the_hints_before() -> Non
 
 
 def test_the_session_that_asked_longest_ago_is_forgotten_first() -> None:
-    sessions = ToldSessions()
+    sessions = SessionsSeen()
     sessions.of((None, "old"), None).add([KNOWN])
     sessions.of((None, "used"), None).add([KNOWN])
     for number in range(499):

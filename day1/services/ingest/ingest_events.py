@@ -15,8 +15,8 @@ from day1.errors import Day1Error, StoreDamaged, StoreReadOnly, StoreUnavailable
 from day1.model.files.client_event import ClientEvent, read_event
 from day1.model.rows.validation import looks_secret
 from day1.ports.spool import Spool
-from day1.services.hearing.places import branch_of, fork_session
-from day1.services.hearing.rows import add_message, close, hand_over, said_in
+from day1.services.ingest.session_branches import branch_of, fork_session
+from day1.services.ingest.session_rows import add_message, close, hand_over, said_in
 from day1.services.repository.repository import Repository
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,9 @@ _LATER: Final = (StoreUnavailable, StoreReadOnly, StoreDamaged)
 """What says nothing of the event: it waits."""
 
 
-def take_in(repo: Repository, spool: Spool, *, secrets: str, enough: Callable[[], bool]) -> int:
+def ingest_events(
+    repo: Repository, spool: Spool, *, secrets: str, enough: Callable[[], bool]
+) -> int:
     """Take in the events that wait; answers how many lines were read.
 
     Args:
@@ -37,7 +39,7 @@ def take_in(repo: Repository, spool: Spool, *, secrets: str, enough: Callable[[]
     Raises:
         StoreUnavailable, StoreReadOnly, StoreDamaged: nothing can be kept now; it waits.
     """
-    taker, done = _Taker(repo, spool, secrets), 0
+    taker, done = _Ingester(repo, spool, secrets), 0
     with spool.alone() as alone, taker.telling():
         for name in spool.waiting() if alone else ():
             lines = []
@@ -55,7 +57,7 @@ def take_in(repo: Repository, spool: Spool, *, secrets: str, enough: Callable[[]
 
 
 @dataclass(frozen=True, slots=True)
-class _Taker:
+class _Ingester:
     repo: Repository
     spool: Spool
     secrets: str

@@ -19,24 +19,24 @@ _COMMAND_S: Final = 1.0
 """How long a command does so before its own work; the rest waits for the next one."""
 
 
-def taker_of(store: OpenStore) -> Callable[[Callable[[], bool]], int]:
+def spool_ingester(store: OpenStore) -> Callable[[Callable[[], bool]], int]:
     """What takes in the spool of an open store, until what it is given says that it is enough."""
     spool = FolderSpool(store.folder)
 
     def take(enough: Callable[[], bool]) -> int:
         if store.read_only or not spool.waiting():
             return 0
-        from day1.services.hearing.taking import take_in
+        from day1.services.ingest.ingest_events import ingest_events
 
-        return take_in(store.repo, spool, secrets=store.settings.write.secrets, enough=enough)
+        return ingest_events(store.repo, spool, secrets=store.settings.write.secrets, enough=enough)
 
     return take
 
 
-def before_a_command(store: OpenStore) -> None:
+def ingest_before_command(store: OpenStore) -> None:
     """Take in what waits, for a moment; a failure is the command's own to meet."""
     until = time.monotonic() + _COMMAND_S
     try:
-        taker_of(store)(lambda: time.monotonic() > until)
+        spool_ingester(store)(lambda: time.monotonic() > until)
     except Exception as exc:  # noqa: BLE001 - what waits goes on waiting, whatever it is
         note_failure(log, "what hooks have heard", exc)

@@ -5,43 +5,11 @@ from dataclasses import dataclass, replace
 from day1.errors import Refused
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.intent import IntentKind
-from day1.model.records.sharing import KEPT
 from day1.model.rows.change import CommitId
-from day1.model.values.instant import DAY
 from day1.services.branches.deleting import leaving, refuse_loss
 from day1.services.branches.lookup import find_again
 from day1.services.branches.notes import unmark_retired
-from day1.services.branches.tree import BranchState, states
-from day1.services.merges.held import offers
 from day1.services.repository.repository import Repository
-
-
-@dataclass(frozen=True, slots=True)
-class RetirableBranch:
-    """A branch that may be retired, and why."""
-
-    state: BranchState
-    why: str
-
-
-def candidates(repo: Repository, current: str, now: int) -> list[RetirableBranch]:
-    """Branches that may be retired: merged with nothing held, or older than their `ttl_days`.
-
-    Never main, `current`, what is protected, or what is kept as a template or bundle.
-    """
-    found = []
-    for state in states(repo):
-        branch = state.branch
-        if branch.name in {MAIN, current} or branch.protection:
-            continue
-        if branch.closed and branch.name.startswith(KEPT):
-            continue
-        days = branch.ttl_days
-        if days is not None and branch.created_at + days * DAY < now:
-            found.append(RetirableBranch(state, f"past its {days} days"))
-        elif state.status == "merged" and not offers(repo, branch):
-            found.append(RetirableBranch(state, "merged"))
-    return found
 
 
 def retire(repo: Repository, branch: Branch, now: int) -> Branch:

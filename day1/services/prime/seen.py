@@ -22,7 +22,7 @@ SessionKey = tuple[str | None, str]
 """The token of whoever asks, so that no caller is told less because of another, and the session."""
 
 
-class SessionTold:
+class Seen:
     """What one session was told; threads may share it."""
 
     def __init__(self, prime: ToldPrime | None = None) -> None:
@@ -50,15 +50,15 @@ class SessionTold:
                 self._hinted.popitem(last=False)
 
 
-class ToldSessions:
+class SessionsSeen:
     """What the last sessions of a process were told."""
 
     def __init__(self) -> None:
         """Know of no session."""
-        self._known: OrderedDict[SessionKey, SessionTold] = OrderedDict()
+        self._known: OrderedDict[SessionKey, Seen] = OrderedDict()
         self._guard = threading.Lock()
 
-    def of(self, session: SessionKey, prime: ToldPrime | None) -> SessionTold:
+    def of(self, session: SessionKey, prime: ToldPrime | None) -> Seen:
         """What a session was told; from each prime that it gets on, it is known anew.
 
         A client tells one at the start, and again when it has shortened what is in the context.
@@ -66,7 +66,7 @@ class ToldSessions:
         with self._guard:
             told = self._known.get(session)
             if told is None or told.prime_at != (prime and prime.at):
-                told = self._known[session] = SessionTold(prime)
+                told = self._known[session] = Seen(prime)
             self._known.move_to_end(session)
             while len(self._known) > _SESSIONS:
                 self._known.popitem(last=False)

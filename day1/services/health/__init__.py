@@ -1,0 +1,1 @@
+"""Whether a store is sound: its checks, its clock and its size, and their repair."""

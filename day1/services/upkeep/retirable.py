@@ -1,0 +1,38 @@
+"""Which branches are no longer needed, for `day1 gc` to retire."""
+
+from dataclasses import dataclass
+
+from day1.model.branches.branch import MAIN
+from day1.model.records.sharing import KEPT
+from day1.model.values.instant import DAY
+from day1.services.branches.tree import BranchState, states
+from day1.services.merges.held import offers
+from day1.services.repository.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class RetirableBranch:
+    """A branch that may be retired, and why."""
+
+    state: BranchState
+    why: str
+
+
+def retirable_branches(repo: Repository, current: str, now: int) -> list[RetirableBranch]:
+    """List branches that may be retired: merged with nothing held, or older than `ttl_days`.
+
+    Never main, `current`, what is protected, or what is kept as a template or bundle.
+    """
+    retirable = []
+    for state in states(repo):
+        branch = state.branch
+        if branch.name in {MAIN, current} or branch.protection:
+            continue
+        if branch.closed and branch.name.startswith(KEPT):
+            continue
+        days = branch.ttl_days
+        if days is not None and branch.created_at + days * DAY < now:
+            retirable.append(RetirableBranch(state, f"past its {days} days"))
+        elif state.status == "merged" and not offers(repo, branch):
+            retirable.append(RetirableBranch(state, "merged"))
+    return retirable
