@@ -1,4 +1,4 @@
-"""The file `notified.json`: which of the things that wait this machine's person was told of."""
+"""The file `notified.json`: the ids of waiting things for which a notice was sent."""
 
 import json
 import os
@@ -15,7 +15,7 @@ LOCK: Final = "notify.lock"
 
 
 class SentNotices:
-    """What was told, in the store's folder; of the processes that use it one at a time may tell."""
+    """The ids of sent notices, in the store's folder; one process at a time may send."""
 
     def __init__(self, folder: Path) -> None:
         """Open nothing yet."""
@@ -23,8 +23,8 @@ class SentNotices:
         self._lock = WriteLock(folder / LOCK, 0)
 
     @contextmanager
-    def taken(self) -> Iterator[frozenset[str] | None]:
-        """What was told, for the block this process's alone; None if another process has it.
+    def claimed(self) -> Iterator[frozenset[str] | None]:
+        """Hold the list for the block; yields the ids, or None if another process holds it.
 
         Raises:
             StoreReadOnly, StoreFull: the folder may not be written, or has no room.
@@ -33,17 +33,17 @@ class SentNotices:
             yield self._read() if free else None
 
     def _read(self) -> frozenset[str]:
-        """The ids; none if the file is missing or cannot be read, since to tell twice is better."""
+        """Read the ids; a missing or unreadable file has none, since sending twice is better."""
         try:
             return frozenset(map(str, json.loads(self._path.read_bytes())["told"]))
         except (OSError, ValueError, TypeError, KeyError):
             return frozenset()
 
     def write(self, ids: Sequence[str]) -> None:
-        """Replace what was told: whoever reads sees the old ids or the new ones, whole.
+        """Replace the list at once: readers see all old ids or all new ones.
 
         Raises:
-            StoreReadOnly, StoreFull: as `taken`.
+            StoreReadOnly, StoreFull: as `claimed`.
         """
         fresh = self._path.with_name(f"{FILE}.new")
         try:

@@ -1,4 +1,4 @@
-"""Take in what hooks have heard: at each command, and between the calls of a server."""
+"""Ingest the events of hooks: at each command, and between the calls of a server."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _COMMAND_S: Final = 1.0
-"""How long a command does so before its own work; the rest waits for the next one."""
+"""How long a command ingests before its own work; the rest waits for the next command."""
 
 
 def spool_ingester(store: OpenStore) -> Callable[[Callable[[], bool]], int]:
-    """What takes in the spool of an open store, until what it is given says that it is enough."""
+    """Make the function that ingests a store's spool until its argument returns true."""
     spool = FolderSpool(store.folder)
 
-    def take(enough: Callable[[], bool]) -> int:
+    def ingest(enough: Callable[[], bool]) -> int:
         if store.read_only or not spool.waiting():
             return 0
         from day1.services.ingest.ingest_events import ingest_events
 
         return ingest_events(store.repo, spool, secrets=store.settings.write.secrets, enough=enough)
 
-    return take
+    return ingest
 
 
 def ingest_before_command(store: OpenStore) -> None:
-    """Take in what waits, for a moment; a failure is the command's own to meet."""
+    """Ingest for a moment; a failure is logged, as the command itself will meet it."""
     until = time.monotonic() + _COMMAND_S
     try:
         spool_ingester(store)(lambda: time.monotonic() > until)
-    except Exception as exc:  # noqa: BLE001 - what waits goes on waiting, whatever it is
+    except Exception as exc:  # noqa: BLE001 - the events go on waiting
         note_failure(log, "what hooks have heard", exc)

@@ -106,7 +106,7 @@ class Noticing:
         stamp = stamp_of(self._repo)
         if stamp is not None and stamp == self._stamp:
             return None
-        with self._told.taken() as told:
+        with self._told.claimed() as told:
             if told is None:  # another process tells
                 return None
             waits = waiting(self._repo)

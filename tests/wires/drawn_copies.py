@@ -21,7 +21,7 @@ from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Kind
 from day1.model.values.instant import show
 from day1.services.branches.lookup import find
-from day1.services.ingest.session_rows import add_message, said_in
+from day1.services.ingest.session_rows import add_message, message_of
 from day1.settings import EmbedderSettings, Settings
 from tests.engine import store_settings
 from tests.fakes.hashing_embedder import HashingEmbedder
@@ -128,10 +128,10 @@ class Copies:
         text = f"Where is the {mark} key?"
         session = f"s{len(self.sources)}"
         event = ClientEvent("prompt", "ada", session, self.store.repo.clock(), turn="t1", text=text)
-        said = said_in(event)
-        assert said is not None
-        add_message(self.store.repo, find(self.store.repo, branch), said)
-        self._source(MESSAGE, said.id, mark)
+        message = message_of(event)
+        assert message is not None
+        add_message(self.store.repo, find(self.store.repo, branch), message)
+        self._source(MESSAGE, message.id, mark)
 
     def verify(self, branch: str) -> None:
         made = self.call(

@@ -1,1 +1,1 @@
-"""What hooks have heard of the sessions of clients becomes memory."""
+"""Turns the events that hooks reported into rows of the memory."""

@@ -1,4 +1,4 @@
-"""On which branch a session's events land: its own if it is a fork, else the one that is set."""
+"""The branch of a session's events: its own if the session is a fork, else the configured one."""
 
 from dataclasses import replace
 
@@ -9,73 +9,74 @@ from day1.services.branches.forking import NewBranch, fork_under
 from day1.services.repository.repository import Repository
 
 AGENTS = "agent"
-"""Where the branches of agents are that may not write to the branch that is set."""
+"""The folder of agents' own branches, used where the configured branch takes no rows."""
 FORKS = "fork"
+"""The folder of the branches of forked sessions."""
 
 
 def branch_of(repo: Repository, event: ClientEvent) -> Branch:
-    """The branch of an event, which takes rows.
+    """The branch that takes the rows of an event; it is made if it is missing.
 
-    Where the branch that is set takes none, because it is protected, closed or gone, it is one of
-    the agent's own, which is forked from it, or from main.
+    If the configured branch takes no rows, because it is protected, closed or gone, the agent gets
+    a branch of its own, forked from the configured branch or from main.
     """
-    own = repo.ledger.record(Branch, fork_id(event.session))
-    if own is not None and _takes_rows(repo, own):
-        return own
-    wanted = repo.ledger.branch(event.branch or MAIN)
-    if wanted is not None and _takes_rows(repo, wanted):
-        return wanted
-    parent = _base(repo, event)
+    fork = repo.ledger.record(Branch, fork_id(event.session))
+    if fork is not None and _takes_rows(repo, fork):
+        return fork
+    configured = repo.ledger.branch(event.branch or MAIN)
+    if configured is not None and _takes_rows(repo, configured):
+        return configured
+    parent = _parent_of(repo, event)
 
-    def there() -> Branch | None:
-        """The newest one of this agent."""
-        mine = (
+    def newest() -> Branch | None:
+        """The newest branch of this agent below the parent."""
+        branches = (
             branch
             for branch in repo.ledger.branches()
             if branch.name.startswith(f"{AGENTS}/")
             and (branch.parent_id, branch.agent_id) == (parent.id, event.agent)
             and _takes_rows(repo, branch)
         )
-        return max(mine, key=lambda branch: branch.created_at, default=None)
+        return max(branches, key=lambda branch: branch.created_at, default=None)
 
     def make(name: str) -> NewBranch:
-        made = _forked(repo, repo.new_id("branch", repo.clock()), name, parent)
-        return replace(made, agent_id=event.agent), ()
+        branch = _new_branch(repo, repo.new_id("branch", repo.clock()), name, parent)
+        return replace(branch, agent_id=event.agent), ()
 
-    return fork_under(repo, lambda: f"{AGENTS}/{branch_part(event.agent)}", make, there)
+    return fork_under(repo, lambda: f"{AGENTS}/{branch_part(event.agent)}", make, newest)
 
 
 def fork_session(repo: Repository, event: ClientEvent) -> Branch:
-    """The branch of a session that was forked from another; it is made once."""
+    """Make the branch of a session that was forked from another; return it if it exists."""
     session = event.session if event.parent is None else event.parent
-    first = repo.ledger.record(Branch, fork_id(session)) if session != event.session else None
-    parent = first if first is not None and _is_there(repo, first) else _base(repo, event)
+    origin = repo.ledger.record(Branch, fork_id(session)) if session != event.session else None
+    parent = origin if origin is not None and _has_ref(repo, origin) else _parent_of(repo, event)
     name = f"{FORKS}/{branch_part(f'{event.agent}-{event.session}')}"
     return fork_under(
         repo,
         lambda: name,
-        lambda free: (_forked(repo, fork_id(event.session), free, parent), ()),
+        lambda free: (_new_branch(repo, fork_id(event.session), free, parent), ()),
         lambda: repo.ledger.record(Branch, fork_id(event.session)),
     )
 
 
-def _forked(repo: Repository, branch_id: str, name: str, parent: Branch) -> Branch:
+def _new_branch(repo: Repository, branch_id: str, name: str, parent: Branch) -> Branch:
     commit = repo.store.commit_pending(parent.name)
     return Branch(branch_id, name, parent.id, commit, repo.clock())
 
 
-def _base(repo: Repository, event: ClientEvent) -> Branch:
-    """The branch that is set, whether or not it takes rows; main where it is gone."""
+def _parent_of(repo: Repository, event: ClientEvent) -> Branch:
+    """The configured branch, whether or not it takes rows; main if it is gone."""
     for name in (event.branch or MAIN, MAIN):
-        found = repo.ledger.branch(name)
-        if found is not None and _is_there(repo, found):
-            return found
+        branch = repo.ledger.branch(name)
+        if branch is not None and _has_ref(repo, branch):
+            return branch
     raise AssertionError("main is always there")
 
 
-def _is_there(repo: Repository, branch: Branch) -> bool:
+def _has_ref(repo: Repository, branch: Branch) -> bool:
     return branch.retired_tip is None and branch.name in repo.history.branches()
 
 
 def _takes_rows(repo: Repository, branch: Branch) -> bool:
-    return not branch.closed and not branch.protection and _is_there(repo, branch)
+    return not branch.closed and not branch.protection and _has_ref(repo, branch)

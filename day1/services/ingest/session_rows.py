@@ -1,4 +1,4 @@
-"""The rows of what was heard: messages, their conversation, a handoff, and the end of a session."""
+"""The rows of a session's events: its conversation, messages, handoffs, and its end."""
 
 import json
 from dataclasses import dataclass
@@ -25,22 +25,22 @@ from day1.services.rows.recording import EditedCells, edit_rows, new_row
 from day1.services.tasks.sessions import note
 
 COMPACTED: Final = "session_handoff"
-"""The type of a handoff that a session gives itself when its context is compacted."""
+"""The type of the handoff that a session leaves when its context is compacted."""
 _TITLE: Final = 80
 _BEGINS, _ENDS = f"<{FRAME}", f"</{FRAME}>"
-"""The marks around what day1 itself brought into a text."""
-SAYS: Final = {
+"""The marks around a prime or a hint, which is no text of the session."""
+ROLES: Final = {
     "prompt": "user",
     "turn-end": "assistant",
     "subagent-start": "user",
     "subagent-stop": "assistant",
 }
-"""The events with messages, and whose these are."""
+"""The events that are messages, each with the role of its author."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A text of an event that becomes a message."""
+class SessionMessage:
+    """A message that an event holds."""
 
     event: ClientEvent
     role: str
@@ -52,16 +52,16 @@ class Said:
         return self.event.id(MESSAGE.prefix, self.role, self.text)
 
 
-def said_in(event: ClientEvent) -> Said | None:
-    """The message of an event, without what day1 itself brought into its text."""
-    role = SAYS.get(event.event)
+def message_of(event: ClientEvent) -> SessionMessage | None:
+    """The message of an event, without the primes and hints in its text."""
+    role = ROLES.get(event.event)
     if role is None or event.text is None:
         return None
-    text = _own(event.text)
-    return Said(event, role, text) if text.strip() else None
+    text = _without_recalled(event.text)
+    return SessionMessage(event, role, text) if text.strip() else None
 
 
-def _own(text: str) -> str:
+def _without_recalled(text: str) -> str:
     parts, start = [], 0
     while (begin := text.find(_BEGINS, start)) >= 0 and (end := text.find(_ENDS, begin)) >= 0:
         parts.append(text[start:begin])
@@ -69,67 +69,67 @@ def _own(text: str) -> str:
     return "".join([*parts, text[start:]])
 
 
-def add_message(repo: Repository, branch: Branch, said: Said) -> None:
-    """Add a message at the end of its conversation, which begins with its first one.
+def add_message(repo: Repository, branch: Branch, message: SessionMessage) -> None:
+    """Add a message at the end of its conversation; the first message makes the conversation.
 
-    A long one is added in parts. Each message has a unit of its own, and so a time of its own: by
-    that messages are in order.
+    A long message is added in parts. Each message and part has a unit of work of its own, and so
+    a time of its own, which orders the messages.
     """
-    note(repo, branch, _origin(said.event), repo.clock())
-    for row_id, text in parts_of(said.id, said.text):
+    note(repo, branch, _origin(message.event), repo.clock())
+    for row_id, text in parts_of(message.id, message.text):
         with repo.store.adding(branch.name) as work:
             if work.get(MESSAGE, [row_id]):
                 continue
-            if row_id == said.id and _is_again(work, said, text):
+            if row_id == message.id and _is_again(work, message, text):
                 return
-            _add(repo, work, said, (row_id, text))
+            _add(repo, work, message, (row_id, text))
         repo.point("taking.after_part")
 
 
-def _add(repo: Repository, work: Additions, said: Said, part: tuple[str, str]) -> None:
-    """Add a message, or a part of one, of this id and text; not if somebody removed it."""
+def _add(repo: Repository, work: Additions, message: SessionMessage, part: tuple[str, str]) -> None:
+    """Add a message or a part of one, by its id and text, unless somebody removed it."""
     row_id, text = part
-    talk = said.event.conversation_id
-    begun = bool(work.get(CONVERSATION, [talk]))
-    if _removed(work, row_id) or (not begun and _removed(work, talk)):
+    conversation_id = message.event.conversation_id
+    is_new = not work.get(CONVERSATION, [conversation_id])
+    if _was_removed(work, row_id) or (is_new and _was_removed(work, conversation_id)):
         return
     last = None
-    if not begun:
-        work.add(CONVERSATION, [_conversation(said, work.now)])
+    if is_new:
+        work.add(CONVERSATION, [_conversation(message, work.now)])
         sources = [{"id": row_id, "content_hash": content_hash(text)}]
-        basis = basis_columns(CONVERSATION, talk, sources)
-        add_new(work, [basis_edit(basis, _origin(said.event), work.now)])
-    elif work.count(MESSAGE, {"conversation_id": talk}):
-        last = last_message(repo, work, talk)
-    work.add(MESSAGE, [_message(said, part, last, work.now)])
+        basis = basis_columns(CONVERSATION, conversation_id, sources)
+        add_new(work, [basis_edit(basis, _origin(message.event), work.now)])
+    elif work.count(MESSAGE, {"conversation_id": conversation_id}):
+        last = last_message(repo, work, conversation_id)
+    work.add(MESSAGE, [_message(message, part, last, work.now)])
 
 
-def hand_over(repo: Repository, branch: Branch, event: ClientEvent, summary: str) -> None:
-    """Keep the summary of a compacted context as a handoff of the session to what follows it."""
+def add_handoff(repo: Repository, branch: Branch, event: ClientEvent, summary: str) -> None:
+    """Store the summary of a compacted context as a handoff from the session to itself."""
     handoff_id = event.id("handoff", COMPACTED, summary)
     if repo.ledger.record(Handoff, handoff_id) is not None:
         return
-    before = repo.ledger.records(Handoff, target_id=branch.id) if event.turn is None else ()
-    if any(h.context_summary == summary and abs(h.created_at - event.at) < AGAIN for h in before):
+    earlier = repo.ledger.records(Handoff, target_id=branch.id) if event.turn is None else ()
+    if any(h.context_summary == summary and abs(h.created_at - event.at) < AGAIN for h in earlier):
         return
     commit = repo.store.commit_pending(branch.name)
     with repo.store.reading(Ref(commit=commit)) as reading:
-        talks = tuple(reading.get(CONVERSATION, [event.conversation_id]))
+        conversations = tuple(reading.get(CONVERSATION, [event.conversation_id]))
     ends = {"source_id": branch.id, "target_id": branch.id}
     repo.ledger.put(
         Handoff(
             id=handoff_id, handoff_type=COMPACTED, **ends, commit=commit, facts=(),
-            conversations=talks, context_summary=summary, left_out=0, created_by=event.writer,
-            created_at=event.at,
+            conversations=conversations, context_summary=summary, left_out=0,
+            created_by=event.writer, created_at=event.at,
         )
     )  # fmt: skip
 
 
-def close(repo: Repository, branch: Branch, event: ClientEvent) -> None:
-    """Note in the conversation of a session that it ended, and commit all that it brought."""
-    talk = event.conversation_id
+def end_session(repo: Repository, branch: Branch, event: ClientEvent) -> None:
+    """Record the end of a session in its conversation, and commit the branch's pending rows."""
+    conversation_id = event.conversation_id
     with repo.store.changing(branch.name) as work:
-        row = work.get(CONVERSATION, [talk]).get(talk)
+        row = work.get(CONVERSATION, [conversation_id]).get(conversation_id)
         if row is None:
             return
         detail = _detail(row)
@@ -140,17 +140,19 @@ def close(repo: Repository, branch: Branch, event: ClientEvent) -> None:
         detail |= {} if event.source is None else {"reason": event.source}
         values: Row = {"detail": canonical(detail)}
         edited = EditedCells(CONVERSATION, {**row, **values}, ["detail"], "the session ended")
-        work.change(CONVERSATION, talk, values)
+        work.change(CONVERSATION, conversation_id, values)
         work.add(
             EDIT,
             edit_rows(
                 edited,
                 _origin(event),
                 work.now,
-                lambda prefix, _: derived_id(prefix, None, "hook", talk, "ended", str(event.at)),
+                lambda prefix, _: derived_id(
+                    prefix, None, "hook", conversation_id, "ended", str(event.at)
+                ),
             ),
         )
-        work.commit(Message("change", "close a session", talk))
+        work.commit(Message("change", "close a session", conversation_id))
 
 
 def _detail(row: Row) -> dict[str, object]:
@@ -161,27 +163,27 @@ def _detail(row: Row) -> dict[str, object]:
     return dict(detail) if isinstance(detail, dict) else {}
 
 
-def _removed(work: Additions, row_id: str) -> bool:
-    """Whether somebody removed a row that is not here: it does not come back."""
+def _was_removed(work: Additions, row_id: str) -> bool:
+    """Whether somebody removed the row: it does not come back."""
     return was_removed(work.find(EDIT, Query(equal={"row_id": row_id})))
 
 
-def _is_again(work: Additions, said: Said, text: str) -> bool:
-    """Whether the same was said just before, by a client that names no turns.
+def _is_again(work: Additions, message: SessionMessage, text: str) -> bool:
+    """Whether a client that names no turns reported the same message just before.
 
     `text` is the message, or its first part, whose mark differs each time.
     """
-    event = said.event
+    event = message.event
     if event.turn is not None:
         return False
-    equal: Row = {"conversation_id": event.conversation_id, "role": said.role}
-    if text != said.text:
+    equal: Row = {"conversation_id": event.conversation_id, "role": message.role}
+    if text != message.text:
         lately = Query(equal=equal, after=event.at - AGAIN + 1, before=event.at + AGAIN - 1)
         first = piece_of(text)
         return any(piece_of(str(row["content"])) == first for row in work.find(MESSAGE, lately))
-    equal["content_hash"] = content_hash(said.text)
+    equal["content_hash"] = content_hash(message.text)
     return any(
-        abs(int(row["happened_at"] or 0) - said.event.at) < AGAIN
+        abs(int(row["happened_at"] or 0) - event.at) < AGAIN
         for row in work.find(MESSAGE, Query(equal=equal))
     )
 
@@ -190,9 +192,9 @@ def _origin(event: ClientEvent) -> Origin:
     return Origin(event.writer, event.session, event.task, "tool")
 
 
-def _conversation(said: Said, now: int) -> Row:
-    event = said.event
-    first = said.text.strip().splitlines()[0]
+def _conversation(message: SessionMessage, now: int) -> Row:
+    event = message.event
+    first = message.text.strip().splitlines()[0]
     title = first if len(first) <= _TITLE else f"{first[: _TITLE - 1]}…"
     if event.kind is not None:
         title = f"{event.kind}: {title}"
@@ -208,10 +210,10 @@ def _space(name: str | None) -> str | None:
     return None if space in {SHARED, EVERY} else space
 
 
-def _message(said: Said, part: tuple[str, str], last: str | None, now: int) -> Row:
-    event, (row_id, text) = said.event, part
-    columns: Row = {"role": said.role, "content": text, "happened_at": event.at}
-    columns |= {"model": event.model if said.role == "assistant" else None}
+def _message(message: SessionMessage, part: tuple[str, str], last: str | None, now: int) -> Row:
+    event, (row_id, text) = message.event, part
+    columns: Row = {"role": message.role, "content": text, "happened_at": event.at}
+    columns |= {"model": event.model if message.role == "assistant" else None}
     columns |= {"thinking": None, "tool_calls": None}
     columns |= {"conversation_id": event.conversation_id, "previous_id": last}
     return new_row(MESSAGE, row_id, complete(MESSAGE, columns), _origin(event), now)

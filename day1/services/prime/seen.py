@@ -1,8 +1,8 @@
-"""What each session was told: by the prime that it began with, and by the hints since.
+"""The memories that each session has seen: in its prime, and in the hints since.
 
-A hint has room for three memories, and what a session has in its context already would take it from
-what is new there. What hints told is known to this process alone, as hashes, and bounded: who
-forgets it tells a session something twice, and nothing is lost.
+A hint has room for three memories: those that a session has in its context already would take the
+room of new ones. This process remembers a bounded number of them, as hashes. A memory that is
+forgotten here is shown twice, and nothing is lost.
 """
 
 import threading
@@ -14,21 +14,21 @@ from day1.model.prime.framing import one_line, size
 from day1.ports.primes import ToldPrime
 
 _SESSIONS: Final = 500
-"""Sessions of which it is remembered; then the one that asked longest ago is forgotten."""
+"""Sessions that are remembered; beyond, the one that asked longest ago is forgotten."""
 _TEXTS: Final = 60
-"""Texts of hints that a session has in mind: some 20 hints later one may be told again."""
+"""Texts of hints that count as seen: after some 20 hints one may be shown again."""
 
 SessionKey = tuple[str | None, str]
-"""The token of whoever asks, so that no caller is told less because of another, and the session."""
+"""The caller's token and its session: no caller is shown less because of another."""
 
 
 class Seen:
-    """What one session was told; threads may share it."""
+    """What one session has seen; threads may share it."""
 
     def __init__(self, prime: ToldPrime | None = None) -> None:
         """Begin with a prime, or with nothing."""
         self.prime_at = prime and prime.at
-        """When the prime was told."""
+        """When the session was given its prime."""
         self._primed = frozenset(
             hash(line[2:].rpartition(" (")[0])
             for line in (prime.text.splitlines() if prime else ())
@@ -38,40 +38,40 @@ class Seen:
         self._guard = threading.Lock()
 
     def has(self, text: str) -> bool:
-        """Whether a memory was told; a prime that shortened it has not told it."""
-        known = _known_by(text)
-        return known in self._primed or known in self._hinted
+        """Whether the session has seen a memory; a prime that shortened it does not count."""
+        key = _key_of(text)
+        return key in self._primed or key in self._hinted
 
     def add(self, texts: Iterable[str]) -> None:
-        """Note what a hint tells."""
+        """Add the memories of a hint."""
         with self._guard:
-            self._hinted |= dict.fromkeys(map(_known_by, texts))
+            self._hinted |= dict.fromkeys(map(_key_of, texts))
             while len(self._hinted) > _TEXTS:
                 self._hinted.popitem(last=False)
 
 
 class SessionsSeen:
-    """What the last sessions of a process were told."""
+    """What the last sessions of this process have seen."""
 
     def __init__(self) -> None:
         """Know of no session."""
-        self._known: OrderedDict[SessionKey, Seen] = OrderedDict()
+        self._sessions: OrderedDict[SessionKey, Seen] = OrderedDict()
         self._guard = threading.Lock()
 
     def of(self, session: SessionKey, prime: ToldPrime | None) -> Seen:
-        """What a session was told; from each prime that it gets on, it is known anew.
+        """What a session has seen; each new prime begins the record anew.
 
-        A client tells one at the start, and again when it has shortened what is in the context.
+        A client gives a prime at the start, and again when it has shortened the context.
         """
         with self._guard:
-            told = self._known.get(session)
-            if told is None or told.prime_at != (prime and prime.at):
-                told = self._known[session] = Seen(prime)
-            self._known.move_to_end(session)
-            while len(self._known) > _SESSIONS:
-                self._known.popitem(last=False)
-            return told
+            seen = self._sessions.get(session)
+            if seen is None or seen.prime_at != (prime and prime.at):
+                seen = self._sessions[session] = Seen(prime)
+            self._sessions.move_to_end(session)
+            while len(self._sessions) > _SESSIONS:
+                self._sessions.popitem(last=False)
+            return seen
 
 
-def _known_by(text: str) -> int:
+def _key_of(text: str) -> int:
     return hash(one_line(text, size(text)))
