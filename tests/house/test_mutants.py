@@ -13,8 +13,12 @@ AREAS = [
 MUTANTS = {name: fault for area in AREAS for name, fault in area.items()}
 
 
-def test_there_are_enough_faults_and_each_has_its_own_name():
-    assert len(MUTANTS) == sum(map(len, AREAS)) >= 40
+MOST = 200
+"""What an operator makes is left to `scripts/mutmut`, so the list stays short."""
+
+
+def test_there_are_enough_faults_and_not_too_many_and_each_has_its_own_name():
+    assert 40 <= len(MUTANTS) == sum(map(len, AREAS)) <= MOST
 
 
 def test_every_fault_stands_in_one_place_and_leaves_a_program():
