@@ -22,8 +22,8 @@ from day1.app.open import (
     tool_memory,
 )
 from day1.app.owners import refuse_anothers
-from day1.call.context import now
 from day1.git_folders import repository_of
+from day1.services.access.calls import now
 from day1.settings import Settings
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from day1.adapters.primes import FilePrimes, closing_stamp
 from day1.app.engines import EngineHandles, create_store, obstacles_in, open_engine
 from day1.app.ingest import ingest_before_command
 from day1.app.owners import own_home
-from day1.call.context import now
 from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
 from day1.home import cache_folder, find_home
 from day1.interfaces.open_store import OpenStore
@@ -31,6 +30,7 @@ from day1.model.search.ranking import Weights
 from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.model.values.ids import new_id, short_hash
 from day1.services.access.authentication import note_tokens
+from day1.services.access.calls import now
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import begin, born, refuse_half

@@ -8,8 +8,8 @@ from day1.adapters.index.uses import FILE as USES
 from day1.adapters.index.uses import FileUses
 from day1.adapters.primes import FilePrimes
 from day1.adapters.spool import FolderSpool
-from day1.call.context import now
 from day1.interfaces.open_store import OpenStore
+from day1.services.access.calls import now
 from day1.services.health.doctor import StoreLocation
 
 

@@ -12,9 +12,10 @@ from functools import cached_property
 from string import Formatter
 from typing import Any, Final
 
-from day1.call.context import BranchRule, Context, active_branch
+from day1.call.context import Context
 from day1.call.operation import Operation
 from day1.errors import Day1Error, Json, Say, Step
+from day1.services.access.calls import BranchRule, active_branch
 
 _FAILURE: Final[Mapping[str, Any]] = {
     "type": "object",

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from day1.call.context import Caller, Head
 from day1.errors import Advice, UnknownBranch
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.rows.origin import named
 from day1.model.values.space import asked_space
+from day1.services.access.caller import Caller, Head
 from day1.services.branches.lookup import find, name_of
 from day1.services.repository.repository import Repository
 from day1.settings import Settings

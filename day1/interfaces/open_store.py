@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from day1.call.context import Caller, Context, Limits
+from day1.call.context import Context, Limits
 from day1.errors import Day1Error
+from day1.services.access.caller import Caller
 from day1.services.access.scoped import scoped
 from day1.services.access.scoped_ledger import ScopedUses
 from day1.services.prime.request import PrimePorts

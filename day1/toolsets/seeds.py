@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from day1.call.context import Context, read_found
+from day1.call.context import Context
 from day1.call.fields import Read, Response
 from day1.call.operation import Effect, Operation
 from day1.call.toolset import Tool
@@ -23,6 +23,7 @@ from day1.toolsets.engram.lessons import lesson_fields
 from day1.toolsets.kompanion import KOMPANION
 from day1.toolsets.shared.fields import absent
 from day1.toolsets.shared.quoting import texts_of
+from day1.toolsets.shared.state import read_found
 
 
 class MemorySearch(core.MemorySearch):

@@ -14,11 +14,12 @@ from benchmarks import stores
 from benchmarks.bench import Bench, FakeEmbedder
 from benchmarks.report import Row, quotient
 from benchmarks.texts import facts, questions
-from day1.call.context import Caller, now
 from day1.interfaces.heads import ProcessHead
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Ref
 from day1.model.rows.origin import Origin
+from day1.services.access.caller import Caller
+from day1.services.access.calls import now
 from day1.services.branches import forking
 from day1.services.branches.lookup import find
 from day1.services.rows import editing

@@ -17,12 +17,12 @@ from benchmarks.texts import facts
 from day1.adapters.embedders.model_folder import TOKENIZER, checked_weights
 from day1.app.engines import create_store
 from day1.app.open import open_store
-from day1.call.context import now
 from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import MAIN
 from day1.model.rows.kind import FACT
 from day1.model.values.ids import derived_id
 from day1.ports.source import FactDraft
+from day1.services.access.calls import now
 from day1.services.branches.lookup import find
 from day1.services.exchange.importing import import_foreign
 from day1.services.search.indexing import embed_pending, follow

@@ -16,7 +16,7 @@ from benchmarks.bench import Bench
 from benchmarks.report import Row, quotient, skipped
 from benchmarks.texts import facts, questions
 from benchmarks.wire import Alternated, Arguments, alternate, call, day1_server, empty_server
-from day1.call.context import Caller
+from day1.services.access.caller import Caller
 from day1.toolsets.kompanion import KOMPANION
 
 _TOOLSETS = "core,kompanion"

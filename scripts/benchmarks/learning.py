@@ -15,7 +15,6 @@ from typing import Any
 from benchmarks.bench import Bench
 from benchmarks.report import Row, quotient, skipped
 from benchmarks.texts import facts, questions
-from day1.call.context import Caller
 from day1.call.toolset import Tool
 from day1.interfaces.open_store import OpenStore
 from day1.model.lessons.experience import Experience
@@ -23,6 +22,7 @@ from day1.model.lessons.rating import rating_of
 from day1.model.lessons.rewording import ALIKE
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
+from day1.services.access.caller import Caller
 from day1.toolsets.day1.core import CORE
 from day1.toolsets.engram import ENGRAM
 from tests.lesson_pairs import DIFFERENT, REPHRASED

@@ -18,10 +18,10 @@ from benchmarks.report import Row, milliseconds, quotient, skipped, stated
 from benchmarks.texts import facts, questions
 from benchmarks.timing import timed
 from benchmarks.wire import Alternated, Arguments, alternate, call, day1_server, empty_server
-from day1.call.context import now
 from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Ref
+from day1.services.access.calls import now
 from day1.services.branches import forking
 from day1.services.branches.lookup import find
 from day1.services.search.request import SearchPorts, SearchRequest

@@ -12,11 +12,11 @@ from benchmarks.report import Row, quotient
 from benchmarks.texts import facts
 from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.app.engines import create_store
-from day1.call.context import now
 from day1.home import find_home
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
+from day1.services.access.calls import now
 from day1.services.branches import forking
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import find

@@ -8,7 +8,6 @@ from functools import partial
 
 from benchmarks.texts import facts
 from day1.app.engines import create_store, open_engine
-from day1.call.context import now
 from day1.home import find_home
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Message, Query, Ref
@@ -16,6 +15,7 @@ from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.model.values.callbacks import Clock
 from day1.model.values.ids import new_id
+from day1.services.access.calls import now
 from day1.services.branches.adopting import adopt
 from day1.services.recoveries import recover
 from day1.services.repository.repository import Repository

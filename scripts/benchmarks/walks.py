@@ -25,7 +25,7 @@ from typing import Any
 import day1
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.app.open import open_store
-from day1.call.context import Caller
+from day1.services.access.caller import Caller
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.toolsets import operations
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from day1.app.open import open_store
-from day1.call.context import Caller
 from day1.errors import Day1Error
 from day1.interfaces.heads import ProcessHead
+from day1.services.access.caller import Caller
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.toolsets import operations
 

@@ -15,13 +15,13 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from day1.call.context import now
 from day1.interfaces.open_store import OpenStore
 from day1.model.records.merge_record import MergeRecord
 from day1.model.redaction.mask import REDACTED
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.values.ids import new_id
+from day1.services.access.calls import now
 from day1.services.branches.lookup import find
 from day1.services.health.doctor import StoreLocation, check
 from day1.services.search.indexing import embed_pending, follow

@@ -16,7 +16,6 @@ from typing import Any
 from day1.app import engines
 from day1.app import open as opening
 from day1.app.open import copied_to, open_store, seen_through
-from day1.call.context import Caller, now
 from day1.errors import Day1Error
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import CLEAR, mask_of
@@ -26,6 +25,8 @@ from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.model.values.instant import SECOND
 from day1.ports.source import FactDraft
+from day1.services.access.caller import Caller
+from day1.services.access.calls import now
 from day1.services.branches import deleting, forking, lookup, retiring
 from day1.services.exchange import backup as backups
 from day1.services.exchange import importing, store_copy

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from day1.app.open import open_store, seen_through
-from day1.call.context import now
 from day1.errors import Conflict
 from day1.home import find_home
 from day1.interfaces.open_store import OpenStore
@@ -15,6 +14,7 @@ from day1.model.redaction.mask import CLEAR
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, KINDS
 from day1.model.values.instant import show
+from day1.services.access.calls import now
 from day1.services.branches import deleting, lookup, retiring
 from day1.services.repository.commit_ids import CARRIED, new_ids, renamed, with_new_ids
 from day1.settings import EmbedderSettings, SearchSettings, Settings, settings_at

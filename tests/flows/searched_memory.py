@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from day1.adapters.index.index import LocalIndex
-from day1.call.context import now
 from day1.model.rows.change import Ref
+from day1.services.access.calls import now
 from day1.services.branches.lookup import find
 from day1.services.search.request import SearchAnswer, SearchPorts, SearchRequest
 from day1.services.search.searching import search

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from day1.call.context import Caller
 from day1.interfaces.open_store import OpenStore
+from day1.services.access.caller import Caller
 from day1.services.branches.lookup import find
 from day1.services.health.doctor import index_state
 from day1.services.upkeep.status import branch_status

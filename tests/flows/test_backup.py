@@ -9,9 +9,9 @@ import pytest
 
 from day1.adapters.archive.file_copy import StoreCopying
 from day1.app.engines import archives, copying
-from day1.call.context import now
 from day1.interfaces.open_store import OpenStore
 from day1.model.files.backup import Manifest
+from day1.services.access.calls import now
 from day1.services.exchange.backup import Backup, back_up, restore_backup
 from tests.flows import killed_process
 from tests.flows.kill_scenarios import Process, check_doctor, fact_id, facts_on

@@ -15,9 +15,9 @@ import pytest
 from day1.adapters.archive.file_copy import StoreCopying
 from day1.adapters.archive.files import FileArchives
 from day1.app.engines import archives, copying
-from day1.call.context import now
 from day1.interfaces.open_store import OpenStore
 from day1.model.files.backup import Content, Manifest
+from day1.services.access.calls import now
 from day1.services.exchange.backup import Backup, back_up, check_backup, restore_backup
 from tests.flows.opened_store import call, digest, make, opened, refused
 

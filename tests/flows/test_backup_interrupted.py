@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from day1.app.engines import archives, copying
-from day1.call.context import now
 from day1.interfaces.open_store import OpenStore
 from day1.model.files.backup import Manifest
+from day1.services.access.calls import now
 from day1.services.exchange.backup import Backup, back_up, restore_backup
 from tests.flows.opened_store import call, facts, make, no_file_beyond, opened, refused
 from tests.forkserver import python

@@ -12,7 +12,6 @@ from unittest.mock import patch
 import pytest
 
 from day1.adapters.ledger.ledger import SqlLedger
-from day1.call.context import now
 from day1.errors import Day1Error
 from day1.interfaces.open_store import OpenStore
 from day1.model.records.sharing import Template
@@ -20,6 +19,7 @@ from day1.model.records.task import Objective, Task, TaskAgent
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
 from day1.model.values.instant import DAY
+from day1.services.access.calls import now
 from day1.services.branches import deleting, forking, lookup, retiring
 from day1.services.sharing import bundles
 from day1.services.upkeep.retirable import retirable_branches

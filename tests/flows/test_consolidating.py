@@ -12,9 +12,11 @@ import pytest
 
 from day1.app.engines import create_store
 from day1.app.open import open_store
-from day1.call.context import Caller, Context, now
+from day1.call.context import Context
 from day1.errors import ChatUnavailable
 from day1.ports.chat import Answer
+from day1.services.access.caller import Caller
+from day1.services.access.calls import now
 from day1.services.tasks import consolidating
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets.day1.core import CORE, task_memory

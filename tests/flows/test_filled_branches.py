@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from day1.call.context import now
 from day1.errors import BranchExists
 from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import Branch
@@ -13,6 +12,7 @@ from day1.model.files.bundle import bundle_lines, counted, digest
 from day1.model.records.sharing import Bundle
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT
+from day1.services.access.calls import now
 from day1.services.branches import forking, lookup
 from tests.flows import killed_process
 from tests.flows.kill_scenarios import (

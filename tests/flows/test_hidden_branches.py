@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from day1.call.context import Caller
 from day1.call.operation import Effect
 from day1.call.toolset import Tool
 from day1.errors import Day1Error
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
 from day1.model.branches.branch import MAIN
+from day1.services.access.caller import Caller
 from day1.services.branches import retiring
 from day1.services.branches.lookup import find
 from day1.toolsets import LISTS, TOOLSETS

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from day1.call.context import Caller
 from day1.interfaces.open_store import OpenStore
+from day1.services.access.caller import Caller
 from day1.toolsets.kompanion import KOMPANION
 from tests.engine import needs_files
 from tests.flows.kill_scenarios import die_at

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from day1.call.context import Caller
 from day1.errors import Day1Error, StoreVersionUnknown
 from day1.interfaces.open_store import OpenStore
 from day1.model.rows.change import Ref
+from day1.services.access.caller import Caller
 from day1.toolsets import operations
 from tests.flows.later_day1 import LaterDay1, build, later_day1
 from tests.flows.opened_store import call

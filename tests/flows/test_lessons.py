@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from day1.call.context import Caller
 from day1.errors import Refused
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
 from day1.model.branches.branch import MAIN
 from day1.model.values.ids import is_made
 from day1.model.values.instant import DAY
+from day1.services.access.caller import Caller
 from day1.services.branches.lookup import find
 from day1.services.lessons import tidying
 from day1.toolsets.day1.browse import BROWSE

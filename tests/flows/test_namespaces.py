@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from day1.call.context import Caller
+from day1.services.access.caller import Caller
 from day1.toolsets.kompanion import KOMPANION
 from tests.fakes.embedding_server import embedding_server
 from tests.fakes.hashing_embedder import HashingEmbedder

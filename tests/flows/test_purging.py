@@ -17,12 +17,12 @@ import pytest
 
 from day1.app.engines import rewriting
 from day1.app.open import seen_through
-from day1.call.context import now
 from day1.interfaces.open_store import OpenStore
 from day1.model.records.merge_record import MergeRecord
 from day1.model.redaction.mask import mask_of
 from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Ref
+from day1.services.access.calls import now
 from day1.services.branches import deleting
 from day1.services.branches.lookup import find
 from day1.services.redaction.purging import purge

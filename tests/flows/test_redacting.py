@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
-from day1.call.context import Caller, now
 from day1.errors import Forbidden, NotFound
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import CONVERSATION, FACT, HELD, MESSAGE, OBSERVATION, RELATION, Kind
+from day1.services.access.caller import Caller
+from day1.services.access.calls import now
 from day1.services.branches import deleting
 from day1.services.branches.lookup import find
 from day1.services.exchange.exporting import export_store

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from day1.app.open import open_store
-from day1.call.context import Caller
 from day1.interfaces.heads import ProcessHead
 from day1.interfaces.open_store import OpenStore
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.task import Task
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, MEMORIES
+from day1.services.access.caller import Caller
 from day1.settings import EmbedderSettings, Settings
 from tests.engine import store_settings, variables
 from tests.flows.opened_store import TOOLS

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from day1.app.engines import archives, copying
-from day1.call.context import now
 from day1.interfaces.open_store import OpenStore
 from day1.model.files.backup import Manifest
+from day1.services.access.calls import now
 from day1.services.exchange.backup import Backup, back_up, restore_backup
 from tests.flows.opened_store import MERGE, call, digest, make, mounted, opened, refused
 
@@ -116,7 +116,7 @@ def answers(opened_store: OpenStore, reads: list[Any]) -> list[Any]:
 
 
 def call_admin(opened_store: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:
-    from day1.call.context import Caller
+    from day1.services.access.caller import Caller
     from day1.toolsets import operations
 
     operation = next(o for o in operations("admin") if o.name == tool)

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from day1.app.engines import archives, copying
-from day1.call.context import now
 from day1.errors import ImportBroken, InvalidRequest
 from day1.interfaces.open_store import OpenStore
 from day1.model.files.export import json_line
@@ -21,6 +20,7 @@ from day1.model.rows.change import Message
 from day1.model.rows.kind import FACT, MEMORIES, Kind, Row
 from day1.model.values.ids import derived_id
 from day1.model.values.instant import LAST_LEARNED, parse, show
+from day1.services.access.calls import now
 from day1.services.branches.lookup import find
 from day1.services.exchange.backup import back_up, restore_backup
 from day1.services.exchange.exporting import export_store

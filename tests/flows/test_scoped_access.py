@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from day1.call.context import Caller
 from day1.errors import Forbidden, NotFound
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
@@ -16,6 +15,7 @@ from day1.model.records.sharing import Bundle
 from day1.model.records.snapshot import Snapshot
 from day1.model.rows.change import Commit, Ref
 from day1.model.rows.kind import FACT
+from day1.services.access.caller import Caller
 from day1.services.access.scoped import ScopedHistory, scoped
 from day1.services.branches.forking import create
 from day1.services.branches.lookup import find

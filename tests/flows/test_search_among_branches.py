@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from day1.adapters.index.index import LocalIndex
-from day1.call.context import now
 from day1.model.rows.change import Message
 from day1.model.rows.kind import FACT
 from day1.model.values.ids import content_hash
+from day1.services.access.calls import now
 from day1.services.search.candidates import SearchLimits
 from day1.services.search.indexing import embed_pending, follow
 from day1.services.search.request import SearchPorts

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from day1.adapters.index.index import LocalIndex
-from day1.call.context import now
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, RELATION
+from day1.services.access.calls import now
 from day1.services.search.candidates import SearchLimits
 from day1.services.search.indexing import embed_pending, follow
 from day1.services.search.request import SearchPorts

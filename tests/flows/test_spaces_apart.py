@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from day1.call.context import Caller
 from day1.errors import Day1Error
 from day1.interfaces.open_store import OpenStore
+from day1.services.access.caller import Caller
 from day1.toolsets.day1.core import CORE
 from day1.toolsets.day1.review import REVIEW
 from day1.toolsets.engram import ENGRAM

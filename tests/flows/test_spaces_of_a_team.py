@@ -9,7 +9,8 @@ import pytest
 
 from day1.adapters.rows.rows import SqlReading
 from day1.app.open import open_store
-from day1.call.context import Caller, Context
+from day1.call.context import Context
+from day1.services.access.caller import Caller
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets import TOOLSETS
 from tests.fakes.hashing_embedder import HashingEmbedder

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from day1.app.open import open_store
-from day1.call.context import Caller
 from day1.interfaces.heads import ProcessHead
 from day1.interfaces.open_store import OpenStore
+from day1.services.access.caller import Caller
 from day1.services.health.doctor import StoreLocation, check
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.toolsets import operations

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from day1.call.context import Caller
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
+from day1.services.access.caller import Caller
 from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
 from day1.services.merges import approving

@@ -11,8 +11,8 @@ from unittest.mock import Mock
 import pytest
 
 from day1.adapters.index.index import LocalIndex
-from day1.call.context import now
 from day1.ports.index import IndexBehind
+from day1.services.access.calls import now
 from day1.services.branches.lookup import find
 from day1.services.search.indexing import follow
 from day1.services.search.request import SearchPorts

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from day1.call.context import Caller
 from day1.errors import Refused
 from day1.interfaces.open_store import OpenStore
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, OBSERVATION, Kind, Row
 from day1.model.rows.origin import Origin
+from day1.services.access.caller import Caller
 from day1.services.branches.lookup import find
 from day1.services.rows import editing
 from day1.toolsets.engram import ENGRAM

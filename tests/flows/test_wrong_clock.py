@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from day1.call.context import now
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT
 from day1.model.values.instant import SECOND, show
+from day1.services.access.calls import now
 from day1.services.health.clocks import ahead, lasting, set_right
 from tests.engine import needs_files, variables
 from tests.flows.imported_memory import ROOT, ImportedMemory

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from day1.call.context import Caller
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access, Scope
+from day1.services.access.caller import Caller
 from tests.flows.opened_store import TOOLS, call
 
 RULES = ["unseen category=note", "two category=policy"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from day1.app.open import open_store
-from day1.call.context import Caller, Context
+from day1.call.context import Context
 from day1.errors import NotFound, Refused
 from day1.interfaces.open_store import OpenStore
 from day1.model.files.client_event import ClientEvent
@@ -20,6 +20,7 @@ from day1.model.records.judgement import Case, Judgement, Score
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Kind
 from day1.model.values.instant import show
+from day1.services.access.caller import Caller
 from day1.services.branches.lookup import find
 from day1.services.ingest.session_rows import add_message, message_of
 from day1.settings import EmbedderSettings, Settings

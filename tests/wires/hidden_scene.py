@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from day1.app.open import open_store
-from day1.call.context import Caller, Context
+from day1.call.context import Context
 from day1.interfaces.open_store import OpenStore
 from day1.model.rows.kind import FACT, OBSERVATION
 from day1.model.rows.origin import Origin
+from day1.services.access.caller import Caller
 from day1.services.rows.recording import NewFact, NewObservation, fact_row, observation_row
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets import TOOLSETS

@@ -10,7 +10,7 @@ import pytest
 from mcp.types import ReadResourceRequestParams
 
 from day1.app.open import open_store
-from day1.call.context import Caller, Context
+from day1.call.context import Context
 from day1.call.operation import Effect
 from day1.errors import NotFound, Refused
 from day1.interfaces.cli.session import Session
@@ -21,6 +21,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, HELD, OBSERVATION
 from day1.model.values.ids import content_hash
 from day1.model.values.instant import show
+from day1.services.access.caller import Caller
 from day1.services.branches.lookup import find
 from day1.services.exchange.exporting import export_branch, export_store
 from day1.services.search.indexing import follow

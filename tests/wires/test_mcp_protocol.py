@@ -10,9 +10,9 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # no stubs
 
 from day1.app.open import open_store
-from day1.call.context import Caller
 from day1.interfaces.mcp.server import result
 from day1.mcp.tools import TOOLS, handle_tool_call
+from day1.services.access.caller import Caller
 from day1.settings import Settings
 from tests.wires.mcp_session import Session, unscored
 from tests.wires.minimal_arguments import MINIMAL, SPENT, prepared

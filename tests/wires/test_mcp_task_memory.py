@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from day1.call.context import now
+from day1.services.access.calls import now
 from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
 from day1.services.branches.retiring import retire

@@ -19,7 +19,7 @@ from mcp import Client
 from mcp.types import CallToolResult, TextContent
 from pydantic import Field
 
-from day1.call.context import Caller, Context
+from day1.call.context import Context
 from day1.call.fields import Label, OnBranch, Request, Response, Text
 from day1.call.operation import Effect, Operation
 from day1.call.toolset import Binding, ErrorShape, Hints, Namespace, Route, Toolset
@@ -31,6 +31,8 @@ from day1.interfaces.mcp.server import build_server
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import EVERYTHING
 from day1.services.access.authentication import Authenticator
+from day1.services.access.caller import Caller
+from day1.services.access.calls import branch_of
 from day1.toolsets import TOOLSETS, registered
 from tests.flows.opened_store import opened
 from tests.waiting import until
@@ -104,7 +106,7 @@ class NoteDropped(Response):
 
 def put_note(ctx: Context, request: PutNote) -> NotePut:
     """Keep a note."""
-    branch = ctx.branch(request.branch)
+    branch = branch_of(ctx, request.branch).name
     note_id = f"n{len(NOTES) + 1}"
     NOTES[branch, note_id] = request.model_dump()
     return NotePut(id=note_id, branch=branch)
@@ -112,7 +114,7 @@ def put_note(ctx: Context, request: PutNote) -> NotePut:
 
 def find_notes(ctx: Context, request: FindNotes) -> NotesFound:
     """Find notes of a project."""
-    branch = ctx.branch(None)
+    branch = branch_of(ctx).name
     words = [w for w in (request.wanted, *(request.tags or ())) if w]
     found = [
         note
@@ -126,7 +128,7 @@ def find_notes(ctx: Context, request: FindNotes) -> NotesFound:
 
 def drop_note(ctx: Context, request: DropNote) -> NoteDropped:
     """Drop a note."""
-    if NOTES.pop((ctx.branch(None), request.id), None) is None:
+    if NOTES.pop((branch_of(ctx).name, request.id), None) is None:
         raise NotFound(f"There is no note {request.id!r}.", id=request.id)
     return NoteDropped(id=request.id, reason=request.reason)
 

@@ -177,13 +177,14 @@ def _confirmed(session: Session, source: ToolMemory) -> bool:
 def _bring(session: Session, source: ToolMemory, given: Document) -> Document:
     """Import onto the tool's branch, and open the review of it."""
     from day1.call.fields import WriteRequest
+    from day1.services.access.calls import branch_of, origin_of
     from day1.services.exchange.importing import import_foreign
     from day1.services.exchange.tool_import import import_branch
 
     context = session.context(create=True)
-    into = context.find(given["into"])
+    into = branch_of(context, given["into"])
     branch = import_branch(context.repo, source.name, into, session.now())
-    origin = context.origin(WriteRequest(agent_id=given["agent"]))
+    origin = origin_of(context, WriteRequest(agent_id=given["agent"]))
     with session.screen.progress("Importing") as report:
         done = import_foreign(context.repo, branch, source, origin, report)
     document = imported(session, branch.name, done)

@@ -97,8 +97,8 @@ class Session:
 
     def context(self, *, create: bool = False) -> Context:
         """What an operation works with when a person calls it."""
-        from day1.call.context import Caller
         from day1.interfaces.heads import LedgerHead, spaced
+        from day1.services.access.caller import Caller
 
         store = self.store(create=create)
         settings = self.settings
@@ -119,7 +119,9 @@ class Session:
 
     def find(self, given: str | None = None) -> Branch:
         """The branch of this call, as the ledger has it."""
-        return self.context().find(given)
+        from day1.services.access.calls import branch_of
+
+        return branch_of(self.context(), given)
 
     def call(
         self, tool: str, *, create: bool = False, watch: Watch | None = None, **arguments: Any

@@ -9,12 +9,13 @@ from typing import Any, Final
 from cachetools import LRUCache
 from starlette.requests import HTTPConnection
 
-from day1.call.context import Caller, Context, Head
+from day1.call.context import Context
 from day1.interfaces.heads import LedgerHead, ProcessHead, said_in, spaced
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import NOTHING, Access
 from day1.model.branches.branch import MAIN
 from day1.model.rows.origin import SourceName, named
+from day1.services.access.caller import Caller, Head
 
 ACCESS: Final = "day1.access"
 """The key of an ASGI scope that holds the access of the token."""

@@ -7,6 +7,7 @@ from day1.call.fields import Label, LongText, OnBranch, Read, Request, Response,
 from day1.call.operation import Effect, Operation
 from day1.model.rows.change import Ref
 from day1.model.values.space import EVERY, SHARED
+from day1.services.access.calls import branch_of
 from day1.services.prime.gathering import prime_of
 from day1.services.prime.hinting import hint_of
 from day1.services.prime.seen import Seen
@@ -34,7 +35,7 @@ class Primed(Response):
 
 def memory_prime(ctx: Context, request: MemoryPrime) -> Primed:
     """What a session begins with: the branch, what waits there, and the facts that serve best."""
-    branch = ctx.find(request.branch)
+    branch = branch_of(ctx, request.branch)
     space = _space(ctx, request.space)
     made = prime_of(ctx.repo, ctx.prime, branch, space, ctx.limits.prime_chars)
     read = Read(branch=made.branch, commit=made.at, pending=made.pending)
@@ -70,7 +71,7 @@ class Hinted(Response):
 
 def recall_hint(ctx: Context, request: RecallHint) -> Hinted:
     """The facts near a prompt, at most 3 in 600 characters; says nothing where none is near."""
-    branch, space = ctx.find(request.branch), _space(ctx, request.space)
+    branch, space = branch_of(ctx, request.branch), _space(ctx, request.space)
     if not request.prompt.strip():
         with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
             return Hinted(text="", ids=[], read=read_of(reading, branch.name))

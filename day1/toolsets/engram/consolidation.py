@@ -19,6 +19,7 @@ from day1.call.operation import Effect, Operation
 from day1.errors import StoreReadOnly
 from day1.model.branches.branch import Branch
 from day1.model.lessons.tidy import Findings, Recommendation, is_exact
+from day1.services.access.calls import agent_of, branch_of
 from day1.services.lessons.tidying import (
     Applying,
     TidyRequest,
@@ -29,7 +30,7 @@ from day1.services.lessons.tidying import (
 )
 from day1.toolsets.shared.fields import Confidence, Maybe, absent
 from day1.toolsets.shared.state import state_of
-from day1.toolsets.shared.writing import writing
+from day1.toolsets.shared.writing import write_here
 
 _Days = Annotated[float, Field(ge=0, le=36_500, allow_inf_nan=False)]
 
@@ -70,7 +71,7 @@ class Previewed(Response):
 
 def preview(ctx: Context, request: Preview) -> Previewed:
     """Find duplicates and stale memories; changes nothing, asks no LLM."""
-    branch = ctx.find(None)
+    branch = branch_of(ctx)
     found = find_untidy(ctx.repo, ctx.search, _asked(ctx, branch, request))
     groups = [
         DuplicateGroup(ids=_ids(group), how="exact" if is_exact(group) else "alike")
@@ -115,7 +116,7 @@ class Planned(Response):
 
 def consolidate(ctx: Context, request: Consolidate) -> Planned:
     """Recommend what to merge, archive, delete or keep; changes no memory."""
-    branch = ctx.find(None)
+    branch = branch_of(ctx)
     asked = _asked(ctx, branch, request)
     found = find_untidy(ctx.repo, ctx.search, asked)
     plan = recommend(found, ctx.chat, ctx.stopped)
@@ -165,7 +166,7 @@ class Applied(Response):
 
 def apply(ctx: Context, request: Apply) -> Applied:
     """Merge, archive and delete as recommended: one commit, which can be reverted."""
-    write = writing(ctx, request)
+    write = write_here(ctx, request)
     done = tidy(
         ctx.repo,
         ctx.search,
@@ -196,7 +197,7 @@ def _asked(ctx: Context, branch: Branch, request: Preview | Apply) -> TidyReques
 
 def _client(ctx: Context) -> str:
     """Whose desk it is: an agent's, of one client of one token where that is known."""
-    caller, agent = ctx.caller, ctx.agent(None) or ""
+    caller, agent = ctx.caller, agent_of(ctx.caller) or ""
     known = caller.access.token_id, caller.client
     return "/".join((*(name or "" for name in known), agent)) if any(known) else agent
 

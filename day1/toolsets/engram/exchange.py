@@ -23,11 +23,12 @@ from day1.model.lessons.experience import Experience
 from day1.model.rows.change import Ref
 from day1.model.rows.validation import MAX_INTEGER, fits_one_memory
 from day1.model.values.parts import MAX_TEXT, TooLong
+from day1.services.access.calls import branch_of
 from day1.services.lessons.portable import Memory, bring_in, export, space_of, tags_of
 from day1.toolsets.engram.fields import Tags
 from day1.toolsets.shared.fields import Confidence, Maybe
 from day1.toolsets.shared.state import state_of
-from day1.toolsets.shared.writing import writing
+from day1.toolsets.shared.writing import write_here
 
 _VERSION: Final = 1
 _WRONG_VERSION: Final = 6010
@@ -50,7 +51,7 @@ class Exported(Response):
 
 def memory_export(ctx: Context, request: MemoryExport) -> Exported:  # noqa: ARG001 - there are none
     """All active memories as portable JSON, without secrets."""
-    branch = ctx.branch(None)
+    branch = branch_of(ctx).name
     found = export(ctx.repo, ctx.search.uses, branch, ctx.clock())
     return Exported(**found, read=state_of(ctx, branch))
 
@@ -132,7 +133,7 @@ def memory_import(ctx: Context, request: MemoryImport) -> MemoriesImported:
             version=request.version,
         )
     memories = [_memory(number, one) for number, one in enumerate(request.memories)]
-    write = writing(ctx, request)
+    write = write_here(ctx, request)
     added, left = bring_in(ctx.repo, write.branch, memories, write.origin, ctx.progress)
     with ctx.repo.store.reading(Ref(branch=write.branch.name)) as reading:
         state = written(write.branch.name, reading.tip, reading.pending.count)

@@ -12,6 +12,7 @@ from day1.model.lessons.rating import rating_of
 from day1.model.redaction.veil import is_secret
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
+from day1.services.access.calls import agent_of, branch_of, writable
 from day1.services.lessons.judging import last_votes, opinion, rate
 from day1.services.lessons.portable import row_id_of
 from day1.services.search.filters import Filter
@@ -55,7 +56,7 @@ def memory_judge(ctx: Context, request: MemoryJudge) -> MemoryJudged:
     0.8-1.0 directly solved the problem; 0.5-0.7 useful context, partially relevant;
     0.1-0.4 tangentially related, not very helpful.
     """
-    branch = ctx.writable(None)
+    branch = writable(ctx, None)
     row_id = row_id_of(request.memory_id)
     with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch.name))) as reading:
         row = reading.get(FACT, [row_id]).get(row_id)
@@ -76,7 +77,7 @@ def memory_judge(ctx: Context, request: MemoryJudge) -> MemoryJudged:
             )
         found = opinion(ctx.search, ctx.chat, ctx.judge, request.query, str(row["fact_text"]))
         score, reason, degraded = found.score, found.reason, found.degraded
-    vote = rating_of(row_id, ctx.agent(None), request.query, score, ctx.clock())
+    vote = rating_of(row_id, agent_of(ctx.caller), request.query, score, ctx.clock())
     count = rate(ctx.repo, vote.on(branch.id))
     return MemoryJudged(
         memory_id=request.memory_id,
@@ -106,7 +107,7 @@ class Status(Response):
 
 def memory_status(ctx: Context, request: MemoryStatus) -> Status:  # noqa: ARG001 - there are none
     """Counts: memories, index, judgments that are waited for."""
-    branch, now = ctx.find(None), ctx.clock()
+    branch, now = branch_of(ctx), ctx.clock()
     query = Query(equal={"status": "active"}, alive_at=now, present_at=now, public=True)
     ref = Ref(branch=branch.name)
     with ctx.repo.store.reading(ref) as reading:

@@ -12,10 +12,11 @@ from day1.model.lessons.experience import experience_of
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import Row
 from day1.model.values.instant import show
+from day1.services.access.calls import branch_of
 from day1.services.lessons.insights import delete, generate, insights_of, sources_of
 from day1.services.lessons.portable import project_of, row_id_of
 from day1.toolsets.shared.fields import Maybe, absent
-from day1.toolsets.shared.writing import writing
+from day1.toolsets.shared.writing import write_here
 
 
 class MemoryInsights(Repeatable):
@@ -63,7 +64,7 @@ def memory_insights(ctx: Context, request: MemoryInsights) -> Insights:
         ctx.caller.access.require("write", f"To {action} insights")
     match action:
         case "generate":
-            write = writing(ctx, request)
+            write = write_here(ctx, request)
             made = generate(ctx.repo, write.branch, write.origin, ctx.chat, ctx.clock())
             return Insights(
                 insights=[_shown(row) for row in made.insights],
@@ -75,14 +76,14 @@ def memory_insights(ctx: Context, request: MemoryInsights) -> Insights:
         case "delete":
             if request.id is None:
                 raise InvalidRequest("Say by `id` which insight to delete.")
-            write = writing(ctx, request)
+            write = write_here(ctx, request)
             gone = row_id_of(request.id)
             commit = delete(ctx.repo, write.branch, gone, write.origin)
             left, _ = _listed(ctx, write.branch.name)
             state = written(write.branch.name, commit)
             return Insights(insights=left, deleted=request.id, written=state)
         case _:
-            found, state = _listed(ctx, ctx.branch(None))
+            found, state = _listed(ctx, branch_of(ctx).name)
             return Insights(insights=found, written=state)
 
 

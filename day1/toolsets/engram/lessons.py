@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from pydantic import model_validator
 
-from day1.call.context import Context, read_found
+from day1.call.context import Context
 from day1.call.fields import (
     MemoryText,
     Read,
@@ -24,6 +24,7 @@ from day1.model.rows.validation import secret_notes
 from day1.model.search.passages import QuotedText
 from day1.model.values.instant import show
 from day1.model.values.parts import MAX_TEXT, TooLong
+from day1.services.access.calls import branch_of, in_space
 from day1.services.lessons.portable import project_of, shown_tags, space_of, tags_of
 from day1.services.lessons.storing import Lesson, store_lesson
 from day1.services.search.request import Hit, SearchRequest
@@ -31,8 +32,8 @@ from day1.services.search.searching import search
 from day1.toolsets.engram.fields import Project, Tags
 from day1.toolsets.shared.fields import Limit, Maybe, absent
 from day1.toolsets.shared.quoting import Quoted, quoted_field, quoted_of, texts_of
-from day1.toolsets.shared.used import note_shown
-from day1.toolsets.shared.writing import writing
+from day1.toolsets.shared.state import note_shown, read_found
+from day1.toolsets.shared.writing import write_here
 
 MemoryType = Literal["decision", "pattern", "bugfix", "context", "antipattern"]
 
@@ -85,7 +86,7 @@ def memory_store(ctx: Context, request: MemoryStore) -> MemoryStored:
     parts = Experience(request.context, request.action, request.result)
     notes = secret_notes(ctx.limits.secrets, *parts.parts)
     kind = request.memory_type or "decision"
-    write = writing(ctx, request)
+    write = write_here(ctx, request)
     space = space_of(request.project) or write.space
     lesson = Lesson(parts, kind, tags_of(request.tags), space)
     done = store_lesson(ctx.repo, ctx.search, write.branch, write.origin, lesson)
@@ -151,8 +152,8 @@ class Hits(Response):
 
 def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     """Find memories by meaning and words."""
-    branch = ctx.find(None)
-    equal = ctx.in_space(space_of(request.project))
+    branch = branch_of(ctx)
+    equal = in_space(ctx, space_of(request.project))
     asked = SearchRequest(request.query, limit=request.limit or 10, equal=equal)
     answer = search(ctx.search, Ref(branch=branch.name), branch.id, asked)
     note_shown(ctx, (hit.row["id"] for hit in answer.hits), branch.id)

@@ -13,13 +13,14 @@ from day1.model.rows.change import Ref
 from day1.model.rows.kind import Row, text_of
 from day1.model.rows.noted import listed, noted
 from day1.model.values.instant import SECOND, parse, show
+from day1.services.access.calls import branch_of
 from day1.services.contexts.contexts import NewContext, Recall, recall, save
 from day1.services.rows.spaces import empty_space
 from day1.toolsets.kompanion.fields import Sensitivity, SpaceLabel, Tags, space_of
 from day1.toolsets.kompanion.writing import written_of
 from day1.toolsets.shared.fields import Maybe, absent
 from day1.toolsets.shared.state import read_of
-from day1.toolsets.shared.writing import writing
+from day1.toolsets.shared.writing import write_here
 
 _CENTURY_S: Final = 100 * 365.25 * 86_400
 
@@ -74,7 +75,7 @@ def save_context(ctx: Context, request: SaveContext) -> ContextSaved:
         None if ttl is None else now + max(1, round(ttl * SECOND)),
         _secret(request),
     )
-    write = writing(ctx, request)
+    write = write_here(ctx, request)
     row, kept = save(write.repo, write.branch, new, write.origin)
     return ContextSaved(
         id=str(row["id"]),
@@ -126,7 +127,7 @@ class ContextItems(Response):
 
 def recall_context(ctx: Context, request: RecallContext) -> ContextItems:
     """Fetch saved JSON by key, tags (all) or time, newest first."""
-    branch = ctx.branch(None)
+    branch = branch_of(ctx).name
     wanted = Recall(
         space_of(request.namespace),
         ctx.clock(),

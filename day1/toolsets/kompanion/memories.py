@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field, model_validator
 
-from day1.call.context import Context, read_found
+from day1.call.context import Context
 from day1.call.fields import (
     JsonObject,
     Label,
@@ -24,6 +24,7 @@ from day1.model.contexts.keyed import sensitivity
 from day1.model.rows.kind import text_of
 from day1.model.rows.noted import noted
 from day1.model.search.passages import QuotedText
+from day1.services.access.calls import branch_of
 from day1.services.contexts.matching import Match, Wanted, Where, matching
 from day1.services.contexts.memories import NewMemory, upsert
 from day1.services.contexts.vectors import foreign, text_vectors
@@ -32,8 +33,8 @@ from day1.toolsets.kompanion.fields import SpaceLabel, space_of
 from day1.toolsets.kompanion.writing import written_of
 from day1.toolsets.shared.fields import Maybe, absent
 from day1.toolsets.shared.quoting import Quoted, quoted_field, quoted_of, texts_of
-from day1.toolsets.shared.used import note_shown
-from day1.toolsets.shared.writing import writing
+from day1.toolsets.shared.state import note_shown, read_found
+from day1.toolsets.shared.writing import write_here
 
 _NAMED: Final = 10
 """Memories that a note names."""
@@ -136,7 +137,7 @@ def upsert_memory(ctx: Context, request: UpsertMemory) -> MemoriesUpserted:
         NewMemory(item.text, item.id, item.metadata, vector, sensitive)
         for item, vector, sensitive in zip(request.items, vectors, secret, strict=True)
     ]
-    write = writing(ctx, request)
+    write = write_here(ctx, request)
     done = upsert(write.repo, write.branch, space_of(request.namespace), items, write.origin)
     state = written_of(write, done.kept, *_still_hidden(done.hidden))
     return MemoriesUpserted(upserted=len(items), ids=done.ids, written=state)
@@ -223,7 +224,7 @@ class MemoryMatches(Response):
 
 def search_memory(ctx: Context, request: SearchMemory) -> MemoryMatches:
     """Find texts of one namespace; memory_search looks through all."""
-    branch, query = ctx.find(None), request.query
+    branch, query = branch_of(ctx), request.query
     wanted = Wanted(
         space_of(request.namespace),
         ctx.clock(),

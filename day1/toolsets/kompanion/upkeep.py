@@ -9,12 +9,13 @@ from day1.call.fields import Read, Repeatable, Request, Response, When, Written,
 from day1.call.operation import Effect, Operation
 from day1.model.rows.change import Ref
 from day1.model.values.instant import parse
+from day1.services.access.calls import branch_of
 from day1.services.contexts.promoting import Promotion, promote
 from day1.services.contexts.warming import embed_soon, the_embedder, warm
 from day1.toolsets.kompanion.fields import SpaceLabel, space_of
 from day1.toolsets.shared.fields import Maybe
 from day1.toolsets.shared.state import state_of
-from day1.toolsets.shared.writing import writing
+from day1.toolsets.shared.writing import write_here
 
 
 class WarmCache(Request):
@@ -38,7 +39,7 @@ class CacheWarmed(Response):
 
 def warm_cache(ctx: Context, request: WarmCache) -> CacheWarmed:
     """Make the vectors that texts of a namespace lack."""
-    branch = ctx.find(None)
+    branch = branch_of(ctx)
     queued = warm(
         ctx.search,
         (branch.name, branch.id),
@@ -72,7 +73,7 @@ class Synced(Response):
 def sync_semantic(ctx: Context, request: SyncSemantic) -> Synced:
     """Make facts of saved contexts, by passages; skips secret and expired ones."""
     embedder = the_embedder(ctx.search)
-    write = writing(ctx, request)
+    write = write_here(ctx, request)
     done = promote(
         write.repo,
         embedder,

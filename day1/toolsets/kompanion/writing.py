@@ -1,7 +1,7 @@
 """What the tools of Kompanion that write answer."""
 
-from day1.call.context import Writing
 from day1.call.fields import Written, written
+from day1.services.access.calls import Writing
 from day1.services.contexts.keyed_rows import Kept
 
 

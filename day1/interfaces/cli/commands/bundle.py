@@ -93,10 +93,11 @@ def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
 
     FILE is read completely first: if it is damaged, it is refused and nothing is imported.
     """
+    from day1.services.access.calls import branch_of
     from day1.services.sharing.bundles import take_bundle
 
     context = session.context(create=True)
-    branch = context.find(given["branch"])
+    branch = branch_of(context, given["branch"])
     with lines_of(file) as lines:
         bundle = take_bundle(context.repo, lines, session.now())
     taken: dict[str, Any] = {"bundle_id": bundle.id, "name": bundle.name}

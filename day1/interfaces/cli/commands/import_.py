@@ -139,10 +139,11 @@ def import_jsonl(session: Session, path: Path, **given: Any) -> None:
 
     An export of a store (--all) goes into the branches that it names.
     """
+    from day1.services.access.calls import branch_of
     from day1.services.exchange.own_import import import_own
 
     context = session.context(create=True)
-    branch = context.find(given["branch"])
+    branch = branch_of(context, given["branch"])
 
     def bring(report: ReportProgress) -> Imported:
         with lines_of(path) as lines:
@@ -153,13 +154,14 @@ def import_jsonl(session: Session, path: Path, **given: Any) -> None:
 
 def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, Any]) -> None:
     from day1.call.fields import WriteRequest
+    from day1.services.access.calls import branch_of, origin_of
     from day1.services.exchange.importing import import_foreign
 
     context = session.context(create=True)
-    branch = context.find(given["branch"])
+    branch = branch_of(context, given["branch"])
     # Ids come from paths relative to the folder around the store, not to the current one.
     source = session.app.import_source(kind, paths, session.store().folder.parent)
-    origin = context.origin(WriteRequest(agent_id=given["agent"]))
+    origin = origin_of(context, WriteRequest(agent_id=given["agent"]))
 
     def bring(report: ReportProgress) -> Imported:
         return import_foreign(context.repo, branch, source, origin, report)

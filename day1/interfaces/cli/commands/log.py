@@ -34,13 +34,14 @@ def log_command(session: Session, branch: str | None, **given: Any) -> None:
     Without --graph and --all a merge is one commit, without the commits that it merged.
     """
     from day1.model.values.instant import parse
+    from day1.services.access.calls import branch_of
 
     at = session.moment(given["at"], end=True)
     context = session.context()
     repo = context.repo
     tips = repo.history.branches()
-    here = context.branch(None)
-    names = sorted(tips) if given["every"] else [context.branch(branch)]
+    here = branch_of(context).name
+    names = sorted(tips) if given["every"] else [branch_of(context, branch).name]
     commits = _commits(repo, names, tips, graph=given["graph"] or given["every"])
     if at is not None:
         instant = parse(at)

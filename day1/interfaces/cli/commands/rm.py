@@ -24,16 +24,17 @@ def rm_command(
     from day1.call.fields import WriteRequest
     from day1.model.rows.change import Ref
     from day1.model.values.instant import show
+    from day1.services.access.calls import origin_of, writable
     from day1.services.branches.resolving import row_ids
     from day1.services.rows.editing import Removal, remove
 
     context = session.context()
-    target = context.writable(branch)
+    target = writable(context, branch)
     name = target.name
     with context.repo.store.reading(Ref(branch=name)) as reading:
         found = row_ids(reading, ids)
     removal = Removal(found, reason)
-    done = remove(context.repo, target, removal, context.origin(WriteRequest()))
+    done = remove(context.repo, target, removal, origin_of(context, WriteRequest()))
     written = {"branch": name, "commit": done.commit, "pending": 0, "notes": []}
     before = show(done.at - 1)
     answer = {"ids": found, "removed_at": show(done.at), "before": before, "written": written}

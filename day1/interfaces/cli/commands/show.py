@@ -89,6 +89,7 @@ def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
     from day1.model.rows.kind import kind_of
     from day1.model.values.instant import parse, show
     from day1.model.values.space import asked_space
+    from day1.services.access.calls import in_space
     from day1.services.branches.resolving import row_id
     from day1.services.rows.deriving import shown_edits
     from day1.services.rows.editing import authors
@@ -107,7 +108,7 @@ def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
         if kind is None or not rows:
             raise NotFound(f"{whole} is not on branch {branch!r}.", id=whole, branch=branch)
         row = rows[0]
-        asked = {} if space is None else session.context().in_space(asked_space(space))
+        asked = {} if space is None else in_space(session.context(), asked_space(space))
         own = asked == {"space": row.get("space")}
         edits = shown_edits(reading, [whole], repo.clock()) if given["history"] else []
         others = Query(alive_at=repo.shown(ref).shown_at, public=not own)

@@ -16,6 +16,7 @@ from day1.model.rows.kind import BY_NAME, MEMORIES, MESSAGE, kind_of
 from day1.model.values.instant import show
 from day1.model.values.space import EVERY
 from day1.ports.reading import Reading
+from day1.services.access.calls import active_or_none, branch_of, in_space
 from day1.services.branches.resolving import shown_at
 from day1.services.branches.tree import BranchState
 from day1.services.history.branch_graph import NamedMerge, branch_graph
@@ -24,8 +25,7 @@ from day1.services.rows.spaces import empty_space
 from day1.services.rows.whole_texts import parts_around
 from day1.toolsets.shared.parts import PartOfText, PartShown
 from day1.toolsets.shared.shown import shown
-from day1.toolsets.shared.state import state_of
-from day1.toolsets.shared.used import note_shown
+from day1.toolsets.shared.state import note_shown, state_of
 
 At = Annotated[Label | None, Field(description="ISO time, snapshot or commit")]
 Type = Literal["fact", "observation", "relation", "conversation", "message"]
@@ -62,8 +62,8 @@ class Got(Response):
 
 def memory_get(ctx: Context, request: Get) -> Got:
     """One memory by id, as it is or was."""
-    branch, kind = ctx.find(request.branch), kind_of(request.id)
-    ref, space = shown_at(ctx.repo, branch, request.at), ctx.in_space(request.space)
+    branch, kind = branch_of(ctx, request.branch), kind_of(request.id)
+    ref, space = shown_at(ctx.repo, branch, request.at), in_space(ctx, request.space)
     own = request.space not in {None, EVERY}  # who names the space of a secret is shown it
     with ctx.repo.store.reading(replace(ref, shown_at=None) if own else ref) as reading:
         wanted = Query(equal={"id": request.id, **space}, alive_at=ref.shown_at)
@@ -125,11 +125,11 @@ class Rows(Response):
 
 def memory_list(ctx: Context, request: ListRows) -> Rows:
     """Memories of one type, newest first, page by page."""
-    branch, kind = ctx.find(request.branch), BY_NAME[request.type]
+    branch, kind = branch_of(ctx, request.branch), BY_NAME[request.type]
     within, offset, limit = request.conversation_id, request.offset or 0, request.limit or 50
     if within is not None and kind is not MESSAGE:
         raise InvalidRequest("`conversation_id` goes with type=message, and only there.")
-    space = ctx.in_space(request.space) if "space" in kind.column else {}
+    space = in_space(ctx, request.space) if "space" in kind.column else {}
     state = shown_at(ctx.repo, branch, request.at)
     with ctx.repo.store.reading(state) as reading:
         if within is not None:
@@ -184,7 +184,7 @@ class Log(Response):
 
 def memory_log(ctx: Context, request: LogRequest) -> Log:
     """Commits of a branch, newest first: what was done, by whom."""
-    branch = ctx.branch(request.branch)
+    branch = branch_of(ctx, request.branch).name
     start, skip = (branch, 0) if request.before is None else (request.before, 1)
     commits = list(islice(ctx.repo.history.log(start), skip, skip + (request.limit or 20)))
     return Log(
@@ -268,7 +268,7 @@ def memory_graph(ctx: Context, request: GraphRequest) -> BranchGraph:
         branches=[_node(state, moved) for state, moved in found.branches],
         merges=[_edge(merge) for merge in found.merges],
         left_out=found.left_out,
-        read=state_of(ctx, ctx.here()),
+        read=state_of(ctx, active_or_none(ctx)),
     )
 
 

@@ -9,10 +9,12 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Written
 from day1.call.operation import Effect, Operation
+from day1.errors import Refused
 from day1.model.access.tokens import Token
 from day1.model.branches.branch import MAIN, Status
 from day1.model.branches.protection_change import ProtectionChange
 from day1.model.values.instant import show
+from day1.services.access.calls import active_or_none, branch_of, repeatable
 from day1.services.branches.forking import create
 from day1.services.branches.notes import mark
 from day1.services.branches.tree import Node, states, topology
@@ -49,8 +51,8 @@ class BranchCreated(Response):
 
 def branch_create(ctx: Context, request: BranchCreate) -> BranchCreated:
     """Fork an isolated branch (zero-copy); writes stay on it until merged."""
-    repo = ctx.repeatable(request)
-    parent = ctx.find(request.parent_branch or MAIN)
+    repo = repeatable(ctx, request)
+    parent = branch_of(ctx, request.parent_branch or MAIN)
     made = create(repo, request.branch_name, parent, ctx.clock(), request.description)
     return BranchCreated(
         branch_name=made.name,
@@ -94,7 +96,7 @@ class Branches(Response):
 
 def branch_list(ctx: Context, request: BranchList) -> Branches:
     """All branches, oldest first."""
-    here = ctx.here()
+    here = active_or_none(ctx)
     items = [
         BranchItem(
             branch_name=s.branch.name,
@@ -131,7 +133,10 @@ class BranchSwitched(Response):
 
 def branch_switch(ctx: Context, request: BranchSwitch) -> BranchSwitched:
     """Make a branch the default of your later calls."""
-    ctx.switch(request.branch_name)
+    head = ctx.caller.head
+    if head is None:
+        raise Refused("Nothing identifies this client, so it has no HEAD: pass `branch`.")
+    head.move(branch_of(ctx, request.branch_name).name)
     return BranchSwitched(
         active_branch=request.branch_name, read=state_of(ctx, request.branch_name)
     )
@@ -172,7 +177,7 @@ def branch_topology(ctx: Context, request: Topology) -> Tree:
     depth = 10 if request.max_depth is None else request.max_depth
     root = topology(
         ctx.repo,
-        ctx.find(request.root_branch or MAIN),
+        branch_of(ctx, request.root_branch or MAIN),
         max_depth=depth,
         include_archived=bool(request.include_archived),
     )
@@ -237,7 +242,7 @@ def branch_enrich(ctx: Context, request: Enrich) -> Enriched:
     """Note a branch's purpose, owner, lifetime, tags; what you leave out is kept."""
     branch = mark(
         ctx.repo,
-        ctx.find(request.branch_name),
+        branch_of(ctx, request.branch_name),
         purpose=request.purpose,
         owner=request.owner,
         ttl_days=request.ttl_days,

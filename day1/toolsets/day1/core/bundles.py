@@ -7,6 +7,7 @@ from day1.errors import Advice, Step
 from day1.model.records.sharing import Bundle, ShelfStatus
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, RELATION
 from day1.model.values.instant import show
+from day1.services.access.calls import active_or_none, agent_of, branch_of, repeatable, writable
 from day1.services.rows.bulk_writes import LeftRow
 from day1.services.rows.transplanting import memories
 from day1.services.sharing.bundles import NewBundle, create_bundle, import_bundle, list_bundles
@@ -65,9 +66,9 @@ def bundle_create(ctx: Context, request: BundleCreate) -> BundleCreated:
         description=request.description,
         tags=tuple(request.tags or ()),
         verified_only=request.only_verified is not False,
-        created_by=ctx.agent(None),
+        created_by=agent_of(ctx.caller),
     )
-    repo, source = ctx.repeatable(request), ctx.find(request.source_branch)
+    repo, source = repeatable(ctx, request), branch_of(ctx, request.source_branch)
     made = create_bundle(repo, source, asked, ctx.clock())
     read = state_of(ctx, source.name)
     if not made.fact_count:
@@ -140,7 +141,7 @@ class BundleImported(Response):
 
 def bundle_import(ctx: Context, request: BundleImport) -> BundleImported:
     """Copy a bundle's rows to a branch; a second time adds nothing."""
-    target = ctx.writable(request.target_branch)
+    target = writable(ctx, request.target_branch)
     done = import_bundle(ctx.repo, request.bundle_id, target)
     now = state_of(ctx, target.name)
     added = done.added
@@ -181,7 +182,7 @@ class Bundles(Response):
 def bundle_list(ctx: Context, request: BundleList) -> Bundles:
     """Knowledge bundles, newest first."""
     found = list_bundles(ctx.repo, request.status or "active", request.limit or 20)
-    return Bundles(bundles=[bundle_item(b) for b in found], read=state_of(ctx, ctx.here()))
+    return Bundles(bundles=[bundle_item(b) for b in found], read=state_of(ctx, active_or_none(ctx)))
 
 
 OPERATIONS = (

@@ -17,6 +17,7 @@ from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, MESSAGE
+from day1.services.access.calls import branch_of, repeatable, writable, writer
 from day1.services.branches.lookup import branches_with
 from day1.services.conversations.excerpts import (
     copy_conversation,
@@ -56,14 +57,14 @@ class ConversationForked(Response):
 
 def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationForked:
     """Copy a conversation up to a message into a new one that shares nothing with it."""
-    target = ctx.writable(request.branch)
-    looked = (ctx.branch(None), target.name)
+    target = writable(ctx, request.branch)
+    looked = (branch_of(ctx).name, target.name)
     excerpt = up_to(ctx.repo, request.conversation_id, request.fork_at_message_id, looked)
     if request.title:
         titled = {**excerpt.conversation, "title": request.title}
         excerpt = replace(excerpt, conversation=titled)
-    origin = ctx.writer(request, target)
-    repo = ctx.repeatable(request, target)
+    origin = writer(ctx, request, target)
+    repo = repeatable(ctx, request, target)
     with ctx.repo.store.adding(target.name) as work:
         forked, added = copy_conversation(repo, work, excerpt, origin)
     notes = [] if added else [BY_REQUEST]
@@ -106,8 +107,8 @@ def pick_conversation(ctx: Context, request: PickConversation) -> ConversationPi
     chosen, first, last = request.conversation_id, request.from_sequence, request.to_sequence
     if first is not None and last is not None and first > last:
         raise InvalidRequest("`from_sequence` is later than `to_sequence`: swap them.")
-    target = ctx.writable(request.target_branch).name
-    sources = branches_with(ctx.repo, CONVERSATION, chosen, (ctx.branch(None),))
+    target = writable(ctx, request.target_branch).name
+    sources = branches_with(ctx.repo, CONVERSATION, chosen, (branch_of(ctx).name,))
     source = next((name for name in sources if name != target), target)
     with ctx.repo.store.reading(Ref(branch=source)) as reading:
         rows = part_of(ctx.repo, reading, chosen, first, last)

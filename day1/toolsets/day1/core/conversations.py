@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from day1.call.context import Context, read_found
+from day1.call.context import Context
 from day1.call.fields import (
     JsonList,
     Label,
@@ -27,6 +27,7 @@ from day1.model.rows.kind import MESSAGE, canonical, text_of
 from day1.model.rows.validation import secret_notes
 from day1.model.search.passages import QuotedText
 from day1.model.values.instant import parse, show, show_optional
+from day1.services.access.calls import branch_of, in_space, writing
 from day1.services.conversations.excerpts import (
     unknown_conversation,
 )
@@ -42,7 +43,7 @@ from day1.toolsets.day1.core.search import in_brief
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.parts import PartOfText, part_shown
 from day1.toolsets.shared.quoting import Full, Quoted, quoted_field, quoted_of, texts_of
-from day1.toolsets.shared.state import read_of
+from day1.toolsets.shared.state import read_found, read_of
 
 Role = Literal["user", "assistant", "system", "tool"]
 Place = Annotated[int, Field(ge=1)]
@@ -102,7 +103,7 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
     message = NewMessage(
         request.role, request.content, request.thinking, calls, request.model, happened_at
     )
-    write = ctx.writing(request, request.branch)
+    write = writing(ctx, request, request.branch, request.space)
     to_log = MessageRequest(message, given, request.title, request.request_id, write.space)
     branch, origin, repo = write.branch, write.origin, write.repo
     with ctx.repo.store.adding(branch.name) as work:
@@ -167,10 +168,10 @@ class Conversations(Response):
 
 def list_conversations(ctx: Context, request: ListConversations) -> Conversations:
     """Conversations begun by a session, agent or for a task, latest message first."""
-    branch = ctx.branch(request.branch)
+    branch = branch_of(ctx, request.branch).name
     asked = {c: getattr(request, c) for c in ("session_id", "agent_id", "task_id")}
     equal = {column: value for column, value in asked.items() if value is not None}
-    equal |= ctx.in_space(request.space)
+    equal |= in_space(ctx, request.space)
     with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch))) as reading:
         some = recent_conversations(reading, equal, request.limit or 20)
         return Conversations(
@@ -247,7 +248,7 @@ class MessageHits(Response):
 
 def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
     """Find messages by meaning and by words, best first."""
-    branch = ctx.find(request.branch)
+    branch = branch_of(ctx, request.branch)
     ref = Ref(branch=branch.name)
     asked = {"conversation_id": request.conversation_id, "role": request.role}
     wanted = SearchRequest(
@@ -256,7 +257,7 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
         kinds=(MESSAGE.table,),
         limit=request.limit or 10,
         equal={column: value for column, value in asked.items() if value is not None},
-        among=messages_within(ctx.repo.store, ref, ctx.in_space(request.space)),
+        among=messages_within(ctx.repo.store, ref, in_space(ctx, request.space)),
     )
     answer = search(ctx.search, ref, branch.id, wanted)
     with ctx.repo.store.reading(ref) as reading:

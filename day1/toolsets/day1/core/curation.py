@@ -10,6 +10,7 @@ from day1.call.operation import Effect, Operation
 from day1.model.branches.branch import MAIN
 from day1.model.rows.kind import CONVERSATION, FACT, text_of
 from day1.model.values.instant import show
+from day1.services.access.calls import branch_of, in_space, repeatable
 from day1.services.rows.curating import CurateRequest, curate
 from day1.services.tasks.session_context import (
     ConversationEnd,
@@ -54,12 +55,12 @@ def create_curated(ctx: Context, request: CurateBranch) -> Curated:
     """Make a branch that holds only the chosen rows of its parent, not the parent's others."""
     wanted = CurateRequest(
         request.branch_name,
-        ctx.find(request.parent_branch or MAIN),
+        branch_of(ctx, request.parent_branch or MAIN),
         request.fact_ids or (),
         request.conversation_ids or (),
         request.description,
     )
-    done = curate(ctx.repeatable(request), wanted, ctx.clock())
+    done = curate(repeatable(ctx, request), wanted, ctx.clock())
     return Curated(
         branch_name=done.branch.name,
         conversations=done.counts.get(CONVERSATION.table, 0),
@@ -167,7 +168,7 @@ class SessionRecalled(Response):
 def session_context(ctx: Context, request: SessionContext) -> SessionRecalled:
     """What a session wrote, to go on with it: facts, messages, observations, newest first."""
     limits, space = (request.message_limit or 50, request.fact_limit or 20), request.space
-    found = recall(ctx.repo, request.session_id, *limits, ctx.in_space(space))
+    found = recall(ctx.repo, request.session_id, *limits, in_space(ctx, space))
     return SessionRecalled(
         session=_session(request.session_id, found),
         facts=[FactRecalled(**dict(fact_given(one)), branch=one.branch) for one in found.facts],

@@ -7,6 +7,7 @@ from day1.call.fields import Label, Note, Read, Repeatable, Request, Response, T
 from day1.call.operation import Effect, Operation
 from day1.errors import Advice, Step
 from day1.model.values.instant import show
+from day1.services.access.calls import agent_of, branch_of, repeatable, writable
 from day1.services.rows.transplanting import memories
 from day1.services.sharing.handoffs import HandoffRequest, hand_over, open_packet
 from day1.toolsets.day1.core.curation import (
@@ -58,16 +59,16 @@ class HandoffCreated(Response):
 
 def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
     """Hand a branch's own verified facts and conversations over to another branch, frozen."""
-    target = ctx.writable(request.target_branch)
+    target = writable(ctx, request.target_branch)
     asked = HandoffRequest(
-        source=ctx.find(request.source_branch),
+        source=branch_of(ctx, request.source_branch),
         target=target,
         handoff_type=request.handoff_type or "task_continuation",
         include_unverified=bool(request.include_unverified),
         context_summary=request.context_summary,
-        created_by=ctx.agent(None),
+        created_by=agent_of(ctx.caller),
     )
-    done = hand_over(ctx.repeatable(request), asked, ctx.clock())
+    done = hand_over(repeatable(ctx, request), asked, ctx.clock())
     handoff = done.handoff
     now = state_of(ctx, target.name)
     notes: list[Note] = []

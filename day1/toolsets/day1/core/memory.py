@@ -25,6 +25,7 @@ from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Row
 from day1.model.rows.validation import secret_notes
 from day1.model.values.instant import show
 from day1.ports.additions import Additions
+from day1.services.access.calls import writing
 from day1.services.health.clocks import TOO_FAR, ahead_note
 from day1.services.rows.recording import (
     NewFact,
@@ -85,7 +86,7 @@ class FactWritten(Response):
 def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
     """Remember one fact. Facts that name their subject and date are found best."""
     notes = secret_notes(ctx.limits.secrets, request.fact_text)
-    write = ctx.writing(request, request.branch)
+    write = writing(ctx, request, request.branch, request.space)
     branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     fact = NewFact(
         request.fact_text,
@@ -152,7 +153,7 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
     most = ctx.limits.raw_characters
     raw = (request.raw_input, request.raw_output)
     notes = secret_notes(ctx.limits.secrets, request.summary, *raw)
-    write = ctx.writing(request, request.branch)
+    write = writing(ctx, request, request.branch, request.space)
     branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     observation = NewObservation(
         request.observation_type,
@@ -209,7 +210,7 @@ class RelationWritten(Response):
 
 def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
     """Link two entities, such as AuthService -depends_on-> UserModel."""
-    write = ctx.writing(request, request.branch)
+    write = writing(ctx, request, request.branch, request.space)
     branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     relation = NewRelation(
         request.source_entity,

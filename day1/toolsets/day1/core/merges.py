@@ -14,6 +14,7 @@ from day1.model.merge.plan import MergePlan, Strategy
 from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import Changes, RowChange
 from day1.model.rows.kind import BY_TABLE, FACT, OBSERVATION, RELATION, Kind
+from day1.services.access.calls import branch_of, note_token, origin_of, repeatable
 from day1.services.merges.comparing import compare
 from day1.services.merges.merging import Merged, merge
 from day1.services.merges.planning import MergeRequest
@@ -54,8 +55,8 @@ class Diff(Response):
 
 def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
     """What merging source into target would bring, and its conflicts. Changes nothing."""
-    source = ctx.find(request.source_branch)
-    target = ctx.find(request.target_branch)
+    source = branch_of(ctx, request.source_branch)
+    target = branch_of(ctx, request.target_branch)
     both = compare(ctx.repo, source, target, request.category)
     conflicts = conflicts_of(both.plan, ctx.clock())
     rows = both.changes
@@ -129,8 +130,8 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     makes one commit and closes the source.
     """
     asked = MergeRequest(
-        ctx.find(request.source_branch),
-        ctx.find(request.target_branch or MAIN),
+        branch_of(ctx, request.source_branch),
+        branch_of(ctx, request.target_branch or MAIN),
         request.strategy,
         chosen(request.choices) if request.choices else (),
         None if request.items is None else tuple(request.items),
@@ -148,8 +149,8 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
             guard(ctx.repo, Merger(token))(source, target, plan)
 
     if asked.writes:
-        ctx.note_token(asked.target)
-    origin, repo = ctx.origin(request), ctx.repeatable(request)
+        note_token(ctx, asked.target)
+    origin, repo = origin_of(ctx, request), repeatable(ctx, request)
     if tiered and asked.strategy == "auto" and not asked.choices:
         by = Proposer(origin, token, _before(ctx, request, asked))
         return _proposed(ctx, asked, propose(repo, asked, by, ctx.clock(), may))
@@ -160,7 +161,7 @@ def _before(ctx: Context, request: BranchMerge, asked: MergeRequest) -> MergeRec
     """What an earlier call with the same request merged of this branch into this target."""
     if request.request_id is None:
         return None
-    mine = ctx.repeatable(request).new_id("merge", 0)
+    mine = repeatable(ctx, request).new_id("merge", 0)
     found = ctx.repo.ledger.record(MergeRecord, mine)
     same = found is not None and (found.source_id, found.target_id) == (
         asked.source.id,

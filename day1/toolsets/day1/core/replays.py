@@ -11,6 +11,7 @@ from day1.model.branches.branch import MAIN
 from day1.model.records.task import Objective, status_of
 from day1.model.records.task_pattern import Pattern, TaskStep
 from day1.model.values.instant import show, show_optional
+from day1.services.access.calls import in_space
 from day1.services.tasks.replaying import Replay, replay, seconds
 from day1.toolsets.shared.state import state_of
 
@@ -101,7 +102,7 @@ class Replayed(Response):
 def memory_replay_task_type(ctx: Context, request: ReplayTaskType) -> Replayed:
     """Compare tasks of a type: times, order of objectives, tools, errors, recurring facts."""
     found = replay(
-        ctx.repo, ctx.search, request.task_type, request.limit or 20, ctx.in_space(request.space)
+        ctx.repo, ctx.search, request.task_type, request.limit or 20, in_space(ctx, request.space)
     )
     notes = list(found.notes)
     if any(len(task.errors) > _ERRORS for task in found.tasks):

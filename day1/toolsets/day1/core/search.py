@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from day1.call.context import Context, read_found
+from day1.call.context import Context
 from day1.call.fields import InSpace, Label, OnBranch, Read, Request, Response, Space, Text, When
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest, Json, Step
@@ -14,6 +14,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_NAME, Row, revision, text_of
 from day1.model.search.passages import QuotedText
 from day1.model.values.instant import parse, show, show_optional
+from day1.services.access.calls import branch_of, in_space
 from day1.services.rows.spaces import empty_space
 from day1.services.search.graph import neighbourhood
 from day1.services.search.request import Hit, SearchAnswer, SearchRequest
@@ -22,8 +23,7 @@ from day1.services.search.timeline import Moment, timeline
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.parts import PartOfText, part_shown
 from day1.toolsets.shared.quoting import Full, Quoted, Texts, quoted_field, quoted_of, texts_of
-from day1.toolsets.shared.state import read_of
-from day1.toolsets.shared.used import note_shown
+from day1.toolsets.shared.state import note_shown, read_found, read_of
 
 FULL: Final = Step("memory_search", {"full": True})
 
@@ -137,7 +137,7 @@ def searched(ctx: Context, request: MemorySearch) -> tuple[str, SearchAnswer]:
             limit=request.limit or 10,
             include_inactive=bool(request.include_inactive),
             as_of_event=event_of(request.as_of_event),
-            equal=ctx.in_space(request.space),
+            equal=in_space(ctx, request.space),
             wait=bool(request.wait),
         ),
     )
@@ -152,7 +152,7 @@ def found(
     ctx: Context, branch: str | None, until: int | None, request: SearchRequest
 ) -> tuple[str, SearchAnswer]:
     """Search a branch as it is, or as it was at an instant: its name, and what is found."""
-    where = ctx.find(branch)
+    where = branch_of(ctx, branch)
     answer = search(ctx.search, Ref(branch=where.name, until=until), where.id, request)
     note_shown(ctx, (hit.row["id"] for hit in answer.hits), where.id)
     return where.name, answer
@@ -250,10 +250,10 @@ class Graph(Response):
 
 def graph_query(ctx: Context, request: GraphQuery) -> Graph:
     """Relations around an entity, both directions, nearest first."""
-    branch = ctx.branch(request.branch)
+    branch = branch_of(ctx, request.branch).name
     ref = ctx.repo.shown(at(branch, request.at))
     event = event_of(request.as_of_event)
-    wanted: Row = ctx.in_space(request.space)
+    wanted: Row = in_space(ctx, request.space)
     if request.relation_type is not None:
         wanted["relation_type"] = request.relation_type
     true = Query(equal=wanted, before=event, present_at=ref.shown_at if event is None else event)
@@ -326,13 +326,13 @@ class TimelineItems(Response):
 
 def memory_timeline(ctx: Context, request: Timeline) -> TimelineItems:
     """The newest facts and observations, oldest first, by when they happened."""
-    branch = ctx.branch(request.branch)
+    branch = branch_of(ctx, request.branch).name
     after = None if request.after is None else parse(request.after)
     before = None if request.before is None else parse(request.before, end=True)
     if after is not None and before is not None and after > before:
         raise InvalidRequest("`after` is later than `before`: swap them.")
     of: Row = {} if request.session_id is None else {"session_id": request.session_id}
-    of |= ctx.in_space(request.space)
+    of |= in_space(ctx, request.space)
     event = event_of(request.as_of_event)
     ends = [end for end in (before, event) if end is not None]
     window = Query(

@@ -20,6 +20,7 @@ from day1.call.fields import (
 from day1.call.operation import Effect, Operation
 from day1.errors import Step
 from day1.model.values.instant import parse, show
+from day1.services.access.calls import branch_of, in_space, repeatable
 from day1.services.branches.snapshots import snapshot, snapshots
 from day1.services.search.request import SearchRequest
 from day1.toolsets.day1.core.search import Hits, found, hits, in_brief
@@ -51,8 +52,8 @@ class SnapshotTaken(Response):
 
 def take_snapshot(ctx: Context, request: TakeSnapshot) -> SnapshotTaken:
     """Mark a branch's present state so that it can be restored."""
-    branch = ctx.find(request.branch)
-    made = snapshot(ctx.repeatable(request), branch, request.label, ctx.clock())
+    branch = branch_of(ctx, request.branch)
+    made = snapshot(repeatable(ctx, request), branch, request.label, ctx.clock())
     return SnapshotTaken(
         snapshot_id=made.id,
         created_at=show(made.created_at),
@@ -90,7 +91,7 @@ class Snapshots(Response):
 
 def snapshot_list(ctx: Context, request: SnapshotList) -> Snapshots:
     """Snapshots, oldest first."""
-    branch = None if request.branch is None else ctx.find(request.branch)
+    branch = None if request.branch is None else branch_of(ctx, request.branch)
     names = {b.id: b.name for b in ctx.repo.ledger.branches()}
     items = [
         SnapshotItem(
@@ -127,7 +128,7 @@ class TimeTravel(Request):
 
 def time_travel(ctx: Context, request: TimeTravel) -> Hits:
     """Search memory as it was known at a moment."""
-    equal = ctx.in_space(request.space)
+    equal = in_space(ctx, request.space)
     asked = SearchRequest(query=request.query, limit=request.limit or 10, equal=equal)
     branch, answer = found(ctx, request.branch, parse(request.timestamp, end=True), asked)
     return hits(

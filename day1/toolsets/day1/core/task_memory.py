@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from day1.call.context import Context, read_found
+from day1.call.context import Context
 from day1.call.fields import Label, Read, Request, Response, Space, Text, WriteRequest, Written
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest, Refused, Step
@@ -13,6 +13,7 @@ from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, text_of
 from day1.model.values.space import SHARED
+from day1.services.access.calls import in_space, writable, writer
 from day1.services.search.request import SearchRequest
 from day1.services.tasks.consolidating import (
     COLUMNS,
@@ -35,8 +36,7 @@ from day1.toolsets.day1.core.search import (
 )
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.quoting import Full, texts_of
-from day1.toolsets.shared.state import state_of
-from day1.toolsets.shared.used import note_shown
+from day1.toolsets.shared.state import note_shown, read_found, state_of
 
 FULL: Final = Step("memory_search_task", {"full": True})
 Level = Literal["session", "agent", "task"]
@@ -93,14 +93,14 @@ class Consolidated(Response):
 
 def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
     """Turn observations into candidate facts: of a session, of an agent's task, or of a task."""
-    equal = _scope(request) | ctx.in_space(request.space)
+    equal = _scope(request) | in_space(ctx, request.space)
     found = _written_branches(ctx, equal)
     newest = Query(equal=equal, limit=MOST)
     seen = newest_rows(ctx.repo, found, OBSERVATION, COLUMNS, newest)
     if not seen.rows:
         said = " and ".join(f"{name} {value or SHARED!r}" for name, value in equal.items())
         return _answer(ctx, request, request.branch or MAIN, [f"No observation has {said}."])
-    branch = ctx.writable(request.branch or _target(ctx, found, equal))
+    branch = writable(ctx, request.branch or _target(ctx, found, equal))
     rows, more = seen.rows, 0
     if seen.truncated:
         every = newest_rows(ctx.repo, found, OBSERVATION, ("content_hash",), Query(equal=equal))
@@ -110,7 +110,7 @@ def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
     who = request.agent_id
     if "agent_id" in equal:  # that is whose observations they are
         who = ctx.caller.agent_id or who
-    origin = ctx.writer(request.model_copy(update={"agent_id": who}), branch)
+    origin = writer(ctx, request.model_copy(update={"agent_id": who}), branch)
     wanted = ConsolidateRequest(branch, origin, ctx.chat, ctx.progress, ctx.stopped)
     done = consolidate(ctx.repo, ctx.search, rows, wanted)
     notes = list(done.notes)
@@ -212,7 +212,7 @@ class TaskHits(Response):
 
 def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
     """Find what a task's agents wrote for it, on all of their branches, best first."""
-    equal = ctx.in_space(request.space)
+    equal = in_space(ctx, request.space)
     if request.agent_id is not None:
         equal["agent_id"] = request.agent_id
     found = search_task(
@@ -276,7 +276,7 @@ class AgentMoments(Response):
 def memory_agent_timeline(ctx: Context, request: AgentTimeline) -> AgentMoments:
     """An agent's newest facts and observations over all branches, oldest first."""
     found = written_branches(ctx.repo, agent_id=request.agent_id)
-    agent = {"agent_id": request.agent_id} | ctx.in_space(request.space)
+    agent = {"agent_id": request.agent_id} | in_space(ctx, request.space)
     entries = agent_timeline(ctx.repo, found, agent, request.limit or 50)
     live = [place.branch.name for place in found if place.ref.branch is not None]
     read = state_of(ctx, live[0] if live else MAIN)

@@ -11,6 +11,7 @@ from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.task import Objective, ObjectiveStatus, Task, TaskAgent, status_of
 from day1.model.rows.validation import MAX_INTEGER
 from day1.model.values.instant import show, show_optional
+from day1.services.access.calls import agent_of, branch_of, repeatable
 from day1.services.branches.lookup import name_of
 from day1.services.branches.tree import states
 from day1.services.tasks.tasks import (
@@ -98,7 +99,7 @@ class TaskCreated(Response):
 
 def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
     """Open a task with objectives, on a branch of its own."""
-    now, repo = ctx.clock(), ctx.repeatable(request)
+    now, repo = ctx.clock(), repeatable(ctx, request)
     task = Task(
         id=repo.new_id("task", now),
         name=request.name,
@@ -106,14 +107,14 @@ def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
         task_type=request.task_type,
         tags=tuple(request.tags or ()),
         branch_id="",
-        created_by=ctx.agent(None),
+        created_by=agent_of(ctx.caller),
         created_at=now,
     )
     aims = [
         NewObjective(aim.description, None if aim.priority is None else str(aim.priority))
         for aim in request.objectives or ()
     ]
-    branch = create_task(repo, task, ctx.find(request.parent_branch or MAIN), aims)
+    branch = create_task(repo, task, branch_of(ctx, request.parent_branch or MAIN), aims)
     return TaskCreated(
         task_id=task.id,
         branch_name=branch.name,
@@ -152,7 +153,7 @@ class TaskJoined(Response):
 
 def task_join(ctx: Context, request: TaskJoin) -> TaskJoined:
     """Join a task: you get your own branch of it, the same one each time. Write there."""
-    agent = ctx.agent(request.agent_id) or request.agent_id
+    agent = agent_of(ctx.caller, request.agent_id) or request.agent_id
     joining = JoinRequest(request.task_id, agent, request.role, request.assigned_objectives)
     branch = join(ctx.repo, joining, ctx.clock())
     state = task_state(ctx.repo, request.task_id)
@@ -270,7 +271,7 @@ class TaskUpdated(Response):
 
 def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
     """Say how far an objective is."""
-    agent = ctx.agent(request.agent_id)
+    agent = agent_of(ctx.caller, request.agent_id)
     update = ObjectiveUpdate(
         request.task_id, request.objective_id, request.status, agent, request.notes
     )

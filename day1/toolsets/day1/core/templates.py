@@ -9,6 +9,7 @@ from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response,
 from day1.call.operation import Effect, Operation
 from day1.model.records.sharing import ShelfStatus, Template
 from day1.model.values.instant import show
+from day1.services.access.calls import active_or_none, agent_of, branch_of, repeatable
 from day1.services.branches.lookup import name_of
 from day1.services.sharing.templates import (
     NewTemplate,
@@ -64,7 +65,7 @@ def template_list(ctx: Context, request: TemplateList) -> Templates:
     )
     return Templates(
         templates=[template_item(ctx, template) for template in found],
-        read=state_of(ctx, ctx.here()),
+        read=state_of(ctx, active_or_none(ctx)),
     )
 
 
@@ -117,10 +118,10 @@ def template_create(ctx: Context, request: TemplateCreate) -> TemplateCreated:
         description=request.description,
         task_types=tuple(request.applicable_task_types or ()),
         tags=tuple(request.tags or ()),
-        created_by=ctx.agent(None),
+        created_by=agent_of(ctx.caller),
     )
-    repo = ctx.repeatable(request)
-    made = create_template(repo, ctx.find(request.source_branch), asked, ctx.clock())
+    repo = repeatable(ctx, request)
+    made = create_template(repo, branch_of(ctx, request.source_branch), asked, ctx.clock())
     shown = template_item(ctx, made)
     return TemplateCreated(
         **dict(shown), written=Written(branch=shown.branch_name, commit=made.commit)
@@ -156,7 +157,7 @@ class TemplateInstantiated(Response):
 def template_instantiate(ctx: Context, request: TemplateInstantiate) -> TemplateInstantiated:
     """Fork a working branch from a template's newest active version."""
     branch, template = instantiate(
-        ctx.repeatable(request),
+        repeatable(ctx, request),
         request.template_name,
         request.target_branch_name,
         ctx.clock(),

@@ -26,6 +26,7 @@ from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.judgement import DIMENSIONS, VERIFIED, Judgement, Score, Verdict, verdict_of
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import Row
+from day1.services.access.calls import branch_of, origin_of, writable
 from day1.services.merges.gate import gate
 from day1.services.verification.batches import BatchWatch, FactSelection, verify_many
 from day1.services.verification.judging import Judged, Verification, fact_on, judged
@@ -118,9 +119,9 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
     own = request.verdict is not None or request.scores is not None
     if request.reason is not None and not own:
         raise InvalidRequest("`reason` goes with your own `verdict` or `scores`.")
-    branch = ctx.writable(request.branch)
+    branch = writable(ctx, request.branch)
     row = fact_on(ctx.repo, branch, request.fact_id)
-    origin = ctx.origin(request, branch)
+    origin = origin_of(ctx, request, branch)
     verification = _verification(ctx)
     dimensions = tuple(dict.fromkeys(request.dimensions or DIMENSIONS))
     if own:
@@ -203,13 +204,13 @@ class BatchVerified(Response):
 
 def verify_batch(ctx: Context, request: VerifyBatch) -> BatchVerified:
     """Judge a branch's facts, newest first; reports progress and can be stopped."""
-    branch = ctx.writable(request.branch_name)
+    branch = writable(ctx, request.branch_name)
     verification = _verification(ctx)
     equal: Row = {"status": "active"}
     if request.only_unverified in {None, True}:
         equal["verification"] = "unverified"
     watch = BatchWatch(ctx.progress, ctx.stopped)
-    origin = ctx.origin(request, branch)
+    origin = origin_of(ctx, request, branch)
     selection = FactSelection(equal, request.limit or 50)
     batch = verify_many(verification, branch, selection, origin, watch)
     counts = batch.verdicts
@@ -262,8 +263,8 @@ class GateSeen(Response):
 
 def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
     """Whether what a branch would bring is verified; an invalidated fact always blocks."""
-    source = ctx.find(request.source_branch)
-    seen = gate(ctx.repo, source, ctx.find(request.target_branch or MAIN))
+    source = branch_of(ctx, request.source_branch)
+    seen = gate(ctx.repo, source, branch_of(ctx, request.target_branch or MAIN))
     counts = seen.counts
     blocking: dict[Verdict, Advice] = {"invalidated": Advice("retract or correct them")}
     if request.require_verified in {None, True}:

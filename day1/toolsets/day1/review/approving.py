@@ -3,6 +3,7 @@
 from day1.call.context import Context
 from day1.call.fields import Label, WriteRequest
 from day1.call.operation import Effect, Operation
+from day1.services.access.calls import origin_of
 from day1.services.merges.approving import Approver, approve, withdraw
 from day1.services.merges.reviews import find_review
 from day1.toolsets.day1.review.review_state import ReviewState, in_full
@@ -29,7 +30,7 @@ def review_approve(ctx: Context, request: ReviewApprove) -> ReviewState:
     if request.withdraw:
         after = withdraw(ctx.repo, review, token)
     else:
-        agent = ctx.origin(request).agent_id
+        agent = origin_of(ctx, request).agent_id
         by = Approver(agent, token, person=ctx.caller.source == "user")
         after = approve(ctx.repo, review, by, request.expect, ctx.clock())
     return ReviewState(**in_full(ctx, after))

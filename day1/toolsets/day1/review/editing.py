@@ -24,6 +24,7 @@ from day1.model.redaction.veil import SECRET
 from day1.model.rows.kind import EDIT, Cell, Row, revision
 from day1.model.values.instant import show
 from day1.model.values.space import EVERY, SHARED
+from day1.services.access.calls import origin_of, repeatable, writable, writer
 from day1.services.rows.editing import (
     Correction,
     Edited,
@@ -96,9 +97,9 @@ def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
     if not columns:
         raise InvalidRequest(f"Give at least one of {', '.join(_COLUMNS)}.")
     refuse_marks(columns)
-    branch = ctx.writable(request.branch)
+    branch = writable(ctx, request.branch)
     done = update(
-        ctx.repeatable(request, branch),
+        repeatable(ctx, request, branch),
         branch,
         Correction(
             request.fact_id,
@@ -107,7 +108,7 @@ def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
             request.expect_revision,
             _first_edit(ctx, request, branch),
         ),
-        ctx.origin(request, branch),
+        origin_of(ctx, request, branch),
     )
     return _updated(branch.name, done)
 
@@ -141,7 +142,7 @@ def _first_edit(ctx: Context, request: WriteRequest, branch: Branch) -> str | No
     """The id of the first edit that a request makes; None where nothing tells it again."""
     if request.request_id is None:
         return None
-    return ctx.repeatable(request, branch).new_id(EDIT.prefix, 0)
+    return repeatable(ctx, request, branch).new_id(EDIT.prefix, 0)
 
 
 def _updated(branch: str, done: Edited) -> FactUpdated:
@@ -194,7 +195,7 @@ class FactSuperseded(Response):
 
 def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
     """Replace a fact by a new one; the old stays, marked, out of search."""
-    branch = ctx.writable(request.branch)
+    branch = writable(ctx, request.branch)
     new = Replacement(
         request.fact_id,
         request.fact_text,
@@ -205,8 +206,8 @@ def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
         reason=request.reason,
         first_edit=_first_edit(ctx, request, branch),
     )
-    repo = ctx.repeatable(request, branch)
-    done = supersede(repo, branch, new, ctx.writer(request, branch))
+    repo = repeatable(ctx, request, branch)
+    done = supersede(repo, branch, new, writer(ctx, request, branch))
     return FactSuperseded(
         id=str(done.row["id"]),
         superseded=request.fact_id,
@@ -256,10 +257,10 @@ class FactRetracted(Response):
 
 def retract_fact(ctx: Context, request: RetractFact) -> FactRetracted:
     """Remove a memory from a branch; history keeps it, memory_restore brings it back."""
-    branch = ctx.writable(request.branch)
+    branch = writable(ctx, request.branch)
     removal = Removal([request.fact_id], request.reason, _first_edit(ctx, request, branch))
-    repo = ctx.repeatable(request, branch)
-    done = remove(repo, branch, removal, ctx.origin(request, branch))
+    repo = repeatable(ctx, request, branch)
+    done = remove(repo, branch, removal, origin_of(ctx, request, branch))
     return FactRetracted(
         id=request.fact_id,
         retracted_at=show(done.at),

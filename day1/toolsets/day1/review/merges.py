@@ -23,6 +23,7 @@ from day1.model.merge.plan import Strategy
 from day1.model.redaction.derived import veiled
 from day1.model.rows.kind import Row
 from day1.model.values.instant import show
+from day1.services.access.calls import branch_of, origin_of, writable
 from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
 from day1.services.merges.held import HeldDecision, Offer, decide, offers
 from day1.services.merges.planning import MergeRequest, Preview, preview
@@ -83,8 +84,8 @@ class Plan(Response):
 
 def merge_preview(ctx: Context, request: MergePreview) -> Plan:
     """Show what a merge would do, with conflicts and possible duplicates. Changes nothing."""
-    source = ctx.find(request.source_branch)
-    target = ctx.find(request.target_branch or MAIN)
+    source = branch_of(ctx, request.source_branch)
+    target = branch_of(ctx, request.target_branch or MAIN)
     items = None if request.items is None else tuple(request.items)
     asked = MergeRequest(source, target, request.strategy or "auto", chosen(request.choices), items)
     seen = preview(ctx.repo, asked, both=may_find(ctx.search), offers=True)
@@ -174,16 +175,16 @@ _DECISIONS: dict[str, Literal["taken", "edited", "dismissed"]] = {
 
 def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
     """List what merges held back on a branch, or decide one item: take it, edit, dismiss."""
-    branch = ctx.find(request.branch)
+    branch = branch_of(ctx, request.branch)
     action, wrote = request.action or "list", None
     if action != "list":
         ctx.caller.access.require("write", "To decide a held item")
         if request.id is None:
             raise InvalidRequest("`id` names the held item to decide; action=list shows them.")
-        branch = ctx.writable(request.branch)
+        branch = writable(ctx, request.branch)
         value = _edited(ctx, branch, request.id, request.value) if action == "edit" else None
         decided = HeldDecision(request.id, _DECISIONS[action], value)
-        done = decide(ctx.repo, branch, decided, ctx.origin(request))
+        done = decide(ctx.repo, branch, decided, origin_of(ctx, request))
         wrote = Written(branch=branch.name, commit=done.commit)
     items = [_held(offer) for offer in offers(ctx.repo, branch)]
     read = None if wrote else state_of(ctx, branch.name)

@@ -7,6 +7,7 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import Label, Labels, Read, Repeatable, Response
 from day1.call.operation import Effect, Operation
+from day1.services.access.calls import agent_of, branch_of
 from day1.services.merges.protection import Protector, protect
 from day1.toolsets.shared.state import state_of
 
@@ -44,9 +45,9 @@ class Protected(Response):
 
 def branch_protect(ctx: Context, request: BranchProtect) -> Protected:
     """Let a branch take merges only: reviewed, verified, looked at by others; [] lifts it."""
-    asked = ctx.find(request.branch_name)
+    asked = branch_of(ctx, request.branch_name)
     caller = ctx.caller
-    by = Protector(ctx.agent(None), caller.access.token_id, caller.source)
+    by = Protector(agent_of(ctx.caller), caller.access.token_id, caller.source)
     branch = protect(ctx.repo, asked, request.requires, request.tiers, by)
     return Protected(
         branch_name=branch.name,

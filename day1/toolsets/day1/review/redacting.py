@@ -10,6 +10,7 @@ from day1.call.operation import Effect, Operation
 from day1.errors import ConfirmationNeeded
 from day1.model.rows.kind import CONVERSATION
 from day1.model.values.instant import show
+from day1.services.access.calls import branch_of, origin_of
 from day1.services.redaction.redacting import look, other_parts, redact
 from day1.toolsets.shared.fields import absent
 
@@ -57,7 +58,7 @@ class Redacted(Response):
 
 def redact_memory(ctx: Context, request: Redact) -> Redacted:
     """Make a memory and equal texts read [redacted] everywhere, past included. Cannot be undone."""
-    branch = ctx.find(request.branch).name
+    branch = branch_of(ctx, request.branch).name
     target = look(ctx.repo, request.id)
     if request.confirm != request.id:
         raise ConfirmationNeeded(
@@ -66,7 +67,7 @@ def redact_memory(ctx: Context, request: Redact) -> Redacted:
             f"confirm={request.id!r}.",
             confirm=request.id,
         )
-    agent = ctx.origin(request).agent_id
+    agent = origin_of(ctx, request).agent_id
     others = other_parts(ctx.repo, target)
     targets = [target, *others] if request.whole else [target]
     every = [redact(ctx.repo, one, request.reason, agent, ctx.clock()) for one in targets]

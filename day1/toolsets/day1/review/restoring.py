@@ -11,6 +11,7 @@ from day1.errors import ConfirmationNeeded, NotFound
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import Ref
 from day1.model.values.instant import parse, show
+from day1.services.access.calls import writable
 from day1.services.branches.snapshots import find_snapshot, snapshot
 from day1.services.history.restoring import check_row, restore_branch, restore_row
 
@@ -41,7 +42,7 @@ class Restored(Response):
 
 def restore(ctx: Context, request: Restore) -> Restored:
     """Bring a row or a whole branch back to a snapshot or a moment, as a new commit."""
-    branch = ctx.writable(request.branch)
+    branch = writable(ctx, request.branch)
     state = _state(ctx, branch, request.to)
     if request.id is None and request.confirm != branch.name:
         raise ConfirmationNeeded(

@@ -8,6 +8,7 @@ from day1.call.context import Context
 from day1.call.fields import Label, OnBranch, Read, Response, WriteRequest, Written
 from day1.call.operation import Effect, Operation
 from day1.model.merge.row_merge import PlanRow
+from day1.services.access.calls import branch_of, note_token, origin_of
 from day1.services.branches.lookup import name_of
 from day1.services.history.reverting import Revert, RevertRequest, preview, revert
 from day1.services.repository.repository import Repository
@@ -64,16 +65,16 @@ def undo(ctx: Context, request: Undo) -> Undone:
     """Undo a commit or merge as a new commit; what changed since stays unless choices decide."""
     choices = tuple(given.choice() for given in request.choices or ())
     if request.preview:
-        branch = ctx.find(request.branch)
+        branch = branch_of(ctx, request.branch)
         seen = preview(ctx.repo, RevertRequest(branch, request.commit, choices))
         read = Read(
             branch=branch.name, commit=seen.tip, pending=seen.pending, notes=_notes(ctx, seen)
         )
         return _answer(ctx, seen, read, None)
-    branch = ctx.find(request.branch)
-    ctx.note_token(branch)
+    branch = branch_of(ctx, request.branch)
+    note_token(ctx, branch)
     asked = RevertRequest(branch, request.commit, choices, request.expect)
-    done = revert(ctx.repo, asked, ctx.origin(request, branch))
+    done = revert(ctx.repo, asked, origin_of(ctx, request, branch))
     notes = _notes(ctx, done) if done.done else ["Nothing was undone: all of it stays."]
     here = Written(branch=branch.name, commit=done.tip, notes=notes)
     return _answer(ctx, done, None, here)

@@ -14,6 +14,7 @@ from day1.model.merge.row_merge import OWN
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.review import Review
 from day1.model.rows.kind import WHOLE
+from day1.services.access.calls import active_or_none, branch_of, note_token, origin_of, repeatable
 from day1.services.branches.lookup import name_of
 from day1.services.merges import reviews
 from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
@@ -52,8 +53,8 @@ class ReviewOpen(WriteRequest):
 
 def review_open(ctx: Context, request: ReviewOpen) -> ReviewState:
     """Open a review of what merging source into target would do, or answer the open one."""
-    by = (ctx.origin(request).agent_id, ctx.caller.access.token_id)
-    sides = ctx.find(request.source_branch), ctx.find(request.target_branch or MAIN)
+    by = (origin_of(ctx, request).agent_id, ctx.caller.access.token_id)
+    sides = branch_of(ctx, request.source_branch), branch_of(ctx, request.target_branch or MAIN)
     said = (request.title, request.description)
     opened = reviews.open_review(ctx.repo, sides, said, by, ctx.clock())
     return ReviewState(**in_full(ctx, opened))
@@ -84,14 +85,14 @@ def review_list(ctx: Context, request: ReviewList) -> Reviews:
     """Reviews with what each would do, newest first."""
     status = request.status or "open"
     wanted = None if status == "all" else status
-    branch = None if request.branch is None else ctx.find(request.branch)
+    branch = None if request.branch is None else branch_of(ctx, request.branch)
     found = reviews.reviews(ctx.repo, wanted, branch)
     limit = request.limit or 20
     items = []
     for review in found[:limit]:
         seen = look(ctx, review)
         items.append(ReviewItem(**in_short(ctx, review, seen)))
-    read = state_of(ctx, request.branch or ctx.here())
+    read = state_of(ctx, request.branch or active_or_none(ctx))
     if len(found) > limit:
         read.notes.append(f"{len(found) - limit} more are older: raise `limit`.")
     return Reviews(result=items, read=read)
@@ -187,11 +188,11 @@ def review_decide(ctx: Context, request: ReviewDecide) -> ReviewState:
         ctx.repo,
         find_review(ctx.repo, request.review_id),
         [one.given() for one in request.decisions],
-        (ctx.origin(request).agent_id, ctx.caller.access.token_id),
+        (origin_of(ctx, request).agent_id, ctx.caller.access.token_id),
         ctx.clock(),
     )
     if any(one.take in OWN for one in request.decisions):
-        ctx.note_token(seen.target)
+        note_token(ctx, seen.target)
     return ReviewState(**in_full(ctx, seen.review, seen))
 
 
@@ -226,7 +227,7 @@ class ReviewMerged(Response):
 
 def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
     """Merge a review as it was decided; undecided conflicts are held."""
-    review, repo = find_review(ctx.repo, request.review_id), ctx.repeatable(request)
+    review, repo = find_review(ctx.repo, request.review_id), repeatable(ctx, request)
     before = _merged_before(ctx, request, review)
     if before is not None:
         return _merged(ctx, before, held_by(ctx, before), [BY_REQUEST])
@@ -234,7 +235,7 @@ def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
         repo,
         review,
         (request.strategy or "auto", request.expect),
-        (ctx.origin(request), ctx.caller.access.token_id),
+        (origin_of(ctx, request), ctx.caller.access.token_id),
         ctx.clock(),
     )
     record = done.record
@@ -249,7 +250,7 @@ def _merged_before(ctx: Context, request: ReviewMerge, review: Review) -> MergeR
     """The merge that concluded a review, if this request made it."""
     if request.request_id is None or review.merge_id is None:
         return None
-    mine = ctx.repeatable(request).new_id("merge", 0)
+    mine = repeatable(ctx, request).new_id("merge", 0)
     return ctx.repo.ledger.record(MergeRecord, mine) if mine == review.merge_id else None
 
 
@@ -284,7 +285,7 @@ class ReviewClose(WriteRequest):
 def review_close(ctx: Context, request: ReviewClose) -> ReviewState:
     """Close a review without merging; its decisions stay readable."""
     review = find_review(ctx.repo, request.review_id)
-    agent = ctx.origin(request).agent_id
+    agent = origin_of(ctx, request).agent_id
     closed = reviews.close_review(ctx.repo, review, agent, request.reason, ctx.clock())
     return ReviewState(**in_full(ctx, closed))
 

@@ -13,6 +13,7 @@ from day1.model.redaction.derived import veiled
 from day1.model.redaction.veil import SECRET_MARK, is_secret, mark_of, without_words
 from day1.model.rows.kind import Row, revision, text_of
 from day1.model.values.instant import show
+from day1.services.access.calls import branch_of
 from day1.services.history.tracing import Blame, Passage, Traced, Version, blame, history
 from day1.toolsets.shared.shown import shown, shown_columns
 
@@ -65,7 +66,7 @@ class RowHistory(Response):
 
 def row_history(ctx: Context, request: HistoryRequest) -> RowHistory:
     """All versions of a memory across merges, newest first: who made them, when and where."""
-    branch = ctx.find(request.branch)
+    branch = branch_of(ctx, request.branch)
     traced, versions = history(ctx.repo, branch, request.id)
     limit = request.limit or 50
     mark = _mark([version.row for version in versions], ctx.clock())
@@ -179,7 +180,7 @@ class RowBlame(Response):
 
 def row_blame(ctx: Context, request: BlameRequest) -> RowBlame:
     """Who wrote each part of a memory, when, on which branch, and by which merges it came."""
-    branch = ctx.find(request.branch)
+    branch = branch_of(ctx, request.branch)
     traced, cells = blame(ctx.repo, branch, request.id)
     row = traced.row or {}
     said = veiled(without_words(traced.kind, row, mark_of(ctx.clock(), row)), traced.veil) or {}

@@ -1,0 +1,223 @@
+"""What a call means: its branch, its space, who writes, and ids that follow from its request.
+
+The ledger notes who writes on a branch, so that the rows of an agent, a session or a task are found
+again, and so that a review knows its authors.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from day1.errors import Forbidden, InvalidRequest, UnknownBranch
+from day1.model.branches.branch import MAIN, Branch
+from day1.model.rows.kind import Row
+from day1.model.rows.origin import Origin
+from day1.model.values.ids import ids_of_request
+from day1.model.values.space import EVERY, SHARED
+from day1.services.access.caller import Caller
+from day1.services.branches.lookup import find, refuse_protected
+from day1.services.repository.repository import Repository
+from day1.services.tasks.sessions import note
+
+BranchRule = Callable[[Caller], str]
+"""The branch of a call that names none."""
+
+
+def now() -> int:
+    """The present instant, by the system's clock: microseconds UTC."""
+    return time.time_ns() // 1000
+
+
+class Call(Protocol):
+    """A call: the memory as its caller may see it, the caller, and the clock."""
+
+    @property
+    def repo(self) -> Repository:
+        """The memory, limited to the branches that the caller may see."""
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls."""
+
+    @property
+    def clock(self) -> Callable[[], int]:
+        """The present instant: microseconds UTC."""
+
+    @property
+    def branch_rule(self) -> BranchRule:
+        """The branch of a call that names none."""
+
+
+class Repeatable(Protocol):
+    """Arguments of a call that may be made again under the same name."""
+
+    @property
+    def request_id(self) -> str | None:
+        """The name of the call, used for no other; None: it has none."""
+
+
+class Signed(Repeatable, Protocol):
+    """Arguments that say who writes; None: as the call's wire says."""
+
+    @property
+    def agent_id(self) -> str | None:
+        """The agent."""
+
+    @property
+    def session_id(self) -> str | None:
+        """The session."""
+
+    @property
+    def task_id(self) -> str | None:
+        """The task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What a write is done with."""
+
+    branch: Branch
+    origin: Origin
+    repo: Repository
+    """The memory; with a `request_id` its new ids follow from the request."""
+    space: str | None
+    """The space of a new row; None: it is shared."""
+
+
+def active_branch(caller: Caller) -> str:
+    """The branch that the wire names, the client's HEAD, the token's home or main, in this order.
+
+    Raises:
+        UnknownBranch: the branch that HEAD points at is known to be gone.
+    """
+    head = None if caller.branch or caller.head is None else caller.head.name()
+    return caller.branch or head or caller.access.home or MAIN
+
+
+def branch_of(call: Call, name: str | None = None) -> Branch:
+    """The branch of a call: the one named, else as the rule says.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+    """
+    name = name or call.branch_rule(call.caller)
+    branch = call.repo.ledger.branch(name)
+    if branch is None or branch.name != name or branch.retired_tip is not None:
+        return find(call.repo, name)  # which tells why there is none
+    return branch
+
+
+def active_or_none(call: Call) -> str | None:
+    """The branch of a call that names none; None where it is gone or beyond the limits."""
+    try:
+        return branch_of(call).name
+    except (Forbidden, UnknownBranch):
+        return None
+
+
+def in_space(call: Call, space: str | None) -> Row:
+    """The condition that the space of a call puts on rows: the one given, else the caller's.
+
+    It is a column and its value, for queries and searches; nothing for the rows of all spaces.
+    """
+    name = space or call.caller.space or EVERY
+    return {} if name == EVERY else {"space": None if name == SHARED else name}
+
+
+def writing(
+    call: Call, request: Signed, name: str | None = None, space: str | None = None
+) -> Writing:
+    """What a call writes with: the branch and the space that it names, else its caller's.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+        BranchClosed, BranchProtected: the branch takes no writes.
+        Forbidden: the token is bound to another agent than the request says.
+        InvalidRequest: the space is that of all rows.
+    """
+    branch = writable(call, name)
+    space = space or call.caller.space
+    if space == EVERY:
+        raise InvalidRequest("A memory has one space or none: name it, or `shared`.")
+    origin = writer(call, request, branch)
+    repo = repeatable(call, request, branch)
+    return Writing(branch, origin, repo, None if space == SHARED else space)
+
+
+def writable(call: Call, name: str | None) -> Branch:
+    """The branch of a call, if it takes writes; which token writes there is noted.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+        BranchClosed, BranchProtected: it takes none.
+    """
+    branch = branch_of(call, name)
+    if branch.closed or branch.protection:
+        refuse_protected(branch)
+    note_token(call, branch)
+    return branch
+
+
+def note_token(call: Call, branch: Branch) -> None:
+    """Note that the caller's token writes on a branch: others may have to merge it."""
+    token = call.caller.access.token_id
+    if token is not None:
+        note(call.repo, branch, Origin(), call.clock(), token)
+
+
+def writer(call: Call, request: Signed, branch: Branch) -> Origin:
+    """Who writes to a branch; the ledger notes it, so that the rows are found again.
+
+    Raises:
+        Forbidden: the token is bound to another agent than the request says.
+    """
+    origin = origin_of(call, request, branch)
+    if origin.agent_id or origin.session_id or origin.task_id:
+        note(call.repo, branch, origin, call.clock())
+    return origin
+
+
+def origin_of(call: Call, request: Signed, branch: Branch | None = None) -> Origin:
+    """Who writes: what the request says, else what the wire knows, else whose branch it is.
+
+    Raises:
+        Forbidden: the token is bound to another agent than the request says.
+    """
+    caller = call.caller
+    agent, task = (branch.agent_id, branch.task_id) if branch else (None, None)
+    return Origin(
+        agent_of(caller, request.agent_id) or agent,
+        request.session_id or caller.session_id,
+        request.task_id or caller.task_id or task,
+        caller.source,
+    )
+
+
+def agent_of(caller: Caller, agent_id: str | None = None) -> str | None:
+    """The agent of a call: the one that its arguments say, else the one that the wire knows.
+
+    Raises:
+        Forbidden: the token is bound to another agent than the one given.
+    """
+    access = caller.access
+    if access.agent_id is None:
+        return agent_id or caller.agent_id
+    return access.writes_as(agent_id) or caller.agent_id
+
+
+def repeatable(call: Call, request: Repeatable, branch: Branch | None = None) -> Repository:
+    """The memory; with a `request_id` its new ids follow from the request.
+
+    The same `request_id` by another agent or on another branch is another request. So is one
+    by a token with other limits, because that token cannot see what the first one wrote.
+    """
+    if request.request_id is None:
+        return call.repo
+    caller = call.caller
+    agent = agent_of(caller, getattr(request, "agent_id", None))
+    where = ("", *caller.access.branches) if branch is None else (branch.id,)
+    ids = ids_of_request(request.request_id, agent or "", *where)
+    return replace(call.repo, new_id=ids, of_request=True)
