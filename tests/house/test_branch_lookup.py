@@ -7,6 +7,7 @@ HERE = Path(__file__).resolve().parents[2]
 LOOKUP = "day1.services.branches.lookup"
 
 MAY = {
+    "day1/services/access/calls.py": "a call names its branch",
     "day1/services/sharing/bundles.py": "main is always meant by its name",
     "day1/services/exchange/own_import.py": "an export names the branches of its rows",
     "day1/services/health/doctor.py": "a repair goes through the names of all refs",

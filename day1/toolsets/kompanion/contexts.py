@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Read, Repeatable, Request, Response, When, Written
+from day1.call.fields import Label, Read, Repeatable, Request, Response, When, Written, written
 from day1.call.operation import Effect, Operation
 from day1.model.contexts.content import from_kept, kept_json
 from day1.model.contexts.keyed import sensitivity
@@ -17,7 +17,6 @@ from day1.services.access.calls import branch_of
 from day1.services.contexts.contexts import NewContext, Recall, recall, save
 from day1.services.rows.spaces import empty_space
 from day1.toolsets.kompanion.fields import Sensitivity, SpaceLabel, Tags, space_of
-from day1.toolsets.kompanion.writing import written_of
 from day1.toolsets.shared.fields import Maybe, absent
 from day1.toolsets.shared.state import read_of
 from day1.toolsets.shared.writing import write_here
@@ -80,7 +79,7 @@ def save_context(ctx: Context, request: SaveContext) -> ContextSaved:
     return ContextSaved(
         id=str(row["id"]),
         created_at=show(int(row["created_at"] or 0)),
-        written=written_of(write, kept),
+        written=written(write.branch.name, kept.tip, kept.pending),
     )
 
 

@@ -16,6 +16,7 @@ from day1.call.fields import (
     Response,
     Text,
     Written,
+    written,
 )
 from day1.call.operation import Effect, Operation
 from day1.errors import UnknownModel
@@ -30,7 +31,6 @@ from day1.services.contexts.memories import NewMemory, upsert
 from day1.services.contexts.vectors import foreign, text_vectors
 from day1.services.contexts.warming import the_embedder
 from day1.toolsets.kompanion.fields import SpaceLabel, space_of
-from day1.toolsets.kompanion.writing import written_of
 from day1.toolsets.shared.fields import Maybe, absent
 from day1.toolsets.shared.quoting import Quoted, quoted_field, quoted_of, texts_of
 from day1.toolsets.shared.state import note_shown, read_found
@@ -139,7 +139,8 @@ def upsert_memory(ctx: Context, request: UpsertMemory) -> MemoriesUpserted:
     ]
     write = write_here(ctx, request)
     done = upsert(write.repo, write.branch, space_of(request.namespace), items, write.origin)
-    state = written_of(write, done.kept, *_still_hidden(done.hidden))
+    notes = _still_hidden(done.hidden)
+    state = written(write.branch.name, done.kept.tip, done.kept.pending, notes)
     return MemoriesUpserted(upserted=len(items), ids=done.ids, written=state)
 
 
