@@ -10,6 +10,7 @@ from day1.call.context import Context
 from day1.call.fields import Response
 from day1.errors import Advice, Step
 from day1.model.search.passages import FoundText, QuotedText, quote
+from day1.toolsets.shared.fields import absent
 
 Full = Annotated[bool | None, Field(description="long texts whole")]
 """Whether an answer has long texts whole."""
@@ -28,7 +29,7 @@ class Quoted(Response):
 
 def quoted_field() -> Any:
     """A field that says which characters of a text are there; it is left out where all are."""
-    return Field(default=None, exclude_if=lambda quoted: quoted is None)
+    return absent()
 
 
 @dataclass(frozen=True, slots=True)
