@@ -1,6 +1,6 @@
 """How far a call walks through day1, counted by the interpreter's profiler.
 
-It is counted from the entry (`Operation.call`) to the answer; what wires do around it is not. A
+It is counted from where wires enter (`Tool.call`) to the answer; what they do around it is not. A
 *file* is one of the package, some function of which ran. A *move* is a call of a function in one
 file by a function in another, with nothing of day1 between them (libraries and generated code do
 not count); going back is no move of its own, going on with a generator is one. A *statement* is one
@@ -27,14 +27,14 @@ from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.app.open import open_store
 from day1.services.access.caller import Caller
 from day1.settings import EmbedderSettings, SearchSettings, Settings
-from day1.toolsets import operations
+from day1.toolsets import TOOLSETS
 
 PACKAGE = f"{Path(day1.__file__).parent}/"
 _SENT: set[CodeType] = {driver.Connection.run.__code__, driver.Connection.run_many.__code__}
 """The functions that send the engine a statement, which is their argument `sql`."""
 
 Prepare = Callable[..., Callable[[], dict[str, Any]]]
-"""A tool's name and arguments in, a call of its operation out."""
+"""A tool's name and arguments in, a call of it out."""
 
 
 @dataclass(slots=True)
@@ -128,8 +128,7 @@ def walks() -> dict[str, Walk]:
 @contextmanager
 def _store(folder: Path) -> Iterator[Prepare]:
     """A new store, called as a wire does; nothing works beside the calls."""
-    tools = {operation.name: operation for operation in operations("core")}
-    tools |= {operation.name: operation for operation in operations("kompanion")}
+    tools = {tool.name: tool for tool in TOOLSETS.choose("core,kompanion")}
     settings = Settings(
         home=folder,
         embedder=EmbedderSettings(kind="none"),
