@@ -18,14 +18,14 @@ _NAME: Final = re.compile(r"(?P<number>\d{4,})-\d{8}T\d{6}Z(?P<absent>\.absent)?
 
 
 class Copies:
-    """What files were before each change, in one folder."""
+    """A folder with copies of files as they were before each change."""
 
     def __init__(self, folder: Path) -> None:
-        """Keep them in a folder, which is made when one is kept."""
+        """Keep copies in a folder, which the first copy makes."""
         self._folder = folder
 
     def of(self, path: Path) -> list[bytes | None]:
-        """The contents of a file's copies, newest first; None stands for a file that was absent."""
+        """Read the contents of a file's copies, newest first; None: the file was absent."""
         found: list[bytes | None] = []
         for _, copy in reversed(self._every(path)):
             with suppress(OSError):
@@ -58,7 +58,7 @@ class Copies:
         return None if data is None else copy
 
     def _every(self, path: Path) -> list[tuple[int, Path]]:
-        """Every copy of a file with its number; 0 is the one that an earlier day1 kept."""
+        """List the copies of a file, each with its number; an earlier day1 kept copy 0."""
         start = _start(path)
         target = path.resolve()
         earlier = self._folder / f"{start.partition('-')[0]}-{target.name.lstrip('.')}"
@@ -74,7 +74,7 @@ class Copies:
 
 
 def _start(path: Path) -> str:
-    """How the names of a file's copies begin: a hash of its whole path, its folder, its name."""
+    """Build the prefix of a file's copies: a hash of its whole path, its folder, its name."""
     target = path.resolve()
     place = hashlib.sha256(os.fsencode(target)).hexdigest()[:16]
     return f"{place}-{target.parent.name.lstrip('.')[:60]}-{target.name.lstrip('.')[:100]}"

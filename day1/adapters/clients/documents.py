@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 Keys = Sequence[str | int]
-"""A path into a document: names of members, and places in lists."""
+"""A path into a document: names of members and indexes of lists."""
 Ranges = Sequence[tuple[int, int]]
 """Parts of a text, each by its start and its end."""
 
 NO_PLACE: Final = 10**9
-"""The place in a list, or in an object, of a member that is not there."""
+"""The index of a missing member in a list or an object."""
 BOM: Final = b"\xef\xbb\xbf"
 SPACE: Final = b" \t\r\n"
 
 
 class NotUnderstood(Exception):
-    """The text is no sound document of its format, or has something else where an entry goes."""
+    """The text does not parse in its format, or holds another value where an entry goes."""
 
 
 class Document(Protocol):
@@ -56,7 +56,7 @@ class Document(Protocol):
 
 
 def at(value: Any, keys: Keys) -> Any:
-    """What is at a path of keys; None if there is nothing.
+    """Return the value at a path of keys; None if there is nothing.
 
     Raises:
         NotUnderstood: something on the path has no keys, or no places.
@@ -73,7 +73,7 @@ def at(value: Any, keys: Keys) -> Any:
 
 
 def with_value(document: Any, keys: Keys, value: Any) -> Any:
-    """A copy with a value at a path of keys: what a document has to say after `put`."""
+    """Copy a value with another one at a path of keys: what a document holds after `put`."""
     first, *rest = keys
     if isinstance(first, int):
         items: list[Any] = list(document or [])
@@ -87,7 +87,7 @@ def with_value(document: Any, keys: Keys, value: Any) -> Any:
 
 
 def without(document: Any, keys: Keys) -> Any:
-    """A copy without what is at a path of keys: what a document has to say after `take_out`."""
+    """Copy a value without the entry at a path of keys: what it holds after `take_out`."""
     first, *rest = keys
     if rest:
         return with_value(document, [first], without(document[first], rest))
@@ -97,7 +97,7 @@ def without(document: Any, keys: Keys) -> Any:
 
 
 def holds(value: Any, keys: Keys) -> bool:
-    """Whether something is at a path of keys, be it null.
+    """Whether a path of keys has a value; null counts as one.
 
     Raises:
         NotUnderstood: something on the path has no keys, or no places.
@@ -107,12 +107,12 @@ def holds(value: Any, keys: Keys) -> bool:
 
 
 def is_blank(data: bytes) -> bool:
-    """Whether a text has nothing but space, and perhaps the mark of its encoding."""
+    """Whether a text is only white space, perhaps after a byte order mark."""
     return not data.removeprefix(BOM).strip(SPACE)
 
 
 def newline_of(data: bytes) -> str:
-    """How the lines of a text end: as the first one does, with CR alone only if none has LF."""
+    """Return the line ending of a text: that of its first line; CR alone only if no line has LF."""
     if b"\n" in data:
         return "\r\n" if data[: data.index(b"\n")].endswith(b"\r") else "\n"
     return "\r" if b"\r" in data else "\n"

@@ -1,4 +1,4 @@
-"""What is day1's in a file of a client: an entry among its servers, or a section of instructions.
+"""The parts of a client's file that day1 writes: a server entry, or a section of instructions.
 
 Hooks are a third kind of edit, in `hook_edits.py`.
 """
@@ -33,7 +33,7 @@ _NAMES_DAY1: Final = re.compile(r"day1([\[=@].*)?")
 
 
 class Edit(Protocol):
-    """One thing of day1's in one file."""
+    """One part that day1 writes in one file."""
 
     @property
     def client(self) -> str:
@@ -102,7 +102,7 @@ class ServerEdit:
     about: Client
     program: str
     tools: str | None
-    """What the person says of `--tools`."""
+    """The value that the person gives for `--tools`."""
     shared: bool = False
     """Whether the file is of a project: other machines may read it too."""
 
@@ -293,12 +293,12 @@ def starts_day1(entry: Any) -> bool:
 
 
 def is_own_program(word: str, *, shared: bool) -> bool:
-    """Whether `day1 setup` names the program so: by its name, in a user's file also by its path."""
+    """Whether `day1 setup` writes a program this way: by name, in a user's file also by path."""
     return word == "day1" or (not shared and names_day1(word) and PurePath(word).is_absolute())
 
 
 def is_gone(program: str) -> bool:
-    """Whether a program is not where its whole path says.
+    """Whether a program's absolute path leads to no file.
 
     A shorter name is the client's to find: its PATH and its folder need not be those of this shell.
     """

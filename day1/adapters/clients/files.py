@@ -19,7 +19,7 @@ _MOST: Final = 64 * 1024 * 1024
 
 
 class NotTouched(Exception):
-    """The file is none that day1 may read or write."""
+    """day1 may not read or write the file."""
 
 
 class Text(NamedTuple):
@@ -35,13 +35,13 @@ class Change:
 
     path: Path
     before: bytes | None
-    """What it is; None: it is not there."""
+    """The content of the file; None if there is no file."""
     after: bytes | None
-    """What it is to be; None: it is removed."""
+    """The new content of the file; None removes it."""
     texts: tuple[Text, Text]
-    """Both, with a document of nothing in the place of None."""
+    """The old and the new text; an empty document stands for None."""
     separators: bytes
-    """What may come and go beside day1's bytes."""
+    """The letters that may appear or vanish beside day1's bytes."""
 
     def check(self) -> None:
         """Compare all that is not day1's.
@@ -137,7 +137,7 @@ def _outside(text: Text, separators: bytes) -> Iterator[tuple[bool, bytes]]:
 
 
 def _common(one: bytes, other: bytes) -> int:
-    """How many bytes two texts begin with alike."""
+    """Count the bytes of the common start of two texts."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

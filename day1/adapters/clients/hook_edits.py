@@ -1,4 +1,4 @@
-"""What of a client's hooks is day1's: the entries that run `day1 hook`."""
+"""The entries among a client's hooks that run `day1 hook`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class HooksEdit:
         return jsonc.own(data, self.own_keys(data))
 
     def own_keys(self, data: bytes) -> Sequence[Keys]:
-        """Where these are, or would be."""
+        """The paths at which day1's entries are, or would be."""
         if is_blank(data):
             return []
         value, own = jsonc.value_of(data), self._own(data)
@@ -220,12 +220,12 @@ class _Found(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is, as a person reads it."""
+        """The place of the entry, as a person reads it."""
         return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.keys)[1:]
 
 
 def _lacking(entry: dict[str, Any], by_hand: Collection[str]) -> dict[str, Any] | None:
-    """What of an entry no person wrote; None if nothing is left."""
+    """Return the part of an entry that no person wrote; None if there is no such part."""
     inner = entry.get(_KEY)
     if inner is None:
         return None if by_hand else entry

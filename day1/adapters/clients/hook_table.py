@@ -1,4 +1,4 @@
-"""The hooks of each client: which of its events `day1 hook` hears of, and how its file says so."""
+"""The hooks of each client: which of its events run `day1 hook`, and how its file states that."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ HINT: Final = "memory_recall_hint"
 """The tool that answers what is near a prompt, or nothing."""
 
 Told = Mapping[str, Any]
-"""What an entry says beside its command."""
+"""The values of an entry beside its command."""
 Events = Mapping[str, tuple[str, Told]]
 Shape = Callable[[str, Told], dict[str, Any]]
-"""The entry of an event: of its command, and of what it says beside that."""
+"""Builds the entry of an event from its command and its further values."""
 
 
 def flat(command: str, told: Told) -> dict[str, Any]:
-    """An entry that is the command itself."""
+    """Build an entry that is the command itself."""
     return {"command": command, **told}
 
 
 def typed(command: str, told: Told) -> dict[str, Any]:
-    """The same, with its type."""
+    """Build an entry that is the command with its type."""
     return {"type": "command", **flat(command, told)}
 
 
 def grouped(command: str, told: Told) -> dict[str, Any]:
-    """An entry with a list of commands, of which day1's is the only one."""
+    """Build an entry with a list of commands that holds day1's alone."""
     about = {key: value for key, value in told.items() if key == "matcher"}
     rest = {key: value for key, value in told.items() if key != "matcher"}
     return {**about, "hooks": [typed(command, rest)]}
@@ -60,7 +60,7 @@ class Hooks:
     """The client's own events: which one each is for `day1 hook`, and what its entry says."""
     shape: Shape
     head: Told = field(default_factory=dict)
-    """What the file says beside its hooks."""
+    """The values of the file beside its hooks."""
 
 
 _SOON: Final = {"timeout": 5}

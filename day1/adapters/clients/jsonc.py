@@ -118,7 +118,7 @@ def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
 
 
 def is_empty(data: bytes, keys: Keys) -> bool:
-    """Whether a container is at a path of keys, and nothing in it, be it a comment."""
+    """Whether a path of keys leads to an empty container, without even a comment."""
     read = _read(data)
     member = node = read.root
     for key in keys:
@@ -149,7 +149,7 @@ class _Read:
     value: dict[str, Any]
     root: Node
     trailing: frozenset[int]
-    """Where commas stand that strict JSON does not have."""
+    """The positions of trailing commas, which strict JSON does not allow."""
     comments: Ranges
 
     @property
@@ -205,7 +205,7 @@ def _inserted(read: _Read, node: Node, key: str | int, value: Any) -> bytes:
 
 
 def _closed_up(data: bytes, start: int) -> bytes:
-    """The text with `{}` or `[]` for what, begun at `start`, has nothing left but space."""
+    """Write `{}` or `[]` for the container at `start` if only white space is left in it."""
     rest = data[start + 1 :].lstrip(SPACE)
     return data[: start + 1] + rest if rest.startswith((b"}", b"]")) else data
 
@@ -250,7 +250,7 @@ def _read(data: bytes) -> _Read:
 
 
 def _strict(data: bytes) -> tuple[bytes, frozenset[int], Ranges]:
-    """The same text with space for trailing commas and for comments, and where these stood."""
+    """Replace trailing commas and comments by spaces; also return the positions of the commas."""
     if not (b"//" in data or b"/*" in data or _TRAILING.search(data)):
         return data, frozenset(), []
     captured = QueryCursor(_query()).captures(_parser().parse(data).root_node)

@@ -27,7 +27,7 @@ from day1.ports.setup import Asked, Outcome, Setup, State
 
 _WAIT_S: Final = 10.0
 _FEW: Final = 3
-"""Places that a note names."""
+"""The number of places that a note names."""
 
 
 class ClientSetup(Setup):
@@ -76,7 +76,7 @@ class ClientSetup(Setup):
         return outcomes, notes
 
     def _edits(self, asked: Asked, program: str) -> Iterator[Edit]:
-        """What is day1's in the files of the clients, each file of instructions once."""
+        """List the edits of the clients' files; a shared file of instructions has one."""
         notes: set[Path] = set()
         for name in asked.clients:
             files = self._files(name, asked)
@@ -89,7 +89,7 @@ class ClientSetup(Setup):
                 notes.add(path)
 
     def _settings(self, name: str, files: Files, program: str, asked: Asked) -> Iterator[Edit]:
-        """The server and the hooks of a client, which a few have in one file."""
+        """The edits for a client's server and hooks, which some clients have in one file."""
         edits: list[ServerEdit | HooksEdit] = []
         if files.servers:
             edits.append(self._server(name, files, program, asked))
@@ -125,7 +125,7 @@ class ClientSetup(Setup):
         return False
 
     def _outcome(self, edit: Edit, asked: Asked, point: KillPoint | None) -> Outcome:
-        """What becomes of a file; it is written if a `point` is given."""
+        """Return the outcome for a file; with a `point` the file is written."""
         content = "" if asked.remove else edit.shown()
         try:
             data = read(edit.path)
@@ -144,7 +144,7 @@ class ClientSetup(Setup):
         return Outcome(edit.client, edit.path, edit.what, state, why, content, copy)
 
     def _addition(self, edit: Edit, data: bytes | None) -> tuple[State, Change | None]:
-        """What day1 would add to a file, or put right in it."""
+        """Return what day1 would add to a file or correct in it."""
         base = data or edit.blank
         present, after = edit.present(base), edit.put(base)
         if data == after or (base == after and edit.by_hand(base)):
@@ -152,7 +152,7 @@ class ClientSetup(Setup):
         return "added" if present is None else "changed", _change(edit, data, after)
 
     def _removal(self, edit: Edit, data: bytes | None) -> tuple[State, Change | None]:
-        """What day1 would take out of a file."""
+        """Return what day1 would take out of a file."""
         present = None if data is None else edit.present(data)
         if data is None or present is None:
             return "absent", None
@@ -182,7 +182,7 @@ class ClientSetup(Setup):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Be the one process of day1's that edits clients' files, for the block."""
+        """Lock out other day1 processes that edit clients' files, for the block."""
         try:
             self._own.mkdir(parents=True, exist_ok=True, mode=0o700)
             handle = take(self._own / "setup.lock", _WAIT_S)
@@ -206,7 +206,7 @@ def _change(edit: Edit, before: bytes | None, after: bytes | None) -> Change:
 
 
 def _is_without(edit: Edit, copy: bytes | None) -> bool:
-    """Whether a copy is of a time when nothing of day1's was in the file."""
+    """Whether a copy holds nothing that day1 wrote."""
     try:
         return not copy or edit.present(copy) is None
     except NotUnderstood:
@@ -219,7 +219,7 @@ def _listed(places: Sequence[str]) -> str:
 
 
 def _program(*, project: bool) -> tuple[str, list[str]]:
-    """What starts day1 in an entry, and what a person has to know of it."""
+    """Return the command that starts day1 in an entry, and notes on it for a person."""
     if shutil.which("day1"):
         return "day1", []
     beside = Path(sys.executable).with_name("day1")

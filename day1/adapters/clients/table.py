@@ -22,10 +22,10 @@ PLACES: Final = {
     "codex": ("CODEX_HOME", "~/.codex"),
     "code": ("", "~/.config/Code"),
 }
-"""Where paths begin: the variable that may say so, and the default."""
+"""Base folders: the environment variable that names one, and its default."""
 
 Entry = Callable[[Sequence[str], str], dict[str, Any]]
-"""What a client wants to have of a server: of its command and of the agent's name."""
+"""Builds a client's server entry from the command and the agent's name."""
 
 
 def plain(command: Sequence[str], agent: str) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def plain(command: Sequence[str], agent: str) -> dict[str, Any]:
 
 
 def stdio(command: Sequence[str], agent: str) -> dict[str, Any]:
-    """The same, with its transport."""
+    """Build an entry with the transport `stdio`."""
     return {"type": "stdio", **plain(command, agent)}
 
 
@@ -58,9 +58,9 @@ class Notes:
 
     path: str
     head: str = ""
-    """What the file begins with when it is made; it has nothing else but day1's section then."""
+    """The start of a file that day1 makes, before day1's section."""
     brief: bool = False
-    """Whether all who read it have hooks that bring the memory into a session."""
+    """Whether all clients that read the file have hooks that bring the memory into a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Files:
     """What a client reads, for a user or for a project."""
 
     servers: Sequence[str] = ()
-    """Where its servers are: the first of these files that exists, else the first."""
+    """Candidate files for the servers: the first that exists is used, else the first."""
     notes: Notes | None = None
 
 
@@ -78,18 +78,18 @@ class Client:
 
     title: str
     key: str
-    """What its servers are under."""
+    """The key that holds the servers."""
     user: Files
     project: Files
     found_by: Sequence[str]
-    """Folders of which one is there where the client is."""
+    """Folders that show that the client is installed; one is enough."""
     programs: Sequence[str] = ()
     entry: Entry = plain
     format: Literal["json", "toml"] = "json"
     tools: str | None = None
-    """What `--tools` is for it by default; None: all tools of core."""
+    """The client's default for `--tools`; None: all tools of core."""
     remarks: Sequence[str] = field(default=())
-    """What a person has to know or do."""
+    """Notes on what a person must know or do."""
 
 
 _AGENTS: Final = Notes("{project}/AGENTS.md")
@@ -192,4 +192,4 @@ CLIENTS: Final[dict[str, Client]] = {
 INSTRUCTIONS: Final = Path(__file__).with_name("instructions.md").read_text(encoding="utf-8")
 """The section of a file of instructions."""
 BRIEFLY: Final = Path(__file__).with_name("instructions_brief.md").read_text(encoding="utf-8")
-"""The same where hooks bring the memory into each session."""
+"""The shorter section, for clients whose hooks bring the memory into each session."""

@@ -98,7 +98,7 @@ class _Part(NamedTuple):
     """A table with all its pairs, or a pair that stands in no table."""
 
     path: tuple[str | None, ...]
-    """Its keys; None for a place in a list of tables."""
+    """The keys of the part; None for an item of an array of tables."""
     ranges: Ranges
     """Its head and each of its pairs, without the comments around these."""
     table: bool
@@ -122,7 +122,7 @@ def _range(pair: Node) -> tuple[int, int]:
 
 
 def _nearest(data: bytes, keys: Keys) -> tuple[Node, list[str | int]]:
-    """The value to write anew so that something is at a path of keys, and its own path.
+    """Find the smallest value to rewrite so that a path of keys has a value; also return its path.
 
     Raises:
         NotUnderstood: what is above it has no table of its own.

@@ -7,7 +7,7 @@ _MARKS = frozenset(("---", "+++"))
 _KEY = re.compile(r"(?P<indent>[ \t]*+)(?P<key>[\w-]++)[ \t]*+[:=](?:[ \t]++(?P<value>.*))?$")
 _ENTRY = re.compile(r"[ \t]*+-[ \t]++(?P<value>.+)$")
 _BLOCK = re.compile(r"[|>][-+]?\d?[-+]?")
-"""What says that a value stands in the lines below."""
+"""Markers after a key whose value is in the lines below."""
 
 
 class FrontMatter:

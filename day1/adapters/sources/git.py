@@ -40,14 +40,14 @@ _ALONE = {
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
 }
-"""A repository may be a stranger's: git fetches nothing for it, writes nothing, asks nothing."""
+"""Settings for an untrusted repository: git does not fetch, write or prompt."""
 _NO_PROGRAMS = (
     "log.showRoot=true",  # else the files of the first commit would be hidden
     "log.showSignature=false",
     "core.fsmonitor=false",
     f"core.hooksPath={os.devnull}",
 )
-"""Settings of the repository that would run programs of its choice, put out of force."""
+"""Overrides of repository settings that would run programs."""
 
 _COMMIT_FIELDS = ("%H", "%at", "%aN", "%aE", "%s", "%b")
 _TAG_FIELDS = (

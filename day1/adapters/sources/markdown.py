@@ -30,7 +30,7 @@ _ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)(.*)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+)(.*)")
 _OTHER_BLOCK = re.compile(r" {0,3}(?:>|[-+*][ \t]|\d{1,9}[.)][ \t]|\|)")
-"""What opens a quote, a list or a table: its lines are no setext heading."""
+"""The start of a quote, list or table; such a line is never part of a setext heading."""
 _RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 _POINT = re.compile(r" ?(?:[-*+]|\d{1,9}[.)])[ \t]+(?P<text>\S.*)")
 

@@ -35,7 +35,7 @@ class SqliteFile:
         self._connection, self.path = connection, path
 
     def has(self, table: str) -> bool:
-        """Whether there is a table of that name; a view is none."""
+        """Whether the file has a table of that name; views do not count."""
         query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
         return self._connection.execute(query, (table,)).fetchone() is not None
 

@@ -18,7 +18,7 @@ from day1.ports.source import PASSAGE, Draft, Machine
 
 _OBSERVATION = re.compile(r"\s*[-*]\s+\[(?P<category>[^\[\]]*)\](?!\()\s+(?P<text>\S.*)$")
 _NO_CATEGORY = re.compile(r"[ xX/-]?|\d{1,2}(?::\d\d){1,2}")
-"""What stands in brackets and is no category: a box to tick, and a time on a clock."""
+"""Text in brackets that is not a category: a check box, or a time of day."""
 _TAGGED = re.compile(r"\s*[-*]\s+(?P<text>(?!\[)\S.*)$")
 _TAG = re.compile(r"(?:^|\s)#\w")
 _RELATION = re.compile(

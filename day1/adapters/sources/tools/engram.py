@@ -31,14 +31,14 @@ _FOLDER: Final = ".engram"
 _MANIFEST: Final = "manifest.json"
 _CHUNK: Final = ".jsonl.gz"
 _LINE: Final = 32 << 20
-"""Bytes of one line of a chunk: what unpacks to more is no chunk."""
+"""Largest size in bytes of one line of a chunk after unpacking."""
 _UNPACKED: Final = 512 << 20
 """Bytes of all lines of a chunk."""
 _NEEDED: Final = ("session_id", "title", "content", "created_at")
 _TIMES: Final = ("created_at", "updated_at", "deleted_at")
 _WANTED: Final = ("type", "project", "scope", "topic_key", *_TIMES[1:])
 _EVERYWHERE: Final = "personal"
-"""The scope of what is about its writer, whatever the project."""
+"""The scope of observations about their writer, which belong to no project."""
 
 Row = Mapping[str, Json]
 
