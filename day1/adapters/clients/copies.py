@@ -26,11 +26,11 @@ class Copies:
 
     def of(self, path: Path) -> list[bytes | None]:
         """Read the contents of a file's copies, newest first; None: the file was absent."""
-        found: list[bytes | None] = []
+        contents: list[bytes | None] = []
         for _, copy in reversed(self._every(path)):
             with suppress(OSError):
-                found.append(None if copy.suffix == ".absent" else copy.read_bytes())
-        return found
+                contents.append(None if copy.suffix == ".absent" else copy.read_bytes())
+        return contents
 
     def keep(self, path: Path, data: bytes | None) -> Path | None:
         """Keep what a file is before a change; answers where, or None for a file that is not there.
@@ -62,15 +62,15 @@ class Copies:
         start = _start(path)
         target = path.resolve()
         earlier = self._folder / f"{start.partition('-')[0]}-{target.name.lstrip('.')}"
-        found = [(0, earlier)] if earlier.is_file() else []
+        copies = [(0, earlier)] if earlier.is_file() else []
         with suppress(OSError):
             for copy in self._folder.iterdir():
                 name = copy.name
                 if name.startswith(f"{start}.") and (
                     number := _NAME.fullmatch(name.removeprefix(f"{start}."))
                 ):
-                    found.append((int(number["number"]), copy))
-        return sorted(found)
+                    copies.append((int(number["number"]), copy))
+        return sorted(copies)
 
 
 def _start(path: Path) -> str:

@@ -150,11 +150,11 @@ class ServerEdit:
 
     def put(self, data: bytes) -> bytes:
         """The text with the entry; of one that is there, only what is missing or wrong changes."""
-        entry, wanted = self._entry_in(data), self._entry()
+        entry, new_entry = self._entry_in(data), self._entry()
         if entry is None:
-            return self._document.put(data, self.keys, wanted)
+            return self._document.put(data, self.keys, new_entry)
         if self._is_own(entry):
-            for keys, value in self._missing(entry, wanted):
+            for keys, value in self._missing(entry, new_entry):
                 data = self._document.put(data, (*self.keys, *keys), value)
         return data
 
@@ -203,20 +203,20 @@ class ServerEdit:
         return self.about.entry(command, agent_of(self.client))
 
     def _missing(
-        self, there: dict[str, Any], wanted: dict[str, Any]
+        self, entry: dict[str, Any], new_entry: dict[str, Any]
     ) -> list[tuple[tuple[str, ...], Any]]:
         """What an entry of day1's lacks; what a person added or chose stays."""
-        command = _words(there)
+        command = _words(entry)
         program = self.program if is_gone(command[0]) else command[0]
-        arguments = _words(wanted)[1:] if self.tools else command[1:]
-        if isinstance(wanted["command"], list):
-            right = {**wanted, "command": [program, *arguments]}
+        arguments = _words(new_entry)[1:] if self.tools else command[1:]
+        if isinstance(new_entry["command"], list):
+            right = {**new_entry, "command": [program, *arguments]}
         else:
-            right = {**wanted, "command": program, "args": arguments}
+            right = {**new_entry, "command": program, "args": arguments}
         return [
             ((key,), value)
             for key, value in right.items()
-            if key not in there or (key in {"command", "args"} and there[key] != value)
+            if key not in entry or (key in {"command", "args"} and entry[key] != value)
         ]
 
 

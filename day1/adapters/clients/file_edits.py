@@ -114,8 +114,8 @@ class JointEdit:
 
     def present(self, data: bytes) -> Any:
         """What of each part is there; None if there is nothing of any."""
-        found = [part.present(data) for part in self.parts]
-        return None if all(each is None for each in found) else found
+        parts = [part.present(data) for part in self.parts]
+        return None if all(each is None for each in parts) else parts
 
     def put(self, data: bytes) -> bytes:
         """The text with all of them."""
@@ -125,8 +125,8 @@ class JointEdit:
 
     def put_again(self, data: bytes, present: Any) -> bytes:
         """The text with those that are in another."""
-        for part, there in zip(self.parts, present, strict=True):
-            data = data if there is None else part.put_again(data, there)
+        for part, part_present in zip(self.parts, present, strict=True):
+            data = data if part_present is None else part.put_again(data, part_present)
         return data
 
     def take_out(self, data: bytes) -> bytes:

@@ -84,16 +84,16 @@ def read(path: Path) -> bytes | None:
         NotTouched: it is no file, too large, or may not be read or written.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
     except (OSError, RuntimeError) as exc:  # a loop of links
         raise NotTouched(f"it cannot be reached ({exc.__class__.__name__})") from exc
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise NotTouched("it is no file")
-    if found.st_size > _MOST:
+    if status.st_size > _MOST:
         raise NotTouched(f"it has more than {_MOST:,} bytes")
-    if not found.st_mode & 0o222 or not os.access(path, os.W_OK):
+    if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
         raise NotTouched("it is read-only")
     try:
         return path.read_bytes()

@@ -64,10 +64,10 @@ class HooksEdit:
 
     def present(self, data: bytes) -> Any:
         """Every event with an entry that `day1 setup` wrote, and that entry."""
-        found: dict[str, Any] = {}
+        entry_by_event: dict[str, Any] = {}
         for each in self._own(data):
-            found.setdefault(each.event, each.entry)
-        return found or None
+            entry_by_event.setdefault(each.event, each.entry)
+        return entry_by_event or None
 
     def by_hand(self, data: bytes) -> Sequence[str]:
         """The places of other entries that run `day1 hook`."""
@@ -82,7 +82,9 @@ class HooksEdit:
         if is_blank(data):
             return []
         value, own = jsonc.value_of(data), self._own(data)
-        heads: list[Keys] = [[k] for k, said in self.about.head.items() if value.get(k) == said]
+        heads: list[Keys] = [
+            [k] for k, heading in self.about.head.items() if value.get(k) == heading
+        ]
         lists: list[Keys] = [[_KEY, event, NO_PLACE] for event in self.about.events]
         return [*(each.keys for each in own), *lists, [_KEY, NO_PLACE], *heads]
 
@@ -120,8 +122,8 @@ class HooksEdit:
         return self.put(self.blank).decode()
 
     def _entry(self, event: str) -> dict[str, Any]:
-        told, about = self.about.events[event]
-        command = command_of(shlex.quote(self.program), told, self.client)
+        event_name, about = self.about.events[event]
+        command = command_of(shlex.quote(self.program), event_name, self.client)
         return self.about.shape(command, about)
 
     def _with(self, data: bytes, event: str, entry: dict[str, Any]) -> bytes:
@@ -251,28 +253,29 @@ def _words(entry: dict[str, Any]) -> list[str]:
         return []
 
 
-def _right(there: dict[str, Any], wanted: dict[str, Any], *, in_group: bool) -> dict[str, Any]:
+def _right(entry: dict[str, Any], new_entry: dict[str, Any], *, in_group: bool) -> dict[str, Any]:
     """What an entry that is there has to say: its command and input are day1's to decide.
 
     So is that it is waited for: an earlier day1 wrote `async`, and hooks were killed at the end.
     """
-    if in_group and _KEY in wanted:
-        inner = wanted[_KEY]
-        wanted = next((each for each in inner if each["type"] == there.get("type")), inner[0])
-    if (_KEY in wanted) != (_KEY in there):
-        return wanted  # the client has another form of entries, and would not read that one
-    if _KEY in wanted:
-        found = {each.get("type"): each for each in there[_KEY]}
+    if in_group and _KEY in new_entry:
+        inner = new_entry[_KEY]
+        new_entry = next((each for each in inner if each["type"] == entry.get("type")), inner[0])
+    if (_KEY in new_entry) != (_KEY in entry):
+        return new_entry  # the client has another form of entries, and would not read that one
+    if _KEY in new_entry:
+        entry_by_type = {each.get("type"): each for each in entry[_KEY]}
         inner = [
-            _right(found.get(each["type"], each), each, in_group=False) for each in wanted[_KEY]
+            _right(entry_by_type.get(each["type"], each), each, in_group=False)
+            for each in new_entry[_KEY]
         ]
-        return {**wanted, **there, _KEY: inner}
-    if "command" not in wanted:
-        asked = {**there.get("input", {}), **wanted["input"]}
-        return {**wanted, **there, "input": asked}
-    there = {key: value for key, value in there.items() if key != "async"}
-    before, after = _words(there), _words(wanted)
+        return {**new_entry, **entry, _KEY: inner}
+    if "command" not in new_entry:
+        arguments = {**entry.get("input", {}), **new_entry["input"]}
+        return {**new_entry, **entry, "input": arguments}
+    entry = {key: value for key, value in entry.items() if key != "async"}
+    before, after = _words(entry), _words(new_entry)
     if before and not is_gone(before[0]):
         after = [before[0], *after[1:]]
-    command = there.get("command") if before == after else shlex.join(after)
-    return {**wanted, **there, "command": command}
+    command = entry.get("command") if before == after else shlex.join(after)
+    return {**new_entry, **entry, "command": command}

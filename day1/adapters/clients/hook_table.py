@@ -18,34 +18,34 @@ Shape = Callable[[str, Told], dict[str, Any]]
 """Builds the entry of an event from its command and its further values."""
 
 
-def flat(command: str, told: Told) -> dict[str, Any]:
+def flat(command: str, values: Told) -> dict[str, Any]:
     """Build an entry that is the command itself."""
-    return {"command": command, **told}
+    return {"command": command, **values}
 
 
-def typed(command: str, told: Told) -> dict[str, Any]:
+def typed(command: str, values: Told) -> dict[str, Any]:
     """Build an entry that is the command with its type."""
-    return {"type": "command", **flat(command, told)}
+    return {"type": "command", **flat(command, values)}
 
 
-def grouped(command: str, told: Told) -> dict[str, Any]:
+def grouped(command: str, values: Told) -> dict[str, Any]:
     """Build an entry with a list of commands that holds day1's alone."""
-    about = {key: value for key, value in told.items() if key == "matcher"}
-    rest = {key: value for key, value in told.items() if key != "matcher"}
+    about = {key: value for key, value in values.items() if key == "matcher"}
+    rest = {key: value for key, value in values.items() if key != "matcher"}
     return {**about, "hooks": [typed(command, rest)]}
 
 
-def hinted(command: str, told: Told) -> dict[str, Any]:
+def hinted(command: str, values: Told) -> dict[str, Any]:
     """A group in which the client also asks the server for what is near a prompt.
 
     The tool is told the event: Claude Code drops what an `mcp_tool` answers unless it is JSON that
     names it.
     """
-    group = grouped(command, {key: value for key, value in told.items() if key != HINT})
-    if HINT not in told:
+    group = grouped(command, {key: value for key, value in values.items() if key != HINT})
+    if HINT not in values:
         return group
-    asked = {"prompt": "${prompt}", "session_id": "${session_id}", "event": told[HINT]}
-    hint = {"type": "mcp_tool", "server": SERVER, "tool": HINT, "input": asked, "timeout": 2}
+    arguments = {"prompt": "${prompt}", "session_id": "${session_id}", "event": values[HINT]}
+    hint = {"type": "mcp_tool", "server": SERVER, "tool": HINT, "input": arguments, "timeout": 2}
     return {**group, "hooks": [*group["hooks"], hint]}
 
 

@@ -41,7 +41,7 @@ def put(data: bytes, keys: Keys, value: Any) -> bytes:
     read = _read(data + BLANK if is_blank(data) else data)
     if at(read.value, keys) == value:
         return read.data
-    wanted = with_value(read.value, keys, value)
+    new_value = with_value(read.value, keys, value)
     node, rest = read.root, list(keys)
     while rest and (member := _member(node, rest[0])) is not None:
         node = _value(member)
@@ -53,7 +53,7 @@ def put(data: bytes, keys: Keys, value: Any) -> bytes:
     else:
         text = read.text(value, read.indent(node)).encode()
         edited = _cut(read.data, [(node.start_byte, node.end_byte, text)])
-    return _checked(edited, wanted)
+    return _checked(edited, new_value)
 
 
 def take_out(data: bytes, keys: Keys) -> bytes:
@@ -212,11 +212,11 @@ def _closed_up(data: bytes, start: int) -> bytes:
 
 def _cut(data: bytes, parts: Sequence[tuple[int, int, bytes]]) -> bytes:
     """The text with parts, given by start and end, replaced."""
-    edited, done = b"", 0
+    edited, position = b"", 0
     for start, end, new in sorted(parts, key=lambda part: part[:2]):
-        edited += data[done:start] + new
-        done = end
-    return edited + data[done:]
+        edited += data[position:start] + new
+        position = end
+    return edited + data[position:]
 
 
 def _dumped(value: Any) -> str:
@@ -225,8 +225,8 @@ def _dumped(value: Any) -> str:
     return text if text.isprintable() else json.dumps(value)
 
 
-def _checked(data: bytes, wanted: dict[str, Any]) -> bytes:
-    if _read(data).value != wanted:
+def _checked(data: bytes, expected: dict[str, Any]) -> bytes:
+    if _read(data).value != expected:
         raise NotUnderstood("its form is too unusual to be edited safely")
     return data
 

@@ -63,41 +63,41 @@ class ClientSetup(Setup):
 
     @override
     def run(
-        self, asked: Asked, *, write: bool, point: KillPoint
+        self, request: Asked, *, write: bool, point: KillPoint
     ) -> tuple[list[Outcome], list[str]]:
-        program, notes = _program(project=asked.project)
-        edits = list(self._edits(asked, program))
+        program, notes = _program(project=request.project)
+        edits = list(self._edits(request, program))
         if not write:
-            return [self._outcome(edit, asked, None) for edit in edits], notes
+            return [self._outcome(edit, request, None) for edit in edits], notes
         with self._alone():
-            outcomes = [self._outcome(edit, asked, point) for edit in edits]
+            outcomes = [self._outcome(edit, request, point) for edit in edits]
         for name in dict.fromkeys(o.client for o in outcomes if o.state == "added"):
             notes += CLIENTS[name].remarks
         return outcomes, notes
 
-    def _edits(self, asked: Asked, program: str) -> Iterator[Edit]:
+    def _edits(self, request: Asked, program: str) -> Iterator[Edit]:
         """List the edits of the clients' files; a shared file of instructions has one."""
         notes: set[Path] = set()
-        for name in asked.clients:
-            files = self._files(name, asked)
-            yield from self._settings(name, files, program, asked)
+        for name in request.clients:
+            files = self._files(name, request)
+            yield from self._settings(name, files, program, request)
             if files.notes is not None:
                 path = self._path(files.notes.path)
-                if path not in notes and not (asked.remove and self._needed(path, asked)):
-                    brief = files.notes.brief and asked.hooks
+                if path not in notes and not (request.remove and self._needed(path, request)):
+                    brief = files.notes.brief and request.hooks
                     yield NotesEdit(name, path, files.notes, BRIEFLY if brief else INSTRUCTIONS)
                 notes.add(path)
 
-    def _settings(self, name: str, files: Files, program: str, asked: Asked) -> Iterator[Edit]:
+    def _settings(self, name: str, files: Files, program: str, request: Asked) -> Iterator[Edit]:
         """The edits for a client's server and hooks, which some clients have in one file."""
         edits: list[ServerEdit | HooksEdit] = []
         if files.servers:
-            edits.append(self._server(name, files, program, asked))
-        scope: Any = "project" if asked.project else "user"
-        if asked.hooks or asked.remove:
+            edits.append(self._server(name, files, program, request))
+        scope: Any = "project" if request.project else "user"
+        if request.hooks or request.remove:
             if name in HOOKS:
                 path = self._path(getattr(HOOKS[name], scope))
-                edits.append(HooksEdit(name, path, HOOKS[name], program, asked.project))
+                edits.append(HooksEdit(name, path, HOOKS[name], program, request.project))
             elif name == "opencode":
                 yield PluginEdit(name, self._path(PLUGIN[scope]), program)
         if len({edit.path for edit in edits}) < len(edits):
@@ -105,17 +105,17 @@ class ClientSetup(Setup):
         else:
             yield from edits
 
-    def _server(self, name: str, files: Files, program: str, asked: Asked) -> ServerEdit:
+    def _server(self, name: str, files: Files, program: str, request: Asked) -> ServerEdit:
         paths = [self._path(each) for each in files.servers]
         path = next((each for each in paths if os.path.lexists(each)), paths[0])
-        return ServerEdit(name, path, CLIENTS[name], program, asked.tools, asked.project)
+        return ServerEdit(name, path, CLIENTS[name], program, request.tools, request.project)
 
-    def _needed(self, path: Path, asked: Asked) -> bool:
+    def _needed(self, path: Path, request: Asked) -> bool:
         """Whether a client that stays connected reads the same file of instructions."""
-        for name in CLIENTS.keys() - set(asked.clients):
-            files = self._files(name, asked)
+        for name in CLIENTS.keys() - set(request.clients):
+            files = self._files(name, request)
             if files.servers and files.notes and self._path(files.notes.path) == path:
-                edit = self._server(name, files, "", asked)
+                edit = self._server(name, files, "", request)
                 try:
                     data = read(edit.path) or b""
                     if edit.present(data) is not None or edit.by_hand(data):
@@ -124,12 +124,12 @@ class ClientSetup(Setup):
                     continue
         return False
 
-    def _outcome(self, edit: Edit, asked: Asked, point: KillPoint | None) -> Outcome:
+    def _outcome(self, edit: Edit, request: Asked, point: KillPoint | None) -> Outcome:
         """Return the outcome for a file; with a `point` the file is written."""
-        content = "" if asked.remove else edit.shown()
+        content = "" if request.remove else edit.shown()
         try:
             data = read(edit.path)
-            state, change = (self._removal if asked.remove else self._addition)(edit, data)
+            state, change = (self._removal if request.remove else self._addition)(edit, data)
             by_hand = [] if data is None else edit.by_hand(data)
             copy = None
             if change is not None:
@@ -173,8 +173,8 @@ class ClientSetup(Setup):
                 continue
         return None
 
-    def _files(self, name: str, asked: Asked) -> Files:
-        return CLIENTS[name].project if asked.project else CLIENTS[name].user
+    def _files(self, name: str, request: Asked) -> Files:
+        return CLIENTS[name].project if request.project else CLIENTS[name].user
 
     def _path(self, text: str) -> Path:
         place, _, rest = text.partition("/")
