@@ -10,7 +10,10 @@ import pytest
 from tests.sampling import sampled
 from tests.wires.http_server import HttpServer
 
-SEED, BUDGET_S, LIMIT_S = 5, 40, 240
+SEED = 5
+FUZZING_S = 40
+LIMIT_S = 1200
+"""A limit against a hang: a busy machine may take long for the cases of all routes."""
 REVOKING = "/api/v1/token_revoke"
 """Left out: it would revoke the token that all requests have."""
 CHECKS = (
@@ -39,7 +42,8 @@ def test_every_route_answers_as_described(
                 f"{server.address}/api/v1/openapi.json",
                 *("-H", f"Authorization: Bearer {token}"),
                 *("--checks", ",".join(CHECKS), "--phases", phases),
-                *("--seed", str(SEED), "--max-time", str(BUDGET_S), "--continue-on-failure"),
+                *("--seed", str(SEED), "--continue-on-failure"),
+                *(("--max-time", str(FUZZING_S)) if phases == "fuzzing" else ()),
                 *("--exclude-path", REVOKING),
             ],
             capture_output=True,
