@@ -26,10 +26,10 @@ class History(Protocol):
     def drop(self, name: str) -> None:
         """Delete a branch; its commits stay where another branch or a tag has them."""
 
-    def keep(self, name: str, commit: CommitId) -> None:
+    def tag(self, name: str, commit: CommitId) -> None:
         """Tag a commit, so that compaction keeps it; a tag that exists stays as it is."""
 
-    def kept(self) -> dict[str, CommitId]:
+    def tags(self) -> dict[str, CommitId]:
         """Every tag with its commit."""
 
     def commit(self, commit: CommitId) -> Commit:

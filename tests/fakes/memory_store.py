@@ -312,10 +312,10 @@ class MemoryHistory:
     def drop(self, name: str) -> None:
         del self._store.tips[name]
 
-    def keep(self, name: str, commit: CommitId) -> None:
+    def tag(self, name: str, commit: CommitId) -> None:
         self._store.tags.setdefault(name, commit)
 
-    def kept(self) -> dict[str, CommitId]:
+    def tags(self) -> dict[str, CommitId]:
         return dict(self._store.tags)
 
     def log(self, start: str | CommitId) -> Iterator[Commit]:

@@ -262,7 +262,7 @@ def rows(store: OpenStore) -> dict[str, Any]:
 def commits(store: OpenStore) -> dict[str, Any]:
     """All that history says, by what it says it of."""
     history = store.repo.history
-    heads, tags = history.branches(), history.kept()
+    heads, tags = history.branches(), history.tags()
     graph = history.graph(sorted({*heads.values(), *tags.values()}))
     known = {
         commit.id: [

@@ -112,7 +112,7 @@ def test_a_store_to_which_an_earlier_day1_gave_tokens_is_noted_when_it_is_opened
 ) -> None:
     with opened(folder) as store:
         store.repo.ledger.put(Token("t", "root", "0" * 64, "admin", (), None, 1))
-        assert "access/tokens" not in store.repo.history.kept()
+        assert "access/tokens" not in store.repo.history.tags()
     with opened(folder):
         pass
     lose_ledger(folder)

@@ -53,7 +53,7 @@ WAYS: dict[str, Way] = {
     "forking it": lambda r, tip, row: r.history.fork("mine/new", tip),
     "forking beside": lambda r, tip, row: r.history.fork("theirs", r.history.branches()["mine/a"]),
     "dropping": lambda r, tip, row: r.history.drop(MAIN),
-    "keeping": lambda r, tip, row: r.history.keep("mine", tip),
+    "keeping": lambda r, tip, row: r.history.tag("mine", tip),
     "its log": lambda r, tip, row: list(r.history.log(MAIN)),
     "the log of its commit": lambda r, tip, row: list(r.history.log(tip)),
     "its graph": lambda r, tip, row: r.history.graph([tip]),
@@ -92,10 +92,10 @@ def test_lists_leave_hidden_branches_out(store: OpenStore, repo: Repository) -> 
     call(store, "memory_write_fact", fact_text="Hidden.")
     later = repo.store.commit_pending(MAIN)
     for name, commit in (("shown", shown.commit), ("hidden", later)):
-        repo.history.keep(name, commit)
+        repo.history.tag(name, commit)
     limited = scoped(repo, Access("token", "admin", ("mine/*",)))
     assert set(limited.history.branches()) == {"mine/a"}
-    assert limited.history.kept() == {"shown": shown.commit}
+    assert limited.history.tags() == {"shown": shown.commit}
     assert limited.ledger.heads() == {"ada": mine.id}
     assert [branch.name for branch in limited.ledger.branches()] == ["mine/a"]
     assert limited.ledger.records(Snapshot) == [shown]

@@ -85,7 +85,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         repo.ledger.put(rating_of(row, "ann", None, 1.0, 1).on(find(repo, MAIN).id))
         repo.ledger.set_head("client", find(repo, MAIN).id)
         tip = repo.store.commit_pending(MAIN)
-        repo.history.keep("hidden", tip)
+        repo.history.tag("hidden", tip)
         limited = scoped(repo, LIMITED)
         yield Scene(store, limited, find(repo, MAIN), mine, tip, row, task["task_id"])
 
@@ -105,8 +105,8 @@ HISTORY: dict[str, Way] = {
     "dirty_branches": lambda s: MAIN in s.limited.history.dirty_branches(),
     "fork": lambda s: s.limited.history.fork("mine/new", s.tip),
     "drop": lambda s: s.limited.history.drop(MAIN),
-    "keep": lambda s: s.limited.history.keep("mine", s.tip),
-    "kept": lambda s: "hidden" in s.limited.history.kept(),
+    "tag": lambda s: s.limited.history.tag("mine", s.tip),
+    "tags": lambda s: "hidden" in s.limited.history.tags(),
     "commit": lambda s: s.limited.history.commit(s.tip),
     "log": lambda s: list(s.limited.history.log(MAIN)),
     "graph": lambda s: s.limited.history.graph([s.tip]),
@@ -176,7 +176,7 @@ def content(scene: Scene) -> object:
     kinds = (Branch, Task, Objective, Snapshot, Desk, Intent, Session)
     return (
         repo.history.branches(),
-        repo.history.kept(),
+        repo.history.tags(),
         [ledger.records(kind) for kind in kinds],
         ledger.heads(),
         scene.store.search.uses.known(),

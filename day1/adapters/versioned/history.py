@@ -66,7 +66,7 @@ class SqlHistory(History):
             raise BranchExists(f"The branch {name!r} exists already.", branch=name)
 
     @override
-    def kept(self) -> dict[str, CommitId]:
+    def tags(self) -> dict[str, CommitId]:
         with self._connections.fresh() as connection:
             return self._dialect.tags(connection)
 

@@ -73,7 +73,7 @@ def create_token(repo: Repository, wanted: Wanted, now: int) -> tuple[Token, str
 
 def require_tokens(repo: Repository) -> None:
     """Note in the store that callers over HTTP need tokens, from now on and for good."""
-    repo.history.keep(_MARK, first_commit(repo))
+    repo.history.tag(_MARK, first_commit(repo))
 
 
 def note_tokens(repo: Repository) -> None:
@@ -145,7 +145,7 @@ class Authenticator:
         stamp = self._repo.ledger.stamp()
         asked, required = self._asked
         if stamp is None or stamp != asked:
-            required = _MARK in self._repo.history.kept()
+            required = _MARK in self._repo.history.tags()
             self._asked = stamp, required
         return required
 

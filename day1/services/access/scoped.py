@@ -120,14 +120,14 @@ class ScopedHistory(History):
         self._access.check(name)
         self._history.drop(name)
 
-    def keep(self, name: str, commit: CommitId) -> None:
+    def tag(self, name: str, commit: CommitId) -> None:
         """Tag a commit that is reached."""
         self.check(commit)
-        self._history.keep(name, commit)
+        self._history.tag(name, commit)
 
-    def kept(self) -> dict[str, CommitId]:
+    def tags(self) -> dict[str, CommitId]:
         """Tags of commits that are reached."""
-        return {name: tip for name, tip in self._history.kept().items() if self.reaches(tip)}
+        return {name: tip for name, tip in self._history.tags().items() if self.reaches(tip)}
 
     def commit(self, commit: CommitId) -> Commit:
         """One commit that is reached."""

@@ -42,7 +42,7 @@ def delete(repo: Repository, branch: Branch, current: str, now: int) -> Branch:
     with repo.ledger.open_intent(DELETE, DeleteIntent(branch.id, name), now):
         repo.point("delete.after_intent")
         with leaving(repo, branch) as (gone, tip):
-            repo.history.keep(kept_as(branch.id), tip)
+            repo.history.tag(kept_as(branch.id), tip)
             repo.point("delete.after_keep")
             repo.history.drop(name)
             repo.point("delete.after_engine")

@@ -30,7 +30,7 @@ def retire(repo: Repository, branch: Branch, now: int) -> Branch:
             repo.point("retire.marked")
             if not _reached_elsewhere(repo, name, tip):
                 # The tip is in the tag's name: a branch may be retired again, further on.
-                repo.history.keep(f"keep/{branch.id}.{tip[:8]}", tip)
+                repo.history.tag(f"keep/{branch.id}.{tip[:8]}", tip)
             repo.history.drop(name)
             repo.point("retire.after_engine")
     return gone

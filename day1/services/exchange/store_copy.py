@@ -164,7 +164,7 @@ class CommitReplay:
 
     def follow(self) -> None:
         """Repeat the commits that the source has by now."""
-        self._heads, self.tags = self._source.history.branches(), self._source.history.kept()
+        self._heads, self.tags = self._source.history.branches(), self._source.history.tags()
         graph = self._source.history.graph(sorted({*self._heads.values(), *self.tags.values()}))
         refs = _refs(graph, self._heads, self.tags)
         missing = [c for c in reversed(graph) if c.parents and c.id not in self.ids]
@@ -174,10 +174,10 @@ class CommitReplay:
             self._repeat(commit, refs[commit.id])
         if missing:
             self._report(len(missing), len(missing))
-        there = self._target.history.kept()
+        there = self._target.history.tags()
         for tag, commit_id in self.tags.items():
             if tag not in there:
-                self._target.history.keep(tag, self.ids[commit_id])
+                self._target.history.tag(tag, self.ids[commit_id])
         for name, tip in self._heads.items():
             self._set_branch(name, self.ids[tip])
         for name in self._refs.keys() - self._heads.keys():
@@ -200,7 +200,7 @@ class CommitReplay:
         """Drop a helper ref if a tag keeps its commit, so that refs stay few."""
         tags = [tag for tag, tagged in self.tags.items() if tagged == commit]
         for tag in tags:
-            self._target.history.keep(tag, self.ids[commit])
+            self._target.history.tag(tag, self.ids[commit])
         if tags:
             self._drop(ref)
 

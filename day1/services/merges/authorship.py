@@ -53,7 +53,7 @@ def _last(repo: Repository, branch_id: str, refs: Mapping[str, CommitId]) -> Com
     """The last commit of a branch, which may be retired or deleted; None if it is not known."""
     branch = repo.ledger.record(Branch, branch_id)
     if branch is None:
-        return repo.history.kept().get(kept_as(branch_id))
+        return repo.history.tags().get(kept_as(branch_id))
     return branch.retired_tip or refs.get(branch.name)
 
 

@@ -38,7 +38,7 @@ CARRIED: Final = (
 
 def new_ids(history: History) -> dict[CommitId, CommitId]:
     """The commit ids of a copy, by the ids in the store that it was copied from."""
-    starts = {*history.branches().values(), *history.kept().values()}
+    starts = {*history.branches().values(), *history.tags().values()}
     graph = history.graph(sorted(starts))
     return {str(commit.meta["from"]): commit.id for commit in graph if "from" in commit.meta}
 

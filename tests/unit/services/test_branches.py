@@ -81,7 +81,7 @@ def test_a_deleted_branch_leaves_its_commits_behind_a_tag(bench: Bench) -> None:
     bench.add("fact_a", "a", "side")
     deleting.delete(bench.repo, bench.branch("side"), MAIN, bench.now)
     assert "side" not in bench.repo.history.branches()
-    kept = bench.repo.history.kept()[f"keep/{side.id}"]
+    kept = bench.repo.history.tags()[f"keep/{side.id}"]
     assert bench.repo.history.log(kept)
     assert bench.store.rows[kept]["facts"].keys() == {"fact_a"}
 

@@ -19,7 +19,7 @@ class DoltFamilyHistory(SqlHistory):
         """Run a statement that makes, moves or deletes a ref."""
 
     @override
-    def keep(self, name: str, commit: CommitId) -> None:
+    def tag(self, name: str, commit: CommitId) -> None:
         with self._connections.fresh() as connection:
             if name in self._dialect.tags(connection):
                 return

@@ -122,7 +122,7 @@ class MatrixOneHistory(SqlHistory):
             connection.exec_driver_sql("COMMIT")
 
     @override
-    def keep(self, name: str, commit: CommitId) -> None:
+    def tag(self, name: str, commit: CommitId) -> None:
         with self._connections.plain() as connection:
             self._graph.put_tag(connection, name, commit)
 
