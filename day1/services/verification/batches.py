@@ -11,8 +11,8 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, Row
 from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
-from day1.services.verification.judging import Judged, Verification, judged
-from day1.services.verification.verdicts import KeptVerdicts, keep
+from day1.services.verification.judging import JudgedFact, Verification, judge_fact
+from day1.services.verification.verdicts import write_verdicts
 
 UNIT = 16
 """Verdicts in one commit of a batch."""
@@ -31,7 +31,6 @@ class VerifiedBatch:
     remaining: int = 0
     """Facts of those asked for that no judge has seen yet."""
     stopped: bool = False
-    kept: KeptVerdicts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def verify_many(
 
     Verdicts are written in units of `UNIT`, and at the end; also when the caller wants no more.
     """
-    batch, unwritten = VerifiedBatch(), list[Judged]()
+    batch, unwritten = VerifiedBatch(), list[JudgedFact]()
     shown = verification.repo.shown(Ref(branch=branch.name))
     with verification.repo.store.reading(shown) as reading:
         rows = _chosen(reading, selection)
@@ -71,12 +70,12 @@ def verify_many(
             if watch.stopped():
                 batch.stopped = True
                 break
-            unwritten.append(judged(verification, branch, row))
+            unwritten.append(judge_fact(verification, branch, row))
             if len(unwritten) == UNIT:
-                _write_verdicts(verification, branch, unwritten, origin, batch)
+                _write_batch(verification, branch, unwritten, origin, batch)
             watch.progress(number, len(rows))
     finally:  # what was judged is kept, whatever happens to the next
-        _write_verdicts(verification, branch, unwritten, origin, batch)
+        _write_batch(verification, branch, unwritten, origin, batch)
     unseen = {**selection.equal, "scores": None}
     with verification.repo.store.reading(verification.repo.shown(Ref(branch=branch.name))) as left:
         batch.remaining = left.count(FACT, unseen) - left.count(
@@ -95,22 +94,22 @@ def _chosen(reading: Reading, selection: FactSelection) -> list[Row]:
     return [*first, *(row for row in rest if row["scores"] is not None)][:limit]
 
 
-def _write_verdicts(
+def _write_batch(
     verification: Verification,
     branch: Branch,
-    unwritten: list[Judged],
+    unwritten: list[JudgedFact],
     origin: Origin,
     batch: VerifiedBatch,
 ) -> None:
     """Write the verdicts that are not written yet, and count them."""
-    some = list(unwritten)
+    facts = list(unwritten)
     unwritten.clear()
-    batch.kept = keep(verification.repo, branch, some, origin)
-    for one in some:
-        if one.row["id"] in batch.kept.left:
+    done = write_verdicts(verification.repo, branch, facts, origin)
+    for fact in facts:
+        if fact.row["id"] in done.left:
             batch.errors += 1
             continue
-        batch.verdicts[one.judgement.verdict] += 1
-        batch.judges[one.judgement.judge] = None
-        batch.prompt_tokens += one.judgement.prompt_tokens
-        batch.completion_tokens += one.judgement.completion_tokens
+        batch.verdicts[fact.judgement.verdict] += 1
+        batch.judges[fact.judgement.judge] = None
+        batch.prompt_tokens += fact.judgement.prompt_tokens
+        batch.completion_tokens += fact.judgement.completion_tokens

@@ -38,7 +38,7 @@ class Verification:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedFact:
     """A fact as it was judged, and what was found."""
 
     row: Row
@@ -75,13 +75,13 @@ def fact_on(repo: Repository, branch: Branch, fact_id: str) -> Row:
     )
 
 
-def judged(
+def judge_fact(
     verification: Verification,
     branch: Branch,
     row: Row,
     dimensions: Sequence[str] = DIMENSIONS,
     context: str | None = None,
-) -> Judged:
+) -> JudgedFact:
     """Have a fact judged, with no lock held; nothing is written.
 
     If the chat model cannot be used, the rules judge, and the notes say so.
@@ -99,7 +99,7 @@ def judged(
         said = "piece that speaks" if judgement.left_out == 1 else "pieces that speak"
         reason = f"{judgement.reason} Left out: {judgement.left_out} {said} to the judge."
         judgement = replace(judgement, reason=reason)
-    return Judged(row, judgement, read)
+    return JudgedFact(row, judgement, read)
 
 
 def _case(

@@ -18,11 +18,11 @@ from day1.services.branches.lookup import find_open_again
 from day1.services.repository.repository import Repository
 from day1.services.rows.deriving import add_new, basis_columns, basis_edit
 from day1.services.rows.editing import Editor
-from day1.services.verification.judging import Judged
+from day1.services.verification.judging import JudgedFact
 
 
 @dataclass(frozen=True, slots=True)
-class KeptVerdicts:
+class WrittenVerdicts:
     """The commit that has the verdicts; without a new verdict no commit is made."""
 
     commit: CommitId
@@ -31,35 +31,37 @@ class KeptVerdicts:
     """Facts whose text changed, or that went, while they were judged."""
 
 
-def keep(
-    repo: Repository, branch: Branch, verdicts: Sequence[Judged], origin: Origin
-) -> KeptVerdicts:
+def write_verdicts(
+    repo: Repository, branch: Branch, verdicts: Sequence[JudgedFact], origin: Origin
+) -> WrittenVerdicts:
     """Write verdicts to their facts as one commit; those of changed texts are left."""
-    ids = [str(one.row["id"]) for one in verdicts]
+    ids = [str(verdict.row["id"]) for verdict in verdicts]
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         rows = reading.get(FACT, ids)
-        if all(_has_verdict(rows.get(i), one) for i, one in zip(ids, verdicts, strict=True)):
-            return KeptVerdicts(reading.tip, reading.pending)
+        if all(
+            _has_verdict(rows.get(i), verdict) for i, verdict in zip(ids, verdicts, strict=True)
+        ):
+            return WrittenVerdicts(reading.tip, reading.pending)
     left: list[str] = []
     said: list[str] = []
     find_open_again(repo, branch)  # it may have been closed while the facts were judged
     with repo.store.changing(branch.name) as work:
         rows = work.get(FACT, ids)
-        for fact_id, one in zip(ids, verdicts, strict=True):
-            row, judgement = rows.get(fact_id), one.judgement
-            if row is None or one.row["content_hash"] != row["content_hash"]:
+        for fact_id, verdict in zip(ids, verdicts, strict=True):
+            row, judgement = rows.get(fact_id), verdict.judgement
+            if row is None or verdict.row["content_hash"] != row["content_hash"]:
                 left.append(fact_id)
-            elif not _has_verdict(row, one):
+            elif not _has_verdict(row, verdict):
                 columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
                 Editor(repo, work, origin, judgement.reason).change(FACT, row, columns)
-                read = [{"id": row_id} for row_id in one.read]
+                read = [{"id": row_id} for row_id in verdict.read]
                 basis = basis_columns(FACT, fact_id, read, VERDICT_BASIS)
                 add_new(work, [basis_edit(basis, origin, work.now)] * bool(read))
                 said.append(f"{fact_id}: {judgement.verdict}")
         if not said:
-            return KeptVerdicts(work.tip, work.pending, tuple(left))
+            return WrittenVerdicts(work.tip, work.pending, tuple(left))
         line = f"verify fact {said[0]}" if len(said) == 1 else f"verify {len(said)} facts"
-        return KeptVerdicts(work.commit(Message("change", line)), Pending(), tuple(left))
+        return WrittenVerdicts(work.commit(Message("change", line)), Pending(), tuple(left))
 
 
 def _as_json(judgement: Judgement) -> str:
@@ -71,10 +73,10 @@ def _score_json(score: Score) -> dict[str, Any]:
     return {"dimension": score.dimension, "score": score.score, "reason": score.reason}
 
 
-def _has_verdict(row: Row | None, one: Judged) -> bool:
+def _has_verdict(row: Row | None, verdict: JudgedFact) -> bool:
     """Whether a fact already has this verdict with these scores by this judge."""
-    judgement = one.judgement
-    if row is None or row["content_hash"] != one.row["content_hash"]:
+    judgement = verdict.judgement
+    if row is None or row["content_hash"] != verdict.row["content_hash"]:
         return False
     if row["verification"] != judgement.verdict or row["scores"] is None:
         return False

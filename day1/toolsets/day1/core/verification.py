@@ -29,8 +29,8 @@ from day1.model.rows.kind import Row
 from day1.services.access.calls import branch_of, origin_of, writable
 from day1.services.merges.gate import gate
 from day1.services.verification.batches import BatchWatch, FactSelection, verify_many
-from day1.services.verification.judging import Judged, Verification, fact_on, judged
-from day1.services.verification.verdicts import keep
+from day1.services.verification.judging import JudgedFact, Verification, fact_on, judge_fact
+from day1.services.verification.verdicts import write_verdicts
 
 _DIMENSION = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _DIMENSIONS, _SHOWN = 8, 50
@@ -125,11 +125,11 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
     verification = _verification(ctx)
     dimensions = tuple(dict.fromkeys(request.dimensions or DIMENSIONS))
     if own:
-        one = Judged(row, _own(request, origin.agent_id))
+        one = JudgedFact(row, _own(request, origin.agent_id))
     else:
-        one = judged(verification, branch, row, dimensions, request.context)
-    kept = keep(ctx.repo, branch, [one], origin)
-    if kept.left:
+        one = judge_fact(verification, branch, row, dimensions, request.context)
+    verdicts = write_verdicts(ctx.repo, branch, [one], origin)
+    if verdicts.left:
         raise Conflict(
             "The fact was changed or removed while it was judged: read it again, then verify.",
             id=request.fact_id,
@@ -146,7 +146,7 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
         judge=judgement.judge,
         tokens=Tokens(prompt=judgement.prompt_tokens, completion=judgement.completion_tokens),
         evidence=list(one.judgement.weighed),
-        written=written(branch.name, kept.commit, kept.pending.count, verification.notes),
+        written=written(branch.name, verdicts.commit, verdicts.pending.count, verification.notes),
     )
 
 
