@@ -13,13 +13,13 @@ from day1.model.rows.noted import listed
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import NewId
 from day1.ports.reading import Reading
-from day1.services.contexts.keyed_rows import Kept, KeyedRow, keep, unredacted
+from day1.services.contexts.keyed_rows import KeyedRow, UpsertedRows, unredacted, upsert_rows
 from day1.services.repository.repository import Repository
 
 
 @dataclass(frozen=True, slots=True)
 class NewContext:
-    """What is to be kept. Units: microseconds UTC."""
+    """A context to save. Units: microseconds UTC."""
 
     space: str | None
     key: str | None
@@ -29,7 +29,9 @@ class NewContext:
     sensitivity: str | None = None
 
 
-def save(repo: Repository, branch: Branch, new: NewContext, origin: Origin) -> tuple[Row, Kept]:
+def save(
+    repo: Repository, branch: Branch, new: NewContext, origin: Origin
+) -> tuple[Row, UpsertedRows]:
     """Keep a context; with a key in place of what had that key in the space."""
     columns = _columns(new)
     made: list[str] = []
@@ -40,7 +42,7 @@ def save(repo: Repository, branch: Branch, new: NewContext, origin: Origin) -> t
         row = KeyedRow(OBSERVATION, made[0], columns, of_request=new.key is None)
         return [*unredacted(reading, [row]), *_passages(reading, new, made[0])]
 
-    kept = keep(repo, branch, wanted, origin)
+    kept = upsert_rows(repo, branch, wanted, origin)
     return kept.rows[made[0]], kept
 
 

@@ -1,7 +1,7 @@
-"""Rows that have to be there with given values: added, changed, or left as they are.
+"""Upserting rows by id: rows that must have given values are added, changed, or left as they are.
 
-What is new only is added like any write, and shares its commit. As soon as one row is there with
-other values, all of them are one commit of their own.
+New rows alone are added like any write, and share its commit. If one row exists with other values,
+all of them are one commit of their own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,8 +39,8 @@ class KeyedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What was done, and the state of the branch after it."""
+class UpsertedRows:
+    """The rows of an upsert, how many were added and changed, and the branch's state after it."""
 
     rows: dict[str, Row]
     added: int
@@ -49,28 +49,30 @@ class Kept:
     pending: int
 
 
-Rows = Callable[[Reading, int], Sequence[KeyedRow]]
-"""The rows to keep at a state of the branch and an instant: asked under the branch's lock."""
+RowsAt = Callable[[Reading, int], Sequence[KeyedRow]]
+"""Chooses the rows to upsert from the branch's state and an instant; called under its lock."""
 
 
-def keep(repo: Repository, branch: Branch, wanted: Rows, origin: Origin) -> Kept:
-    """Bring rows about on a branch, all of them or none.
+def upsert_rows(repo: Repository, branch: Branch, rows_at: RowsAt, origin: Origin) -> UpsertedRows:
+    """Add or change rows on a branch in one unit of work, all of them or none.
 
     Raises:
         RequestReused: the request wrote something else before.
     """
     with repo.store.adding(branch.name) as adding:
-        rows = wanted(adding, adding.now)
-        there = _there(adding, rows)
-        if any(_differs(row, there[row.id], adding.now) for row in rows if row.id in there):
-            return _change(repo, adding.to_change(), rows, there, origin)
-        new = [row for row in rows if row.id not in there]
-        made = [_new(row, origin, adding.now) for row in new]
-        for kind in dict.fromkeys(row.kind for row in new):
-            adding.add(kind, [m for r, m in zip(new, made, strict=True) if r.kind is kind])
-        there |= {str(row["id"]): row for row in made}
-        pending = adding.pending.count + len(made)
-        return Kept(there, len(made), 0, adding.tip, pending)
+        rows = rows_at(adding, adding.now)
+        present = _present(adding, rows)
+        if any(_differs(row, present[row.id], adding.now) for row in rows if row.id in present):
+            return _change(repo, adding.to_change(), rows, present, origin)
+        added: dict[Kind, list[Row]] = {}
+        for row in rows:
+            if row.id not in present:
+                present[row.id] = _new(row, origin, adding.now)
+                added.setdefault(row.kind, []).append(present[row.id])
+        for kind, new in added.items():
+            adding.add(kind, new)
+        count = sum(map(len, added.values()))
+        return UpsertedRows(present, count, 0, adding.tip, adding.pending.count + count)
 
 
 def unredacted(reading: Reading, rows: list[KeyedRow]) -> list[KeyedRow]:
@@ -90,34 +92,34 @@ def unredacted(reading: Reading, rows: list[KeyedRow]) -> list[KeyedRow]:
 
 
 def _change(
-    repo: Repository, work: Work, rows: Sequence[KeyedRow], there: dict[str, Row], origin: Origin
-) -> Kept:
+    repo: Repository, work: Work, rows: Sequence[KeyedRow], present: dict[str, Row], origin: Origin
+) -> UpsertedRows:
     editor = Editor(repo, work, origin)
     added = changed = 0
     for row in rows:
-        before = there.get(row.id)
+        before = present.get(row.id)
         if before is None:
-            there[row.id] = _new(row, origin, work.now)
-            work.add(row.kind, [there[row.id]])
+            present[row.id] = _new(row, origin, work.now)
+            work.add(row.kind, [present[row.id]])
             added += 1
         elif _differs(row, before, work.now):
             columns = _columns(row, before, work.now)
-            there[row.id] = editor.change(row.kind, before, columns).row
+            present[row.id] = editor.change(row.kind, before, columns).row
             changed += 1
     tip = work.commit(Message("change", _line(added, changed)))
-    return Kept(there, added, changed, tip, 0)
+    return UpsertedRows(present, added, changed, tip, 0)
 
 
 def _new(row: KeyedRow, origin: Origin, now: int) -> Row:
-    made = new_row(row.kind, row.id, dict(row.columns), origin, now)
-    return {**made, "origin_id": row.origin_id}
+    columns = new_row(row.kind, row.id, dict(row.columns), origin, now)
+    return {**columns, "origin_id": row.origin_id}
 
 
-def _there(reading: Reading, rows: Sequence[KeyedRow]) -> dict[str, Row]:
-    found: dict[str, Row] = {}
+def _present(reading: Reading, rows: Sequence[KeyedRow]) -> dict[str, Row]:
+    present: dict[str, Row] = {}
     for kind in dict.fromkeys(row.kind for row in rows):
-        found |= reading.get(kind, [row.id for row in rows if row.kind is kind])
-    return found
+        present |= reading.get(kind, [row.id for row in rows if row.kind is kind])
+    return present
 
 
 def _columns(row: KeyedRow, before: Row, now: int) -> dict[str, Cell]:
@@ -132,9 +134,9 @@ def _columns(row: KeyedRow, before: Row, now: int) -> dict[str, Cell]:
 
 def _differs(row: KeyedRow, before: Row, now: int) -> bool:
     if row.of_request:
-        # When it expires follows from when it is asked, so only what it says is compared.
-        said = row.kind.group(row.kind.text or WHOLE)
-        if any(before[column] != row.columns.get(column, before[column]) for column in said):
+        # When it expires follows from when it is asked, so only its text is compared.
+        text = row.kind.group(row.kind.text or WHOLE)
+        if any(before[column] != row.columns.get(column, before[column]) for column in text):
             raise reused(row.id)
         return False
     return bool(changed_groups(row.kind, before, _columns(row, before, now)))

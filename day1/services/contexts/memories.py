@@ -10,7 +10,7 @@ from day1.model.contexts.keyed import memory_id
 from day1.model.rows.kind import FACT, Cell, Row, canonical, kind_of
 from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
-from day1.services.contexts.keyed_rows import Kept, KeyedRow, keep, unredacted
+from day1.services.contexts.keyed_rows import KeyedRow, UpsertedRows, unredacted, upsert_rows
 from day1.services.repository.repository import Repository
 
 
@@ -32,7 +32,7 @@ class Upserted:
     """The ids of the memories as the caller knows them, in order, and what was done."""
 
     ids: list[str]
-    kept: Kept
+    written: UpsertedRows
     hidden: Mapping[str, str]
     """Memories that no search finds, by the caller's id: superseded, archived or invalidated."""
 
@@ -40,7 +40,7 @@ class Upserted:
 def upsert(
     repo: Repository, branch: Branch, space: str | None, items: Sequence[NewMemory], origin: Origin
 ) -> Upserted:
-    """Keep texts in a space, all or none: what has the same id is changed in place.
+    """Upsert texts in a space, all or none: a memory that has the same id is changed in place.
 
     One whose time is over comes back. One that was superseded, archived or invalidated stays so
     until it gets another text.
@@ -48,20 +48,19 @@ def upsert(
     ids: list[str] = []
     row_ids: list[str] = []
 
-    def wanted(reading: Reading, now: int) -> list[KeyedRow]:
-        if not ids:
-            ids.extend(repo.new_id(FACT.prefix, now) if i.id is None else i.id for i in items)
-        own = _own(reading, space, [*ids])
+    def rows_at(reading: Reading, now: int) -> list[KeyedRow]:
+        ids.extend(repo.new_id(FACT.prefix, now) if i.id is None else i.id for i in items)
+        own = _own(reading, space, ids)
         rows = [
             _row(space, item, given, own=item.id is None or given in own)
             for item, given in zip(items, ids, strict=True)
         ]
-        row_ids[:] = [row.id for row in rows]
+        row_ids.extend(row.id for row in rows)
         return unredacted(reading, rows)
 
-    kept = keep(repo, branch, wanted, origin)
-    states = {i: _hidden(kept.rows[row]) for i, row in zip(ids, row_ids, strict=True)}
-    return Upserted(ids, kept, {i: state for i, state in states.items() if state is not None})
+    written = upsert_rows(repo, branch, rows_at, origin)
+    states = {i: _hidden(written.rows[row]) for i, row in zip(ids, row_ids, strict=True)}
+    return Upserted(ids, written, {i: state for i, state in states.items() if state is not None})
 
 
 def _hidden(row: Row) -> str | None:

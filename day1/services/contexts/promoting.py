@@ -26,7 +26,7 @@ from day1.model.rows.origin import Origin
 from day1.model.values.ids import derived_id
 from day1.ports.embedder import Embedder
 from day1.ports.reading import Reading
-from day1.services.contexts.keyed_rows import KeyedRow, keep
+from day1.services.contexts.keyed_rows import KeyedRow, upsert_rows
 from day1.services.repository.repository import Repository
 from day1.services.rows.deriving import basis_columns, basis_id
 from day1.services.rows.recording import new_row
@@ -87,10 +87,10 @@ def promote(repo: Repository, embedder: Embedder, wanted: Promotion) -> Promoted
         promoted = _in_step(state, list(same.values()))
         new = [row for row_id, row in same.items() if row_id not in promoted]
         done[:] = [str(row["id"]) for row in new]
-        return [kept for row in new for kept in _facts(state, row, passages[str(row["id"])])]
+        return [fact for row in new for fact in _facts(state, row, passages[str(row["id"])])]
 
-    kept = keep(repo, wanted.branch, facts, wanted.origin)
-    hashes = [str(r["content_hash"]) for r in kept.rows.values() if "content_hash" in r]
+    written = upsert_rows(repo, wanted.branch, facts, wanted.origin)
+    hashes = [str(r["content_hash"]) for r in written.rows.values() if "content_hash" in r]
     return Promoted(len(done), len(waiting) - len(done), hashes)
 
 

@@ -75,11 +75,11 @@ def save_context(ctx: Context, request: SaveContext) -> ContextSaved:
         _secret(request),
     )
     write = write_here(ctx, request)
-    row, kept = save(write.repo, write.branch, new, write.origin)
+    row, saved = save(write.repo, write.branch, new, write.origin)
     return ContextSaved(
         id=str(row["id"]),
         created_at=show(int(row["created_at"] or 0)),
-        written=written(write.branch.name, kept.tip, kept.pending),
+        written=written(write.branch.name, saved.tip, saved.pending),
     )
 
 

@@ -140,7 +140,7 @@ def upsert_memory(ctx: Context, request: UpsertMemory) -> MemoriesUpserted:
     write = write_here(ctx, request)
     done = upsert(write.repo, write.branch, space_of(request.namespace), items, write.origin)
     notes = _still_hidden(done.hidden)
-    state = written(write.branch.name, done.kept.tip, done.kept.pending, notes)
+    state = written(write.branch.name, done.written.tip, done.written.pending, notes)
     return MemoriesUpserted(upserted=len(items), ids=done.ids, written=state)
 
 

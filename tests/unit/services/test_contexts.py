@@ -7,7 +7,7 @@ import pytest
 
 from day1.model.branches.branch import MAIN
 from day1.services.contexts.contexts import NewContext, save
-from day1.services.contexts.keyed_rows import Kept
+from day1.services.contexts.keyed_rows import UpsertedRows
 from day1.services.contexts.memories import NewMemory, upsert
 from tests.unit.services.conftest import ADA, Bench
 
@@ -41,10 +41,10 @@ def test_a_changed_key_is_one_unit_of_work(bench: Bench, units: Counter[str]) ->
 def test_new_and_changed_memories_are_one_commit_after_that_of_pending_rows(
     bench: Bench, units: Counter[str]
 ) -> None:
-    def upserted(*texts: str) -> Kept:
+    def upserted(*texts: str) -> UpsertedRows:
         bench.now += 1
         items = [NewMemory(text, str(number)) for number, text in enumerate(texts)]
-        return upsert(bench.repo, bench.branch(), None, items, ADA).kept
+        return upsert(bench.repo, bench.branch(), None, items, ADA).written
 
     upserted("a", "b")
     kept = upserted("a", "c", "d")
