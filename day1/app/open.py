@@ -180,7 +180,7 @@ def _recover(repo: Repository) -> None:
     ledger.recover_orphans()
     if repo.history.branches().keys() - {branch.name for branch in ledger.branches()}:
         # A process that made a ref may have been killed since: recover it first.
-        with ledger.exclusive(), ledger.together():
+        with ledger.exclusive(), ledger.transaction():
             adopt(repo, now())
 
 

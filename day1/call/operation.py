@@ -70,7 +70,7 @@ class Operation(Generic[Q, R]):
             if self.needs not in ctx.caller.access.scopes:
                 ctx.caller.access.require(self.needs, self.name)
             request = self.request.model_validate(dict(arguments))
-            with ctx.repo.ledger.steady():
+            with ctx.repo.ledger.same_version():
                 answer = self.run(ctx, request)
                 return answer.model_dump(mode="json", context=ctx.say)
         except ValidationError as exc:

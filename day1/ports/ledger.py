@@ -20,9 +20,9 @@ Recover = Callable[[Intent], object]
 
 
 class Ledger(Protocol):
-    """Records by id; a put is durable when it returns, or when a `together` around it ends."""
+    """Records by id; a put is durable when it returns, or when a `transaction` around it ends."""
 
-    def together(self) -> AbstractContextManager[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """Make all puts in the block one transaction."""
 
     def check(self) -> list[str]:
@@ -31,7 +31,7 @@ class Ledger(Protocol):
     def stamp(self) -> Hashable:
         """A value that changes with every write of any process; None where that is not known."""
 
-    def steady(self) -> AbstractContextManager[None]:
+    def same_version(self) -> AbstractContextManager[None]:
         """Let this thread ask for the stamp only once during the block, which is one call.
 
         The call then sees the branches and redactions of its beginning, until a second has passed

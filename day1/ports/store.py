@@ -149,8 +149,8 @@ class Store(Protocol):
     def check(self) -> list[str]:
         """Read all of the store; returns what is wrong with it."""
 
-    def doubts(self) -> list[str]:
-        """What should be known about the store and is not; each text says what to do."""
+    def warnings(self) -> list[str]:
+        """Warnings about the store; each says what to do."""
 
     def close(self) -> None:
         """Close files and connections."""

@@ -58,10 +58,10 @@ def test_a_past_whose_end_is_not_known_is_read_and_doctor_warns():
     with store.reading(Ref(commit=TIP)) as reading:
         reading.find(FACT, Query())
     assert store.check() == []
-    (doubt,) = store.doubts()
-    assert "`day1 init`" in doubt
+    (warning,) = store.warnings()
+    assert "`day1 init`" in warning
     repo: Any = SimpleNamespace(store=store)
-    assert (_engine(repo).level, _engine(repo).advice) == ("warn", doubt)
+    assert (_engine(repo).level, _engine(repo).advice) == ("warn", warning)
     other: Any = SimpleNamespace(store=opened(server()))
     assert _engine(other).level == "ok"
 
@@ -86,7 +86,7 @@ def test_what_an_administrator_stated_is_how_far_the_past_goes():
     store = opened(told)
     with pytest.raises(NotFound, match="PITR"), store.reading(Ref(commit=TIP)):
         pass
-    assert (store.check(), store.doubts()) == ([], [])
+    assert (store.check(), store.warnings()) == ([], [])
 
 
 GRAPH = {

@@ -55,7 +55,7 @@ def test_ids_that_look_alike_are_others(ledger: SqlLedger) -> None:
 
 def test_puts_that_fail_together_leave_nothing(ledger: SqlLedger, dolt_database: str) -> None:
     def fail() -> None:
-        with ledger.together():
+        with ledger.transaction():
             ledger.put(Snapshot("s", None, "b", "c", 1))
             ledger.set_head("cli", "branch_1")
             raise ZeroDivisionError
@@ -131,7 +131,7 @@ def test_what_is_read_and_written_together_is_nobody_elses_meanwhile(dolt_databa
             start.wait()
             for _ in range(25):
                 try:
-                    with ledger.together():
+                    with ledger.transaction():
                         ledger.set_head("count", str(int(ledger.head("count") or 0) + 1))
                 except Day1Error as error:
                     failed.append(error)

@@ -25,11 +25,11 @@ class MemoryLedger:
         self._heads: dict[str, str] = {}
 
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         yield
 
     @contextmanager
-    def steady(self) -> Iterator[None]:
+    def same_version(self) -> Iterator[None]:
         yield
 
     def check(self) -> list[str]:

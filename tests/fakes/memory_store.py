@@ -285,7 +285,7 @@ class MemoryStore:
     def check(self) -> list[str]:
         return []
 
-    def doubts(self) -> list[str]:
+    def warnings(self) -> list[str]:
         return []
 
     def close(self) -> None:

@@ -76,7 +76,7 @@ def merge(store: OpenStore, name: str) -> None:
 
 def status(store: OpenStore) -> None:
     """What `day1 status` asks once the store is open."""
-    with store.repo.ledger.steady():
+    with store.repo.ledger.same_version():
         here = branch_status(store.repo, find(store.repo, "main"))
         index_state(store.repo, store.search, here.state.branch)
 

@@ -132,14 +132,14 @@ STORE: dict[str, Way] = {
     "size": lambda s: s.limited.store.size(),
     "compact": lambda s: s.limited.store.compact(),
     "check": lambda s: s.limited.store.check(),
-    "doubts": lambda s: s.limited.store.doubts(),
+    "warnings": lambda s: s.limited.store.warnings(),
     "close": lambda s: s.limited.store.close(),  # it leaves the store open
 }
 LEDGER: dict[str, Way] = {
-    "together": lambda s: False,  # what is in it is checked
+    "transaction": lambda s: False,  # what is in it is checked
     "check": lambda s: s.limited.ledger.check(),
     "stamp": lambda s: False,  # no answer has it
-    "steady": lambda s: False,  # it is of this thread
+    "same_version": lambda s: False,  # it is of this thread
     "mask": lambda s: False,  # rows are masked by it; no answer has it
     "votes": lambda s: s.row in s.limited.ledger.votes(),
     "branches": lambda s: s.main in s.limited.ledger.branches(),

@@ -52,7 +52,7 @@ def store(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     """A store that has been written to and searched, without a process's upkeep."""
     # On a machine that does much else a second may pass anywhere.
     monkeypatch.setattr(server_url, "_RESTED_S", 3_600.0)
-    monkeypatch.setattr(server, "_STEADY_S", 3_600.0)
+    monkeypatch.setattr(server, "_SAME_VERSION_S", 3_600.0)
     settings = Settings(
         home=tmp_path / "node",
         store=StoreSettings(url=SecretStr(url)),

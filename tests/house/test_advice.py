@@ -195,7 +195,7 @@ def test_an_error_and_the_notes_of_an_answer_are_worded_by_the_toolset_that_was_
 
     operation = Operation("look", Asked, Noted, look, Effect.READ)
     context: Any = Context(Mock(), Mock(), Mock(), Mock(), say=route_of)
-    context.repo.ledger.steady = nullcontext
+    context.repo.ledger.same_version = nullcontext
     for name in TOOLSETS:
         own = "engram" if name == "engram" else "core"
         said = route_of(Step("memory_search", toolset=own)) + " finds those there are."

@@ -149,7 +149,7 @@ class SqlLedger(Ledger):
 
     @override
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         with self._writing():
             yield
 
@@ -236,7 +236,7 @@ class SqlLedger(Ledger):
                 self._put(TABLES[type(record)], "id", as_row(record))
 
     @override
-    def steady(self) -> AbstractContextManager[None]:
+    def same_version(self) -> AbstractContextManager[None]:
         """Do nothing: asking for the stamp costs next to nothing here."""
         return nullcontext()
 

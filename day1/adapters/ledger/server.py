@@ -37,7 +37,7 @@ SUFFIX: Final = "_ledger"
 DOLT_STAMP: Final = "SELECT DOLT_HASHOF_DB('WORKING')"
 """Of all that is in the database, so also after a write by another program."""
 _MAKING_S: Final = 60.0
-_STEADY_S: Final = 1.0
+_SAME_VERSION_S: Final = 1.0
 _MOST: Final = 8
 """Connections: each is used for one statement, save a writer's and the lock's."""
 _NOT_THERE: Final = (1049, 1146, 1064)
@@ -105,7 +105,7 @@ def check_ledger(place: ServerUrl) -> None:
 
 
 @dataclass(slots=True)
-class _Steady:
+class _RememberedStamp:
     """What was answered in a call, and until when that is good enough."""
 
     value: str = ""
@@ -126,28 +126,28 @@ class _Stamp(Watch):
 
     @override
     def version(self) -> Hashable:
-        steady: _Steady | None = getattr(self._mine, "steady", None)
-        if steady is None or time.monotonic() >= steady.until:
+        stamp: _RememberedStamp | None = getattr(self._mine, "stamp", None)
+        if stamp is None or time.monotonic() >= stamp.until:
             with self._opened() as connection:
                 value = str(connection.exec_driver_sql(self._ask).scalar_one())
-            if steady is None:
+            if stamp is None:
                 return value
-            steady.value, steady.until = value, time.monotonic() + _STEADY_S
-        return steady.value
+            stamp.value, stamp.until = value, time.monotonic() + _SAME_VERSION_S
+        return stamp.value
 
     @contextmanager
-    def steady(self) -> Iterator[None]:
+    def same_version(self) -> Iterator[None]:
         """Ask but once in this thread."""
-        self._mine.steady = _Steady()
+        self._mine.stamp = _RememberedStamp()
         try:
             yield
         finally:
-            self._mine.steady = None
+            self._mine.stamp = None
 
     def wrote(self) -> None:
         """Ask again: this thread wrote."""
-        if getattr(self._mine, "steady", None) is not None:
-            self._mine.steady = _Steady()
+        if getattr(self._mine, "stamp", None) is not None:
+            self._mine.stamp = _RememberedStamp()
 
     @override
     def close(self) -> None:
@@ -200,9 +200,9 @@ class ServerLedger(SqlLedger):
             self._asked.wrote()
 
     @override
-    def steady(self) -> AbstractContextManager[None]:
+    def same_version(self) -> AbstractContextManager[None]:
         """Each question for the stamp is a round trip to the server."""
-        return nullcontext() if self._asked is None else self._asked.steady()
+        return nullcontext() if self._asked is None else self._asked.same_version()
 
     def _recover(self, intent: Intent) -> None:
         self._lock.check()

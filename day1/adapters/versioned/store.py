@@ -98,7 +98,7 @@ class SqlStore(Store):
         """Whether main is known to be stepped so far."""
 
     @override
-    def doubts(self) -> list[str]:
+    def warnings(self) -> list[str]:
         return []
 
     def obey(self, mask: Masks) -> None:

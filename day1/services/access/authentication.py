@@ -61,7 +61,7 @@ def create_token(repo: Repository, wanted: Wanted, now: int) -> tuple[Token, str
         created_at=now,
         expires_at=None if wanted.days is None else now + wanted.days * _DAY,
     )
-    with repo.ledger.together():
+    with repo.ledger.transaction():
         if any(t.name == wanted.name and t.live(now) for t in repo.ledger.records(Token)):
             raise Conflict(
                 f"A token {wanted.name!r} exists: choose another name, or revoke it.",
@@ -100,7 +100,7 @@ def revoke_token(repo: Repository, name: str, now: int) -> Token:
     Raises:
         NotFound: no live token has the name or id.
     """
-    with repo.ledger.together():
+    with repo.ledger.transaction():
         for token in repo.ledger.records(Token):
             if name in {token.name, token.id} and token.revoked_at is None:
                 revoked = replace(token, revoked_at=now)
@@ -204,7 +204,7 @@ class Authenticator:
         access, cookie = self.admit(secret, now), new_secret()
         signed = SignIn(digest(cookie), str(access.token_id), now, now + SIGNED_IN_S * 1_000_000)
         ledger = self._repo.ledger
-        with ledger.together():
+        with ledger.transaction():
             ended = [one.id for one in ledger.records(SignIn) if one.expires_at <= now]
             ledger.remove(SignIn, *ended)
             ledger.put(signed)

@@ -260,7 +260,7 @@ class ScopedStore(Store):
         """
         raise of_every_branch("A check")
 
-    def doubts(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """Refuse: they are about the whole store.
 
         Raises:

@@ -95,9 +95,9 @@ class ScopedLedger(Ledger):
             if not self._shows(record) or not (there is None or self._shows(there)):
                 raise Forbidden("This token may not write what is about other branches.")
 
-    def together(self) -> AbstractContextManager[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """Make the puts inside one transaction."""
-        return self._ledger.together()
+        return self._ledger.transaction()
 
     def check(self) -> list[str]:
         """Refuse: all of the ledger is read.
@@ -107,9 +107,9 @@ class ScopedLedger(Ledger):
         """
         raise of_every_branch("A check")
 
-    def steady(self) -> AbstractContextManager[None]:
+    def same_version(self) -> AbstractContextManager[None]:
         """Let this thread ask for the stamp only once during the block."""
-        return self._ledger.steady()
+        return self._ledger.same_version()
 
     def stamp(self) -> Hashable:
         """A value that changes with every write."""
@@ -168,7 +168,7 @@ class ScopedLedger(Ledger):
 
     def put(self, *records: object) -> None:
         """Write visible records by id."""
-        with self._ledger.together():
+        with self._ledger.transaction():
             for record in records:  # the next one may be about a branch that this one is
                 self._check([record])
                 self._ledger.put(record)
@@ -179,7 +179,7 @@ class ScopedLedger(Ledger):
         Raises:
             Forbidden: one is of a branch that is not visible.
         """
-        with self._ledger.together():
+        with self._ledger.transaction():
             for record_id in record_ids:
                 self._check(self._ledger.records(kind, id=record_id))
             self._ledger.remove(kind, *record_ids)

@@ -152,7 +152,7 @@ class ForkIntent:
 
 def _record(repo: Repository, branch: Branch, records: Sequence[object]) -> None:
     """Write a branch to the ledger, with the records that it was made for."""
-    with repo.ledger.together():
+    with repo.ledger.transaction():
         repo.ledger.put_branch(branch)
         for record in records:
             if isinstance(record, Bundle) and record.commit == FILLED:

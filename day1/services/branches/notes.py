@@ -13,7 +13,7 @@ def mark(repo: Repository, branch: Branch, **notes: object) -> Branch:
     Raises:
         UnknownBranch: it was deleted or retired meanwhile.
     """
-    with repo.ledger.together():
+    with repo.ledger.transaction():
         noted = find_again(repo, branch).noted(**notes)
         repo.ledger.put_branch(noted)
     return noted
@@ -22,7 +22,7 @@ def mark(repo: Repository, branch: Branch, **notes: object) -> Branch:
 def unmark_retired(repo: Repository, name: str) -> None:
     """Take back the note that a branch is retired, if its ref is there."""
     refs = repo.history.branches()
-    with repo.ledger.together():
+    with repo.ledger.transaction():
         branch = repo.ledger.branch(name)
         if branch is not None and branch.name in refs:
             repo.ledger.put_branch(replace(branch, retired_tip=None))

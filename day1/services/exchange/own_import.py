@@ -96,7 +96,7 @@ def _enter(repo: Repository, line: BranchLine, now: int) -> bool:
     if known is None:
         _create(repo, line, now)
         return True
-    with repo.ledger.together():  # what others set at the same time is kept
+    with repo.ledger.transaction():  # what others set at the same time is kept
         found = find(repo, line.name)
         noted = replace(
             found,

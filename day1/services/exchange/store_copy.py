@@ -129,7 +129,7 @@ def copy_store(
             heads = source.ledger.heads()
         target.point("copy.replayed")
         branches = replay.compare(pending)
-        with target.ledger.together():
+        with target.ledger.transaction():
             for record in records:
                 put(target.ledger, with_new_ids(record, replay.ids))
             for key, branch_id in heads.items():

@@ -111,8 +111,8 @@ def check(repo: Repository, search: SearchPorts, place: StoreLocation) -> Iterat
 def _engine(repo: Repository) -> Finding:
     engine = repo.store.capabilities
     text = f"{engine.engine} {engine.version}"
-    doubts = repo.store.doubts()
-    return Finding("engine", "warn" if doubts else "ok", text, " ".join(doubts) or None)
+    warnings = repo.store.warnings()
+    return Finding("engine", "warn" if warnings else "ok", text, " ".join(warnings) or None)
 
 
 def _rows(repo: Repository, place: StoreLocation) -> Finding:

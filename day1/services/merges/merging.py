@@ -254,7 +254,7 @@ def _decided_json(request: MergeRequest) -> list[Json]:
 
 def record_merge(repo: Repository, record: MergeRecord) -> None:
     """Write a merge to the ledger, and what follows for its review and its source."""
-    with repo.ledger.together():
+    with repo.ledger.transaction():
         repo.ledger.put(record)
         review = repo.ledger.record(Review, record.review_id or "")
         if review is not None and record.commit is not None:

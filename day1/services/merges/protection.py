@@ -79,7 +79,7 @@ def protect(
     kept = lines if TIERED in requires else ()
     wanted = {"protection": tuple(r for r in _CHECKS if r in requires), "tiers": kept}
     by, now = by or Protector(), repo.clock()
-    with repo.ledger.together():
+    with repo.ledger.transaction():
         before = find_again(repo, branch)
         after = before.noted(**wanted)
         if after != before:

@@ -113,7 +113,7 @@ def open_review(
     source, target = (refuse_closed(side) for side in sides)
     if source.id == target.id:
         raise Refused("A branch cannot be reviewed against itself.", branch=source.name)
-    with repo.ledger.together():
+    with repo.ledger.transaction():
         equal = {"source_id": source.id, "target_id": target.id, "status": "open"}
         there = repo.ledger.records(Review, **equal)
         if there:
@@ -252,7 +252,7 @@ def _decidable(rows: Mapping[str, PlanRow], given: Given) -> PlanRow:
 @contextmanager
 def no_merge_meanwhile(repo: Repository) -> Iterator[None]:
     """Change a review while no merge of it is going on: one that began ends first."""
-    with repo.ledger.exclusive(), repo.ledger.together():
+    with repo.ledger.exclusive(), repo.ledger.transaction():
         yield
 
 

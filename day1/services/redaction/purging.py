@@ -106,7 +106,7 @@ def purge(
 
 
 def _clean_all(source: Repository, clean: Carry) -> None:
-    with source.ledger.together():
+    with source.ledger.transaction():
         for record in carried(source.ledger):
             fresh = clean(record)
             if fresh != record:

@@ -203,7 +203,7 @@ def record_redaction(repo: Repository, redaction: Redaction) -> None:
     kind = BY_TABLE[redaction.row_kind]
     texts = texts_of(repo, kind, redaction.row_id).values()
     copies = _made_of(repo, redaction.rows, texts)[1].values()
-    with repo.ledger.together():
+    with repo.ledger.transaction():
         for record in _quoting(repo, redaction, [*texts, *copies]):
             put(repo.ledger, record)
         repo.ledger.put(redaction)

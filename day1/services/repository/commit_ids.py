@@ -74,7 +74,7 @@ def put(ledger: Ledger, record: object) -> None:
 
 def rename_all(ledger: Ledger, ids: Ids) -> None:
     """Give all records of a ledger the new commit ids; doing it again is harmless."""
-    with ledger.together():
+    with ledger.transaction():
         for record in carried(ledger):
             fresh = with_new_ids(record, ids)
             if fresh != record:

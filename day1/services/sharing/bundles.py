@@ -109,7 +109,7 @@ def deprecate_bundle(repo: Repository, bundle_id: str) -> Bundle:
     Raises:
         NotFound: there is none.
     """
-    with repo.ledger.together():
+    with repo.ledger.transaction():
         bundle = replace(find_bundle(repo, bundle_id), status="deprecated")
         repo.ledger.put(bundle)
     return bundle

@@ -139,7 +139,7 @@ def deprecate_template(repo: Repository, name: str, version: int | None = None) 
     Raises:
         NotFound: there is none.
     """
-    with repo.ledger.together():
+    with repo.ledger.transaction():
         found = [
             replace(template, status="deprecated")
             for template in repo.ledger.records(Template, name=name)

@@ -160,7 +160,7 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
         if own.closed:  # it was squashed: what comes now needs a branch that takes it
             return None
         if _said(member, request) != member:
-            with repo.ledger.together():
+            with repo.ledger.transaction():
                 member = repo.ledger.record(TaskAgent, key) or member
                 repo.ledger.put(_said(member, request))
         return revive(repo, own, now)
@@ -211,7 +211,7 @@ def update_objective(repo: Repository, update: ObjectiveUpdate, now: int) -> Pro
         NotFound: there is no such task.
         InvalidRequest: it has no objective of this index.
     """
-    with repo.ledger.together():
+    with repo.ledger.transaction():
         state, index = task_state(repo, update.task_id), update.index
         objectives = state.objectives
         if not 0 <= index < len(objectives):

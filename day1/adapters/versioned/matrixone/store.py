@@ -144,7 +144,7 @@ class MatrixOneStore(SqlStore):
         return found
 
     @override
-    def doubts(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """Say so if it is not known how far back the server keeps its past."""
         with self._connections.plain() as connection:
             self._connections.retention.look(connection)

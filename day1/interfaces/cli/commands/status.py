@@ -34,7 +34,7 @@ def status_command(session: Session, branch: str | None, *, exit_code: bool) -> 
     from day1.services.upkeep.status import branch_status
 
     store = session.store()
-    with store.repo.ledger.steady():
+    with store.repo.ledger.same_version():
         here = branch_status(store.repo, session.find(branch))
         index = index_state(store.repo, store.search, here.state.branch)
         waits = waiting(store.repo, here.state.branch.name)
