@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from day1.app.background import prime_renewer
 from day1.app.engines import archives, copying, create_store, rewriting
 from day1.app.open import (
-    copied_to,
     embedder,
     found_memories,
     import_source,
     install_model,
     model_place,
+    open_copy_target,
     open_store,
+    open_with_mask,
     point,
-    seen_through,
     tool_memory,
 )
 from day1.app.owners import refuse_anothers
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "archives",
-    "copied_to",
     "copying",
     "create_store",
     "embedder",
@@ -42,13 +41,14 @@ __all__ = [
     "install_model",
     "model_place",
     "now",
+    "open_copy_target",
     "open_store",
+    "open_with_mask",
     "place_of",
     "point",
     "prime_renewer",
     "refuse_anothers",
     "rewriting",
-    "seen_through",
     "serve_http",
     "serve_stdio",
     "setup",

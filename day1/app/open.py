@@ -33,7 +33,7 @@ from day1.services.access.authentication import note_tokens
 from day1.services.access.calls import now
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import first_commit
-from day1.services.exchange.store_copy import begin, born, refuse_half
+from day1.services.exchange.store_copy import begin, created_at, refuse_incomplete_copy
 from day1.services.prime.request import PrimePorts
 from day1.services.recoveries import recover
 from day1.services.redaction.redacting import forget_redacted
@@ -94,7 +94,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             create_store(settings, folder, now)
             engine = open_engine(settings, folder, now, opened)
         store, ledger, read_only = engine.store, engine.ledger, engine.read_only
-        refuse_half(ledger, engine.where)
+        refuse_incomplete_copy(ledger, engine.where)
         store.obey(ledger.mask)
         store.point = _point_of(settings.kill_at)
         chroma = _chroma_server(settings, lambda: short_hash(first_commit(repo))[:12])
@@ -128,7 +128,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
 
 
 @contextmanager
-def seen_through(store: OpenStore, mask: Mask) -> Iterator[Repository]:
+def open_with_mask(store: OpenStore, mask: Mask) -> Iterator[Repository]:
     """Open the rows once more, through a mask that no later redaction changes."""
     with ExitStack() as opened:
         engine = open_engine(store.settings, store.folder, now, opened)
@@ -137,7 +137,7 @@ def seen_through(store: OpenStore, mask: Mask) -> Iterator[Repository]:
 
 
 @contextmanager
-def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
+def open_copy_target(settings: Settings, source: Repository) -> Iterator[Repository]:
     """Open the store that the settings name, as a copy of `source` that is still to be filled.
 
     It is made if there is none; a copy that was interrupted is opened again.
@@ -145,7 +145,7 @@ def copied_to(settings: Settings, source: Repository) -> Iterator[Repository]:
     Raises:
         Conflict: another store is there, or half a copy that an earlier day1 began.
     """
-    folder, instant = find_home(settings), born(source)
+    folder, instant = find_home(settings), created_at(source)
 
     def clock() -> int:  # the time of the first commit, so pending rows never become too old
         return instant

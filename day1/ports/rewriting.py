@@ -10,10 +10,10 @@ from day1.ports.store import Store
 class Rewriting(Protocol):
     """Rewrites the files of a store that others use meanwhile."""
 
-    def fresh(self, born: int) -> AbstractContextManager[tuple[Store, History]]:
+    def fresh(self, created_at: int) -> AbstractContextManager[tuple[Store, History]]:
         """Make an empty store beside the old one; it is removed with the block if not used.
 
-        Its first commit has the time `born` (microseconds UTC). What a killed process left there
+        Its first commit is of `created_at` (microseconds UTC). What a killed process left there
         is removed first.
 
         Raises:

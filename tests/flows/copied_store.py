@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from day1.app.open import copied_to, seen_through
+from day1.app.open import open_copy_target, open_with_mask
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import CLEAR
-from day1.services.exchange.store_copy import CopiedStore, as_it_is, copy_store
+from day1.services.exchange.store_copy import CopiedStore, copy_store, unchanged
 from day1.services.repository.repository import Repository
 from day1.settings import EmbedderSettings, Settings, settings_at
 from tests.flows.random_store import (
@@ -65,8 +65,8 @@ def ends(source: Path, target: Path) -> Iterator[tuple[OpenStore, Repository, Re
     settings = Settings(embedder=EmbedderSettings(kind="none"))
     with ExitStack() as opened:
         opened_store = opened.enter_context(opened_at(source))
-        seen = opened.enter_context(seen_through(opened_store, CLEAR))
-        made = opened.enter_context(copied_to(settings_at(settings, str(target)), seen))
+        seen = opened.enter_context(open_with_mask(opened_store, CLEAR))
+        made = opened.enter_context(open_copy_target(settings_at(settings, str(target)), seen))
         yield opened_store, seen, made
 
 
@@ -81,7 +81,7 @@ def copied_while(
             if name == f"copy.{point}" and left:
                 left.pop()(opened_store)
 
-        return copy_store(seen, replace(made, point=at), as_it_is, lambda done, total: None)
+        return copy_store(seen, replace(made, point=at), unchanged, lambda done, total: None)
 
 
 def same(source: Path | str, target: Path | str, count: int = 10) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from day1.app import engines
 from day1.app import open as opening
-from day1.app.open import copied_to, open_store, seen_through
+from day1.app.open import open_copy_target, open_store, open_with_mask
 from day1.errors import Day1Error
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import CLEAR, mask_of
@@ -177,8 +177,8 @@ def restore(store: OpenStore, action: Action) -> None:
 def copy(store: OpenStore, _action: Action) -> None:
     """Into another folder beside."""
     there = settings_at(store.settings, str(store.folder.with_name("copied")))
-    with seen_through(store, CLEAR) as seen, copied_to(there, seen) as made:
-        store_copy.copy_store(seen, made, store_copy.as_it_is, _untold)
+    with open_with_mask(store, CLEAR) as seen, open_copy_target(there, seen) as made:
+        store_copy.copy_store(seen, made, store_copy.unchanged, _untold)
 
 
 def purge(store: OpenStore, action: Action) -> None:
@@ -186,7 +186,7 @@ def purge(store: OpenStore, action: Action) -> None:
     redact(store, action)
     redactions = store.repo.ledger.records(Redaction)
     files = engines.rewriting(store.settings, store.folder)
-    with seen_through(store, mask_of(redactions)) as seen:
+    with open_with_mask(store, mask_of(redactions)) as seen:
         purging.purge(seen, redactions, files, _untold, now())
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from day1.app.open import open_store, seen_through
+from day1.app.open import open_store, open_with_mask
 from day1.errors import Conflict
 from day1.home import find_home
 from day1.interfaces.open_store import OpenStore
@@ -246,7 +246,7 @@ def ids_between(one: OpenStore, other: OpenStore) -> Ids:
 def rows(store: OpenStore) -> dict[str, Any]:
     """Every row of every branch, as it is stored, and which of them are pending."""
     found: dict[str, Any] = {}
-    with seen_through(store, CLEAR) as seen:
+    with open_with_mask(store, CLEAR) as seen:
         for name in sorted(seen.history.branches()):
             with seen.store.reading(Ref(branch=name)) as reading:
                 tables = {

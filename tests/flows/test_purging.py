@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from day1.app.engines import rewriting
-from day1.app.open import seen_through
+from day1.app.open import open_with_mask
 from day1.interfaces.open_store import OpenStore
 from day1.model.records.merge_record import MergeRecord
 from day1.model.redaction.mask import mask_of
@@ -173,7 +173,7 @@ def purging(opened_store: OpenStore) -> Iterator[Any]:
     """What `day1 gc --purge-redacted` calls, with a place to do something in between."""
     redactions = opened_store.repo.ledger.records(Redaction)
     files = rewriting(opened_store.settings, opened_store.folder)
-    with seen_through(opened_store, mask_of(redactions)) as seen:
+    with open_with_mask(opened_store, mask_of(redactions)) as seen:
         yield lambda at: purge(
             replace(seen, point=at), redactions, files, lambda done, total: None, now()
         )

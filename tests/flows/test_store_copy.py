@@ -22,7 +22,7 @@ from day1.model.rows.change import Commit, Message, Query, Ref
 from day1.model.rows.kind import FACT, Row
 from day1.model.rows.origin import Origin
 from day1.services.branches.lookup import first_commit
-from day1.services.exchange.store_copy import as_it_is, copy_store
+from day1.services.exchange.store_copy import copy_store, unchanged
 from day1.services.repository.commit_ids import CARRIED
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import NewFact, fact_row
@@ -237,7 +237,7 @@ def test_a_copy_that_was_written_to_is_found_out(
                 meddle(made)
 
         with pytest.raises(IntegrityBroken, match="not as in the store"):
-            copy_store(seen, replace(made, point=at), as_it_is, lambda done, total: None)
+            copy_store(seen, replace(made, point=at), unchanged, lambda done, total: None)
     refused(lambda: opened_at(tmp_path / "copy").__enter__(), "not_a_store")
 
 

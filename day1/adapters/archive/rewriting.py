@@ -34,10 +34,10 @@ class StoreRewriting(Rewriting):
 
     @override
     @contextmanager
-    def fresh(self, born: int) -> Iterator[tuple[Store, History]]:
+    def fresh(self, created_at: int) -> Iterator[tuple[Store, History]]:
         with FileArchives().staging(self._folder / _PLACE) as place:
-            DoltLiteStore.create(place / "store", lambda: born)
-            store = DoltLiteStore(place / "store", lambda: born, wait_s=self._wait_s)
+            DoltLiteStore.create(place / "store", lambda: created_at)
+            store = DoltLiteStore(place / "store", lambda: created_at, wait_s=self._wait_s)
             self._fresh = store, place / "store" / FILE
             try:
                 yield store, store.history

@@ -55,11 +55,11 @@ class Application(Protocol):
         """
         ...
 
-    def seen_through(self, store: OpenStore, mask: Mask) -> AbstractContextManager[Repository]:
+    def open_with_mask(self, store: OpenStore, mask: Mask) -> AbstractContextManager[Repository]:
         """Open the rows once more, through a mask that no later redaction changes."""
         ...
 
-    def copied_to(
+    def open_copy_target(
         self, settings: Settings, source: Repository
     ) -> AbstractContextManager[Repository]:
         """Open the store that the settings name, as a copy of `source` that is still to be filled.

@@ -54,7 +54,7 @@ class CopiedStore:
     """
 
 
-def refuse_half(ledger: Ledger, where: str) -> None:
+def refuse_incomplete_copy(ledger: Ledger, where: str) -> None:
     """Refuse to use an unfinished copy as a store.
 
     Raises:
@@ -68,12 +68,12 @@ def refuse_half(ledger: Ledger, where: str) -> None:
         )
 
 
-def as_it_is(record: object) -> object:
-    """Copy a record as it is."""
+def unchanged(record: object) -> object:
+    """Copy a record unchanged."""
     return record
 
 
-def born(repo: Repository) -> int:
+def created_at(repo: Repository) -> int:
     """The time of a store's first commit, in microseconds UTC."""
     return repo.history.commit(first_commit(repo)).ts
 
@@ -99,7 +99,7 @@ def begin(
         return
     tips = target.history.branches()
     empty = tips == {MAIN: first_commit(target)} and not target.ledger.branches()
-    if marks or not empty or born(target) != born(source):
+    if marks or not empty or created_at(target) != created_at(source):
         raise Conflict(
             f"{where} holds a store already, and nothing is ever overwritten: name a place that "
             "is not there yet.",

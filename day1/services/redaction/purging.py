@@ -20,7 +20,7 @@ from day1.model.rows.kind import BY_TABLE
 from day1.model.values.callbacks import ReportProgress
 from day1.ports.index import IndexLost
 from day1.ports.rewriting import Rewriting
-from day1.services.exchange.store_copy import Carry, CommitReplay, born
+from day1.services.exchange.store_copy import Carry, CommitReplay, created_at
 from day1.services.redaction.cleaning import cleaned
 from day1.services.redaction.redacting import texts_of
 from day1.services.repository.commit_ids import carried, new_ids, put, rename_all
@@ -45,8 +45,8 @@ def cleaning(source: Repository, redactions: Collection[Redaction]) -> Carry:
     return lambda record: cleaned(record, mask, clean)
 
 
-def leaving_behind(source: Repository, redactions: Collection[Redaction], now: int) -> Carry:
-    """A function that removes redacted texts from the records that a copy gets."""
+def without_redacted(source: Repository, redactions: Collection[Redaction], now: int) -> Carry:
+    """Make a function that removes redacted texts from the records of a copy."""
     clean, purged = cleaning(source, redactions), {redaction.id for redaction in redactions}
 
     def carry(record: object) -> object:
@@ -81,7 +81,7 @@ def purge(
     if not redactions:
         return Purged(0, 0)
     ledger, clean = source.ledger, cleaning(source, redactions)
-    with rewriting.fresh(born(source)) as (store, history):
+    with rewriting.fresh(created_at(source)) as (store, history):
         replay = CommitReplay(source, replace(source, store=store, history=history), report)
         replay.follow()
         replay.compare()

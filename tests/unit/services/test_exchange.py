@@ -155,10 +155,10 @@ def test_a_bundle_is_the_same_with_and_without_what_expired_meanwhile(bench: Ben
 
 
 def test_half_a_copy_is_no_store(bench: Bench) -> None:
-    store_copy.refuse_half(bench.repo.ledger, "here")
+    store_copy.refuse_incomplete_copy(bench.repo.ledger, "here")
     bench.repo.ledger.put(CopyMark("c0", bench.now))
     with pytest.raises(NotAStore, match="day1 copy"):
-        store_copy.refuse_half(bench.repo.ledger, "here")
+        store_copy.refuse_incomplete_copy(bench.repo.ledger, "here")
 
 
 def test_a_copy_of_a_store_has_its_branches_rows_and_records(bench: Bench) -> None:
@@ -168,8 +168,8 @@ def test_a_copy_of_a_store_has_its_branches_rows_and_records(bench: Bench) -> No
     target = Bench()
     target.repo.ledger.remove_branch(target.branch().id)
     store_copy.begin(bench.repo, target.repo, "there", bench.now)
-    done = store_copy.copy_store(bench.repo, target.repo, store_copy.as_it_is, nobody)
+    done = store_copy.copy_store(bench.repo, target.repo, store_copy.unchanged, nobody)
     assert {branch.name for branch in done.branches} == {MAIN, "side"}
     assert (target.facts(), target.facts("side")) == ({"fact_a"}, {"fact_a", "fact_b"})
     assert target.branch("side").id == bench.branch("side").id
-    store_copy.refuse_half(target.repo.ledger, "there")
+    store_copy.refuse_incomplete_copy(target.repo.ledger, "there")

@@ -31,8 +31,8 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
     """
     from day1.model.redaction.mask import mask_of
     from day1.model.redaction.redaction import Redaction
-    from day1.services.exchange.store_copy import as_it_is, copy_store
-    from day1.services.redaction.purging import leaving_behind
+    from day1.services.exchange.store_copy import copy_store, unchanged
+    from day1.services.redaction.purging import without_redacted
     from day1.settings import settings_at
 
     with ExitStack() as opened:
@@ -44,10 +44,10 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
                 "copy its folder to a place that can be written, and copy that."
             )
         redactions = store.repo.ledger.records(Redaction) if purges else []
-        seen = opened.enter_context(session.app.seen_through(store, mask_of(redactions)))
-        carry = leaving_behind(seen, redactions, session.now()) if redactions else as_it_is
+        seen = opened.enter_context(session.app.open_with_mask(store, mask_of(redactions)))
+        carry = without_redacted(seen, redactions, session.now()) if redactions else unchanged
         made = opened.enter_context(
-            session.app.copied_to(settings_at(session.settings, target), seen)
+            session.app.open_copy_target(settings_at(session.settings, target), seen)
         )
         with session.screen.progress("Copying") as report:
             done = copy_store(seen, made, carry, report)

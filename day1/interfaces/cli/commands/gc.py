@@ -76,7 +76,7 @@ def _purge(session: Session, files: Rewriting) -> dict[str, int]:
     store = session.store()
     redactions = store.repo.ledger.records(Redaction)
     with (
-        session.app.seen_through(store, mask_of(redactions)) as seen,
+        session.app.open_with_mask(store, mask_of(redactions)) as seen,
         session.screen.progress("Purging") as report,
     ):
         done = purge(seen, redactions, files, report, session.now())
