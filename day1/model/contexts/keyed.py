@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from day1.model.redaction.veil import SECRET
+from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, canonical
-from day1.model.rows.noted import noted
 from day1.model.values.ids import derived_id, short_hash
 
 CONTEXT: Final = "context"
@@ -54,7 +54,7 @@ def passages_noted(context: Mapping[str, Cell], detail: Cell) -> int | None:
 
     None if it does not say, as those of earlier versions of day1.
     """
-    note = noted(detail)
+    note = read_detail(detail)
     version, passages = note.get("version"), note.get("passages")
     if version is None or not isinstance(passages, int):
         return None

@@ -17,6 +17,7 @@ from typing import Final, Protocol
 from day1.model.redaction.mask import REDACTED_HASH, Mask
 from day1.model.redaction.veil import SECRET
 from day1.model.rows.change import REMOVED, Query
+from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import (
     CONVERSATION,
     EDIT,
@@ -29,7 +30,6 @@ from day1.model.rows.kind import (
     Row,
     kind_of,
 )
-from day1.model.rows.noted import noted
 
 BASIS: Final = "basis"
 """The cell of an edit that lists the sources of a row's own words."""
@@ -172,7 +172,7 @@ class Sources:
         if before:  # written before there were bases
             query = Query(among={"id": sorted(before)})
             for insight, detail in self._state.scan(FACT, ("id", "detail"), query):
-                ids = [str(one) for one in noted(detail).get("source_ids", ())]
+                ids = [str(one) for one in read_detail(detail).get("source_ids", ())]
                 self._add(str(insight), BASIS, ids, found)
         return found
 

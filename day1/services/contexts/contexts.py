@@ -8,8 +8,8 @@ from day1.model.branches.branch import Branch
 from day1.model.contexts.content import as_kept, flattened
 from day1.model.contexts.keyed import CONTEXT, context_id, passage_id, passage_ids
 from day1.model.rows.change import Query
+from day1.model.rows.json_columns import read_tags
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, Row, canonical
-from day1.model.rows.noted import listed
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import NewId
 from day1.ports.reading import Reading
@@ -102,7 +102,7 @@ def recall(reading: Reading, wanted: Recall) -> list[Row]:
         tagged = [
             (int(at or 0), str(row_id))
             for row_id, at, tags in found
-            if set(wanted.tags) <= set(listed(tags))
+            if set(wanted.tags) <= set(read_tags(tags))
         ]
         ids = [row_id for _, row_id in sorted(tagged, reverse=True)[: wanted.limit]]
         rows = reading.get(OBSERVATION, ids)

@@ -14,8 +14,8 @@ from day1.errors import InvalidRequest
 from day1.model.contexts import given_vector
 from day1.model.contexts.keyed import fits, passages_noted
 from day1.model.rows.change import Query, Ref
+from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import FACT, OBSERVATION, Row, kind_of
-from day1.model.rows.noted import noted
 from day1.model.search.passages import FoundText
 from day1.model.search.ranking import Mode
 from day1.services.contexts.vectors import foreign, unit
@@ -193,7 +193,7 @@ def _allowed(where: Where, wanted: Wanted) -> frozenset[str] | None:
     return frozenset(
         str(row_id)
         for row_id, detail in rows
-        if fits(wanted.metadata, noted(detail).get("metadata"))
+        if fits(wanted.metadata, read_detail(detail).get("metadata"))
     )
 
 

@@ -13,8 +13,8 @@ from day1.model.branches.branch import Branch
 from day1.model.lessons.experience import Experience, experience_of
 from day1.model.redaction.basis import INSIGHT
 from day1.model.rows.change import CommitId, Message, Query, Ref
+from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import FACT, WHOLE, Row, canonical
-from day1.model.rows.noted import noted
 from day1.model.rows.origin import Origin
 from day1.model.search.grouping import at_odds, complete_links, plain, word_pairs
 from day1.model.search.sentence import SENTENCE, sentence_of
@@ -64,7 +64,7 @@ def insights_of(reading: Reading, now: int) -> list[Row]:
 
 def sources_of(row: Row) -> list[str]:
     """The ids of the lessons that an insight was made from."""
-    return [str(one) for one in noted(row["detail"]).get("source_ids", [])]
+    return [str(one) for one in read_detail(row["detail"]).get("source_ids", [])]
 
 
 def generate(

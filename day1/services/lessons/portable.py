@@ -15,8 +15,8 @@ from day1.model.lessons.experience import Experience, experience_of
 from day1.model.lessons.rating import rating_of
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Message, Query, Ref
+from day1.model.rows.json_columns import read_detail, read_tags
 from day1.model.rows.kind import EDIT, FACT, Row, canonical, cell_value, text_of
-from day1.model.rows.noted import listed, noted
 from day1.model.rows.origin import Origin
 from day1.model.values.callbacks import ReportProgress
 from day1.model.values.ids import content_hash, derived_id, is_made
@@ -72,7 +72,7 @@ def tags_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
 
 def shown_tags(row: Row) -> str | None:
     """The tags of a row, with commas between them."""
-    return ",".join(listed(row["tags"])) or None
+    return ",".join(read_tags(row["tags"])) or None
 
 
 def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any
 
 def _own_notes(row: Row) -> Mapping[str, Any]:
     """The notes of an earlier import on a row; rows of other tools have no such notes."""
-    detail = noted(row["detail"])
+    detail = read_detail(row["detail"])
     return detail if detail.get("via") == VIA else {}
 
 
@@ -133,7 +133,7 @@ def _content(row: Row) -> dict[str, Any]:
 
 def _form_tags(row: Row) -> str | list[str] | None:
     """The tags as a text with commas; as a list where the text would be read as other tags."""
-    text, tags = shown_tags(row), listed(row["tags"])
+    text, tags = shown_tags(row), read_tags(row["tags"])
     return text if tags_of(text) == tuple(tags) else tags
 
 

@@ -7,6 +7,7 @@ from day1.model.redaction.basis import BASES, BASIS, INSIGHT, VERDICT_BASIS, sou
 from day1.model.redaction.derived import may_be_veiled, veiled, veils
 from day1.model.redaction.veil import mark_of, shown_change
 from day1.model.rows.change import Changes, Query, Ref, RowChange
+from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import (
     BY_TABLE,
     CONVERSATION,
@@ -19,7 +20,6 @@ from day1.model.rows.kind import (
     canonical,
     kind_of,
 )
-from day1.model.rows.noted import noted
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import derived_id, short_hash
 from day1.ports.additions import Additions
@@ -174,7 +174,7 @@ def _listing_edits(reading: Reading) -> list[tuple[str, str, set[str]]]:
 def _insights(reading: Reading) -> dict[str, set[str]]:
     """The sources of insights that were written before there were bases."""
     rows = reading.scan(FACT, ("id", "detail"), Query(equal={"category": INSIGHT}))
-    return {str(i): set(map(str, noted(detail).get("source_ids", ()))) for i, detail in rows}
+    return {str(i): set(map(str, read_detail(detail).get("source_ids", ()))) for i, detail in rows}
 
 
 def _titled(reading: Reading, ids: Collection[str]) -> set[str]:

@@ -10,8 +10,8 @@ from day1.call.operation import Effect, Operation
 from day1.model.contexts.content import from_kept, kept_json
 from day1.model.contexts.keyed import sensitivity
 from day1.model.rows.change import Ref
+from day1.model.rows.json_columns import read_detail, read_tags
 from day1.model.rows.kind import Row, text_of
-from day1.model.rows.noted import listed, noted
 from day1.model.values.instant import SECOND, parse, show
 from day1.services.access.calls import branch_of
 from day1.services.contexts.contexts import NewContext, Recall, recall, save
@@ -145,9 +145,9 @@ def _shown(row: Row) -> ContextItem:
     kept, expires = text_of(row["structure"]), row["expires_at"]
     return ContextItem(
         id=str(row["id"]),
-        key=noted(row["detail"]).get("key"),
+        key=read_detail(row["detail"]).get("key"),
         content=str(row["summary"]) if kept is None else from_kept(kept),  # redacted, or edited
-        tags=listed(row["tags"]) or None,
+        tags=read_tags(row["tags"]) or None,
         created_at=show(int(row["created_at"] or 0)),
         expires_at=None if expires is None else show(int(expires)),
     )

@@ -22,8 +22,8 @@ from day1.call.operation import Effect, Operation
 from day1.errors import UnknownModel
 from day1.model.contexts.given_vector import sound_vector
 from day1.model.contexts.keyed import sensitivity
+from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import text_of
-from day1.model.rows.noted import noted
 from day1.model.search.passages import QuotedText
 from day1.services.access.calls import branch_of
 from day1.services.contexts.matching import Match, Wanted, Where, matching
@@ -245,7 +245,7 @@ def search_memory(ctx: Context, request: SearchMemory) -> MemoryMatches:
 
 
 def _shown(match: Match, text: QuotedText) -> MemoryMatch:
-    about = noted(match.row["detail"])
+    about = read_detail(match.row["detail"])
     metadata = about.get("metadata")
     return MemoryMatch(
         id=text_of(about.get("id")) or str(match.row["id"]),
