@@ -151,7 +151,7 @@ def test_a_whole_store_comes_back_byte_for_byte(memory, other):
     memory.remove("side/late", "fact_1")
     notes.mark(memory.repo, lookup.find(memory.repo, "main"), purpose="all of it", tags=("x", "y"))
     notes.mark(memory.repo, lookup.find(memory.repo, "side"), owner="ada", ttl_days=3)
-    memory.repo.ledger.put_branch(lookup.find(memory.repo, "side/late").noted(closed=True))
+    memory.repo.ledger.put_branch(lookup.find(memory.repo, "side/late").with_notes(closed=True))
     exported = memory.export_all()
     names = [
         line["branch"]["name"]

@@ -193,7 +193,7 @@ def test_what_cannot_be_imported_is_said(memory, git, tmp_path):
     with pytest.raises(UnknownBranch):
         memory.take(GitSource(git.folder), "nowhere")
     memory.fork("done", "main")
-    memory.repo.ledger.put_branch(lookup.find(memory.repo, "done").noted(closed=True))
+    memory.repo.ledger.put_branch(lookup.find(memory.repo, "done").with_notes(closed=True))
     with pytest.raises(BranchClosed):
         memory.take(GitSource(git.folder), "done")
 

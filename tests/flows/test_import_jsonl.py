@@ -253,7 +253,7 @@ def test_a_branch_that_takes_no_rows_refuses_them(memory, other):
     with pytest.raises(UnknownBranch):
         other.take_own(lines, "nowhere")
     other.fork("done", "main")
-    other.repo.ledger.put_branch(lookup.find(other.repo, "done").noted(closed=True))
+    other.repo.ledger.put_branch(lookup.find(other.repo, "done").with_notes(closed=True))
     with pytest.raises(BranchClosed):
         other.take_own(lines, "done")
 

@@ -53,11 +53,11 @@ def test_a_merged_branch_is_active_again_after_the_next_write():
     assert branch.status("tip", Pending()) == "merged"
     assert branch.status("tip", Pending(count=1)) == "active"
     assert branch.status("later", Pending()) == "active"
-    assert branch.noted(archived=True).status("tip", Pending()) == "archived"
-    assert branch.noted(closed=True).status("later", Pending()) == "active"
+    assert branch.with_notes(archived=True).status("tip", Pending()) == "archived"
+    assert branch.with_notes(closed=True).status("later", Pending()) == "active"
 
 
 def test_notes_that_are_not_given_are_kept():
     branch = Branch("branch_1", "side", None, None, 1, purpose="try", ttl_days=3)
-    noted = branch.noted(purpose=None, owner="ada", tags=())
+    noted = branch.with_notes(purpose=None, owner="ada", tags=())
     assert (noted.purpose, noted.owner, noted.ttl_days, noted.tags) == ("try", "ada", 3, ())

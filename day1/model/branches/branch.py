@@ -49,7 +49,7 @@ class Branch:
             return "merged"
         return "active"
 
-    def noted(self, **notes: object) -> "Branch":
+    def with_notes(self, **notes: object) -> "Branch":
         """The branch with the given notes set and the others kept."""
         return replace(self, **{k: v for k, v in notes.items() if v is not None})  # type: ignore[arg-type]  # the caller names fields
 

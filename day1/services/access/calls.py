@@ -20,7 +20,7 @@ from day1.model.values.space import EVERY, SHARED
 from day1.services.access.caller import Caller
 from day1.services.branches.lookup import find, refuse_protected
 from day1.services.repository.repository import Repository
-from day1.services.tasks.sessions import note
+from day1.services.tasks.sessions import register_writer
 
 BranchRule = Callable[[Caller], str]
 """The branch of a call that names none."""
@@ -165,7 +165,7 @@ def note_token(call: Call, branch: Branch) -> None:
     """Note that the caller's token writes on a branch: others may have to merge it."""
     token = call.caller.access.token_id
     if token is not None:
-        note(call.repo, branch, Origin(), call.clock(), token)
+        register_writer(call.repo, branch, Origin(), call.clock(), token)
 
 
 def writer(call: Call, request: Signed, branch: Branch) -> Origin:
@@ -176,7 +176,7 @@ def writer(call: Call, request: Signed, branch: Branch) -> Origin:
     """
     origin = origin_of(call, request, branch)
     if origin.agent_id or origin.session_id or origin.task_id:
-        note(call.repo, branch, origin, call.clock())
+        register_writer(call.repo, branch, origin, call.clock())
     return origin
 
 

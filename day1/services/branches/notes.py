@@ -14,7 +14,7 @@ def mark(repo: Repository, branch: Branch, **notes: object) -> Branch:
         UnknownBranch: it was deleted or retired meanwhile.
     """
     with repo.ledger.transaction():
-        noted = find_again(repo, branch).noted(**notes)
+        noted = find_again(repo, branch).with_notes(**notes)
         repo.ledger.put_branch(noted)
     return noted
 

@@ -14,12 +14,12 @@ from day1.ports.store import Work
 from day1.services.branches.lookup import find_open_again
 from day1.services.exchange.foreign_rows import (
     Comparison,
-    Noting,
+    ImportEdits,
+    add_edits,
     claimed,
     compare,
     give,
     held_among,
-    note,
     part_ids,
     remove,
     rows_of,
@@ -58,35 +58,35 @@ def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origi
             return Imported(unchanged=1)
         if why := _why_left(work, event, comparison, rows):
             return Imported(left=[LeftRow(fact_id, branch.name, why)])
-        noting = _noting(event)
+        edits = _edits_of(event)
         if event.name == "remove" and before is not None:
             known = dict.fromkeys((fact_id, *part_ids(FACT, before)))
-            remove(work, FACT, list(work.get(FACT, list(known)).values()), noting)
+            remove(work, FACT, list(work.get(FACT, list(known)).values()), edits)
             unit.changed = 1
         elif before is not None:
             # It is known by the edit of the text, even if the text stays as it is.
-            give(work, FACT, before, claimed(FACT, rows.pop(fact_id)), noting)
-            _put_other_parts(work, comparison, rows, replace(noting, always=()))
+            give(work, FACT, before, claimed(FACT, rows.pop(fact_id)), edits)
+            _put_other_parts(work, comparison, rows, replace(edits, always=()))
             unit.changed = 1
         else:
             work.add(FACT, list(rows.values()))
             if event.name == "change":  # the source has forgotten how it began
-                edited = EditedCells(FACT, rows[fact_id], [_TEXT], noting.reason)
-                note(work, edited, noting.new_id)
+                edited = EditedCells(FACT, rows[fact_id], [_TEXT], edits.reason)
+                add_edits(work, edited, edits.new_id)
             unit.added = 1
         work.commit(Message("import", _reason(event)))
     return unit
 
 
 def _put_other_parts(
-    work: Work, comparison: Comparison, rows: Mapping[str, Row], noting: Noting
+    work: Work, comparison: Comparison, rows: Mapping[str, Row], edits: ImportEdits
 ) -> None:
     """Put the parts of a long text behind the first one, and remove those that it has no more."""
     work.add(FACT, [row for row_id, row in rows.items() if row_id not in comparison.present])
     for row_id, row in rows.items():
         if row_id in comparison.present and row_id in comparison.differing:
-            give(work, FACT, comparison.present[row_id], claimed(FACT, row), noting)
-    remove(work, FACT, [comparison.present[row_id] for row_id in comparison.surplus], noting)
+            give(work, FACT, comparison.present[row_id], claimed(FACT, row), edits)
+    remove(work, FACT, [comparison.present[row_id] for row_id in comparison.surplus], edits)
 
 
 def _why_left(
@@ -101,8 +101,8 @@ def _why_left(
     return why or ("held" if held_among(work, [fact_id]) else None)
 
 
-def _noting(event: EventDraft) -> Noting:
-    return Noting(_ids_of(event), _reason(event), (_TEXT,))
+def _edits_of(event: EventDraft) -> ImportEdits:
+    return ImportEdits(_ids_of(event), _reason(event), (_TEXT,))
 
 
 def _reason(event: EventDraft) -> str:

@@ -50,13 +50,13 @@ _MAX_NAME: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Noting:
-    """How the edits of a change are noted."""
+class ImportEdits:
+    """How an import records the edits of a change."""
 
     new_id: NewId
     reason: str | None = None
     always: tuple[str, ...] = ()
-    """Cells that are noted even if they stay as they are."""
+    """Cells that get an edit even if their value stays."""
 
 
 def put_rows(repo: Repository, branch: Branch, drafts: Sequence[Draft], origin: Origin) -> Imported:
@@ -74,12 +74,15 @@ def put_rows(repo: Repository, branch: Branch, drafts: Sequence[Draft], origin: 
                     fresh.append(rows[row_id])
                     continue
                 values = claimed(kind, rows[row_id])
-                give(work, kind, comparison.present[row_id], values, Noting(repo.new_id))
+                give(work, kind, comparison.present[row_id], values, ImportEdits(repo.new_id))
                 unit.changed += 1
             work.add(kind, fresh)
             surplus = [row_id for row_id in comparison.surplus if row_id not in comparison.why]
             remove(
-                work, kind, [comparison.present[row_id] for row_id in surplus], Noting(repo.new_id)
+                work,
+                kind,
+                [comparison.present[row_id] for row_id in surplus],
+                ImportEdits(repo.new_id),
             )
             unit.added += len(fresh)
             unit.changed += len(surplus)
@@ -282,24 +285,24 @@ def why_left(
     return "edited" if by_others or restored else None
 
 
-def give(work: Work, kind: Kind, before: Row, values: Row, noting: Noting) -> None:
+def give(work: Work, kind: Kind, before: Row, values: Row, edits: ImportEdits) -> None:
     """Give a row what its source has now; a new text is not verified yet."""
     if kind is FACT and values["fact_text"] != before["fact_text"]:
         values = {**values, "verification": "unverified", "scores": None}
-    groups = dict.fromkeys((*noting.always, *changed_groups(kind, before, values)))
-    edited = EditedCells(kind, {**before, **values}, list(groups), noting.reason)
+    groups = dict.fromkeys((*edits.always, *changed_groups(kind, before, values)))
+    edited = EditedCells(kind, {**before, **values}, list(groups), edits.reason)
     work.change(kind, str(before["id"]), values)
-    note(work, edited, noting.new_id)
+    add_edits(work, edited, edits.new_id)
 
 
-def remove(work: Work, kind: Kind, rows: Sequence[Row], noting: Noting) -> None:
+def remove(work: Work, kind: Kind, rows: Sequence[Row], edits: ImportEdits) -> None:
     """Remove rows that their source has no more."""
     work.apply({kind.table: {str(row["id"]): None for row in rows}})
     for row in rows:
-        note(work, EditedCells(kind, row, [WHOLE], noting.reason), noting.new_id)
+        add_edits(work, EditedCells(kind, row, [WHOLE], edits.reason), edits.new_id)
 
 
-def note(work: Work, edited: EditedCells, new_id: NewId) -> None:
-    """Note that the source, and nobody here, edited cells."""
+def add_edits(work: Work, edited: EditedCells, new_id: NewId) -> None:
+    """Add edits that say that the source, and nobody here, changed cells."""
     origin = Origin(agent_id=AGENT, source="import")
     work.add(EDIT, edit_rows(edited, origin, work.now, new_id))

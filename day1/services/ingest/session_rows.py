@@ -22,7 +22,7 @@ from day1.services.repository.repository import Repository
 from day1.services.rows.bulk_writes import was_removed
 from day1.services.rows.deriving import add_new, basis_columns, basis_edit
 from day1.services.rows.recording import EditedCells, edit_rows, new_row
-from day1.services.tasks.sessions import note
+from day1.services.tasks.sessions import register_writer
 
 COMPACTED: Final = "session_handoff"
 """The type of the handoff that a session leaves when its context is compacted."""
@@ -75,7 +75,7 @@ def add_message(repo: Repository, branch: Branch, message: SessionMessage) -> No
     A long message is added in parts. Each message and part has a unit of work of its own, and so
     a time of its own, which orders the messages.
     """
-    note(repo, branch, _origin(message.event), repo.clock())
+    register_writer(repo, branch, _origin(message.event), repo.clock())
     for row_id, text in parts_of(message.id, message.text):
         with repo.store.adding(branch.name) as work:
             if work.get(MESSAGE, [row_id]):

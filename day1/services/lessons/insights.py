@@ -89,7 +89,7 @@ def generate(
         editor = Editor(repo, work, origin, "made anew")
         for row in gone:
             work.apply({FACT.table: {str(row["id"]): None}})
-            editor.note(FACT, row, [WHOLE])
+            editor.add_edits(FACT, row, [WHOLE])
         work.add(FACT, fresh)
         sources = {i: [by_id[source] for source in wanted[i].sources] for i in wanted}
         bases = [basis_columns(FACT, i, sources[i]) for i in (str(row["id"]) for row in fresh)]

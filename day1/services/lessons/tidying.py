@@ -329,7 +329,7 @@ def _do(
             row = _as_planned(work, kind, row_id, revisions)
             if one.action == "delete":
                 work.apply({kind.table: {row_id: None}})
-                editor.note(kind, row, [WHOLE])
+                editor.add_edits(kind, row, [WHOLE])
             elif one.action == "archive":
                 editor.change(FACT, row, {"status": "archived"})
             else:

@@ -81,7 +81,7 @@ def protect(
     by, now = by or Protector(), repo.clock()
     with repo.ledger.transaction():
         before = find_again(repo, branch)
-        after = before.noted(**wanted)
+        after = before.with_notes(**wanted)
         if after != before:
             made = repo.new_id("protection", now)
             said = made, branch.id, by.agent, by.token, by.source

@@ -35,8 +35,8 @@ class Repository:
     """Take texts out of this node's index, by their hashes."""
     forget_primes: Callable[[], None] = no_primes
     """Remove the kept primes, which may quote what was redacted, or a branch that is gone."""
-    noted: set[str] = field(default_factory=set)
-    """Writers that this process has noted (`services.tasks.sessions`)."""
+    registered_writers: set[str] = field(default_factory=set)
+    """Ids of the writers that this process knows to be in the ledger (`services.tasks.sessions`)."""
     reached: dict[tuple[str, ...], tuple[frozenset[CommitId], frozenset[CommitId]]] = field(
         default_factory=dict
     )

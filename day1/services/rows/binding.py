@@ -24,8 +24,8 @@ class Brought:
         self._alike: set[str] = set()
         """Rows that stood on the branch already, as the import has them."""
 
-    def note(self, kind: Kind, added: Sequence[Row], alike: Sequence[Row]) -> None:
-        """Note rows that the import has added, and rows that were there."""
+    def add(self, kind: Kind, added: Sequence[Row], alike: Sequence[Row]) -> None:
+        """Remember rows that the import added, and rows that the branch had already."""
         if kind in _DERIVED:
             self._added.update(str(row["id"]) for row in added)
             self._alike.update(str(row["id"]) for row in alike if row["id"] not in self._added)

@@ -141,10 +141,10 @@ class Editor:
         after = {**before, **values}
         in_order(after, columns)
         self.work.change(kind, row_id, values)
-        self.note(kind, after, groups)
+        self.add_edits(kind, after, groups)
         return Changed(after, groups, self.close(_decided(self.work, row_id, groups)))
 
-    def note(self, kind: Kind, after: Row, groups: Sequence[str]) -> None:
+    def add_edits(self, kind: Kind, after: Row, groups: Sequence[str]) -> None:
         """Add an edit for each changed cell of a row."""
         edited = EditedCells(kind, after, groups, self.reason)
         self.work.add(EDIT, edit_rows(edited, self.origin, self.work.now, self.repo.new_id))
@@ -229,7 +229,7 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
         groups = changed_groups(FACT, before, values)
         editor = Editor(repo, work, origin, new.reason)
         superseded = {**before, **values}
-        editor.note(FACT, superseded, groups)
+        editor.add_edits(FACT, superseded, groups)
         closed = editor.close(_decided(work, new.fact_id, groups))
         commit = work.commit(Message("change", f"supersede fact {new.fact_id} by {new_id}"))
         return Edited(FACT, made, commit, work.now, closed, superseded, _ends(before, made))
@@ -355,7 +355,7 @@ def remove(repo: Repository, branch: Branch, removal: Removal, origin: Origin) -
         found = [present(work, row_id, branch) for row_id in dict.fromkeys(row_ids)]
         for kind, row in found:
             work.apply({kind.table: {str(row["id"]): None}})
-            editor.note(kind, row, [WHOLE])
+            editor.add_edits(kind, row, [WHOLE])
             editor.close(_untaken(work, str(row["id"])))  # it was here
         names = ", ".join(f"{kind.name} {row['id']}" for kind, row in found)
         commit = work.commit(Message("remove", f"remove {names}"))

@@ -150,7 +150,7 @@ def put(
                 copied.left.append(LeftRow(row_id, branch, why))
         work.add(kind, fresh)
         if brought is not None:
-            brought.note(kind, fresh, alike)
+            brought.add(kind, fresh, alike)
         copied.added[kind.table] += len(fresh)
         work.not_before(max((int(row["created_at"] or 0) for row in fresh), default=0))
     return copied

@@ -10,7 +10,7 @@ from day1.model.rows.origin import Origin
 from day1.services.repository.repository import Repository
 
 
-def note(
+def register_writer(
     repo: Repository, branch: Branch, origin: Origin, now: int, token_id: str | None = None
 ) -> None:
     """Record that a writer writes on a branch; after the first time this costs nothing."""
@@ -18,11 +18,11 @@ def note(
     if not any((*names, token_id)):
         return
     session = session_of(branch.id, names, now, token_id)
-    if session.id in repo.noted:
+    if session.id in repo.registered_writers:
         return
     if repo.ledger.record(Session, session.id) is None:
         repo.ledger.put(session)
-    repo.noted.add(session.id)
+    repo.registered_writers.add(session.id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,8 +78,8 @@ def test_a_writer_is_noted_once_for_each_branch_and_found_there(bench: Bench) ->
     side = bench.fork("side")
     origin = Origin("ada", "session_1")
     for _ in range(2):
-        sessions.note(bench.repo, bench.branch(), origin, bench.now)
-        sessions.note(bench.repo, side, origin, bench.now)
+        sessions.register_writer(bench.repo, bench.branch(), origin, bench.now)
+        sessions.register_writer(bench.repo, side, origin, bench.now)
     found = sessions.written_branches(bench.repo, session_id="session_1")
     assert [one.branch.name for one in found] == ["side", MAIN]
     assert sessions.written_branches(bench.repo, agent_id="eve") == []
