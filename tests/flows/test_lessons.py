@@ -15,7 +15,7 @@ from day1.model.values.ids import is_made
 from day1.model.values.instant import DAY
 from day1.services.access.caller import Caller
 from day1.services.branches.lookup import find
-from day1.services.lessons import tidying
+from day1.services.lessons import consolidation
 from day1.toolsets.day1.browse import BROWSE
 from day1.toolsets.day1.core import CORE
 from day1.toolsets.day1.review import REVIEW
@@ -92,7 +92,7 @@ def test_what_is_old_unused_and_rated_low_is_stale(
 def test_a_consolidation_says_how_many_it_compared(
     store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tidying, "MOST", 2)
+    monkeypatch.setattr(consolidation, "MOST", 2)
     for number in range(3):
         call(store, "memory_store", **{**LESSON, "context": f"Case {number} of {number * 7}"})
     said = "Only the newest 2 of 3 lessons were compared."

@@ -36,7 +36,7 @@ class Repository:
     forget_primes: Callable[[], None] = no_primes
     """Remove the kept primes, which may quote what was redacted, or a branch that is gone."""
     registered_writers: set[str] = field(default_factory=set)
-    """Ids of the writers that this process knows to be in the ledger (`services.tasks.sessions`)."""
+    """Writers that are in the ledger, as far as this process knows (`services.tasks.sessions`)."""
     reached: dict[tuple[str, ...], tuple[frozenset[CommitId], frozenset[CommitId]]] = field(
         default_factory=dict
     )

@@ -18,15 +18,15 @@ from day1.call.fields import (
 from day1.call.operation import Effect, Operation
 from day1.errors import StoreReadOnly
 from day1.model.branches.branch import Branch
-from day1.model.lessons.tidy import Findings, Recommendation, is_exact
+from day1.model.lessons.consolidation import Findings, Recommendation, is_exact
 from day1.services.access.calls import agent_of, branch_of
-from day1.services.lessons.tidying import (
+from day1.services.lessons.consolidation import (
     Applying,
-    TidyRequest,
-    find_untidy,
+    ConsolidationRequest,
+    consolidate_lessons,
+    find_duplicates_and_stale,
     keep_plan,
     recommend,
-    tidy,
 )
 from day1.toolsets.shared.fields import Confidence, Maybe, absent
 from day1.toolsets.shared.state import state_of
@@ -72,7 +72,7 @@ class Previewed(Response):
 def preview(ctx: Context, request: Preview) -> Previewed:
     """Find duplicates and stale memories; changes nothing, asks no LLM."""
     branch = branch_of(ctx)
-    found = find_untidy(ctx.repo, ctx.search, _asked(ctx, branch, request))
+    found = find_duplicates_and_stale(ctx.repo, ctx.search, _asked(ctx, branch, request))
     groups = [
         DuplicateGroup(ids=_ids(group), how="exact" if is_exact(group) else "alike")
         for group in found.groups
@@ -118,7 +118,7 @@ def consolidate(ctx: Context, request: Consolidate) -> Planned:
     """Recommend what to merge, archive, delete or keep; changes no memory."""
     branch = branch_of(ctx)
     asked = _asked(ctx, branch, request)
-    found = find_untidy(ctx.repo, ctx.search, asked)
+    found = find_duplicates_and_stale(ctx.repo, ctx.search, asked)
     plan = recommend(found, ctx.chat, ctx.stopped)
     notes: list[str] = []
     if ctx.chat is not None:
@@ -167,7 +167,7 @@ class Applied(Response):
 def apply(ctx: Context, request: Apply) -> Applied:
     """Merge, archive and delete as recommended: one commit, which can be reverted."""
     write = write_here(ctx, request)
-    done = tidy(
+    done = consolidate_lessons(
         ctx.repo,
         ctx.search,
         _asked(ctx, write.branch, request),
@@ -189,10 +189,10 @@ def apply(ctx: Context, request: Apply) -> Applied:
     )
 
 
-def _asked(ctx: Context, branch: Branch, request: Preview | Apply) -> TidyRequest:
+def _asked(ctx: Context, branch: Branch, request: Preview | Apply) -> ConsolidationRequest:
     days = 30.0 if request.stale_days is None else request.stale_days
     score = 0.3 if request.min_score is None else request.min_score
-    return TidyRequest(branch, ctx.clock(), days, score)
+    return ConsolidationRequest(branch, ctx.clock(), days, score)
 
 
 def _client(ctx: Context) -> str:

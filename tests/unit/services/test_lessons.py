@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from day1.model.lessons.consolidation import by_rules
 from day1.model.lessons.experience import Experience
 from day1.model.lessons.rewording import ALIKE
-from day1.model.lessons.tidy import by_rules
 from day1.model.redaction.basis import INSIGHT
 from day1.model.rows.kind import FACT, Row
 from day1.services.lessons.insights import generate

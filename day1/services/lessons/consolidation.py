@@ -1,6 +1,6 @@
-"""Consolidating lessons: finding what is said twice, stale or void, planning, and doing it.
+"""Consolidating lessons: find duplicates, stale lessons and void relations; plan; carry it out.
 
-Nothing but the last writes. The plan is made anew from the branch as it is, and is one commit, so
+Only the last step writes. The plan is made anew from the branch as it is, and is one commit, so
 a revert takes all of it back.
 """
 
@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from day1.errors import ChatUnavailable, Json, PlanChanged, Refused
 from day1.model.branches.branch import Branch
-from day1.model.lessons.experience import experience_of
-from day1.model.lessons.tidy import (
+from day1.model.lessons.consolidation import (
     MOST_WITHOUT_EXPECT,
     Findings,
     Recommendation,
@@ -24,6 +23,7 @@ from day1.model.lessons.tidy import (
     keeper,
     of_the_others,
 )
+from day1.model.lessons.experience import experience_of
 from day1.model.records.desk import Desk, desk_id, next_desk
 from day1.model.redaction.basis import INSIGHT
 from day1.model.rows.change import CommitId, Message, Query, Ref
@@ -75,7 +75,7 @@ _SCHEMA: dict[str, Json] = {
 
 
 @dataclass(frozen=True, slots=True)
-class TidyRequest:
+class ConsolidationRequest:
     """Where to consolidate, and what counts as stale."""
 
     branch: Branch
@@ -85,15 +85,17 @@ class TidyRequest:
 
 
 @dataclass(slots=True)
-class TidyPlan:
-    """What is recommended, and which groups could not be judged."""
+class ConsolidationPlan:
+    """Recommendations, and the groups that could not be judged."""
 
     recommendations: list[Recommendation] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
     digest: str = ""
 
 
-def find_untidy(repo: Repository, ports: SearchPorts, request: TidyRequest) -> Findings:
+def find_duplicates_and_stale(
+    repo: Repository, ports: SearchPorts, request: ConsolidationRequest
+) -> Findings:
     """Find lessons that say the same, stale ones, and relations to rows that are gone."""
     # What ends by itself is left alone: merged into it, a lesson that lasts would end with it.
     lasting = Query(
@@ -136,7 +138,10 @@ def _groups(
 
 
 def _stale(
-    ports: SearchPorts, request: TidyRequest, lessons: Sequence[Row], scores: dict[str, float]
+    ports: SearchPorts,
+    request: ConsolidationRequest,
+    lessons: Sequence[Row],
+    scores: dict[str, float],
 ) -> tuple[Row, ...]:
     """Lessons that are old, were not shown lately, and are rated low or not at all."""
     since = request.now - round(request.stale_days * DAY)
@@ -168,9 +173,9 @@ def _void(reading: Reading) -> tuple[Row, ...]:
 
 def recommend(
     findings: Findings, chat: Chat | None, stopped: Callable[[], bool] = lambda: False
-) -> TidyPlan:
+) -> ConsolidationPlan:
     """Say what to do with what was found: a chat model decides on groups, else rules."""
-    plan = TidyPlan()
+    plan = ConsolidationPlan()
     for group in findings.groups:
         if chat is None:
             plan.recommendations.append(by_rules(group, findings.scores))
@@ -232,18 +237,22 @@ class Applying:
 
 
 @dataclass(frozen=True, slots=True)
-class Tidied:
-    """What was done, as one commit if anything was."""
+class Consolidation:
+    """The recommendations that a consolidation carried out, in one commit if there were any."""
 
     done: tuple[Recommendation, ...]
     commit: CommitId
-    plan: TidyPlan
+    plan: ConsolidationPlan
     notes: tuple[str, ...] = ()
     """How the lessons were compared, and which were not."""
 
 
 def keep_plan(
-    repo: Repository, request: TidyRequest, client: str, findings: Findings, plan: TidyPlan
+    repo: Repository,
+    request: ConsolidationRequest,
+    client: str,
+    findings: Findings,
+    plan: ConsolidationPlan,
 ) -> None:
     """Put a plan on its client's desk: a chat model may not say the same twice."""
     whose = (request.branch.id, client, DESK)
@@ -259,25 +268,27 @@ def keep_plan(
 
 
 def _kept_plan(
-    repo: Repository, request: TidyRequest, client: str, findings: Findings, expect: str
-) -> TidyPlan | None:
+    repo: Repository, request: ConsolidationRequest, client: str, findings: Findings, expect: str
+) -> ConsolidationPlan | None:
     """The plan on a client's desk, if it is the expected one and all is as it was then."""
     desk = repo.ledger.record(Desk, desk_id(request.branch.id, client, DESK))
     kept = {} if desk is None else json.loads(desk.value)
     if kept.get("digest") != expect or kept.get("basis") != findings.basis:
         return None
     made = [Recommendation(**{**one, "ids": tuple(one["ids"])}) for one in kept["recommendations"]]
-    return TidyPlan(made, [], expect)
+    return ConsolidationPlan(made, [], expect)
 
 
-def tidy(repo: Repository, ports: SearchPorts, request: TidyRequest, applying: Applying) -> Tidied:
+def consolidate_lessons(
+    repo: Repository, ports: SearchPorts, request: ConsolidationRequest, applying: Applying
+) -> Consolidation:
     """Plan anew, and do what is recommended as one commit.
 
     Raises:
         PlanChanged: `expect` names another plan, or a row changed meanwhile.
         Refused: more than a third of the branch would be touched, and `expect` is not given.
     """
-    findings = find_untidy(repo, ports, request)
+    findings = find_duplicates_and_stale(repo, ports, request)
     plan, expect = None, applying.expect
     if expect is not None:
         plan = _kept_plan(repo, request, applying.client, findings, expect)
@@ -295,17 +306,17 @@ def tidy(repo: Repository, ports: SearchPorts, request: TidyRequest, applying: A
     touched = {row_id for one in chosen for row_id in one.touched}
     with repo.store.changing(request.branch.name) as work:
         if not touched:
-            return Tidied((), work.tip, plan, findings.notes)
+            return Consolidation((), work.tip, plan, findings.notes)
         if expect is None:
             _refuse_too_much(work, len(touched), plan.digest)
         editor = Editor(repo, work, applying.origin, "consolidated")
-        _do(work, editor, chosen, findings.revisions)
+        _carry_out(work, editor, chosen, findings.revisions)
         repo.point("consolidate.written")
         counts = Counter(one.action for one in chosen)
         line = ", ".join(f"{action} {count}" for action, count in sorted(counts.items()))
         commit = work.commit(Message("change", f"consolidate: {line}"))
     repo.point("consolidate.committed")
-    return Tidied(chosen, commit, plan, findings.notes)
+    return Consolidation(chosen, commit, plan, findings.notes)
 
 
 def _refuse_too_much(work: Work, touched: int, digest: str) -> None:
@@ -320,7 +331,7 @@ def _refuse_too_much(work: Work, touched: int, digest: str) -> None:
         )
 
 
-def _do(
+def _carry_out(
     work: Work, editor: Editor, chosen: Sequence[Recommendation], revisions: dict[str, str]
 ) -> None:
     for one in chosen:
