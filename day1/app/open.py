@@ -34,13 +34,13 @@ from day1.services.access.calls import now
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import begin, created_at, refuse_incomplete_copy
-from day1.services.prime.request import PrimePorts
+from day1.services.prime.prime_services import PrimeServices
 from day1.services.recoveries import recover
 from day1.services.redaction.redacting import forget_redacted
 from day1.services.repository.repository import Repository
 from day1.services.search.candidates import SearchLimits
 from day1.services.search.indexing import withdraw_secrets
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 from day1.settings import (
     ChatSettings,
     EmbedderSettings,
@@ -108,8 +108,8 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             forget_redacted(repo)
             note_tokens(repo)
         opened.callback(closing)
-        prime = PrimePorts(FileUses(folder, read_only=read_only), primes)
-        search = _search_ports(settings, repo, index, serves=serves)
+        prime = PrimeServices(FileUses(folder, read_only=read_only), primes)
+        search = _search_engine(settings, repo, index, serves=serves)
         return OpenStore(
             folder,
             engine.where,
@@ -214,17 +214,17 @@ def _index(
     )
 
 
-def _search_ports(
+def _search_engine(
     settings: Settings, repo: Repository, index: Index, *, serves: bool
-) -> SearchPorts:
-    return SearchPorts(
+) -> SearchEngine:
+    return SearchEngine(
         repo.store,
         repo.history,
         index,
         embedder(settings.embedder),
         now,
         weights=weights(settings.search),
-        reach=SearchLimits(exact_rows=settings.search.exact_rows),
+        limits=SearchLimits(exact_rows=settings.search.exact_rows),
         lengths=lengths(settings.search),
         embedding_s=settings.search.embed_ms / 1000 if serves else None,
         votes=repo.ledger.votes,

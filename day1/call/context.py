@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from day1.errors import Json, Say
 from day1.services.access.caller import Caller
 from day1.services.access.calls import BranchRule, active_branch
-from day1.services.prime.request import PrimePorts
+from day1.services.prime.prime_services import PrimeServices
 
 if TYPE_CHECKING:
     from day1.ports.chat import Chat
     from day1.ports.judge import Judge
     from day1.services.repository.repository import Repository
-    from day1.services.search.request import SearchPorts
+    from day1.services.search.search_engine import SearchEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Context:
     """What one call works with."""
 
     repo: Repository
-    search: SearchPorts
+    search: SearchEngine
     clock: Callable[[], int]
     judge: Judge
     caller: Caller = field(default_factory=Caller)
@@ -62,5 +62,5 @@ class Context:
     """How the wire names a step that an answer advises."""
     configuration: Mapping[str, Json] = field(default_factory=dict)
     """The settings in force, without secrets and places."""
-    prime: PrimePorts = field(default_factory=PrimePorts)
+    prime: PrimeServices = field(default_factory=PrimeServices)
     """What primes are made with."""

@@ -13,9 +13,9 @@ from day1.errors import Day1Error
 from day1.services.access.caller import Caller
 from day1.services.access.scoped import scoped
 from day1.services.access.scoped_ledger import ScopedUses
-from day1.services.prime.request import PrimePorts
+from day1.services.prime.prime_services import PrimeServices
 from day1.services.repository.repository import Repository
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 from day1.settings import Settings
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ class OpenStore:
     """This machine's id, of which its HEAD is named; empty if the store is a folder."""
     settings: Settings
     repo: Repository
-    search: SearchPorts
-    prime: PrimePorts
+    search: SearchEngine
+    prime: PrimeServices
     chat: Chat | None
     judge: Judge
     read_only: bool
@@ -59,7 +59,7 @@ class OpenStore:
                 history=repo.history,
                 votes=repo.ledger.votes,
                 uses=uses,
-                reach=replace(search.reach, apart=True),
+                limits=replace(search.limits, apart=True),
             )
             prime = replace(prime, uses=uses)
         return Context(

@@ -23,7 +23,8 @@ from day1.services.access.calls import now
 from day1.services.branches import forking
 from day1.services.branches.lookup import find
 from day1.services.rows import editing
-from day1.services.search.request import SearchPorts, SearchRequest
+from day1.services.search.request import SearchRequest
+from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
 from day1.toolsets import operations
 
@@ -101,11 +102,11 @@ def _worked(bench: Bench, folder: Path, tips: list[dict[int, tuple[str, str]]]) 
     asked = list(questions(len(tips), "depth"))
     store = bench.open(folder)
     try:
-        ports = _ports(store)
+        engine = _engine(store)
         for number, (question, tip) in enumerate(zip(asked, tips, strict=True)):
             turn = number % len(tip)
             for depth in [*sorted(tip)[turn:], *sorted(tip)[:turn]]:
-                for what, seconds in _work(store, ports, tip[depth], question):
+                for what, seconds in _work(store, engine, tip[depth], question):
                     if number:
                         spent[depth][what].append(seconds)
     finally:
@@ -114,7 +115,7 @@ def _worked(bench: Bench, folder: Path, tips: list[dict[int, tuple[str, str]]]) 
 
 
 def _work(
-    store: OpenStore, ports: SearchPorts, ends: tuple[str, str], question: str
+    store: OpenStore, engine: SearchEngine, ends: tuple[str, str], question: str
 ) -> Iterator[tuple[str, float]]:
     """Everything that is measured, once, on a branch that this process has not used yet.
 
@@ -129,7 +130,7 @@ def _work(
 
     call("memory_timeline", branch=parent)
     branch_id = find(store.repo, branch).id
-    looked = partial(search, ports, Ref(branch=branch), branch_id, SearchRequest(question))
+    looked = partial(search, engine, Ref(branch=branch), branch_id, SearchRequest(question))
     for what, done in (
         ("branch switch", partial(call, "memory_branch_switch", branch_name=branch)),
         ("first search", looked),
@@ -153,6 +154,6 @@ def _work(
         yield what, time.perf_counter() - started
 
 
-def _ports(store: OpenStore) -> SearchPorts:
+def _engine(store: OpenStore) -> SearchEngine:
     """The store's, with questions that cost nothing to embed: only the branches differ."""
     return replace(store.search, embedder=FakeEmbedder())

@@ -24,7 +24,8 @@ from day1.model.rows.change import Ref
 from day1.services.access.calls import now
 from day1.services.branches import forking
 from day1.services.branches.lookup import find
-from day1.services.search.request import SearchPorts, SearchRequest
+from day1.services.search.request import SearchRequest
+from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
 
 _BRANCH_QUESTIONS = 40
@@ -73,14 +74,14 @@ def _parts(bench: Bench, over_stdio: float) -> Iterator[Row]:
     """The same search in one process, part by part."""
     store = bench.open(bench.store(bench.sizes.middle))
     try:
-        ports, spent = timed(store.search)
+        engine, spent = timed(store.search)
         asked = questions(bench.sizes.warm + bench.sizes.calls, "searches")
         whole: list[float] = []
         parts: dict[str, list[float]] = {}
         for number, text in enumerate(asked):
             spent.clear()
             started = time.perf_counter()
-            _search(store, ports, MAIN, text)
+            _search(store, engine, MAIN, text)
             if number >= bench.sizes.warm:
                 whole.append(time.perf_counter() - started)
                 for part in spent:
@@ -99,10 +100,10 @@ def _parts(bench: Bench, over_stdio: float) -> Iterator[Row]:
         store.close()
 
 
-def _search(store: OpenStore, ports: SearchPorts, branch: str, text: str) -> None:
+def _search(store: OpenStore, engine: SearchEngine, branch: str, text: str) -> None:
     found = store.repo.ledger.branch(branch)
     assert found is not None  # noqa: S101 - made by this module
-    answer = search(ports, Ref(branch=branch), found.id, SearchRequest(text))
+    answer = search(engine, Ref(branch=branch), found.id, SearchRequest(text))
     if not answer.hits:
         raise RuntimeError(f"nothing found on {branch}")
 
@@ -163,7 +164,7 @@ def _branch_searches(bench: Bench) -> tuple[float, float]:
         among.close()
 
 
-def _fixed(bench: Bench, store: OpenStore) -> SearchPorts:
+def _fixed(bench: Bench, store: OpenStore) -> SearchEngine:
     """Ports whose questions cost nothing to embed, so that only the branches differ."""
     from dataclasses import replace  # noqa: PLC0415
 

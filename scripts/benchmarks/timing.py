@@ -1,4 +1,4 @@
-"""Where the time of a search goes: ports wrapped so that their calls are counted."""
+"""Where the time of a search goes: a search engine whose parts count their calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 
 Spent = dict[str, float]
 """Seconds by part."""
@@ -56,15 +56,15 @@ class _TimedIndex(_Timed):
         self.vectors = _Timed(index.vectors, "vectors compared", spent)
 
 
-def timed(ports: SearchPorts) -> tuple[SearchPorts, Spent]:
-    """The same ports, and where they write down what they spent."""
+def timed(engine: SearchEngine) -> tuple[SearchEngine, Spent]:
+    """The same engine with parts that note what they spend, and where they note it."""
     spent: Spent = defaultdict(float)
     wrapped: dict[str, Any] = {
-        "store": _TimedStore(ports.store, "rows visible", spent),
-        "history": _Timed(ports.history, "rows visible", spent),
-        "index": _TimedIndex(ports.index, spent),
-        "embedder": _Timed(ports.embedder, "question embedded", spent),
+        "store": _TimedStore(engine.store, "rows visible", spent),
+        "history": _Timed(engine.history, "rows visible", spent),
+        "index": _TimedIndex(engine.index, spent),
+        "embedder": _Timed(engine.embedder, "question embedded", spent),
     }
-    if ports.embedder is None:
+    if engine.embedder is None:
         wrapped["embedder"] = None
-    return replace(ports, **wrapped), spent
+    return replace(engine, **wrapped), spent

@@ -19,9 +19,9 @@ from day1.formats import spool
 from day1.formats.events import line_of
 from day1.interfaces.open_store import OpenStore
 from day1.services.health import doctor
-from day1.services.prime.request import PrimePorts
+from day1.services.prime.prime_services import PrimeServices
 from day1.services.search.indexing import embed_pending
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 from tests.flows.opened_store import call, write
 from tests.flows.random_store import WORDS
 from tests.flows.test_flipped_bits import store_in
@@ -100,12 +100,12 @@ def indexed_in(store: OpenStore, folder: Path) -> Iterator[None]:
     index = LocalIndex(folder)
     fresh: dict[str, Any] = {
         field.name: field.default_factory()
-        for field in fields(SearchPorts)
+        for field in fields(SearchEngine)
         if field.name in _CACHES and callable(field.default_factory)
     }
-    ports = PrimePorts(FileUses(folder, read_only=False), FilePrimes(folder, read_only=False))
-    store.search = replace(search, index=index, uses=ports.uses, **fresh)
-    store.prime, store.folder = ports, folder
+    prime = PrimeServices(FileUses(folder, read_only=False), FilePrimes(folder, read_only=False))
+    store.search = replace(search, index=index, uses=prime.uses, **fresh)
+    store.prime, store.folder = prime, folder
     try:
         yield
     finally:

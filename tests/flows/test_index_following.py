@@ -18,7 +18,7 @@ from day1.services.search.views import ViewCache
 from tests.flows.searched_memory import Asking
 from tests.flows.searched_memory import ask as ask  # noqa: PLC0414 - a fixture
 from tests.flows.searched_memory import memory as memory  # noqa: PLC0414 - a fixture
-from tests.flows.searched_memory import ports as ports  # noqa: PLC0414 - a fixture
+from tests.flows.searched_memory import search_engine as search_engine  # noqa: PLC0414 - a fixture
 from tests.suites.engine_memory import EngineMemory
 
 THINGS = ("gateway", "billing", "login", "export", "report", "cache", "queue", "mailer", "backup")
@@ -82,9 +82,9 @@ class Counting:
         return self._history.changes(base, ref)
 
 
-def test_a_new_branch_starts_from_the_nearest_that_was_followed(memory, ports):
+def test_a_new_branch_starts_from_the_nearest_that_was_followed(memory, search_engine):
     history = Counting(memory.store.history)
-    ask = Asking(memory, replace(ports, history=history))
+    ask = Asking(memory, replace(search_engine, history=history))
     memory.add_fact("main", "fact_a", fact_text="gateway one")
     memory.fork("side", "main")
     memory.fork("far", "main")
@@ -106,9 +106,9 @@ def test_a_new_branch_starts_from_the_nearest_that_was_followed(memory, ports):
     assert set(ask.ids("gateway", "side")) == {"fact_a"}
 
 
-def test_a_vanished_commit_costs_one_full_look(memory, ports):
+def test_a_vanished_commit_costs_one_full_look(memory, search_engine):
     history = Counting(memory.store.history)
-    ask = Asking(memory, replace(ports, history=history))
+    ask = Asking(memory, replace(search_engine, history=history))
     memory.add_fact("main", "fact_a", fact_text="gateway one")
     ask("gateway")
     memory.update_fact("main", "fact_a", fact_text="gateway changed")
@@ -121,11 +121,11 @@ def test_a_vanished_commit_costs_one_full_look(memory, ports):
     assert history.bases == []
 
 
-def test_the_index_reads_no_row_twice(memory, ports):
+def test_the_index_reads_no_row_twice(memory, search_engine):
     history = Counting(memory.store.history)
-    ask = Asking(memory, replace(ports, history=history))
+    ask = Asking(memory, replace(search_engine, history=history))
     learned: list[str] = []
-    words = ports.index.words
+    words = search_engine.index.words
     learn = words.learn
     words.learn = lambda kind, texts: (learned.extend(texts.values()), learn(kind, texts))
     memory.add_fact("main", "fact_a", fact_text="gateway one")
@@ -136,12 +136,12 @@ def test_the_index_reads_no_row_twice(memory, ports):
     assert learned == ["gateway one", "gateway two"]
 
 
-def test_following_a_branch_twice_is_harmless(memory, ports):
+def test_following_a_branch_twice_is_harmless(memory, search_engine):
     memory.add_fact("main", "fact_a", fact_text="gateway one")
     main = find(memory.repo, "main").id
     for _ in range(2):
-        follow(memory.store, memory.store.history, ports.index, "main", main)
-    assert len(ports.index.words.best(FACT, '"gateway"', 9)) == 1
+        follow(memory.store, memory.store.history, search_engine.index, "main", main)
+    assert len(search_engine.index.words.best(FACT, '"gateway"', 9)) == 1
 
 
 def actions(memory: EngineMemory, random_: random.Random, number: int) -> None:
@@ -173,16 +173,16 @@ def actions(memory: EngineMemory, random_: random.Random, number: int) -> None:
     memory.clock.tick()
 
 
-def test_a_search_that_takes_long_keeps_no_other_waiting(memory, ports):
+def test_a_search_that_takes_long_keeps_no_other_waiting(memory, search_engine):
     """B6: one view was locked for the whole of a search; whoever was at it keeps their state."""
-    history, index = memory.store.history, ports.index
+    history, index = memory.store.history, search_engine.index
     ref, wanted = Ref(branch="main"), Filter(FACT)
-    ask, answers = Asking(memory, ports), []
+    ask, answers = Asking(memory, search_engine), []
     memory.add_fact("main", "fact_a", fact_text="The gateway gives up.")
     ask("gateway")
     with (
         memory.store.reading(ref) as reading,
-        ports.views.at(reading, ref, wanted, history, index) as slow,
+        search_engine.views.at(reading, ref, wanted, history, index) as slow,
     ):
         other = threading.Thread(target=lambda: answers.append(ask.ids("gateway")), daemon=True)
         other.start()
@@ -195,15 +195,15 @@ def test_a_search_that_takes_long_keeps_no_other_waiting(memory, ports):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_remembered_is_what_would_be_read(memory, ports, seed):
+def test_what_is_remembered_is_what_would_be_read(memory, search_engine, seed):
     """A long-lived process and one that has just started answer alike after any actions."""
     random_ = random.Random(seed)
-    warm = Asking(memory, ports)
+    warm = Asking(memory, search_engine)
     for number in range(60):
         actions(memory, random_, number)
         if random_.random() < 0.4:
             continue
-        cold = Asking(memory, replace(ports, views=ViewCache()))
+        cold = Asking(memory, replace(search_engine, views=ViewCache()))
         query = f"{random_.choice(THINGS)} {random_.choice(TRAITS)}"
         request: dict[str, Any] = {
             "mode": random_.choice(["vector", "keyword", "hybrid"]),

@@ -22,7 +22,7 @@ from day1.ports.uses import Use
 from day1.services.branches.lookup import find
 from day1.services.exchange.importing import import_foreign
 from day1.services.prime.gathering import prime_of
-from day1.services.prime.request import PrimePorts
+from day1.services.prime.prime_services import PrimeServices
 from tests.flows.opened_store import call, opened
 from tests.flows.test_prime import known, primed
 
@@ -118,7 +118,7 @@ def test_the_same_state_and_instant_give_the_same_bytes(store) -> None:
     now = store.clock()
     still, branch = replace(store.repo, clock=lambda: now), find(store.repo, "main")
     texts = {prime_of(still, store.prime, branch, None, 1_200).text for _ in range(3)}
-    fresh = PrimePorts(FileUses(store.folder, read_only=True), NoPrimes())
+    fresh = PrimeServices(FileUses(store.folder, read_only=True), NoPrimes())
     texts.add(prime_of(still, fresh, branch, None, 1_200).text)
     assert len(texts) == 1
 

@@ -23,7 +23,7 @@ from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.searched_memory import Asking
 from tests.flows.searched_memory import ask as ask  # noqa: PLC0414 - a fixture
 from tests.flows.searched_memory import memory as memory  # noqa: PLC0414 - a fixture
-from tests.flows.searched_memory import ports as ports  # noqa: PLC0414 - a fixture
+from tests.flows.searched_memory import search_engine as search_engine  # noqa: PLC0414 - a fixture
 from tests.suites.index_suite import long_text
 
 # What is found
@@ -52,22 +52,22 @@ def test_the_three_modes_look_differently(memory, ask):
     assert all(hit.cosine is None for hit in ask("zebra", mode="keyword").hits)
 
 
-def test_both_true_scores_are_given_whichever_list_a_row_came_from(memory, ask, ports):
+def test_both_true_scores_are_given_whichever_list_a_row_came_from(memory, ask, search_engine):
     for number in range(30):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
     for number in (7, 8):
         memory.add_fact("main", f"fact_b{number}", fact_text=f"{'billing ' * number} 7")
-    few = replace(ports, reach=SearchLimits(candidates=3))
+    few = replace(search_engine, limits=SearchLimits(candidates=3))
     found = Asking(memory, few)("gateway number 7", wait=True)
     assert {hit.row["id"] for hit in found.hits} >= {"fact_7", "fact_b7", "fact_b8"}
     for hit in found.hits:
         text = str(hit.row["fact_text"])
-        one, other = ports.embedder.embed([text, "gateway number 7"])
+        one, other = search_engine.embedder.embed([text, "gateway number 7"])
         assert (hit.keyword > 0) == ("7" in text.split())
         # Words in more than a quarter of all memories are not looked up; openers not embedded.
         assert hit.cosine != pytest.approx(float(one @ other))
         assert hit.cosine == pytest.approx(
-            float(one @ ports.embedder.embed(["number 7"])[0]), abs=1e-5
+            float(one @ search_engine.embedder.embed(["number 7"])[0]), abs=1e-5
         )
 
 
@@ -187,23 +187,23 @@ def test_a_past_state_is_found_after_the_index_was_lost(memory, ask, tmp_path):
     first = memory.add_fact("main", "fact_a", fact_text="The owner is Alice.")
     memory.clock.tick()
     memory.update_fact("main", "fact_a", fact_text="The owner is Bob.")
-    ask.ports.index.close()
+    ask.search_engine.index.close()
     (tmp_path / "index.db").unlink(missing_ok=True)
     assert ask("owner").hits[0].row["fact_text"].endswith("Bob.")
     assert ask("owner", until=first.at).hits[0].row["fact_text"].endswith("Alice.")
 
 
-def test_a_bare_commit_is_searched(memory, ports):
+def test_a_bare_commit_is_searched(memory, search_engine):
     memory.add_fact("main", "fact_a", fact_text="gateway")
     commit = memory.store.commit_pending("main")
     memory.remove("main", "fact_a")
-    found = search(ports, Ref(commit=commit), None, SearchRequest("gateway"))
+    found = search(search_engine, Ref(commit=commit), None, SearchRequest("gateway"))
     assert [hit.row["id"] for hit in found.hits] == ["fact_a"]
     assert found.commit == commit
 
 
 def test_where_nobody_has_neighbours_all_are_compared_and_no_view_is_made(
-    memory, ask, ports, monkeypatch
+    memory, ask, search_engine, monkeypatch
 ):
     for number in range(60):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
@@ -214,7 +214,7 @@ def test_where_nobody_has_neighbours_all_are_compared_and_no_view_is_made(
     monkeypatch.setattr(views, "at", None)
     for enough in (50, 100):  # of which there are not so many
         reach = SearchLimits(exact_rows=10, enough=enough, neighbours=(4, 1_000))
-        live = Asking(memory, replace(ports, reach=reach, views=views))
+        live = Asking(memory, replace(search_engine, limits=reach, views=views))
         for mode in ("hybrid", "vector"):
             question = "number 7 of the gateway"
             exactly = ask.ids(question, mode=mode, limit=80)
@@ -225,69 +225,71 @@ def test_where_nobody_has_neighbours_all_are_compared_and_no_view_is_made(
 # Vectors that wait, and models that come and go
 
 
-def test_a_search_embeds_sixteen_texts_and_says_how_many_wait(memory, ask, ports):
+def test_a_search_embeds_sixteen_texts_and_says_how_many_wait(memory, ask, search_engine):
     for number in range(40):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
     found = ask("gateway number 3")
     assert found.pending_vectors == 24
-    assert ports.embedder.embedded == 16 + 1
+    assert search_engine.embedder.embedded == 16 + 1
     assert len(found.hits) == 10
     assert ask("gateway number 3").pending_vectors == 8
     assert ask("gateway number 3", wait=True).pending_vectors == 0
 
 
-def test_a_search_embeds_no_longer_than_its_time(memory, ports):
+def test_a_search_embeds_no_longer_than_its_time(memory, search_engine):
     for number in range(5):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
-    hurried = Asking(memory, replace(ports, embedding_s=1e-9))
+    hurried = Asking(memory, replace(search_engine, embedding_s=1e-9))
     assert hurried("gateway").pending_vectors == 4  # one text at least, so that it ends some day
-    assert ports.embedder.embedded == 1 + 1
-    none = Asking(memory, replace(ports, embedding_s=0))
+    assert search_engine.embedder.embedded == 1 + 1
+    none = Asking(memory, replace(search_engine, embedding_s=0))
     assert none("gateway").pending_vectors == 4
-    slow = Asking(memory, replace(ports, embedding_s=60))
+    slow = Asking(memory, replace(search_engine, embedding_s=60))
     assert slow("gateway").pending_vectors == 0
-    assert ports.embedder.embedded == 5 + 1
+    assert search_engine.embedder.embedded == 5 + 1
     for number in range(2):
         memory.add_fact("main", f"fact_late{number}", fact_text=f"late number {number}")
     assert hurried("gateway", wait=True).pending_vectors == 0
 
 
-def test_a_search_is_seen_to_run(memory, ask, ports, monkeypatch):
+def test_a_search_is_seen_to_run(memory, ask, search_engine, monkeypatch):
     seen = []
-    embed = ports.embedder.embed
+    embed = search_engine.embedder.embed
     monkeypatch.setattr(
-        ports.embedder, "embed", lambda texts: [seen.append(len(ports.running)), embed(texts)][1]
+        search_engine.embedder,
+        "embed",
+        lambda texts: [seen.append(len(search_engine.running)), embed(texts)][1],
     )
     ask("gateway")
-    assert (seen, ports.running) == ([1], set())
+    assert (seen, search_engine.running) == ([1], set())
     with pytest.raises(InvalidRequest):
         ask("gateway", kinds=("branches",))
-    assert ports.running == set()
+    assert search_engine.running == set()
 
 
 def test_a_row_without_vector_is_found_by_its_words(memory, ask):
     memory.add_fact("main", "fact_00", fact_text="zebra stripes")
     for number in range(20):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
-    bare = Asking(memory, replace(ask.ports, embedded_at_once=0))
+    bare = Asking(memory, replace(ask.search_engine, embedded_at_once=0))
     (hit, *_) = bare("zebra").hits
     assert (hit.row["id"], hit.cosine) == ("fact_00", None)
 
 
-def test_what_has_the_best_words_of_its_branch_is_embedded_first(memory, ask, ports):
+def test_what_has_the_best_words_of_its_branch_is_embedded_first(memory, ask, search_engine):
     memory.add_fact("main", "fact_00", fact_text="zebra stripes")
     for number in range(40):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
     memory.fork("side", "main")
     memory.add_fact("side", "fact_side", fact_text="zebra zebra")
     ask("zebra", "side", mode="keyword")  # its text is known, and waits too
-    (hit, *_) = Asking(memory, replace(ports, embedded_at_once=1))("zebra").hits
+    (hit, *_) = Asking(memory, replace(search_engine, embedded_at_once=1))("zebra").hits
     assert hit.row["id"] == "fact_00"
     assert hit.cosine is not None
-    assert ports.embedder.embedded == 1 + 1
+    assert search_engine.embedder.embedded == 1 + 1
 
 
-def test_without_a_model_search_is_by_words_and_catches_up_when_it_comes(memory, ports):
+def test_without_a_model_search_is_by_words_and_catches_up_when_it_comes(memory, search_engine):
     class Coming(HashingEmbedder):
         here = False
 
@@ -297,13 +299,13 @@ def test_without_a_model_search_is_by_words_and_catches_up_when_it_comes(memory,
             return super().embed(texts)
 
     memory.add_fact("main", "fact_a", fact_text="gateway one")
-    bare = Asking(memory, replace(ports, embedder=None))
+    bare = Asking(memory, replace(search_engine, embedder=None))
     found = bare("gateway", mode="vector")
     assert found.mode_used == "keyword"
     assert found.notes == ["keyword only: embedding is switched off (DAY1_EMBEDDER__KIND=none)"]
     assert [hit.row["id"] for hit in found.hits] == ["fact_a"]
     coming = Coming()
-    ask = Asking(memory, replace(ports, embedder=coming))
+    ask = Asking(memory, replace(search_engine, embedder=coming))
     assert ask("gateway").notes == ["keyword only: There is no model yet."]
     coming.here = True
     found = ask("gateway")
@@ -314,13 +316,13 @@ def test_without_a_model_search_is_by_words_and_catches_up_when_it_comes(memory,
 # The real model
 
 
-def test_the_real_model_finds_what_shares_no_word(memory, ports):
+def test_the_real_model_finds_what_shares_no_word(memory, search_engine):
     folder = os.environ.get("DAY1_EMBEDDER__MODEL_DIR")
     if not folder:
         pytest.skip("no embedding model: set DAY1_EMBEDDER__MODEL_DIR")
     texts = ["The car is in the garage.", "Bread is baked before dawn.", "It rains in November."]
     for number, text in enumerate(texts):
         memory.add_fact("main", f"fact_{number}", fact_text=text)
-    ask = Asking(memory, replace(ports, embedder=MiniLm(lambda: Path(folder))))
+    ask = Asking(memory, replace(search_engine, embedder=MiniLm(lambda: Path(folder))))
     assert ask.ids("Where do we keep our automobile?")[0] == "fact_0"
     assert ask.ids("When are loaves made?")[0] == "fact_1"

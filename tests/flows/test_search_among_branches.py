@@ -14,7 +14,7 @@ from day1.model.values.ids import content_hash
 from day1.services.access.calls import now
 from day1.services.search.candidates import SearchLimits
 from day1.services.search.indexing import embed_pending, follow
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 from day1.services.search.views import ViewCache
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.searched_memory import Asking
@@ -28,7 +28,7 @@ BRANCHES, ROWS = 50, 40
 
 
 @pytest.fixture(scope="module")
-def crowd(tmp_path_factory) -> Iterator[tuple[EngineMemory, SearchPorts]]:
+def crowd(tmp_path_factory) -> Iterator[tuple[EngineMemory, SearchEngine]]:
     """50 branches with the same rows in near-equal words, and an index that may own Chroma."""
     folder = tmp_path_factory.mktemp("crowd")
     memory = EngineMemory(folder)
@@ -54,14 +54,14 @@ def crowd(tmp_path_factory) -> Iterator[tuple[EngineMemory, SearchPorts]]:
             work.commit(Message("change", "vary"))
     pytest.importorskip("chromadb")
     index = LocalIndex(folder, chroma=True)
-    ports = SearchPorts(memory.store, memory.store.history, index, HashingEmbedder(), now)
+    search_engine = SearchEngine(memory.store, memory.store.history, index, HashingEmbedder(), now)
     for branch in memory.repo.ledger.branches():
         follow(memory.store, memory.store.history, index, branch.name, branch.id)
-    assert ports.embedder
-    embed_pending(index, ports.embedder, None)
+    assert search_engine.embedder
+    embed_pending(index, search_engine.embedder, None)
     while index.update_neighbours():
         pass
-    yield memory, ports
+    yield memory, search_engine
     index.close()
     memory.close()
 
@@ -75,15 +75,15 @@ def questions(count: int) -> Iterator[tuple[str, str]]:
 
 
 def test_only_the_asked_branch_is_found_and_all_of_it(crowd):
-    memory, ports = crowd
-    ask = Asking(memory, ports)
+    memory, search_engine = crowd
+    ask = Asking(memory, search_engine)
     for branch, question in questions(20):
         state = memory.state(branch)["facts"]
         hits = ask(question, branch, mode="vector", limit=ROWS).hits
         assert {hit.row["id"]: hit.row["fact_text"] for hit in hits} == {
             row_id: row["fact_text"] for row_id, row in state.items()
         }
-        vectors = ports.embedder.embed([hit.row["fact_text"] for hit in hits])
+        vectors = search_engine.embedder.embed([hit.row["fact_text"] for hit in hits])
         cosines = [hit.cosine for hit in hits]
         assert max(np.abs(np.linalg.norm(vectors, axis=1) - 1)) < 1e-5
         assert all(
@@ -93,8 +93,8 @@ def test_only_the_asked_branch_is_found_and_all_of_it(crowd):
 
 
 def test_words_of_49_near_equal_branches_do_not_hide_those_of_the_asked_one(crowd):
-    memory, ports = crowd
-    ask = Asking(memory, ports)
+    memory, search_engine = crowd
+    ask = Asking(memory, search_engine)
     for branch, question in questions(20):
         thing = question.split()[3]
         state = memory.state(branch)["facts"]
@@ -104,19 +104,20 @@ def test_words_of_49_near_equal_branches_do_not_hide_those_of_the_asked_one(crow
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector"])
 def test_the_neighbours_give_the_first_ten_of_the_exact_search(crowd, mode):
-    memory, ports = crowd
-    exactly = Asking(memory, ports)
+    memory, search_engine = crowd
+    exactly = Asking(memory, search_engine)
     roughly = Asking(
-        memory, replace(ports, reach=SearchLimits(exact_rows=10, enough=20), views=ViewCache())
+        memory,
+        replace(search_engine, limits=SearchLimits(exact_rows=10, enough=20), views=ViewCache()),
     )
     asked = []
-    neighbours = ports.index.vectors.neighbours
-    ports.index.vectors.neighbours = lambda *a: asked.append(neighbours(*a)) or asked[-1]
+    neighbours = search_engine.index.vectors.neighbours
+    search_engine.index.vectors.neighbours = lambda *a: asked.append(neighbours(*a)) or asked[-1]
     equal = 0
     for branch, question in questions(100):
         ten = exactly.ids(question, branch, mode=mode)
         equal += set(ten) == set(roughly.ids(question, branch, mode=mode))
-    del ports.index.vectors.neighbours
+    del search_engine.index.vectors.neighbours
     assert len(asked) > 100
     assert None not in asked
     assert equal >= 95

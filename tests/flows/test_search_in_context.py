@@ -18,13 +18,13 @@ from day1.services.search import usual
 from day1.services.search.candidates import SearchLimits
 from day1.services.search.filters import Filter
 from day1.services.search.live_query import LiveQuery
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 from day1.services.search.views import ViewCache, state_of
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.searched_memory import Asking
 from tests.flows.searched_memory import ask as ask  # noqa: PLC0414 - a fixture
 from tests.flows.searched_memory import memory as memory  # noqa: PLC0414 - a fixture
-from tests.flows.searched_memory import ports as ports  # noqa: PLC0414 - a fixture
+from tests.flows.searched_memory import search_engine as search_engine  # noqa: PLC0414 - a fixture
 from tests.suites.engine_memory import EngineMemory
 
 MINUTE = 60_000_000
@@ -59,16 +59,16 @@ def write_others(memory: EngineMemory) -> None:
         note(memory, f"other{number}", text, f"other{number}")
 
 
-def ordered(memory: EngineMemory, ports: SearchPorts) -> bool:
+def ordered(memory: EngineMemory, search_engine: SearchEngine) -> bool:
     """Whether the order of main's facts is taken to mean something."""
-    ref, history, index = Ref(branch="main"), memory.store.history, ports.index
-    assert ports.embedder is not None
+    ref, history, index = Ref(branch="main"), memory.store.history, search_engine.index
+    assert search_engine.embedder is not None
     with (
         memory.store.reading(ref) as reading,
-        ports.views.at(reading, ref, Filter(FACT), history, index) as view,
+        search_engine.views.at(reading, ref, Filter(FACT), history, index) as view,
     ):
         state = state_of(reading, ref)
-        return ports.usual.at(state, view, index, ports.embedder).ordered
+        return search_engine.common_words.at(state, view, index, search_engine.embedder).ordered
 
 
 def before_all_others(ask: Asking, **request) -> bool:
@@ -81,24 +81,26 @@ def before_all_others(ask: Asking, **request) -> bool:
 # Words in context
 
 
-def test_a_memory_is_found_by_the_words_of_the_one_before_it(memory, ask, ports):
+def test_a_memory_is_found_by_the_words_of_the_one_before_it(memory, ask, search_engine):
     write_sessions(memory)
     write_others(memory)
     note(memory, "sister", "My sister called today.", "talk")
     note(memory, "lisbon", "She moved to Lisbon.", "talk")
     assert before_all_others(ask)
-    alone = replace(ports, weights=Weights(neighbour_shares=()))
+    alone = replace(search_engine, weights=Weights(neighbour_shares=()))
     assert not before_all_others(Asking(memory, alone))
     assert not before_all_others(ask, mode="keyword")
 
 
-def test_a_long_memory_gets_less_of_the_words_before_it(memory, ports):
+def test_a_long_memory_gets_less_of_the_words_before_it(memory, search_engine):
     write_sessions(memory)
     note(memory, "sister", "My sister called today.", "talk")
     note(memory, "lisbon", "She moved to Lisbon." + " and more filler" * 67, "talk")
-    without = replace(ports, weights=Weights(neighbour_shares=(), words_boost=0, beside_boost=0))
-    some = replace(ports, weights=Weights(words_boost=0, beside_boost=0))
-    every = replace(ports, weights=replace(some.weights, neighbour_words=999))
+    without = replace(
+        search_engine, weights=Weights(neighbour_shares=(), words_boost=0, beside_boost=0)
+    )
+    some = replace(search_engine, weights=Weights(words_boost=0, beside_boost=0))
+    every = replace(search_engine, weights=replace(some.weights, neighbour_words=999))
     least, less, most = (
         next(
             hit.score
@@ -110,7 +112,7 @@ def test_a_long_memory_gets_less_of_the_words_before_it(memory, ports):
     assert least < less < (least + most) / 2
 
 
-def test_so_it_is_among_so_many_that_sql_is_asked(memory, ask, ports, monkeypatch):
+def test_so_it_is_among_so_many_that_sql_is_asked(memory, ask, search_engine, monkeypatch):
     write_sessions(memory)
     write_others(memory)
     note(memory, "sister", "My sister called today.", "talk")
@@ -118,20 +120,22 @@ def test_so_it_is_among_so_many_that_sql_is_asked(memory, ask, ports, monkeypatc
     exactly = ask.ids(QUESTION, wait=True, limit=20)
     views = ViewCache()
     monkeypatch.setattr(views, "at", None)  # nothing is held
-    live = Asking(memory, replace(ports, reach=SearchLimits(exact_rows=0), views=views))
+    live = Asking(memory, replace(search_engine, limits=SearchLimits(exact_rows=0), views=views))
     assert before_all_others(live)
     assert live.ids(QUESTION, wait=True, limit=20) == exactly
 
 
-def test_sql_tells_the_same_neighbours_as_a_view(memory, ask, ports):
+def test_sql_tells_the_same_neighbours_as_a_view(memory, ask, search_engine):
     write_sessions(memory)
     ask("all of it", mode="keyword")
     ref, wanted = Ref(branch="main"), Filter(FACT)
     with (
         memory.store.reading(ref) as reading,
-        ports.views.at(reading, ref, wanted, memory.store.history, ports.index) as view,
+        search_engine.views.at(
+            reading, ref, wanted, memory.store.history, search_engine.index
+        ) as view,
     ):
-        live = LiveQuery(wanted, reading, ports.index, len(view))
+        live = LiveQuery(wanted, reading, search_engine.index, len(view))
         entries = view.entries(view.texts(wanted), wanted)
         for number, entry in enumerate(entries):
             (line,) = live.around([entry], 2)
@@ -147,7 +151,7 @@ def test_sql_tells_the_same_neighbours_as_a_view(memory, ask, ports):
     ("later", "session"), [(61 * MINUTE, "talk"), (MINUTE, "another"), (0, "talk")]
 )
 def test_a_long_pause_another_session_and_one_unit_of_work_end_a_line(
-    memory, ask, ports, later, session
+    memory, ask, search_engine, later, session
 ):
     write_sessions(memory)
     write_others(memory)
@@ -165,7 +169,7 @@ def test_a_long_pause_another_session_and_one_unit_of_work_end_a_line(
             ]
             work.add(FACT, new)
     assert not before_all_others(ask)
-    assert ordered(memory, ports)
+    assert ordered(memory, search_engine)
 
 
 def test_a_memory_with_all_words_itself_stays_before_its_neighbours(memory, ask):
@@ -190,7 +194,7 @@ def test_a_neighbour_that_is_not_wanted_lends_its_words_and_is_not_found(memory,
         category="news",
     )
     with_it = ask(QUESTION, category="news", wait=True).hits
-    alone = Asking(memory, replace(ask.ports, weights=Weights(neighbour_shares=())))
+    alone = Asking(memory, replace(ask.search_engine, weights=Weights(neighbour_shares=())))
     without = alone(QUESTION, category="news", wait=True).hits
     assert [hit.row["id"] for hit in with_it] == ["fact_lisbon"]
     assert with_it[0].score > without[0].score
@@ -211,7 +215,7 @@ def test_a_view_keeps_the_order_while_rows_come_change_and_go(memory, ask):
     memory.remove("main", "fact_sister")
     assert not before_all_others(ask)
     for limit in (49, 50):
-        anew = Asking(memory, replace(ask.ports, views=ViewCache()))
+        anew = Asking(memory, replace(ask.search_engine, views=ViewCache()))
         ids = ask.ids(QUESTION, wait=True, limit=limit)
         assert anew.ids(QUESTION, wait=True, limit=limit) == ids
 
@@ -219,12 +223,12 @@ def test_a_view_keeps_the_order_while_rows_come_change_and_go(memory, ask):
 # Where order means nothing
 
 
-def test_an_order_that_means_nothing_changes_nothing(memory, ports):
+def test_an_order_that_means_nothing_changes_nothing(memory, search_engine):
     write_sessions(memory, shuffled=3)
-    alone = Asking(memory, replace(ports, weights=Weights(neighbour_shares=())))
-    ask = Asking(memory, ports)
+    alone = Asking(memory, replace(search_engine, weights=Weights(neighbour_shares=())))
+    ask = Asking(memory, search_engine)
     ask("all of it", wait=True)
-    assert ordered(memory, ports) is False
+    assert ordered(memory, search_engine) is False
     for topic in TOPICS:
         question = f"why was the {topic} late?"
         with_it, without = ask(question, wait=True).hits, alone(question, wait=True).hits
@@ -234,44 +238,44 @@ def test_an_order_that_means_nothing_changes_nothing(memory, ports):
 
 
 @pytest.mark.parametrize(("shuffled", "means"), [(None, True), (3, False)])
-def test_words_judge_an_order_until_enough_have_vectors(memory, ports, shuffled, means):
+def test_words_judge_an_order_until_enough_have_vectors(memory, search_engine, shuffled, means):
     write_sessions(memory, shuffled)
-    waiting = replace(ports, embedded_at_once=0)
+    waiting = replace(search_engine, embedded_at_once=0)
     Asking(memory, waiting)("nothing yet")
     assert ordered(memory, waiting) is means
 
 
-def test_vectors_judge_an_order_anew_when_enough_have_them(memory, ports, monkeypatch):
+def test_vectors_judge_an_order_anew_when_enough_have_them(memory, search_engine, monkeypatch):
     write_sessions(memory)
     monkeypatch.setattr(usual, "_share_words", lambda *_: False)
-    Asking(memory, replace(ports, embedded_at_once=0))("nothing yet")
-    assert ordered(memory, ports) is False
-    Asking(memory, ports)("all of it", wait=True)
-    assert ordered(memory, ports) is True
+    Asking(memory, replace(search_engine, embedded_at_once=0))("nothing yet")
+    assert ordered(memory, search_engine) is False
+    Asking(memory, search_engine)("all of it", wait=True)
+    assert ordered(memory, search_engine) is True
 
 
-def test_speakers_who_take_turns_are_judged_by_what_they_say(memory, ask, ports):
+def test_speakers_who_take_turns_are_judged_by_what_they_say(memory, ask, search_engine):
     for talk, topic in enumerate(TOPICS):
         for turn, told in enumerate((*TOLD, "came up", "went down")):
             speaker = ("Ada", "Bela")[(talk + turn) % 2]
             note(memory, f"{topic}{turn}", f"{speaker}, {speaker} says: {topic} {told}", topic)
     ask("all of it", wait=True)
-    assert ordered(memory, ports) is True
+    assert ordered(memory, search_engine) is True
 
 
-def test_few_pairs_tell_nothing(memory, ask, ports):
+def test_few_pairs_tell_nothing(memory, ask, search_engine):
     told = sessions()
     for number, (text, topic) in enumerate(told):
         if topic == TOPICS[-1]:
             break
         note(memory, f"{number:03}", text, topic)
     ask("all of it", wait=True)
-    assert ordered(memory, ports) is False
+    assert ordered(memory, search_engine) is False
     for number, (text, topic) in enumerate(told):
         if topic == TOPICS[-1]:
             note(memory, f"{number:03}", text, topic)
     ask("all of it", wait=True)
-    assert ordered(memory, ports) is True
+    assert ordered(memory, search_engine) is True
 
 
 # Names
@@ -289,35 +293,35 @@ class Listening(HashingEmbedder):
         return super().embed(texts)
 
 
-def test_a_name_is_looked_up_and_lifts_but_is_not_embedded(memory, ports):
+def test_a_name_is_looked_up_and_lifts_but_is_not_embedded(memory, search_engine):
     names = ("Ada", "Bela", "Cleo", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Jana")
     things = ("tea", "maps", "rain", "trains")
     for name in names:
         for thing in things:
             note(memory, f"{name}_{thing}".lower(), f"{name} likes {thing} best of all", name)
     listening = Listening()
-    ask = Asking(memory, replace(ports, embedder=listening))
+    ask = Asking(memory, replace(search_engine, embedder=listening))
     found = ask("what does dora like about the old boat?", wait=True)
     assert {str(hit.row["id"]) for hit in found.hits[:4]} == {f"fact_dora_{t}" for t in things}
     assert "what does like about the old boat?" in listening.heard
     assert min(hit.keyword for hit in found.hits[:4]) > 0
 
 
-def test_the_word_of_a_project_is_embedded_although_all_its_notes_have_it(memory, ports):
+def test_the_word_of_a_project_is_embedded_although_all_its_notes_have_it(memory, search_engine):
     for number in range(40):
         topic, told = TOPICS[number % len(TOPICS)], TOLD[number % len(TOLD)]
         note(memory, f"{number}", f"{topic.title()} of the database {told} in {number}", "one")
     listening = Listening()
-    ask = Asking(memory, replace(ports, embedder=listening))
+    ask = Asking(memory, replace(search_engine, embedder=listening))
     ask("which database was quiet?", wait=True)
     assert "which database was quiet?" in listening.heard
 
 
-def test_the_word_with_which_all_notes_open_is_not_embedded(memory, ports):
+def test_the_word_with_which_all_notes_open_is_not_embedded(memory, search_engine):
     for number in range(40):
         note(memory, f"{number}", f"The user {TOLD[number % len(TOLD)]} in {number}", "one")
     listening = Listening()
-    ask = Asking(memory, replace(ports, embedder=listening))
+    ask = Asking(memory, replace(search_engine, embedder=listening))
     ask("which user was quiet?", wait=True)
     assert "which was quiet?" in listening.heard
 
@@ -325,7 +329,7 @@ def test_the_word_with_which_all_notes_open_is_not_embedded(memory, ports):
 # Several kinds
 
 
-def test_kinds_that_are_searched_together_are_ranked_by_the_same_scale(memory, ports):
+def test_kinds_that_are_searched_together_are_ranked_by_the_same_scale(memory, search_engine):
     texts = [f"the {topic} {told}" for topic in TOPICS for told in TOLD]
     conversation: str | None = None
     for number, text in enumerate(texts):
@@ -338,7 +342,9 @@ def test_kinds_that_are_searched_together_are_ranked_by_the_same_scale(memory, p
         assert logged
         conversation = logged.conversation_id
     kinds = ("facts", "observations", "messages")
-    hits = Asking(memory, ports)("why was the boat late?", kinds=kinds, limit=60, wait=True).hits
+    hits = Asking(memory, search_engine)(
+        "why was the boat late?", kinds=kinds, limit=60, wait=True
+    ).hits
     assert len(hits) == 60
     by_text: dict[str, list[float]] = {}
     for hit in hits:
@@ -348,7 +354,7 @@ def test_kinds_that_are_searched_together_are_ranked_by_the_same_scale(memory, p
         assert scores == pytest.approx(scores[:1] * len(scores))
 
 
-def test_one_kind_of_few_memories_is_asked_the_same_as_one_of_many(memory, ports):
+def test_one_kind_of_few_memories_is_asked_the_same_as_one_of_many(memory, search_engine):
     write_sessions(memory)
     for number, name in enumerate(("Ada", "Bela", "Cleo") * 4):
         note(memory, f"name{number}", f"{name} has key {number}", "keys")
@@ -357,7 +363,7 @@ def test_one_kind_of_few_memories_is_asked_the_same_as_one_of_many(memory, ports
     memory.add_observation("main", "obs_key", summary="Ada has key 9")
     memory.add_fact("main", "fact_key", fact_text="Ada has key 9")
     listening = Listening()
-    ask = Asking(memory, replace(ports, embedder=listening))
+    ask = Asking(memory, replace(search_engine, embedder=listening))
     kinds = ("observations", "facts")
     ask("all of it", kinds=kinds, wait=True)
     found = ask("which of our key has ada?", kinds=kinds, limit=90).hits

@@ -17,20 +17,20 @@ from day1.model.rows.kind import FACT, RELATION
 from day1.services.access.calls import now
 from day1.services.search.candidates import SearchLimits
 from day1.services.search.indexing import embed_pending, follow
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.searched_memory import Asking
 from tests.flows.searched_memory import memory as memory  # noqa: PLC0414 - a fixture
-from tests.flows.searched_memory import ports as ports  # noqa: PLC0414 - a fixture
+from tests.flows.searched_memory import search_engine as search_engine  # noqa: PLC0414 - a fixture
 from tests.suites.engine_memory import EngineMemory
 
 A, B = "project:a", "project:b"
 
 
 @pytest.fixture(params=[20_000, 0], ids=["view", "sql"])
-def ask(request, memory, ports):
+def ask(request, memory, search_engine):
     reach = SearchLimits(exact_rows=request.param)
-    return Asking(memory, replace(ports, reach=reach, clock=memory.clock))
+    return Asking(memory, replace(search_engine, limits=reach, clock=memory.clock))
 
 
 def on_disk(folder: Path, words: str) -> list[str]:
@@ -104,7 +104,7 @@ def test_a_secret_row_is_neither_found_nor_indexed(memory, ask, tmp_path):
     found = ask("vault PIN", wait=True, include_inactive=True)
     assert [hit.row["id"] for hit in found.hits] == ["fact_b"]
     assert found.notes == []
-    ask.ports.index.close()
+    ask.search_engine.index.close()
     assert on_disk(tmp_path, "plover4711") == []
 
 
@@ -114,10 +114,10 @@ def test_a_row_that_becomes_secret_leaves_the_index(memory, ask, tmp_path):
     assert len(ask.ids("vault", wait=True)) == 2
     memory.update_fact("main", "fact_a", sensitivity="secret")
     assert ask.ids("vault PIN", wait=True) == ["fact_b"]
-    ask.ports.index.close()
+    ask.search_engine.index.close()
     assert on_disk(tmp_path, "plover4711") == []
     assert ask.ids("vault", until=told, wait=True) == []  # nor does its past bring it back
-    ask.ports.index.close()
+    ask.search_engine.index.close()
     assert on_disk(tmp_path, "plover4711") == []
     memory.update_fact("main", "fact_a", sensitivity=None)
     assert len(ask.ids("vault", wait=True)) == 2
@@ -143,7 +143,7 @@ def test_who_was_killed_while_a_text_was_withdrawn_begins_again(memory, ask, mon
     memory.add_fact("main", "fact_a", fact_text="The vault PIN is plover4711.")
     assert ask.ids("vault") == ["fact_a"]
     memory.update_fact("main", "fact_a", sensitivity="secret")
-    index = ask.ports.index
+    index = ask.search_engine.index
     monkeypatch.setattr(index, "forget", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         ask.ids("vault")
@@ -257,7 +257,7 @@ def test_two_spaces_never_show_each_others_rows(tmp_path_factory, writes):
     folder = tmp_path_factory.mktemp("spaces")
     memory = EngineMemory(folder)
     index = LocalIndex(folder)
-    plain = SearchPorts(memory.store, memory.store.history, index, HashingEmbedder(), now)
+    plain = SearchEngine(memory.store, memory.store.history, index, HashingEmbedder(), now)
     ask = Asking(memory, replace(plain, clock=memory.clock))
     known: dict[str, dict] = {}
     try:
@@ -293,12 +293,14 @@ def test_two_spaces_never_show_each_others_rows(tmp_path_factory, writes):
         memory.close()
 
 
-def test_a_branch_that_is_followed_in_the_background_learns_no_secret(memory, ports, tmp_path):
+def test_a_branch_that_is_followed_in_the_background_learns_no_secret(
+    memory, search_engine, tmp_path
+):
     memory.add_fact(
         "main", "fact_a", fact_text="The vault PIN is plover4711.", sensitivity="secret"
     )
     memory.commit_pending("main")
-    follow(memory.store, memory.store.history, ports.index, "main", "branch_main")
-    embed_pending(ports.index, ports.embedder, None)
-    ports.index.close()
+    follow(memory.store, memory.store.history, search_engine.index, "main", "branch_main")
+    embed_pending(search_engine.index, search_engine.embedder, None)
+    search_engine.index.close()
     assert on_disk(tmp_path, "plover4711") == []

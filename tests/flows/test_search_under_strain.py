@@ -15,15 +15,15 @@ from day1.services.search.views import ViewCache
 from tests.flows.searched_memory import Asking
 from tests.flows.searched_memory import ask as ask  # noqa: PLC0414 - a fixture
 from tests.flows.searched_memory import memory as memory  # noqa: PLC0414 - a fixture
-from tests.flows.searched_memory import ports as ports  # noqa: PLC0414 - a fixture
+from tests.flows.searched_memory import search_engine as search_engine  # noqa: PLC0414 - a fixture
 
 
 @pytest.mark.parametrize("file", ["index.db", "vectors"])
-def test_a_damaged_index_is_said_and_built_anew(memory, ask, ports, tmp_path, file):
+def test_a_damaged_index_is_said_and_built_anew(memory, ask, search_engine, tmp_path, file):
     for number in range(30):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
     expected = ask.ids("gateway number 3", wait=True)
-    ports.index.close()
+    search_engine.index.close()
     broken = tmp_path / file
     if broken.is_dir():
         (broken,) = broken.glob("*.f32")
@@ -35,13 +35,13 @@ def test_a_damaged_index_is_said_and_built_anew(memory, ask, ports, tmp_path, fi
 
 
 def test_an_index_that_another_process_begins_anew_meanwhile_gives_no_mixed_answer(
-    memory, ask, ports, tmp_path
+    memory, ask, search_engine, tmp_path
 ):
     """The numbers of texts that were looked up before mean other texts then."""
     for number in range(5):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
     expected = [hit.row["fact_text"] for hit in ask("gateway number 3", wait=True).hits]
-    words = ports.index.words
+    words = search_engine.index.words
     best = words.best
 
     def lose_it_once(*arguments):
@@ -50,7 +50,7 @@ def test_an_index_that_another_process_begins_anew_meanwhile_gives_no_mixed_answ
         os.truncate(file, 9)
         other = LocalIndex(tmp_path)
         with pytest.raises(IndexLost):
-            other.vectors.cosines(ports.embedder, np.zeros(64, np.float32), [1])
+            other.vectors.cosines(search_engine.embedder, np.zeros(64, np.float32), [1])
         other.words.learn(FACT, {content_hash("strange"): "strange"})
         other.close()
         return best(*arguments)
@@ -66,7 +66,7 @@ def test_what_is_remembered_of_a_lost_index_is_forgotten(memory, ask, tmp_path):
     for fact_id, text in texts.items():
         memory.add_fact("main", fact_id, fact_text=text)
         assert ask.ids(text, mode="keyword") == [fact_id]
-    ask.ports.index.close()
+    ask.search_engine.index.close()
     (tmp_path / "index.db").unlink()
     other = LocalIndex(tmp_path)  # it gives the texts other numbers
     for text in reversed(texts.values()):
@@ -76,14 +76,16 @@ def test_what_is_remembered_of_a_lost_index_is_forgotten(memory, ask, tmp_path):
         assert ask.ids(text, mode="keyword") == [fact_id]
 
 
-def test_a_read_only_folder_is_searched_as_far_as_the_index_goes(memory, ask, ports, tmp_path):
+def test_a_read_only_folder_is_searched_as_far_as_the_index_goes(
+    memory, ask, search_engine, tmp_path
+):
     memory.add_fact("main", "fact_a", fact_text="gateway one")
     ask("gateway")
     memory.add_fact("main", "fact_b", fact_text="gateway two")
-    ports.index.close()
+    search_engine.index.close()
     index = LocalIndex(tmp_path, read_only=True)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("index*")}
-    reading = Asking(memory, replace(ports, index=index, views=ViewCache()))
+    reading = Asking(memory, replace(search_engine, index=index, views=ViewCache()))
     for _ in range(2):
         found = reading("gateway")
         assert [hit.row["id"] for hit in found.hits] == ["fact_a"]
@@ -121,10 +123,10 @@ def test_threads_search_while_others_write(memory, ask):
     assert len(ask.ids("gateway", limit=200)) == 30
 
 
-def test_another_process_s_words_are_used(memory, ask, ports, tmp_path):
+def test_another_process_s_words_are_used(memory, ask, search_engine, tmp_path):
     memory.add_fact("main", "fact_a", fact_text="gateway one")
     other = LocalIndex(tmp_path)
-    mine = Asking(memory, replace(ports, index=other, views=ViewCache()))
+    mine = Asking(memory, replace(search_engine, index=other, views=ViewCache()))
     assert mine.ids("gateway") == ["fact_a"]
     memory.add_fact("main", "fact_b", fact_text="gateway two")
     assert len(ask.ids("gateway")) == 2

@@ -15,7 +15,7 @@ from day1.ports.index import IndexBehind
 from day1.services.access.calls import now
 from day1.services.branches.lookup import find
 from day1.services.search.indexing import follow
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 from day1.services.upkeep import worker
 from day1.services.upkeep.worker import BackgroundWorker
 from tests.fakes.hashing_embedder import HashingEmbedder
@@ -106,79 +106,83 @@ class _Interrupted(HashingEmbedder):
 
 @pytest.fixture
 def waiting(tmp_path):
-    """A memory with ten texts that wait for their vectors, and ports to search it."""
+    """A memory with ten texts that wait for their vectors, and search_engine to search it."""
     memory, index = EngineMemory(tmp_path), LocalIndex(tmp_path)
     for number in range(10):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway number {number}")
     follow(memory.store, memory.store.history, index, "main", find(memory.repo, "main").id)
-    yield memory, SearchPorts(memory.store, memory.store.history, index, HashingEmbedder(), now)
+    yield memory, SearchEngine(memory.store, memory.store.history, index, HashingEmbedder(), now)
     index.close()
     memory.close()
 
 
 @pytest.fixture
 def rested(waiting, monkeypatch):
-    """A worker that nobody has called for long, and whose last vectors are fresh; its ports."""
-    memory, ports = waiting
+    """A worker that nobody has called for long, and whose last vectors are fresh; its search_engine."""
+    memory, search_engine = waiting
     monkeypatch.setattr(worker, "_PAUSE_S", 0.1)
     monkeypatch.setattr(worker, "_QUIET_S", 60.0)
-    background = BackgroundWorker(memory.repo, ports)
+    background = BackgroundWorker(memory.repo, search_engine)
     background._called, background._embedded = -1e9, time.monotonic()
-    return background, ports
+    return background, search_engine
 
 
-def left(ports):
-    return ports.index.vectors.pending(ports.embedder)
+def left(search_engine):
+    return search_engine.index.vectors.pending(search_engine.embedder)
 
 
 def test_the_worker_stops_embedding_while_a_search_runs_and_goes_on_afterwards(
     waiting, monkeypatch
 ):
-    memory, ports = waiting
+    memory, search_engine = waiting
     monkeypatch.setattr(worker, "_PAUSE_S", 0.1)
     monkeypatch.setattr(worker, "_QUIET_S", 0.0)
-    ports = replace(ports, embedder=_Interrupted(lambda: ports.running.add("search")))
-    background = BackgroundWorker(memory.repo, ports)
+    search_engine = replace(
+        search_engine, embedder=_Interrupted(lambda: search_engine.running.add("search"))
+    )
+    background = BackgroundWorker(memory.repo, search_engine)
     background._embedded = time.monotonic()  # nothing is overdue
-    assert background._embed(ports.embedder)
-    assert left(ports) == 8, "it stops when the text in work is done, and keeps what is done"
-    assert background._embed(ports.embedder)
-    assert left(ports) == 8
-    ports.running.clear()
-    assert not background._embed(ports.embedder)
-    assert left(ports) == 0
+    assert background._embed(search_engine.embedder)
+    assert left(search_engine) == 8, (
+        "it stops when the text in work is done, and keeps what is done"
+    )
+    assert background._embed(search_engine.embedder)
+    assert left(search_engine) == 8
+    search_engine.running.clear()
+    assert not background._embed(search_engine.embedder)
+    assert left(search_engine) == 0
 
 
 def test_the_worker_begins_when_a_search_has_ended_for_a_while(rested):
-    background, ports = rested
-    ports.running.add("search")
-    assert background._embed(ports.embedder)
-    ports.running.clear()
-    assert background._embed(ports.embedder)
-    assert left(ports) == 10
+    background, search_engine = rested
+    search_engine.running.add("search")
+    assert background._embed(search_engine.embedder)
+    search_engine.running.clear()
+    assert background._embed(search_engine.embedder)
+    assert left(search_engine) == 10
 
 
 def test_the_worker_stops_embedding_when_a_call_comes(rested):
-    background, ports = rested
+    background, search_engine = rested
     embedder = _Interrupted(background.called)
     assert background._embed(embedder)
-    assert left(ports) == 8
+    assert left(search_engine) == 8
     assert background._embed(embedder)
-    assert left(ports) == 8, "there was no pause between calls"
+    assert left(search_engine) == 8, "there was no pause between calls"
 
 
 def test_the_worker_embeds_at_last_although_calls_never_pause(waiting, monkeypatch):
-    memory, ports = waiting
+    memory, search_engine = waiting
     monkeypatch.setattr(worker, "_BATCH_S", 60.0)
-    ports.running.add("search")
-    background = BackgroundWorker(memory.repo, ports)
+    search_engine.running.add("search")
+    background = BackgroundWorker(memory.repo, search_engine)
     background._embedded = time.monotonic() - worker._PUT_OFF_S - 1
-    assert not background._embed(ports.embedder)
-    assert left(ports) == 0
+    assert not background._embed(search_engine.embedder)
+    assert left(search_engine) == 0
 
 
 class _Broken:
-    """Search ports whose index cannot be used."""
+    """Search search_engine whose index cannot be used."""
 
     @property
     def index(self):

@@ -23,7 +23,8 @@ from day1.model.search.worth import RowVotes, Vote, asked_words
 from day1.ports.embedder import Embedder
 from day1.services.branches.lookup import find
 from day1.services.search.candidates import QueryVectorCache
-from day1.services.search.request import Hit, SearchPorts, SearchRequest
+from day1.services.search.request import Hit, SearchRequest
+from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
 from day1.settings import EmbedderSettings, Settings
 from tests.relevance.written import HERE, STORES, Question, fill, questions, written_id
@@ -52,7 +53,7 @@ class Figures(NamedTuple):
     mrr: float
 
 
-PortsByBranch = Mapping[str, SearchPorts]
+PortsByBranch = Mapping[str, SearchEngine]
 """What a search of each branch needs."""
 Groups = dict[str, Figures]
 """The figures of all questions, of those of each type, and of those to each branch."""
@@ -81,27 +82,30 @@ class Measuring:
         asked = Remembered()
         self._branches = {name: find(opened.repo, name) for name, opened in stores.items()}
         self._ports = {
-            branch: replace(opened.search, questions=asked, embedded_at_once=0)
+            branch: replace(opened.search, query_vectors=asked, embedded_at_once=0)
             for branch, opened in stores.items()
         }
 
     def groups(self, way: str) -> Groups:
         """The figures of searching in one way."""
-        ports, mode = self._ports, way if way in ("vector", "keyword") else "hybrid"
+        search_engine, mode = self._ports, way if way in ("vector", "keyword") else "hybrid"
         if way == "fresh":
-            ports = {branch: replace(each, embedded_at_once=1) for branch, each in ports.items()}
-        if way == "short":
-            ports = {
-                branch: replace(each, reach=replace(each.reach, candidates=SHORT))
-                for branch, each in ports.items()
+            search_engine = {
+                branch: replace(each, embedded_at_once=1) for branch, each in search_engine.items()
             }
-        return _means([(asked, self._answer(ports, mode, asked)) for asked in questions()])
+        if way == "short":
+            search_engine = {
+                branch: replace(each, limits=replace(each.limits, candidates=SHORT))
+                for branch, each in search_engine.items()
+            }
+        return _means([(asked, self._answer(search_engine, mode, asked)) for asked in questions()])
 
     def weighed(self, votes: Votes) -> Self:
         """The same stores, searched with these votes on rows."""
         other = copy(self)
         other._ports = {
-            branch: replace(ports, votes=lambda: votes) for branch, ports in self._ports.items()
+            branch: replace(search_engine, votes=lambda: votes)
+            for branch, search_engine in self._ports.items()
         }
         return other
 
@@ -115,13 +119,13 @@ class Measuring:
         hits = self._hits(self._ports, mode, asked)
         return [(str(hit.row["id"]), written_id(hit.row) in asked.relevant) for hit in hits]
 
-    def _hits(self, ports: PortsByBranch, mode: Any, asked: Question) -> list[Hit]:
+    def _hits(self, search_engine: PortsByBranch, mode: Any, asked: Question) -> list[Hit]:
         request = SearchRequest(query=asked.question, mode=mode, kinds=KINDS)
         branch = self._branches[asked.branch]
-        return search(ports[branch.name], Ref(branch=branch.name), branch.id, request).hits
+        return search(search_engine[branch.name], Ref(branch=branch.name), branch.id, request).hits
 
-    def _answer(self, ports: PortsByBranch, mode: Any, asked: Question) -> Figures:
-        ids = [written_id(hit.row) for hit in self._hits(ports, mode, asked)]
+    def _answer(self, search_engine: PortsByBranch, mode: Any, asked: Question) -> Figures:
+        ids = [written_id(hit.row) for hit in self._hits(search_engine, mode, asked)]
         places = [place for place, row_id in enumerate(ids, 1) if row_id in asked.relevant]
         count = len(asked.relevant)
         return Figures(

@@ -6,7 +6,7 @@ from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.services.rows.recording import NewFact, fact_row
-from day1.services.search.timeline import timeline
+from day1.services.rows.timeline import timeline
 
 
 class Rows:

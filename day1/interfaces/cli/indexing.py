@@ -27,11 +27,11 @@ def bring_up(session: Session, *branches: Branch) -> None:
     store = session.store()
     search = store.search
     for branch in branches:
-        ports = search.store, search.history, search.index
+        engine = search.store, search.history, search.index
         try:
-            follow(*ports, branch.name, branch.id)
+            follow(*engine, branch.name, branch.id)
         except IndexLost:  # it was damaged or of an older format, and is empty now
-            follow(*ports, branch.name, branch.id)
+            follow(*engine, branch.name, branch.id)
     embedder = search.embedder
     if embedder is None:
         return

@@ -20,7 +20,8 @@ from day1.model.search.passages import FoundText
 from day1.model.search.ranking import Mode
 from day1.services.contexts.vectors import foreign, unit
 from day1.services.search.filters import active_rows
-from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
+from day1.services.search.request import Hit, SearchAnswer, SearchRequest
+from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Match:
 class Where:
     """The branch that is searched, and what its search is done with."""
 
-    ports: SearchPorts
+    engine: SearchEngine
     branch: str
     branch_id: str
 
@@ -92,7 +93,7 @@ def matching(where: Where, wanted: Wanted) -> tuple[list[Match], SearchAnswer]:
         only=allowed,
     )
     if wanted.vector is None:
-        answer = search(where.ports, where.ref, where.branch_id, request)
+        answer = search(where.engine, where.ref, where.branch_id, request)
     else:
         answer = _by_vector(where, wanted, request, wanted.vector)
     matches = _once(where, [Match(hit.row, hit.score, hit.text) for hit in answer.hits])
@@ -103,7 +104,7 @@ def _by_vector(
     where: Where, wanted: Wanted, request: SearchRequest, vector: Sequence[float]
 ) -> SearchAnswer:
     given = _given(where, wanted, vector, request.only)
-    embedder = where.ports.embedder
+    embedder = where.engine.embedder
     ours = embedder is not None and embedder.dimension == len(vector)
     if not ours and not given.cosines:
         raise _unknown_length(len(vector), embedder, given.lengths)
@@ -113,7 +114,7 @@ def _by_vector(
     if ours:
         mode: Mode = "hybrid" if wanted.text else "vector"
         answer = search(
-            where.ports,
+            where.engine,
             where.ref,
             where.branch_id,
             replace(request, mode=mode, vector=unit(vector)),
@@ -133,13 +134,13 @@ def _compared(where: Where, request: SearchRequest, given: _Given) -> SearchAnsw
     words: dict[str, Hit] = {}
     if request.query:
         answer = search(
-            where.ports,
+            where.engine,
             where.ref,
             where.branch_id,
             replace(request, mode="keyword", limit=_MOST),
         )
         words = {str(hit.row["id"]): hit for hit in answer.hits}
-    weights = where.ports.weights
+    weights = where.engine.weights
     parts = (weights.vector, weights.keyword if request.query else 0.0)
 
     def score(row_id: str) -> float:
@@ -149,7 +150,7 @@ def _compared(where: Where, request: SearchRequest, given: _Given) -> SearchAnsw
 
     scores = {row_id: score(row_id) for row_id in {*given.cosines, *words}}
     best = sorted(scores, key=lambda row_id: (-scores[row_id], row_id))[: request.limit]
-    with where.ports.store.reading(where.ref) as reading:
+    with where.engine.store.reading(where.ref) as reading:
         rows = {**reading.get(FACT, best), **reading.get(OBSERVATION, best)}
         hits = [
             Hit(
@@ -188,7 +189,7 @@ def _allowed(where: Where, wanted: Wanted) -> frozenset[str] | None:
     """The memories whose metadata fits; None for all."""
     if not wanted.metadata:
         return None
-    with where.ports.store.reading(where.ref) as reading:
+    with where.engine.store.reading(where.ref) as reading:
         rows = reading.scan(FACT, ("id", "detail"), _shown(wanted))
     return frozenset(
         str(row_id)
@@ -200,7 +201,7 @@ def _allowed(where: Where, wanted: Wanted) -> frozenset[str] | None:
 def _given(
     where: Where, wanted: Wanted, vector: Sequence[float], allowed: frozenset[str] | None
 ) -> _Given:
-    with where.ports.store.reading(where.ref) as reading:
+    with where.engine.store.reading(where.ref) as reading:
         found = reading.scan(FACT, ("id", "vector"), _shown(wanted))
     rows = {str(i): text for i, text in found if allowed is None or i in allowed}
     kept = {i: str(text) for i, text in rows.items() if text is not None}
@@ -242,7 +243,7 @@ def _once(where: Where, matches: Sequence[Match]) -> list[Match]:
     promoted = [i for i in origins if kind_of(i) is OBSERVATION]
     if not promoted:
         return list(matches)
-    with where.ports.store.reading(where.ref) as reading:
+    with where.engine.store.reading(where.ref) as reading:
         contexts = reading.get(OBSERVATION, promoted)
 
     def is_old(row: Row) -> bool:

@@ -10,7 +10,7 @@ from day1.ports.index import EmbedFirst, IndexBehind, IndexLost, TextId
 from day1.ports.reading import Reading
 from day1.services.search.filters import active_rows
 from day1.services.search.indexing import TimeBudget, catch_up, embed_pending
-from day1.services.search.request import SWITCHED_OFF, SearchPorts
+from day1.services.search.search_engine import SWITCHED_OFF, SearchEngine
 
 _BATCH = 64
 """Passages that are embedded and kept together."""
@@ -18,21 +18,21 @@ _PATIENCE_S = 20.0
 """How long vectors are made where no worker goes on with them."""
 
 
-def the_embedder(ports: SearchPorts) -> Embedder:
+def the_embedder(engine: SearchEngine) -> Embedder:
     """The embedder, for calls that make no sense without one.
 
     Raises:
         EmbedderUnavailable: there is none.
     """
-    if ports.embedder is None:
+    if engine.embedder is None:
         raise EmbedderUnavailable(
             f"This call needs vectors, and {SWITCHED_OFF}: set another kind, and start day1 anew."
         )
-    return ports.embedder
+    return engine.embedder
 
 
 def warm(
-    ports: SearchPorts, branch: tuple[str, str], space: str | None, since: int | None, now: int
+    engine: SearchEngine, branch: tuple[str, str], space: str | None, since: int | None, now: int
 ) -> int:
     """Queue the texts of a space that have no vector yet; answers how many they are.
 
@@ -41,7 +41,7 @@ def warm(
     some seconds.
 
     Args:
-        ports: what a search is done with.
+        engine: what a search is done with.
         branch: its name and its id.
         space: of which the texts are.
         since: microseconds UTC.
@@ -51,52 +51,52 @@ def warm(
         EmbedderUnavailable: there is no model.
         IndexBehind: nothing can be written to the index now.
     """
-    embedder = the_embedder(ports)
+    embedder = the_embedder(engine)
     name, branch_id = branch
-    with ports.store.reading(Ref(branch=name)) as reading:
-        catch_up(reading, ports.history, ports.index, branch_id, ports.words_wait_s)
-        texts = _texts(reading, ports, space, since, now)
-    waiting = ports.index.vectors.waiting(embedder, texts)
-    embed_first(ports, embedder, waiting)
+    with engine.store.reading(Ref(branch=name)) as reading:
+        catch_up(reading, engine.history, engine.index, branch_id, engine.words_wait_s)
+        texts = _texts(reading, engine, space, since, now)
+    waiting = engine.index.vectors.waiting(embedder, texts)
+    embed_first(engine, embedder, waiting)
     return len(waiting)
 
 
-def embed_first(ports: SearchPorts, embedder: Embedder, texts: Sequence[TextId]) -> None:
+def embed_first(engine: SearchEngine, embedder: Embedder, texts: Sequence[TextId]) -> None:
     """Embed texts for a moment; where no worker embeds the rest, for some seconds.
 
     Raises:
         EmbedderUnavailable: there is no model.
         IndexBehind: nothing can be written to the index now.
     """
-    worker = ports.embedding_s is not None
-    enough = TimeBudget(ports.embedding_s if worker and ports.embedding_s else _PATIENCE_S)
+    worker = engine.embedding_s is not None
+    enough = TimeBudget(engine.embedding_s if worker and engine.embedding_s else _PATIENCE_S)
     left = len(texts)
     while left and not enough():
-        embed_pending(ports.index, embedder, _BATCH, EmbedFirst(texts), enough)
-        before, left = left, len(ports.index.vectors.waiting(embedder, texts))
+        embed_pending(engine.index, embedder, _BATCH, EmbedFirst(texts), enough)
+        before, left = left, len(engine.index.vectors.waiting(embedder, texts))
         if left == before:  # another process is at it
             return
 
 
 def embed_soon(
-    ports: SearchPorts, embedder: Embedder, branch: tuple[str, str], hashes: Sequence[str]
+    engine: SearchEngine, embedder: Embedder, branch: tuple[str, str], hashes: Sequence[str]
 ) -> list[str]:
     """Index facts that were just written, and embed them first; answers what could not be done."""
     if not hashes:
         return []
     name, branch_id = branch
     try:
-        with ports.store.reading(Ref(branch=name)) as reading:
-            catch_up(reading, ports.history, ports.index, branch_id, ports.words_wait_s)
-        known = ports.index.words.known(FACT, hashes)
-        embed_first(ports, embedder, list(known.values()))
+        with engine.store.reading(Ref(branch=name)) as reading:
+            catch_up(reading, engine.history, engine.index, branch_id, engine.words_wait_s)
+        known = engine.index.words.known(FACT, hashes)
+        embed_first(engine, embedder, list(known.values()))
     except (IndexBehind, IndexLost, EmbedderUnavailable):
         return ["The vectors of the new facts follow later."]
     return []
 
 
 def _texts(
-    reading: Reading, ports: SearchPorts, space: str | None, since: int | None, now: int
+    reading: Reading, engine: SearchEngine, space: str | None, since: int | None, now: int
 ) -> list[TextId]:
     found: list[TextId] = []
     for kind in (FACT, OBSERVATION):
@@ -109,5 +109,5 @@ def _texts(
             public=True,
         )
         hashes = {str(content) for (content,) in reading.scan(kind, ("content_hash",), query)}
-        found += ports.index.words.known(kind, sorted(hashes)).values()
+        found += engine.index.words.known(kind, sorted(hashes)).values()
     return found

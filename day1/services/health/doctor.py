@@ -14,7 +14,7 @@ from day1.services.health.clocks import ahead, lasting, set_right
 from day1.services.health.compacting import is_wasteful
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import follow
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 
 MANY_REFS: Final = 200
 """More refs than these are worth a warning: each costs 60 bytes in every commit."""
@@ -66,7 +66,7 @@ class IndexState:
     pending_vectors: int | None
 
 
-def index_state(repo: Repository, search: SearchPorts, branch: Branch) -> IndexState:
+def index_state(repo: Repository, search: SearchEngine, branch: Branch) -> IndexState:
     """How far the index is behind; the index is not changed."""
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         tip, pending = reading.tip, reading.pending
@@ -82,7 +82,7 @@ def _is_current(cursor: Cursor | None, tip: str, pending: Pending) -> bool:
     return cursor == Cursor(tip, pending.newest)
 
 
-def check(repo: Repository, search: SearchPorts, place: StoreLocation) -> Iterator[Finding]:
+def check(repo: Repository, search: SearchEngine, place: StoreLocation) -> Iterator[Finding]:
     """Run all checks, one finding at a time; a check that fails is a finding itself."""
     checks: dict[str, Callable[[], Finding]] = {
         "engine": lambda: _engine(repo),
@@ -233,7 +233,7 @@ def _megabytes(count: int) -> str:
     return f"{count / 1024 / 1024:,.1f} MB"
 
 
-def _model(search: SearchPorts) -> Finding:
+def _model(search: SearchEngine) -> Finding:
     if search.embedder is None:
         return Finding("model", "ok", "none, by setting: search is by keywords")
     try:
@@ -243,7 +243,7 @@ def _model(search: SearchPorts) -> Finding:
     return Finding("model", "ok", search.embedder.name)
 
 
-def _index(repo: Repository, search: SearchPorts) -> Finding:
+def _index(repo: Repository, search: SearchEngine) -> Finding:
     behind, waiting = 0, 0
     try:
         for branch in repo.ledger.branches():
@@ -301,7 +301,7 @@ def _files(place: StoreLocation) -> Finding:
     )
 
 
-def repair(repo: Repository, search: SearchPorts, now: int) -> list[str]:
+def repair(repo: Repository, search: SearchEngine, now: int) -> list[str]:
     """Add missing branches to the ledger and update the index; returns what was done."""
     done = [f"noted branch {name}" for name in adopt(repo, now)]
     refs = repo.history.branches()
@@ -319,5 +319,5 @@ def repair(repo: Repository, search: SearchPorts, now: int) -> list[str]:
     return [*done, f"followed {len(refs)} branch{'' if len(refs) == 1 else 'es'}"]
 
 
-def _follow(repo: Repository, search: SearchPorts, name: str) -> None:
+def _follow(repo: Repository, search: SearchEngine, name: str) -> None:
     follow(repo.store, repo.history, search.index, name, find(repo, name).id)

@@ -47,7 +47,7 @@ from day1.services.lessons.judging import mean_scores
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor, end_of
 from day1.services.search.grouping import group_rows
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ class ConsolidationPlan:
 
 
 def find_duplicates_and_stale(
-    repo: Repository, ports: SearchPorts, request: ConsolidationRequest
+    repo: Repository, engine: SearchEngine, request: ConsolidationRequest
 ) -> Findings:
     """Find lessons that say the same, stale ones, and relations to rows that are gone."""
     # What ends by itself is left alone: merged into it, a lesson that lasts would end with it.
@@ -108,11 +108,11 @@ def find_duplicates_and_stale(
     notes = []
     if len(lessons) > MOST:
         notes.append(f"Only the newest {MOST:,} of {len(lessons):,} lessons were compared.")
-    groups, said = _groups(ports, lessons[-MOST:])
+    groups, said = _groups(engine, lessons[-MOST:])
     scores = mean_scores(repo)
     return Findings(
         groups,
-        _stale(ports, request, lessons, scores),
+        _stale(engine, request, lessons, scores),
         garbage,
         len(lessons),
         {str(r["id"]): scores[str(r["id"])] for r in lessons if r["id"] in scores},
@@ -121,7 +121,7 @@ def find_duplicates_and_stale(
 
 
 def _groups(
-    ports: SearchPorts, lessons: Sequence[Row]
+    engine: SearchEngine, lessons: Sequence[Row]
 ) -> tuple[tuple[tuple[Row, ...], ...], list[str]]:
     """Groups of lessons of one type and project that say nearly the same, and notes."""
     alike: dict[tuple[Any, Any], list[Row]] = {}
@@ -131,21 +131,21 @@ def _groups(
     notes: list[str] = []
     for rows in alike.values():
         if len(rows) > 1:
-            grouped = group_rows(ports, FACT, rows)
+            grouped = group_rows(engine, FACT, rows)
             notes += grouped.notes
             found += [tuple(group) for group in grouped.groups if len(group) > 1]
     return tuple(found), notes
 
 
 def _stale(
-    ports: SearchPorts,
+    engine: SearchEngine,
     request: ConsolidationRequest,
     lessons: Sequence[Row],
     scores: dict[str, float],
 ) -> tuple[Row, ...]:
     """Lessons that are old, were not shown lately, and are rated low or not at all."""
     since = request.now - round(request.stale_days * DAY)
-    shown = ports.uses.known()
+    shown = engine.uses.known()
     return tuple(
         row
         for row in lessons
@@ -280,7 +280,7 @@ def _kept_plan(
 
 
 def consolidate_lessons(
-    repo: Repository, ports: SearchPorts, request: ConsolidationRequest, applying: Applying
+    repo: Repository, engine: SearchEngine, request: ConsolidationRequest, applying: Applying
 ) -> Consolidation:
     """Plan anew, and do what is recommended as one commit.
 
@@ -288,7 +288,7 @@ def consolidate_lessons(
         PlanChanged: `expect` names another plan, or a row changed meanwhile.
         Refused: more than a third of the branch would be touched, and `expect` is not given.
     """
-    findings = find_duplicates_and_stale(repo, ports, request)
+    findings = find_duplicates_and_stale(repo, engine, request)
     plan, expect = None, applying.expect
     if expect is not None:
         plan = _kept_plan(repo, request, applying.client, findings, expect)

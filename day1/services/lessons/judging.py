@@ -9,7 +9,7 @@ from day1.model.search.wording import content_words
 from day1.ports.chat import Chat
 from day1.ports.judge import Judge
 from day1.services.repository.repository import Repository
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 
 _SENT, _REASON = 4_000, 400
 _INSTRUCTIONS = (
@@ -36,7 +36,9 @@ class Opinion:
     """No chat model was asked: the words and vectors decided."""
 
 
-def opinion(ports: SearchPorts, chat: Chat | None, judge: Judge, query: str, text: str) -> Opinion:
+def opinion(
+    engine: SearchEngine, chat: Chat | None, judge: Judge, query: str, text: str
+) -> Opinion:
     """Rate a memory for a query: by a chat model, else by how near it is."""
     query, text = judge.clear(query), judge.clear(text)
     if chat is not None:
@@ -49,7 +51,7 @@ def opinion(ports: SearchPorts, chat: Chat | None, judge: Judge, query: str, tex
                 return Opinion(round(share, 2), " ".join(reason.split())[:_REASON])
         except ChatUnavailable:
             pass
-    return _by_rules(ports, query, text)
+    return _by_rules(engine, query, text)
 
 
 def _share(value: object) -> float | None:
@@ -59,14 +61,16 @@ def _share(value: object) -> float | None:
     return float(value) if 0 <= value <= 1 else None
 
 
-def _by_rules(ports: SearchPorts, query: str, text: str) -> Opinion:
+def _by_rules(engine: SearchEngine, query: str, text: str) -> Opinion:
     asked = set(content_words(query))
     shared = len(asked & set(content_words(text)))
     score = shared / len(asked) if asked else 0.0
     reason = f"{shared} of the {len(asked)} words of the query are in the memory"
-    if ports.embedder is not None:
+    if engine.embedder is not None:
         try:
-            vectors = ports.questions.vectors(ports.embedder, list(dict.fromkeys((query, text))))
+            vectors = engine.query_vectors.vectors(
+                engine.embedder, list(dict.fromkeys((query, text)))
+            )
             cosine = max(0.0, float(vectors[query] @ vectors[text]))
             score = 0.7 * cosine + 0.3 * score
             reason += f", and its cosine is {cosine:.2f}"

@@ -29,7 +29,7 @@ from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Correction, update
 from day1.services.rows.recording import NewFact, fact_row, near_duplicates
 from day1.services.search.indexing import catch_up
-from day1.services.search.request import SWITCHED_OFF, SearchPorts
+from day1.services.search.search_engine import SWITCHED_OFF, SearchEngine
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ class Stored:
 
 
 def store_lesson(
-    repo: Repository, ports: SearchPorts, branch: Branch, origin: Origin, lesson: Lesson
+    repo: Repository, engine: SearchEngine, branch: Branch, origin: Origin, lesson: Lesson
 ) -> Stored:
     """Store a lesson on a branch.
 
@@ -102,7 +102,7 @@ def store_lesson(
         StoreBusy: others change the same lesson all the time.
     """
     for _ in range(_TRIES):
-        known = _look(repo, ports, branch, lesson)
+        known = _look(repo, engine, branch, lesson)
         if known.same is None:
             found = _add(repo, branch, origin, lesson, known)
             if isinstance(found, Stored):
@@ -125,27 +125,27 @@ class _Known:
     notes: tuple[str, ...] = ()
 
 
-def _look(repo: Repository, ports: SearchPorts, branch: Branch, lesson: Lesson) -> _Known:
+def _look(repo: Repository, engine: SearchEngine, branch: Branch, lesson: Lesson) -> _Known:
     """Look for a row that says the same in other words."""
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         newest = reading.pending.newest
         until = repo.history.commit(reading.tip).ts if newest is None else newest
-        embedder = ports.embedder
+        embedder = engine.embedder
         if embedder is None:
             return _Known(until, notes=(f"{SWITCHED_OFF}: only equal texts are one lesson",))
         try:
-            catch_up(reading, repo.history, ports.index, branch.id, ports.words_wait_s)
-            found = _candidates(reading, ports, lesson)
+            catch_up(reading, repo.history, engine.index, branch.id, engine.words_wait_s)
+            found = _candidates(reading, engine, lesson)
             worded = [(r, e) for r, e in found if same_in_words(e, lesson.experience)]
-            same = _alike(ports, embedder, lesson.experience, worded)
-            near = None if same else _near(ports, embedder, lesson.experience, found)
+            same = _alike(engine, embedder, lesson.experience, worded)
+            near = None if same else _near(engine, embedder, lesson.experience, found)
         except (IndexBehind, IndexLost, EmbedderUnavailable) as error:
             log.warning("lessons are compared by their exact text: %s", error.code)
             return _Known(until, notes=(f"only equal texts are one lesson now: {error.code}",))
     return _Known(until, same, near)
 
 
-def _candidates(reading: Reading, ports: SearchPorts, lesson: Lesson) -> list[_Same]:
+def _candidates(reading: Reading, engine: SearchEngine, lesson: Lesson) -> list[_Same]:
     """Rows that have a third of the longest words of a lesson, and may be it in other words.
 
     All words of one third are asked for: whatever words a rewording adds or changes, hardly ever
@@ -155,7 +155,7 @@ def _candidates(reading: Reading, ports: SearchPorts, lesson: Lesson) -> list[_S
     thirds = [words[start::_PARTS] for start in range(min(_PARTS, len(words)))]
     some = any_of([" AND ".join(f'"{word}"' for word in third) for third in thirds])
     match = f'"{LABEL}" AND ({some})' if some else f'"{LABEL}"'
-    index, own = ports.index.words, set(content_words(lesson.experience.text))
+    index, own = engine.index.words, set(content_words(lesson.experience.text))
     found = index.texts(FACT, index.newest(FACT, match, _LOOKED))
     shares = {text: _shared(own, told) for text, told in found.items()}
     likely = sorted((text for text in shares if shares[text] >= _LIKELY), key=shares.__getitem__)
@@ -186,7 +186,7 @@ def _lessons(rows: Sequence[Row], lesson: Lesson) -> list[_Same]:
 
 
 def _alike(
-    ports: SearchPorts, embedder: Embedder, new: Experience, found: Sequence[_Same]
+    engine: SearchEngine, embedder: Embedder, new: Experience, found: Sequence[_Same]
 ) -> Row | None:
     """The row each part of which is nearer than `ALIKE` to that of a lesson, the nearest one.
 
@@ -195,7 +195,9 @@ def _alike(
     best, nearest = ALIKE, None
     for row, there in found:
         pairs = [p for p in zip(new.parts, there.parts, strict=True) if plain(p[0]) != plain(p[1])]
-        vectors = ports.questions.vectors(embedder, list(dict.fromkeys(chain.from_iterable(pairs))))
+        vectors = engine.query_vectors.vectors(
+            embedder, list(dict.fromkeys(chain.from_iterable(pairs)))
+        )
         least = min((float(vectors[a] @ vectors[b]) for a, b in pairs), default=1.0)
         if least > best:
             best, nearest = least, row
@@ -203,7 +205,7 @@ def _alike(
 
 
 def _near(
-    ports: SearchPorts, embedder: Embedder, new: Experience, found: Sequence[_Same]
+    engine: SearchEngine, embedder: Embedder, new: Experience, found: Sequence[_Same]
 ) -> str | None:
     """The row that is alike as consolidation has it: the one with most of the words, by vector."""
     said = set(content_words(" ".join(new.parts)))
@@ -215,7 +217,7 @@ def _near(
     share, row, there = max(told, key=itemgetter(0), default=(0.0, None, new))
     if row is None or share < _SHARED:
         return None
-    vectors = ports.questions.vectors(embedder, [new.text, there.text])
+    vectors = engine.query_vectors.vectors(embedder, [new.text, there.text])
     return str(row["id"]) if float(vectors[new.text] @ vectors[there.text]) >= NEAR else None
 
 

@@ -10,15 +10,15 @@ from day1.model.redaction.veil import is_secret
 from day1.model.rows.change import Changes
 from day1.model.rows.kind import FACT, Row
 from day1.services.merges.planning import Preview
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 
 ALIKE = 0.85
 """Cosine above which two texts are shown side by side."""
 
 
-def may_find(ports: SearchPorts) -> bool:
+def may_find(engine: SearchEngine) -> bool:
     """Whether duplicates can be told, so that a preview is to read what the target changed."""
-    return ports.embedder is not None
+    return engine.embedder is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class Twin:
     cosine: float
 
 
-def possible_duplicates(ports: SearchPorts, seen: Preview) -> list[Twin]:
+def possible_duplicates(engine: SearchEngine, seen: Preview) -> list[Twin]:
     """New facts of the source that are alike to new facts of the target, most alike first.
 
     The preview has both sides' changes, if there is a model (`may_find`).
     Compared are the vectors that exist; a text that waits for its vector is not waited for.
     """
-    if ports.embedder is None:
+    if engine.embedder is None:
         return []
     mine = {
         str(row.source["content_hash"]): (row.id, str(row.source["fact_text"]))
@@ -48,14 +48,14 @@ def possible_duplicates(ports: SearchPorts, seen: Preview) -> list[Twin]:
     theirs = _new_texts(seen.target_changes) if mine else {}
     if not theirs:
         return []
-    words, vectors = ports.index.words, ports.index.vectors
+    words, vectors = engine.index.words, engine.index.vectors
     ids = words.known(FACT, [*mine, *theirs])
     hashes = {number: content for content, number in ids.items()}
     some = [ids[content] for content in mine if content in ids]
     others = [ids[content] for content in theirs if content in ids]
     twins = [
         Twin(*mine[hashes[one]], *theirs[hashes[other]], cosine)
-        for one, other, cosine in vectors.pairs(ports.embedder, some, others, ALIKE)
+        for one, other, cosine in vectors.pairs(engine.embedder, some, others, ALIKE)
         if mine[hashes[one]][0] != theirs[hashes[other]][0]
     ]
     return sorted(twins, key=lambda twin: (-twin.cosine, twin.id, twin.other_id))

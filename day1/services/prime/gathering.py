@@ -24,7 +24,7 @@ from day1.ports.uses import Use
 from day1.services.branches.lookup import name_of
 from day1.services.merges.held import offers_on
 from day1.services.merges.reviews import reviews
-from day1.services.prime.request import PrimePorts
+from day1.services.prime.prime_services import PrimeServices
 from day1.services.repository.repository import Repository
 from day1.services.search.filters import active_rows
 
@@ -51,13 +51,13 @@ _COLUMNS: Final = (
 
 
 def prime_of(
-    repo: Repository, ports: PrimePorts, branch: Branch, space: str | None, most: int
+    repo: Repository, services: PrimeServices, branch: Branch, space: str | None, most: int
 ) -> Prime:
     """The prime of a branch: of the facts that all share, and of those of one space.
 
     Args:
         repo: the memory.
-        ports: what is known of the use of facts.
+        services: what is known of the use of facts.
         branch: whose.
         space: the space; None: the facts without one alone.
         most: how many characters it may have.
@@ -67,9 +67,9 @@ def prime_of(
     """
     now, ref = repo.clock(), Ref(branch=branch.name)
     with repo.store.reading(repo.shown(ref)) as reading:
-        pinned, evergreen = _lasting(repo, ports, branch, space, reading)
+        pinned, evergreen = _lasting(repo, services, branch, space, reading)
         lasting = [*sorted(pinned, reverse=True)[:_PINNED], *evergreen]
-        facts = ordered(_facts(repo, ports, reading, lasting, space), now)
+        facts = ordered(_facts(repo, services, reading, lasting, space), now)
         found = Situation(
             branch.name,
             reading.tip,
@@ -100,14 +100,14 @@ def prime_of(
 
 def _facts(
     repo: Repository,
-    ports: PrimePorts,
+    services: PrimeServices,
     reading: Reading,
     lasting: Collection[str],
     space: str | None,
 ) -> list[KnownFact]:
     """The facts that may serve: active, public, true now, with no end, and of no other space."""
     now, votes = repo.clock(), repo.ledger.votes()
-    judged, used = ports.judged.of(votes), ports.uses.most(_USED)
+    judged, used = services.judged.of(votes), services.uses.most(_USED)
     named = sorted({*judged, *used, *lasting})
     active = replace(active_rows(FACT, inactive=False), alive_at=now, present_at=now)
     # The space is looked at here: an engine would choose its index, and read every row of none.
@@ -160,13 +160,13 @@ def _is_passage(row: dict[str, Cell]) -> bool:
 
 
 def _lasting(
-    repo: Repository, ports: PrimePorts, branch: Branch, space: str | None, reading: Reading
+    repo: Repository, services: PrimeServices, branch: Branch, space: str | None, reading: Reading
 ) -> tuple[set[str], list[str]]:
     """The ids of the branch's pinned facts, and the last of those that say how to work.
 
     They are those of the kept prime, and what changed since it.
     """
-    kept = ports.primes.kept(branch.name, space)
+    kept = services.primes.kept(branch.name, space)
     if kept is not None and kept.evergreen is not None:
         pinned, evergreen = set(kept.pinned), set(kept.evergreen)
         # Pending rows are the newest, and the newest are looked at in any case.

@@ -22,7 +22,8 @@ from day1.model.rows.kind import when
 from day1.model.search.passages import PassageLimits, quote
 from day1.model.search.ranking import Mode
 from day1.services.prime.seen import Seen
-from day1.services.search.request import SearchAnswer, SearchPorts, SearchRequest
+from day1.services.search.request import SearchAnswer, SearchRequest
+from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
 
 ROWS: Final = 3
@@ -53,7 +54,9 @@ class Hint:
     mode: Mode
 
 
-def hint_of(ports: SearchPorts, branch: Branch, space: str | None, prompt: str, seen: Seen) -> Hint:
+def hint_of(
+    engine: SearchEngine, branch: Branch, space: str | None, prompt: str, seen: Seen
+) -> Hint:
     """The facts near a prompt, of those that all share and of one space, but for those told before.
 
     Each is noted as shown, and as told.
@@ -62,9 +65,9 @@ def hint_of(ports: SearchPorts, branch: Branch, space: str | None, prompt: str, 
         UnknownBranch: the branch was deleted meanwhile.
     """
     asked = SearchRequest(query=prompt[:_ASKED], limit=_LOOKED_AT)
-    answers = [_found(ports, branch, replace(asked, equal={"space": None}))]
+    answers = [_found(engine, branch, replace(asked, equal={"space": None}))]
     if space is not None:
-        answers.append(_found(ports, branch, replace(asked, equal={"space": space})))
+        answers.append(_found(engine, branch, replace(asked, equal={"space": space})))
     last = answers[-1]
     hits = sorted((hit for one in answers for hit in one.hits), key=lambda hit: -hit.score)
     texts = [
@@ -80,7 +83,7 @@ def hint_of(ports: SearchPorts, branch: Branch, space: str | None, prompt: str, 
     near = new[:ROWS] if speaks else []
     seen.add(text for _, text in near)
     ids = tuple(str(row["id"]) for row, _ in near)
-    ports.uses.shown(ids, ports.clock(), branch.id)
+    engine.uses.shown(ids, engine.clock(), branch.id)
     rows = [(text, when(row)) for row, text in near]
     text = hint_text(branch.name, last.commit, rows, CHARACTERS)
     return Hint(text, ids, last.commit, last.pending.count, last.mode_used)
@@ -92,5 +95,5 @@ def _is_near(scores: Sequence[float], mode: Mode) -> bool:
     return bool(best) and (best[0] >= CLEARLY[mode] or sum(best) / ROWS >= FAIRLY[mode])
 
 
-def _found(ports: SearchPorts, branch: Branch, asked: SearchRequest) -> SearchAnswer:
-    return search(ports, Ref(branch=branch.name), branch.id, asked)
+def _found(engine: SearchEngine, branch: Branch, asked: SearchRequest) -> SearchAnswer:
+    return search(engine, Ref(branch=branch.name), branch.id, asked)

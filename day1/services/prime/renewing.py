@@ -15,7 +15,7 @@ from day1.model.branches.branch import Branch
 from day1.model.redaction.mask import Mask
 from day1.ports.primes import Stamp
 from day1.services.prime.gathering import prime_of
-from day1.services.prime.request import PrimePorts
+from day1.services.prime.prime_services import PrimeServices
 from day1.services.repository.repository import Repository
 
 log = logging.getLogger(__name__)
@@ -44,9 +44,9 @@ class PrimeChoice:
 class PrimeRenewer:
     """Renews the kept primes of a memory; one thread at a time calls it."""
 
-    def __init__(self, repo: Repository, ports: PrimePorts, choice: PrimeChoice) -> None:
+    def __init__(self, repo: Repository, services: PrimeServices, choice: PrimeChoice) -> None:
         """Renew nothing yet."""
-        self._repo, self._ports, self._choice = repo, ports, choice
+        self._repo, self._services, self._choice = repo, services, choice
         self._seen: tuple[Hashable, Hashable, Mask] | None = None
 
     def renew(self, moved: Collection[str] = ()) -> None:
@@ -64,7 +64,7 @@ class PrimeRenewer:
         self._seen = self._state()
 
     def _renew(self, moved: Collection[str]) -> None:
-        repo, primes = self._repo, self._ports.primes
+        repo, primes = self._repo, self._services.primes
         state = self._state()
         before, self._seen = self._seen, state
         if state == before:
@@ -97,11 +97,11 @@ class PrimeRenewer:
         return [(name, None)] if space is None else [(name, None), (name, space)]
 
     def _renew_one(self, branch: Branch, space: str | None, stamp: Stamp) -> None:
-        primes = self._ports.primes
+        primes = self._services.primes
         for _ in range(_TRIES):
             forgotten = primes.forgotten()
             try:
-                prime = prime_of(self._repo, self._ports, branch, space, self._choice.chars)
+                prime = prime_of(self._repo, self._services, branch, space, self._choice.chars)
             except Day1Error as exc:  # it was deleted meanwhile, or cannot be read now
                 log.warning("a prime was not renewed: %s", exc.code)
                 return

@@ -104,7 +104,7 @@ class CandidateQuery:
     """A query for candidates among the visible rows of one kind."""
 
     index: Index
-    reach: SearchLimits
+    limits: SearchLimits
     wanted: Filter
     question: Question
     asked: AskedQuery
@@ -155,7 +155,7 @@ def nearest(
 
 
 def _compared(looking: CandidateQuery, view: CachedView, meaning: QueryVector) -> tuple[Best, int]:
-    texts, most = view.texts(looking.wanted), looking.reach.candidates
+    texts, most = view.texts(looking.wanted), looking.limits.candidates
     near, missing = looking.index.vectors.nearest(meaning.embedder, meaning.vector, texts, most)
     return Best(view.entries(near, looking.wanted)[:most], near), missing
 
@@ -164,15 +164,15 @@ def _neighbours(
     looking: CandidateQuery, visible: LiveQuery, meaning: QueryVector
 ) -> list[Entry] | None:
     """Visible rows among more and more neighbours; None if there are never enough."""
-    reach = looking.reach
+    limits = looking.limits
     seen: set[TextId] = set()
     entries: list[Entry] = []
-    for limit in reach.neighbours:
+    for limit in limits.neighbours:
         texts, complete = _of_all_branches(looking, meaning, limit)
         new = [text for text in dict.fromkeys(texts) if text not in seen]
         entries += visible.entries(new, looking.wanted)
-        if len(entries) >= reach.enough or complete:
-            return entries[: reach.candidates]
+        if len(entries) >= limits.enough or complete:
+            return entries[: limits.candidates]
         if not new:
             return None
         seen.update(new)
@@ -204,8 +204,8 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
         near, missing = nearest(looking, visible, meaning)
     asked = looking.asked.terms and looking.question.mode != "vector"
     worded = by_words(looking, visible) if asked else Best()
-    reach = looking.reach
-    again = weighed_by(looking.wanted, visible, reach.candidates, apart=reach.apart)
+    limits = looking.limits
+    again = weighed_by(looking.wanted, visible, limits.candidates, apart=limits.apart)
     lines = lines_around(looking, visible, near, worded) if looking.in_order else []
     beside = among(looking.wanted, chain.from_iterable(lines)) if lines else []
     entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries, *beside)}
@@ -238,8 +238,8 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
 
 def by_words(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
     """The visible rows with the best scores by words."""
-    most = looking.reach.candidates
-    again = weighed_by(looking.wanted, visible, most, apart=looking.reach.apart)
+    most = looking.limits.candidates
+    again = weighed_by(looking.wanted, visible, most, apart=looking.limits.apart)
     if isinstance(visible, CachedView) and again is not False:
         texts = list(visible.texts(looking.wanted))
         terms, kind = looking.asked.terms, looking.wanted.kind

@@ -15,7 +15,7 @@ from day1.ports.index import IndexBehind, IndexLost, TextId
 from day1.services.repository.repository import Repository
 from day1.services.search.filters import Filter
 from day1.services.search.indexing import EMBEDDED_AT_ONCE, catch_up
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class Groups:
     notes: list[str] = field(default_factory=list)
 
 
-def group_rows(ports: SearchPorts, kind: Kind, rows: Sequence[Row]) -> Groups:
+def group_rows(engine: SearchEngine, kind: Kind, rows: Sequence[Row]) -> Groups:
     """Group rows by what they say; within a group every text is alike to every other.
 
     Groups and their rows are in the order of `rows`. Texts without vectors are
@@ -46,9 +46,9 @@ def group_rows(ports: SearchPorts, kind: Kind, rows: Sequence[Row]) -> Groups:
     notes: list[str] = []
     pairs: list[Pair[str]] = []
     worded = set(texts)
-    if len(texts) > 1 and ports.embedder is not None:
+    if len(texts) > 1 and engine.embedder is not None:
         try:
-            pairs, worded = _vector_pairs(ports, ports.embedder, kind, texts)
+            pairs, worded = _vector_pairs(engine, engine.embedder, kind, texts)
         except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
             log.warning("texts are compared by their words: %s", error.code)
     if worded and len(texts) > 1:
@@ -62,15 +62,15 @@ def group_rows(ports: SearchPorts, kind: Kind, rows: Sequence[Row]) -> Groups:
 
 
 def _vector_pairs(
-    ports: SearchPorts, embedder: Embedder, kind: Kind, texts: Mapping[str, str]
+    engine: SearchEngine, embedder: Embedder, kind: Kind, texts: Mapping[str, str]
 ) -> tuple[list[Pair[str]], set[str]]:
     """The pairs that are alike, and the texts that have no vectors."""
-    ids = _embedded(ports, embedder, kind, list(texts.values()))
+    ids = _embedded(engine, embedder, kind, list(texts.values()))
     keys = {ids[text]: key for key, text in texts.items()}
     order = list(keys)
     place = {text: number for number, text in enumerate(order)}
     pairs, seen = [], set()
-    for one, other, cosine in _alike(ports, embedder, order, order):
+    for one, other, cosine in _alike(engine, embedder, order, order):
         if one == other:
             seen.add(keys[one])
         elif place[one] < place[other]:
@@ -79,12 +79,12 @@ def _vector_pairs(
 
 
 def _embedded(
-    ports: SearchPorts, embedder: Embedder, kind: Kind, texts: Sequence[str]
+    engine: SearchEngine, embedder: Embedder, kind: Kind, texts: Sequence[str]
 ) -> dict[str, TextId]:
     """The index's numbers of texts, which have their vectors if they are among the newest."""
-    words, vectors = ports.index.words, ports.index.vectors
+    words, vectors = engine.index.words, engine.index.vectors
     hashes = {text: content_hash(text) for text in texts}
-    if not ports.index.read_only:
+    if not engine.index.read_only:
         words.learn(kind, {hashed: text for text, hashed in hashes.items()})
     for _ in range(0, len(texts) + EMBEDDED_AT_ONCE, EMBEDDED_AT_ONCE):
         if not vectors.embed(embedder, EMBEDDED_AT_ONCE, wait=True):
@@ -96,34 +96,34 @@ def _embedded(
 
 
 def _alike(
-    ports: SearchPorts, embedder: Embedder, some: Sequence[TextId], others: Sequence[TextId]
+    engine: SearchEngine, embedder: Embedder, some: Sequence[TextId], others: Sequence[TextId]
 ) -> Iterator[tuple[TextId, TextId, float]]:
     for start in range(0, len(some), _AT_ONCE):
         part = some[start : start + _AT_ONCE]
-        yield from ports.index.vectors.pairs(embedder, part, others, ALIKE - 1e-6)
+        yield from engine.index.vectors.pairs(embedder, part, others, ALIKE - 1e-6)
 
 
 def said_by_facts(
-    repo: Repository, ports: SearchPorts, branch: Branch, texts: Sequence[str]
+    repo: Repository, engine: SearchEngine, branch: Branch, texts: Sequence[str]
 ) -> set[tuple[Cell, str]]:
     """The texts that an active fact of a branch already says, each with the space of that fact.
 
     Only texts with vectors are compared; the cost grows with the facts of the branch.
     """
-    embedder = ports.embedder
+    embedder = engine.embedder
     if embedder is None or not texts:
         return set()
     ref, now = Ref(branch=branch.name), repo.clock()
     wanted = Filter(FACT, alive_at=now, present_at=now)
     try:
         with repo.store.reading(ref) as reading:
-            catch_up(reading, repo.history, ports.index, branch.id)
-            with ports.views.at(reading, ref, wanted, repo.history, ports.index) as view:
+            catch_up(reading, repo.history, engine.index, branch.id)
+            with engine.views.at(reading, ref, wanted, repo.history, engine.index) as view:
                 facts = list(view.texts(wanted))
-        ids = _embedded(ports, embedder, OBSERVATION, texts)
+        ids = _embedded(engine, embedder, OBSERVATION, texts)
         by_id = {number: text for text, number in ids.items()}
-        found = [(by_id[one], fact) for one, fact, _ in _alike(ports, embedder, [*by_id], facts)]
-        said = ports.index.words.texts(FACT, list({fact for _, fact in found}))
+        found = [(by_id[one], fact) for one, fact, _ in _alike(engine, embedder, [*by_id], facts)]
+        said = engine.index.words.texts(FACT, list({fact for _, fact in found}))
     except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
         log.warning("facts are compared by their exact text: %s", error.code)
         return set()

@@ -40,8 +40,9 @@ from day1.services.search.candidates import (
 from day1.services.search.filters import SCOPES, Filter, shown_rows
 from day1.services.search.indexing import TimeBudget, catch_up, catch_up_past, embed_pending
 from day1.services.search.live_query import LiveQuery
-from day1.services.search.request import SWITCHED_OFF as OFF
-from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
+from day1.services.search.request import Hit, SearchAnswer, SearchRequest
+from day1.services.search.search_engine import SWITCHED_OFF as OFF
+from day1.services.search.search_engine import SearchEngine
 from day1.services.search.views import CachedView, state_of
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ log = logging.getLogger(__name__)
 
 
 def search(
-    ports: SearchPorts, ref: Ref, branch_id: str | None, request: SearchRequest
+    engine: SearchEngine, ref: Ref, branch_id: str | None, request: SearchRequest
 ) -> SearchAnswer:
     """Find rows of a state by meaning and by words, best first.
 
@@ -64,24 +65,24 @@ def search(
     """
     notes: list[str] = []
     running = object()
-    ports.running.add(running)
+    engine.running.add(running)
     try:
         try:
-            found = _Search(ports, ref, branch_id, request).run()
+            found = _Search(engine, ref, branch_id, request).run()
         except IndexLost:
             notes.append("the index was damaged and is being built anew; vectors follow")
-            found = _Search(ports, ref, branch_id, request).run()
-        if ports.aside.held is not None:
-            ports.aside.give_back()
+            found = _Search(engine, ref, branch_id, request).run()
+        if engine.fallback_index.held is not None:
+            engine.fallback_index.give_back()
     except (IndexBehind, IndexLost) as error:
         code = error.details.get("engine_code") or error.code
         log.warning("the index cannot be used: %s", code)
         notes = [f"the index cannot be used ({code}): only words were searched, in memory"]
-        index, views = ports.aside.take(ports.index)
-        aside = replace(ports, index=index, views=views)
-        found = _Search(aside, ref, branch_id, replace(request, mode="keyword")).run()
+        index, views = engine.fallback_index.take(engine.index)
+        in_memory = replace(engine, index=index, views=views)
+        found = _Search(in_memory, ref, branch_id, replace(request, mode="keyword")).run()
     finally:
-        ports.running.discard(running)
+        engine.running.discard(running)
     return replace(found, notes=[*notes, *found.notes])
 
 
@@ -89,20 +90,20 @@ class _Search:
     """One search, from its request to its answer."""
 
     def __init__(
-        self, ports: SearchPorts, ref: Ref, branch_id: str | None, request: SearchRequest
+        self, engine: SearchEngine, ref: Ref, branch_id: str | None, request: SearchRequest
     ) -> None:
-        self._ports, self._index = ports, ports.index
+        self._engine, self._index = engine, engine.index
         self._ref, self._request = ref, request
         self._live_id = branch_id if ref.branch is not None and ref.until is None else None
-        now = ports.clock() if ref.until is None else ref.until
+        now = engine.clock() if ref.until is None else ref.until
         self._filters, self._mode = _filters(request, now), request.mode
         self._asked = self._whole = AskedQuery(_terms(request.query, request.query))
-        self._meaning: QueryVector | None = None
-        self._ordered: dict[str, bool] = {}
-        self._first: list[TextId] = []
+        self._query_vector: QueryVector | None = None
+        self._order_matters: dict[str, bool] = {}
+        self._embed_first: list[TextId] = []
         self._notes: dict[str, None] = {}
         self._missing = 0
-        self._many = False
+        self._is_large = False
 
     def run(self) -> SearchAnswer:
         """Search with one reading; by meaning, after preparing with one and embedding with none.
@@ -113,12 +114,12 @@ class _Search:
         followed = False
         embedder = self._embedder()
         if embedder is not None:
-            with self._ports.store.reading(self._ref) as reading:
+            with self._engine.store.reading(self._ref) as reading:
                 self._follow(reading)
                 followed = self._ref.until is not None  # the past stays as it is
                 asked = self._reduced(reading, embedder)
             self._embed(embedder, asked)
-        with self._ports.store.reading(self._ref) as reading:
+        with self._engine.store.reading(self._ref) as reading:
             if not followed:
                 self._follow(reading)
             generation = self._index.generation()
@@ -141,8 +142,8 @@ class _Search:
 
     def _follow(self, reading: Reading) -> None:
         """Index the words of the state, or of the branch or commit that it is a part of."""
-        within_s = None if self._request.wait else self._ports.words_wait_s
-        history = self._ports.history
+        within_s = None if self._request.wait else self._engine.words_wait_s
+        history = self._engine.history
         try:
             if self._live_id is not None:
                 state = Cursor(reading.tip, reading.pending.newest)
@@ -153,7 +154,7 @@ class _Search:
             else:
                 live = Ref(branch=self._ref.branch)
                 whole = live if reading.pending.count else Ref(commit=reading.tip)
-                store, index = self._ports.store, self._index
+                store, index = self._engine.store, self._index
                 with store.reading(whole) as past, store.reading(live) as now:
                     done = catch_up_past(past, now, history, index, within_s)
         except IndexBehind as error:
@@ -165,9 +166,9 @@ class _Search:
 
     @contextmanager
     def _visible(self, reading: Reading, wanted: Filter) -> Iterator[CachedView | LiveQuery]:
-        rows = self._ports.views.rows(reading, self._ref, wanted.kind)
-        many = rows > self._ports.reach.exact_rows and not wanted.few
-        self._many |= many
+        rows = self._engine.views.rows(reading, self._ref, wanted.kind)
+        many = rows > self._engine.limits.exact_rows and not wanted.few
+        self._is_large |= many
         if many:
             yield LiveQuery(wanted, reading, self._index, rows)
         else:
@@ -175,11 +176,11 @@ class _Search:
                 yield view
 
     def _view(self, reading: Reading, wanted: Filter) -> AbstractContextManager[CachedView]:
-        return self._ports.views.at(reading, self._ref, wanted, self._ports.history, self._index)
+        return self._engine.views.at(reading, self._ref, wanted, self._engine.history, self._index)
 
     def _embedder(self) -> Embedder | None:
         """What embeds, if that is wanted and possible."""
-        embedder = self._ports.embedder
+        embedder = self._engine.embedder
         if self._mode == "keyword":
             return None
         if embedder is None:
@@ -201,7 +202,7 @@ class _Search:
         """
         query, index = self._request.query, self._index
         usual = {f.kind.table: self._usual(reading, f, embedder) for f in self._filters}
-        self._ordered = {table: found.ordered for table, (_, found) in usual.items()}
+        self._order_matters = {table: found.ordered for table, (_, found) in usual.items()}
         _, most = max(usual.values(), key=itemgetter(0), default=(0, Usual()))
         names = frozenset().union(*(found.names for _, found in usual.values()))
         terms = _terms(embedding_query(query, most.common), query)
@@ -209,25 +210,25 @@ class _Search:
         if terms and index.vectors.pending(embedder):
             for wanted in self._filters:
                 with self._visible(reading, wanted) as visible:
-                    best = by_words(self._looking(reading, wanted, asked), visible)
-                self._first += [entry.text for entry in best.entries]
+                    best = by_words(self._candidate_query(reading, wanted, asked), visible)
+                self._embed_first += [entry.text for entry in best.entries]
         return asked
 
     def _usual(self, reading: Reading, wanted: Filter, embedder: Embedder) -> tuple[int, Usual]:
         """How many rows a kind has, and what is usual in them."""
         state = state_of(reading, self._ref)
         with self._visible(reading, wanted) as visible:
-            return len(visible), self._ports.usual.at(state, visible, self._index, embedder)
+            return len(visible), self._engine.common_words.at(state, visible, self._index, embedder)
 
     def _embed(self, embedder: Embedder, asked: AskedQuery) -> None:
         try:
-            vector = self._ports.questions.of(embedder, asked.embedded, self._request.vector)
-            self._asked, self._meaning = asked, QueryVector(embedder, vector)
-            seconds = self._ports.embedding_s
-            some = 0 if seconds == 0 else self._ports.embedded_at_once
+            vector = self._engine.query_vectors.of(embedder, asked.embedded, self._request.vector)
+            self._asked, self._query_vector = asked, QueryVector(embedder, vector)
+            seconds = self._engine.embedding_s
+            some = 0 if seconds == 0 else self._engine.embedded_at_once
             limit = None if self._request.wait else some
             enough = None if seconds is None else TimeBudget(seconds)
-            first = EmbedFirst(self._first, asked.terms)
+            first = EmbedFirst(self._embed_first, asked.terms)
             embed_pending(self._index, embedder, limit, first, enough)
         except EmbedderUnavailable as error:
             self._words_only(str(error))
@@ -235,7 +236,7 @@ class _Search:
             log.warning("vectors cannot be kept: %s", error.details.get("engine_code"))
 
     def _words_only(self, why: str) -> None:
-        self._mode, self._meaning, self._asked = "keyword", None, self._whole
+        self._mode, self._query_vector, self._asked = "keyword", None, self._whole
         self._note(f"keyword only: {why}")
 
     def _find(self, reading: Reading) -> list[Hit]:
@@ -243,7 +244,7 @@ class _Search:
         for wanted in self._filters:
             some = self._candidates(reading, wanted)
             self._missing += some.missing
-            if self._many and self._meaning is not None:
+            if self._is_large and self._query_vector is not None:
                 trouble = self._index.vectors.trouble()
                 if trouble:
                     self._note(trouble)
@@ -256,7 +257,7 @@ class _Search:
                 texts |= self._index.words.texts(wanted.kind, mine)
             return {i: texts[found[i].text] for i in row_ids if found[i].text in texts}
 
-        asked = replace(self._question(), votes=self._ports.votes())
+        asked = replace(self._question(), votes=self._engine.votes())
         ranked, rows = best_rows(
             [f.candidate for f in found.values()],
             self._request.limit,
@@ -267,10 +268,10 @@ class _Search:
         passages: dict[TextId, int] = {}
         for wanted in self._filters:
             mine = [s.row_id for s in best if found[s.row_id].kind is wanted.kind]
-            if self._meaning is not None:
+            if self._query_vector is not None:
                 texts = [found[row_id].text for row_id in mine]
                 passages |= self._index.vectors.best_passages(
-                    self._meaning.embedder, self._meaning.vector, texts
+                    self._query_vector.embedder, self._query_vector.vector, texts
                 )
         return [
             self._hit(rows[s.row_id], s, found[s.row_id].kind, passages.get(found[s.row_id].text))
@@ -278,31 +279,33 @@ class _Search:
         ]
 
     def _question(self) -> Question:
-        weights, names = self._ports.weights, self._asked.names
+        weights, names = self._engine.weights, self._asked.names
         return Question(self._request.query, self._mode, weights, names)
 
     def _candidates(self, reading: Reading, wanted: Filter) -> Candidates:
-        looking = self._looking(reading, wanted, self._asked)
+        looking = self._candidate_query(reading, wanted, self._asked)
         with self._visible(reading, wanted) as visible:
             if visible.unindexed:
                 self._note(f"{visible.unindexed} {wanted.kind.table} are not indexed yet")
             return candidates(looking, visible)
 
-    def _looking(self, reading: Reading, wanted: Filter, asked: AskedQuery) -> CandidateQuery:
-        ordered = self._ordered.get(wanted.kind.table, True)
+    def _candidate_query(
+        self, reading: Reading, wanted: Filter, asked: AskedQuery
+    ) -> CandidateQuery:
+        ordered = self._order_matters.get(wanted.kind.table, True)
         return CandidateQuery(
             self._index,
-            self._ports.reach,
+            self._engine.limits,
             wanted,
             self._question(),
             asked,
-            self._meaning,
+            self._query_vector,
             lambda: self._view(reading, wanted),
             self._mode == "hybrid" and ordered,
         )
 
     def _hit(self, row: Row, scored: Scored, kind: Kind, number: int | None) -> Hit:
-        text, embedder = str(row[kind.text or ""]), self._ports.embedder
+        text, embedder = str(row[kind.text or ""]), self._engine.embedder
         passages = () if number is None or embedder is None else embedder.passages(text)
         whole = FoundText(text, passage_at(passages, text, number or 0))
         return Hit(row, kind, scored.score, scored.cosine, scored.keyword, whole, part_in(row))

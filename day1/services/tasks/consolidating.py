@@ -30,7 +30,7 @@ from day1.services.repository.repository import Repository
 from day1.services.rows.deriving import basis_columns, basis_edit
 from day1.services.rows.recording import EditedCells, NewFact, edit_rows, fact_row
 from day1.services.search.grouping import Groups, group_rows, said_by_facts
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 
 log = logging.getLogger(__name__)
 
@@ -106,20 +106,20 @@ class ConsolidateRequest:
 
 def consolidate(
     repo: Repository,
-    ports: SearchPorts,
+    engine: SearchEngine,
     observations: Sequence[Row],
     request: ConsolidateRequest,
 ) -> Consolidated:
     """Add what observations say to a branch as candidate facts, as far as it is not there yet."""
     branch = request.branch
     observations = [row for row in observations if row["summary"] != REDACTED]
-    grouped = group_rows(ports, OBSERVATION, observations)
+    grouped = group_rows(engine, OBSERVATION, observations)
     candidates = [_candidate(some) for rows in grouped.groups for some in _by_space(rows)]
     done = Consolidated(notes=list(grouped.notes))
     done.duplicates = len(observations) - len(candidates)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         fresh = _unknown(reading, candidates, grouped, repo.clock())
-    said = said_by_facts(repo, ports, branch, [c.text for c in fresh])
+    said = said_by_facts(repo, engine, branch, [c.text for c in fresh])
     fresh = [candidate for candidate in fresh if (candidate.space, candidate.text) not in said]
     _word(fresh, request, done.notes)
     if request.stopped():

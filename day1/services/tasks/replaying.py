@@ -14,7 +14,7 @@ from day1.model.search.grouping import at_odds, complete_links, plain, word_pair
 from day1.model.values.instant import SECOND
 from day1.services.repository.repository import Repository
 from day1.services.search.grouping import group_rows
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 from day1.services.tasks.task_rows import NewestRows, count_rows, newest_rows, task_branches_written
 from day1.services.tasks.tasks import TaskState, task_state
 
@@ -82,7 +82,7 @@ def seconds(start: int | None, end: int | None) -> float | None:
 
 
 def replay(
-    repo: Repository, ports: SearchPorts, task_type: str, limit: int, space: Mapping[str, Cell]
+    repo: Repository, engine: SearchEngine, task_type: str, limit: int, space: Mapping[str, Cell]
 ) -> Replayed:
     """What the newest `limit` tasks of a type had in common.
 
@@ -106,7 +106,7 @@ def replay(
     errors = [row for t in tasks for row in t.observations if row["observation_type"] == _ERROR]
     facts = [row for task in tasks for row in task.facts]
     for kind, rows in ((OBSERVATION, errors), (FACT, facts)):
-        more, said = _recurring(ports, kind, rows, following)
+        more, said = _recurring(engine, kind, rows, following)
         patterns += more
         notes += said
     return Replayed(tasks, len(found), patterns, notes)
@@ -198,13 +198,13 @@ def _durations(tasks: Sequence[Replay]) -> list[Pattern]:
 
 
 def _recurring(
-    ports: SearchPorts, kind: Kind, rows: Sequence[Row], following: Mapping[str, TaskStep]
+    engine: SearchEngine, kind: Kind, rows: Sequence[Row], following: Mapping[str, TaskStep]
 ) -> tuple[list[Pattern], list[str]]:
     """Errors or facts that several tasks have, with what followed them."""
     if len({row["task_id"] for row in rows}) < FEWEST:
         return [], []
     newest = sorted(rows, key=lambda row: (row["created_at"], row["id"]))[-COMPARED:]
-    grouped = group_rows(ports, kind, newest)
+    grouped = group_rows(engine, kind, newest)
     notes = list(grouped.notes)
     if len(newest) < len(rows):
         notes.append(f"Only the newest {COMPARED} of {len(rows)} {kind.table} were compared.")

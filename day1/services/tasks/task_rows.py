@@ -7,7 +7,7 @@ from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
 from day1.services.repository.repository import Repository
 from day1.services.rows.spaces import within
-from day1.services.search.timeline import Moment, timeline
+from day1.services.rows.timeline import Moment, timeline
 from day1.services.tasks.sessions import WrittenBranch, ref_of, written_branches
 from day1.services.tasks.tasks import task_branches, task_state
 

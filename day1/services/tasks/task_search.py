@@ -8,7 +8,8 @@ from day1.model.search.whole_texts import once_each, text_key
 from day1.ports.index import IndexBehind, IndexLost
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import catch_up
-from day1.services.search.request import Hit, SearchAnswer, SearchPorts, SearchRequest
+from day1.services.search.request import Hit, SearchAnswer, SearchRequest
+from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
 from day1.services.tasks.sessions import WrittenBranch
 from day1.services.tasks.task_rows import task_branches_written
@@ -32,7 +33,7 @@ class TeamFound:
 
 
 def search_task(
-    repo: Repository, ports: SearchPorts, task_id: str, request: SearchRequest
+    repo: Repository, engine: SearchEngine, task_id: str, request: SearchRequest
 ) -> TeamFound:
     """Search what a task brought, on all of its branches; `request.equal` may name an author.
 
@@ -45,8 +46,8 @@ def search_task(
     request = replace(request, equal={**request.equal, "task_id": task_id})
     found = task_branches_written(repo, task_id)
     for place in found:  # all before any is asked: how rare a word is depends on all texts
-        _follow(ports, place)
-    asked = [(place, search(ports, place.ref, place.branch.id, request)) for place in found]
+        _follow(engine, place)
+    asked = [(place, search(engine, place.ref, place.branch.id, request)) for place in found]
     best: dict[str, TeamHit] = {}
     for place, answer in asked:
         for hit in answer.hits:
@@ -57,10 +58,10 @@ def search_task(
     return TeamFound(hits[: request.limit], asked)
 
 
-def _follow(ports: SearchPorts, place: WrittenBranch) -> None:
+def _follow(engine: SearchEngine, place: WrittenBranch) -> None:
     branch_id = place.branch.id if place.ref.branch is not None else None
-    with suppress(IndexBehind, IndexLost), ports.store.reading(place.ref) as reading:
-        catch_up(reading, ports.history, ports.index, branch_id, ports.words_wait_s)
+    with suppress(IndexBehind, IndexLost), engine.store.reading(place.ref) as reading:
+        catch_up(reading, engine.history, engine.index, branch_id, engine.words_wait_s)
 
 
 def _wrote(place: WrittenBranch, row: Row) -> bool:

@@ -14,7 +14,7 @@ from day1.services.health.compacting import compact_if_brief
 from day1.services.redaction.redacting import forget
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import TimeBudget, embed_pending, follow
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class BackgroundWorker:
     def __init__(
         self,
         repo: Repository,
-        search: SearchPorts,
+        search: SearchEngine,
         *,
         compacts: bool = False,
         ingest: Callable[[Callable[[], bool]], object] = bool,

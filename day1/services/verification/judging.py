@@ -17,7 +17,8 @@ from day1.ports.judge import Judge
 from day1.ports.reading import Reading
 from day1.services.branches.lookup import branches_with
 from day1.services.repository.repository import Repository
-from day1.services.search.request import Hit, SearchPorts, SearchRequest
+from day1.services.search.request import Hit, SearchRequest
+from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
 
 _EVIDENCE, _RELATIONS, _ENTITIES, _QUESTION = 8, 8, 64, 1_000
@@ -30,7 +31,7 @@ class Verification:
     """The judge, and where evidence is looked up. After a chat model failed, the rules go on."""
 
     repo: Repository
-    search: SearchPorts
+    search: SearchEngine
     judge: Judge
     clock: Callable[[], int]
     notes: dict[str, None] = field(default_factory=dict)

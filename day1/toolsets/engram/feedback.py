@@ -136,12 +136,12 @@ def memory_status(ctx: Context, request: MemoryStatus) -> Status:  # noqa: ARG00
 def _indexed(ctx: Context, reading: Any, ref: Ref, branch_id: str) -> int:
     """How many active memories can be found by all that this store has: vectors, else words."""
     now = ctx.clock()
-    ports, wanted = ctx.search, Filter(FACT, alive_at=now, present_at=now)
-    if not ports.index.read_only:
-        catch_up(reading, ports.history, ports.index, branch_id, ports.words_wait_s)
-    with ports.views.at(reading, ref, wanted, ports.history, ports.index) as view:
+    engine, wanted = ctx.search, Filter(FACT, alive_at=now, present_at=now)
+    if not engine.index.read_only:
+        catch_up(reading, engine.history, engine.index, branch_id, engine.words_wait_s)
+    with engine.views.at(reading, ref, wanted, engine.history, engine.index) as view:
         texts = view.texts(wanted)
-        without = set() if ports.embedder is None else _waiting(ctx, texts)
+        without = set() if engine.embedder is None else _waiting(ctx, texts)
         return sum(entry.text not in without for entry in view.entries(texts, wanted))
 
 

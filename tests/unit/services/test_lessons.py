@@ -39,7 +39,7 @@ class Ports:
     """As much of the ports as the rule asks."""
 
     def __init__(self) -> None:
-        self.questions = QueryVectorCache()
+        self.query_vectors = QueryVectorCache()
 
 
 def lesson_row(row_id: str, parts: Experience, **more: Any) -> Row:

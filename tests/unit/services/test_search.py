@@ -9,11 +9,11 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, OBSERVATION, RELATION
 from day1.ports.index import Cursor
 from day1.services.rows.editing import Correction, Removal, Replacement, remove, supersede, update
+from day1.services.rows.graph import neighbourhood
 from day1.services.rows.recording import NewObservation, NewRelation, observation_row, relation_row
+from day1.services.rows.timeline import timeline
 from day1.services.search.filters import Filter
-from day1.services.search.graph import neighbourhood
 from day1.services.search.indexing import catch_up, follow
-from day1.services.search.timeline import timeline
 from day1.services.search.views import ViewCache
 from tests.fakes.memory_index import MemoryIndex
 from tests.unit.services.conftest import ADA, Bench

@@ -15,11 +15,11 @@ from day1.model.rows.kind import BY_NAME, Row, revision, text_of
 from day1.model.search.passages import QuotedText
 from day1.model.values.instant import parse, show, show_optional
 from day1.services.access.calls import branch_of, in_space
+from day1.services.rows.graph import neighbourhood
 from day1.services.rows.spaces import empty_space
-from day1.services.search.graph import neighbourhood
+from day1.services.rows.timeline import Moment, timeline
 from day1.services.search.request import Hit, SearchAnswer, SearchRequest
 from day1.services.search.searching import search
-from day1.services.search.timeline import Moment, timeline
 from day1.toolsets.shared.fields import Limit
 from day1.toolsets.shared.parts import PartOfText, part_shown
 from day1.toolsets.shared.quoting import Full, Quoted, Texts, quoted_field, quoted_of, texts_of

@@ -1,4 +1,4 @@
-"""What primes are made with."""
+"""What a prime and a hint are made with."""
 
 import heapq
 from dataclasses import dataclass, field
@@ -30,11 +30,8 @@ class BestJudged:
 
 
 @dataclass(frozen=True, slots=True)
-class PrimePorts:
-    """What is known of the use of facts, where primes are kept, and what sessions have seen.
-
-    Made once for a process.
-    """
+class PrimeServices:
+    """The use of facts, the kept primes, and what sessions have seen; made once for a process."""
 
     uses: Uses = field(default_factory=NoUses)
     primes: Primes = field(default_factory=NoPrimes)
