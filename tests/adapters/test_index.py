@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from day1.adapters.index import few as few_texts
+from day1.adapters.index import small_set_bm25
 from day1.adapters.index.index import LocalIndex
 from day1.model.rows.kind import FACT, MESSAGE
 from day1.model.values.ids import content_hash
@@ -63,7 +63,7 @@ def test_an_index_has_what_it_learned_when_it_is_opened_again(tmp_path, embedder
 
 def test_what_many_texts_have_is_told_from_the_oldest_and_the_newest(index, monkeypatch):
     """Beside texts of another kind, which have numbers between theirs."""
-    monkeypatch.setattr(few_texts, "_MANY", 1_000)
+    monkeypatch.setattr(small_set_bm25, "_MANY", 1_000)
     said = [
         f"text {number} of the {'gateway' if number % 3 else 'mailer'}"
         f"{' alone' if number % 2_000 < 300 else ''}{' late' if number > 1_700 else ''}"

@@ -19,7 +19,7 @@ from day1.app.open import open_store
 from day1.interfaces.open_store import OpenStore
 from day1.model.lessons.rating import Votes
 from day1.model.rows.change import Ref
-from day1.model.search.worth import RowVotes, Vote, asked_words
+from day1.model.search.usefulness import RowVotes, Vote, asked_words
 from day1.ports.embedder import Embedder
 from day1.services.branches.lookup import find
 from day1.services.search.candidates import QueryVectorCache

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from day1.model.lessons.rating import Rating, given_on, rating_of
 from day1.model.records.desk import next_desk
-from day1.model.search.worth import Vote
+from day1.model.search.usefulness import Vote
 from day1.ports.ledger import Ledger
 
 WHOSE = ("branch_1", "ada", "plan")

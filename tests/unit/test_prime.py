@@ -169,13 +169,15 @@ def test_fifteen_pinned_facts_leave_room_for_the_others() -> None:
 
 @given(st.booleans(), st.booleans(), st.floats(-1, 1), st.integers(0, 99))
 def test_a_passage_is_told_only_if_somebody_said_so_or_used_it(
-    pinned, verified, worth, times
+    pinned, verified, usefulness, times
 ) -> None:
-    passage = fact("a", passage=True, pinned=pinned, verified=verified, worth=worth, times=times)
+    passage = fact(
+        "a", passage=True, pinned=pinned, verified=verified, usefulness=usefulness, times=times
+    )
     noted = fact("b", times=times)
     assert noted in ordered([passage, noted], NOW)
-    said_so = pinned or verified or worth > 0
-    used = times >= 10 and worth == 0
+    said_so = pinned or verified or usefulness > 0
+    used = times >= 10 and usefulness == 0
     assert (passage in ordered([passage, noted], NOW)) == (said_so or used)
 
 
@@ -206,7 +208,7 @@ def test_the_form_of_a_text_gives_and_takes_no_place(data) -> None:
         "at": st.integers(NOW - 400 * DAY, NOW),
         "times": st.integers(0, 30),
         "last_shown": st.integers(NOW - 100 * DAY, NOW),
-        "worth": st.sampled_from([-0.5, 0.0, 0.4]),
+        "usefulness": st.sampled_from([-0.5, 0.0, 0.4]),
         "evergreen": st.booleans(),
         "pinned": st.booleans(),
         "passage": st.booleans(),
@@ -228,13 +230,13 @@ def test_use_judgement_and_age_each_count() -> None:
     plain = fact("plain", at=NOW - 5 * DAY)
     changes: tuple[dict[str, Any], ...] = (
         {"times": 2, "last_shown": NOW},
-        {"worth": 0.2},
+        {"usefulness": 0.2},
         {"verified": True},
         {"at": NOW - 4 * DAY},
     )
     for better in changes:
         assert worth_of(replace(plain, **better), NOW) > worth_of(plain, NOW)
-    assert worth_of(replace(plain, worth=-0.2), NOW) < worth_of(plain, NOW)
+    assert worth_of(replace(plain, usefulness=-0.2), NOW) < worth_of(plain, NOW)
     assert worth_of(replace(plain, confidence=0.5), NOW) < worth_of(plain, NOW)
     shown = replace(plain, times=2, last_shown=NOW - 60 * DAY)
     assert worth_of(shown, NOW) < worth_of(replace(shown, last_shown=NOW), NOW)
@@ -276,7 +278,7 @@ def test_equal_texts_are_told_once() -> None:
     st.integers(-NOW, NOW * 2),
 )
 def test_worth_is_between_0_and_1(times, last, votes, confidence, at) -> None:
-    known = fact("a", times=times, last_shown=last, worth=votes, confidence=confidence, at=at)
+    known = fact("a", times=times, last_shown=last, usefulness=votes, confidence=confidence, at=at)
     assert 0 <= worth_of(known, NOW) <= 1
 
 

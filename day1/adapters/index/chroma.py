@@ -23,7 +23,7 @@ import numpy as np
 
 from day1.adapters.index.database import Database
 from day1.adapters.index.lock import FileLock
-from day1.adapters.index.space import Integers, Space, top
+from day1.adapters.index.vector_space import Integers, VectorSpace, top
 from day1.errors import Day1Error
 from day1.model.rows.kind import KINDS, Kind
 from day1.ports.index import TextId
@@ -78,7 +78,9 @@ class Neighbours:
         """What a searcher should know of a Chroma that should be there and is not."""
         return f"{self._away}: all were compared" if self._failed else None
 
-    def ask(self, kind: Kind, space: Space, vector: Vector, limit: int) -> list[TextId] | None:
+    def ask(
+        self, kind: Kind, space: VectorSpace, vector: Vector, limit: int
+    ) -> list[TextId] | None:
         """The nearest texts, nearest first; one may come repeatedly. None if Chroma cannot tell."""
         collection = self._collections.get((space.number, kind.table))
         if collection is None or self._generation != self._database.generation():
@@ -104,7 +106,7 @@ class Neighbours:
         texts = seen.text_of[positions[top(scores, limit)]]
         return [int(text) for text in texts if text >= 0]
 
-    def update_neighbours(self, spaces: Sequence[Space]) -> bool:
+    def update_neighbours(self, spaces: Sequence[VectorSpace]) -> bool:
         """Take over if nobody owns Chroma, and feed it; returns whether more is to be fed."""
         with self._guard:
             if time.monotonic() < self._again:
@@ -140,7 +142,7 @@ class Neighbours:
                 os.close(self._owned)
                 self._owned = None
 
-    def _open(self, spaces: Sequence[Space]) -> None:
+    def _open(self, spaces: Sequence[VectorSpace]) -> None:
         """Open the folder and try every collection.
 
         A damaged file of Chroma can end the process. So a marker file is there while the folder is
@@ -166,7 +168,7 @@ class Neighbours:
                     collection.query(query_embeddings=nothing, n_results=1, include=[])
         self._opening.unlink()
 
-    def _collection(self, space: Space, kind: Kind) -> Any:
+    def _collection(self, space: VectorSpace, kind: Kind) -> Any:
         found = self._collections.get((space.number, kind.table))
         if found is None:
             found = self._client.get_or_create_collection(
@@ -180,27 +182,29 @@ class Neighbours:
                 self._mark(space, kind, 0)
         return found
 
-    def _name(self, space: Space, kind: Kind) -> str:
+    def _name(self, space: VectorSpace, kind: Kind) -> str:
         return f"{kind.table}-{space.safe_name}"
 
     def _metadata(self) -> dict[str, str]:
         return {"generation": self._generation}
 
-    def _mark_of(self, space: Space, kind: Kind) -> str:
+    def _mark_of(self, space: VectorSpace, kind: Kind) -> str:
         """The name under which the mark of a collection is kept."""
         del space
         return kind.table
 
-    def _positions(self, space: Space, kind: Kind, ids: list[str]) -> tuple[Integers, Integers]:
+    def _positions(
+        self, space: VectorSpace, kind: Kind, ids: list[str]
+    ) -> tuple[Integers, Integers]:
         """The rows of the vector file that `ids` name, and which of `ids` name one."""
         del space, kind
         return np.array(ids, np.int64), np.arange(len(ids))
 
-    def _put(self, collection: Any, positions: list[int], space: Space) -> None:
+    def _put(self, collection: Any, positions: list[int], space: VectorSpace) -> None:
         vectors = space.snapshot().rows(np.array(positions, np.int64))
         collection.upsert(ids=[str(position) for position in positions], embeddings=vectors)
 
-    def _feed_all(self, spaces: Sequence[Space]) -> bool:
+    def _feed_all(self, spaces: Sequence[VectorSpace]) -> bool:
         more = False
         for space in spaces:
             for kind in KINDS:
@@ -208,7 +212,7 @@ class Neighbours:
                     more |= self._feed(space, kind)
         return more
 
-    def _feed(self, space: Space, kind: Kind) -> bool:
+    def _feed(self, space: VectorSpace, kind: Kind) -> bool:
         collection = self._collection(space, kind)
         self._delete_forgotten(space, kind, collection)
         positions = self._not_fed(space, kind, _FED_IN_A_TICK)
@@ -218,7 +222,7 @@ class Neighbours:
             self._mark(space, kind, some[-1] + 1)
         return len(positions) == _FED_IN_A_TICK
 
-    def _not_fed(self, space: Space, kind: Kind, limit: int) -> list[int]:
+    def _not_fed(self, space: VectorSpace, kind: Kind, limit: int) -> list[int]:
         with self._database.reading() as connection:
             found = connection.execute(
                 "SELECT v.position FROM vectors AS v JOIN texts AS t ON t.id = v.text"
@@ -228,7 +232,7 @@ class Neighbours:
             )
             return [position for (position,) in found]
 
-    def _count_fed(self, space: Space, kind: Kind) -> int:
+    def _count_fed(self, space: VectorSpace, kind: Kind) -> int:
         with self._database.reading() as connection:
             found = connection.execute(
                 "SELECT count(*) FROM vectors AS v JOIN texts AS t ON t.id = v.text"
@@ -237,7 +241,7 @@ class Neighbours:
             )
             return int(found.fetchone()[0])
 
-    def _fed(self, space: Space, kind: Kind) -> int:
+    def _fed(self, space: VectorSpace, kind: Kind) -> int:
         with self._database.reading() as connection:
             found = connection.execute(
                 "SELECT fed FROM neighbours WHERE space = ? AND kind = ?",
@@ -245,14 +249,14 @@ class Neighbours:
             ).fetchone()
         return int(found[0]) if found else 0
 
-    def _mark(self, space: Space, kind: Kind, fed: int) -> None:
+    def _mark(self, space: VectorSpace, kind: Kind, fed: int) -> None:
         with self._database.writing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO neighbours VALUES (?, ?, ?)",
                 (space.number, self._mark_of(space, kind), fed),
             )
 
-    def _delete_forgotten(self, space: Space, kind: Kind, collection: Any) -> None:
+    def _delete_forgotten(self, space: VectorSpace, kind: Kind, collection: Any) -> None:
         key = (space.number, kind.table)
         with self._database.reading() as connection:
             statement = "SELECT position FROM forgotten WHERE space = ? AND kind = ?"

@@ -19,7 +19,7 @@ import numpy as np
 from day1.adapters.index.chroma import Neighbours
 from day1.adapters.index.chroma_address import ChromaAddress
 from day1.adapters.index.database import Database
-from day1.adapters.index.space import Integers, Space
+from day1.adapters.index.vector_space import Integers, VectorSpace
 from day1.model.rows.kind import KINDS, Kind
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class ServerNeighbours(Neighbours):
         with self._guard:
             self._forgotten.update(hashes)
 
-    def _open(self, spaces: Sequence[Space]) -> None:
+    def _open(self, spaces: Sequence[VectorSpace]) -> None:
         self._shut()
         self._store = self._store or self._address.store()
         self._generation = self._database.generation()
@@ -57,16 +57,18 @@ class ServerNeighbours(Neighbours):
                 if kind.text:
                     self._collection(space, kind)
 
-    def _name(self, space: Space, kind: Kind) -> str:
+    def _name(self, space: VectorSpace, kind: Kind) -> str:
         return f"{super()._name(space, kind)}-{self._store}"
 
     def _metadata(self) -> dict[str, str]:
         return {"store": self._store}
 
-    def _mark_of(self, space: Space, kind: Kind) -> str:
+    def _mark_of(self, space: VectorSpace, kind: Kind) -> str:
         return str(self._collections[space.number, kind.table].id)
 
-    def _positions(self, space: Space, kind: Kind, ids: list[str]) -> tuple[Integers, Integers]:
+    def _positions(
+        self, space: VectorSpace, kind: Kind, ids: list[str]
+    ) -> tuple[Integers, Integers]:
         """Texts that another node has followed and this one not yet are left out."""
         with self._database.reading() as connection:
             found = connection.execute(
@@ -80,7 +82,7 @@ class ServerNeighbours(Neighbours):
         positions, known = np.array(found, np.int64).reshape(-1, 2).T
         return positions, known
 
-    def _put(self, collection: Any, positions: list[int], space: Space) -> None:
+    def _put(self, collection: Any, positions: list[int], space: VectorSpace) -> None:
         with self._database.reading() as connection:
             found = connection.execute(
                 "SELECT t.content_hash, v.passage, v.position FROM json_each(?) AS wanted"
@@ -98,7 +100,7 @@ class ServerNeighbours(Neighbours):
                 metadatas=[{"text": text} for _, text in new.values()],
             )
 
-    def _feed_all(self, spaces: Sequence[Space]) -> bool:
+    def _feed_all(self, spaces: Sequence[VectorSpace]) -> bool:
         with self._guard:
             gone, self._forgotten = self._forgotten, set()
         try:
@@ -110,7 +112,7 @@ class ServerNeighbours(Neighbours):
             self.forget(gone)  # once more, when the server is there again
             raise
 
-    def _delete_forgotten(self, space: Space, kind: Kind, collection: Any) -> None:
+    def _delete_forgotten(self, space: VectorSpace, kind: Kind, collection: Any) -> None:
         """Only clear the list: it numbers the rows of this node, and `forget` got the texts."""
         del collection
         with self._database.writing() as connection:

@@ -20,7 +20,7 @@ from day1.ports.index import EmbedFirst, TextId, Vectors
 
 if TYPE_CHECKING:  # both bring numpy, which costs 0.1 s; keyword search does without
     from day1.adapters.index.chroma import Neighbours
-    from day1.adapters.index.space import Space
+    from day1.adapters.index.vector_space import VectorSpace
     from day1.ports.index import Vector
 
 _MOST_BEGUN = 1_024
@@ -50,8 +50,8 @@ class FileVectors(Vectors):
         self._database = database
         self._chroma: Neighbours | None = None
         self._guard = threading.Lock()
-        self._spaces: dict[tuple[str, int], Space] = {}
-        self._known: dict[tuple[str, str, int], Space] = {}
+        self._spaces: dict[tuple[str, int], VectorSpace] = {}
+        self._known: dict[tuple[str, str, int], VectorSpace] = {}
 
     @override
     def pending(self, embedder: Embedder) -> int:
@@ -99,7 +99,7 @@ class FileVectors(Vectors):
 
     def _embed(
         self,
-        space: Space,
+        space: VectorSpace,
         embedder: Embedder,
         limit: int,
         first: EmbedFirst,
@@ -146,7 +146,9 @@ class FileVectors(Vectors):
         for passage in (*done, *list(begun)[: -len(done) - _MOST_BEGUN]):
             begun.pop(passage, None)
 
-    def _store(self, space: Space, texts: list[tuple[TextId, int]], vectors: list[Vector]) -> None:
+    def _store(
+        self, space: VectorSpace, texts: list[tuple[TextId, int]], vectors: list[Vector]
+    ) -> None:
         """The file first, then `index.db`: a crash between leaves rows that nobody speaks of."""
         with self._database.reading() as connection:
             start = rows_written(connection, space.number)
@@ -309,12 +311,12 @@ class FileVectors(Vectors):
                 self._chroma = self._make_chroma()
             return self._chroma
 
-    def _all(self) -> list[Space]:
+    def _all(self) -> list[VectorSpace]:
         with self._database.reading() as connection:
             found = connection.execute("SELECT id, name, dimension FROM spaces").fetchall()
         return [self._opened(*row) for row in found]
 
-    def _space(self, embedder: Embedder) -> Space | None:
+    def _space(self, embedder: Embedder) -> VectorSpace | None:
         """The embedder's space, made when it is new; None if it is and cannot be."""
         key = (self._database.generation(), embedder.name, embedder.dimension)
         space = self._known.get(key)
@@ -325,14 +327,14 @@ class FileVectors(Vectors):
                 self._known[key] = space
         return space
 
-    def _opened(self, number: int, name: str, dimension: int) -> Space:
-        from day1.adapters.index.space import Space  # noqa: PLC0415 - brings numpy
+    def _opened(self, number: int, name: str, dimension: int) -> VectorSpace:
+        from day1.adapters.index.vector_space import VectorSpace  # noqa: PLC0415 - brings numpy
 
         generation = self._database.generation()
         key = (generation, number)
         with self._guard:
             if key not in self._spaces:
-                self._spaces[key] = Space(self._database, generation, number, name, dimension)
+                self._spaces[key] = VectorSpace(self._database, generation, number, name, dimension)
             return self._spaces[key]
 
     def _number(self, embedder: Embedder) -> int | None:

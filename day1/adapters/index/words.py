@@ -8,7 +8,7 @@ from itertools import islice
 from typing_extensions import override
 
 from day1.adapters.index.database import Database, changed_edition, words_of
-from day1.adapters.index.few import FewTexts
+from day1.adapters.index.small_set_bm25 import SmallSetBm25
 from day1.model.rows.kind import Kind
 from day1.ports.index import Again, Cursor, TextId, Words
 
@@ -25,7 +25,7 @@ class SqliteWords(Words):
     def __init__(self, database: Database) -> None:
         """Share the index's file."""
         self._database = database
-        self._few = FewTexts()
+        self._small_set = SmallSetBm25()
 
     @override
     def cursor(self, key: str) -> Cursor | None:
@@ -150,9 +150,9 @@ class SqliteWords(Words):
         with self._database.reading() as connection:
             if not isinstance(again, bool):
                 wanted = frozenset(texts)
-                found = self._few.apart(connection, edition, kind, terms, again)
+                found = self._small_set.apart(connection, edition, kind, terms, again)
                 return [{t: score for t, score in one.items() if t in wanted} for one in found]
-            few = self._few.each(connection, edition, kind, terms, texts) if again else None
+            few = self._small_set.each(connection, edition, kind, terms, texts) if again else None
             if few is not None:
                 return few
             connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (text INTEGER PRIMARY KEY)")

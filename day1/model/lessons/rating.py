@@ -4,7 +4,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from day1.model.search.worth import RowVotes, Vote, asked_words
+from day1.model.search.usefulness import RowVotes, Vote, asked_words
 from day1.model.values.ids import short_hash
 
 

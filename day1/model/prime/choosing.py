@@ -49,8 +49,8 @@ class KnownFact:
     times: int = 0
     """How often it was used on this machine (`ports.uses.Use`)."""
     last_shown: int = 0
-    worth: float = 0.0
-    """What votes say of it, -1 to 1 (`model.search.worth`)."""
+    usefulness: float = 0.0
+    """What votes say of it, -1 to 1 (`model.search.usefulness`)."""
     until: int | None = None
     """When it will no longer be true, if that is known."""
 
@@ -89,12 +89,12 @@ def worth_of(
     """
     used = fact.times / (fact.times + weights.often)
     used *= _faded(now - fact.last_shown, weights.used_half_life)
-    judged = max(fact.worth, weights.verified if fact.verified else 0.0, 0.0)
+    judged = max(fact.usefulness, weights.verified if fact.verified else 0.0, 0.0)
     recent = 1.0 if fact.evergreen else _faded(now - fact.at, weights.recent_half_life)
     recent *= 0.0 if fact.passage else weights.same_session**before
     total = weights.used * used + weights.judged * judged + weights.recent * recent
     whole = weights.used + weights.judged + weights.recent
-    return total / whole * fact.confidence * (1.0 + min(fact.worth, 0.0))
+    return total / whole * fact.confidence * (1.0 + min(fact.usefulness, 0.0))
 
 
 def ordered(
@@ -126,9 +126,9 @@ def ordered(
 
 def _serves(fact: KnownFact, weights: PrimeWeights) -> bool:
     """Whether a fact may be told: a passage only if somebody pinned, judged or used it."""
-    if not fact.passage or fact.pinned or fact.verified or fact.worth > 0:
+    if not fact.passage or fact.pinned or fact.verified or fact.usefulness > 0:
         return True
-    return fact.worth == 0 and fact.times >= weights.passage
+    return fact.usefulness == 0 and fact.times >= weights.passage
 
 
 def _faded(age: int, half_life: float) -> float:

@@ -17,8 +17,8 @@ from functools import cached_property, lru_cache
 from operator import add, itemgetter
 from typing import Literal, NamedTuple
 
+from day1.model.search.usefulness import RowVotes, asked_words, moved
 from day1.model.search.wording import DateSpan, asked_about, dates, subject
-from day1.model.search.worth import RowVotes, asked_words, moved
 
 Mode = Literal["hybrid", "vector", "keyword"]
 
@@ -205,7 +205,7 @@ def _weighed(told: Sequence[tuple[float, Candidate, str]], question: Question) -
             score *= 1.0 - weights.question_discount
         votes = question.votes.get(candidate.row_id)
         if votes is not None:
-            score = moved(score, votes.worth(question.words))
+            score = moved(score, votes.usefulness(question.words))
         when = candidate.created_at if candidate.happened_at is None else candidate.happened_at
         yield _Hit(-score, -when, candidate.row_id, candidate)
 

@@ -17,7 +17,7 @@ from day1.model.records.task import Objective, Task
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, HELD, Cell
-from day1.model.search.worth import NO_VOTES
+from day1.model.search.usefulness import NO_VOTES
 from day1.ports.reading import Reading
 from day1.ports.source import PASSAGE
 from day1.ports.uses import Use
@@ -118,7 +118,9 @@ def _facts(
     if named:
         rows |= _rows(reading, replace(active, among={"id": named}))
     return [
-        _known(row, used.get(str(row["id"])), votes.get(str(row["id"]), NO_VOTES).worth(_ASKED))
+        _known(
+            row, used.get(str(row["id"])), votes.get(str(row["id"]), NO_VOTES).usefulness(_ASKED)
+        )
         for row in rows.values()
         if row["space"] in {None, space}
         and row["expires_at"] is None
@@ -149,7 +151,7 @@ def _known(row: dict[str, Cell], use: Use | None, votes: float) -> KnownFact:
         session_id=None if session is None else str(session),
         times=0 if use is None else use.times,
         last_shown=0 if use is None else use.last,
-        worth=votes,
+        usefulness=votes,
         until=None if until is None else int(until),
     )
 

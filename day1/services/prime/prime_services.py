@@ -23,7 +23,7 @@ class BestJudged:
         """What the votes say of the rows of which they say most good."""
         seen, best = self._known
         if votes is not seen:
-            every = ((each.worth(frozenset()), row_id) for row_id, each in votes.items())
+            every = ((each.usefulness(frozenset()), row_id) for row_id, each in votes.items())
             best = {row_id: value for value, row_id in heapq.nlargest(_JUDGED, every)}
             self._known = votes, best
         return best

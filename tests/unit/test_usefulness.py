@@ -1,4 +1,4 @@
-"""What votes are worth, and how far they move a score."""
+"""What votes say of a memory, and how far they move a score."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from day1.model.search.ranking import Candidate, Question, Weights, rank
-from day1.model.search.worth import MOST, RowVotes, Vote, asked_words, moved
+from day1.model.search.usefulness import MOST, RowVotes, Vote, asked_words, moved
 
 NOTHING: frozenset[str] = frozenset()
 parts = st.floats(0, 1)
@@ -17,37 +17,37 @@ def by_rating(votes: Iterable[Vote]) -> RowVotes:
     return RowVotes({str(number): vote for number, vote in enumerate(votes)})
 
 
-def worth(votes: Iterable[Vote], asked: frozenset[str]) -> float:
-    return by_rating(votes).worth(asked)
+def usefulness(votes: Iterable[Vote], asked: frozenset[str]) -> float:
+    return by_rating(votes).usefulness(asked)
 
 
 def test_without_a_vote_nothing_moves() -> None:
-    assert worth([], NOTHING) == 0.0
+    assert usefulness([], NOTHING) == 0.0
     assert moved(0.6, 0.0) == 0.6
 
 
 def test_ten_votes_of_0_9_lift_0_60_over_0_63_and_never_over_0_70() -> None:
-    lifted = moved(0.60, worth([Vote(0.9)] * 10, NOTHING))
+    lifted = moved(0.60, usefulness([Vote(0.9)] * 10, NOTHING))
     assert 0.63 < lifted < 0.70
-    assert moved(0.60, worth([Vote(1.0)] * 10_000, NOTHING)) < 0.70
+    assert moved(0.60, usefulness([Vote(1.0)] * 10_000, NOTHING)) < 0.70
 
 
 def test_one_vote_counts_a_quarter() -> None:
-    assert worth([Vote(1.0)], NOTHING) == 0.25
+    assert usefulness([Vote(1.0)], NOTHING) == 0.25
 
 
 def test_a_vote_for_a_similar_query_counts_twice() -> None:
     asked = asked_words("why does the deploy job wait")
     similar = Vote(1.0, asked_words("Why does the deploy job wait?"))
     other = Vote(1.0, asked_words("which database is used"))
-    assert worth([similar], asked) == pytest.approx(0.4)
-    assert 0 < worth([other], asked) < worth([Vote(1.0)], NOTHING) == 0.25
+    assert usefulness([similar], asked) == pytest.approx(0.4)
+    assert 0 < usefulness([other], asked) < usefulness([Vote(1.0)], NOTHING) == 0.25
 
 
 def test_a_vote_for_another_query_counts_a_quarter() -> None:
     asked = asked_words("why does the deploy job wait")
     other = Vote(0.0, asked_words("which database is used"))
-    assert worth([other], asked) == pytest.approx(2 * (1.5 / 3.25 - 0.5))
+    assert usefulness([other], asked) == pytest.approx(2 * (1.5 / 3.25 - 0.5))
 
 
 @given(
@@ -62,7 +62,7 @@ def test_votes_that_were_added_up_are_worth_what_they_are_one_by_one(
         similar = bool(words) and len(words & asked) >= 0.6 * len(words | asked)
         counts = 2.0 if similar else 0.25 if words else 1.0
         total, weight = total + counts * score, weight + counts
-    found = worth([Vote(score, words) for score, words in votes], asked)
+    found = usefulness([Vote(score, words) for score, words in votes], asked)
     assert found == pytest.approx(2 * (total / weight - 0.5))
 
 
@@ -70,7 +70,7 @@ def test_votes_that_were_added_up_are_worth_what_they_are_one_by_one(
 def test_a_score_moves_by_a_bounded_part_of_what_it_lacks_or_has(
     score: float, votes: list[float]
 ) -> None:
-    after = moved(score, worth([Vote(vote) for vote in votes], NOTHING))
+    after = moved(score, usefulness([Vote(vote) for vote in votes], NOTHING))
     assert 0.0 <= after <= 1.0
     assert -MOST * score - 1e-12 <= after - score <= MOST * (1.0 - score) + 1e-12
 

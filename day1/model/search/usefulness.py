@@ -50,7 +50,7 @@ class _Sum(NamedTuple):
     """The votes for each query: their scores together, and how many they are."""
     words: frozenset[str]
     """Of all these queries."""
-    worth: float
+    usefulness: float
     """What they say together."""
 
 
@@ -68,7 +68,7 @@ class RowVotes:
             found[vote.voter or rating_id] = vote
         return found
 
-    def worth(self, asked: frozenset[str]) -> float:
+    def usefulness(self, asked: frozenset[str]) -> float:
         """What they say of the row for a query: from -1, useless, over 0, nothing, to 1.
 
         A vote for a similar query counts twice, one for another query a quarter: at their full
@@ -77,13 +77,13 @@ class RowVotes:
         """
         known = self._sum
         if known.words.isdisjoint(asked):  # then no query is similar, as nearly always
-            return known.worth
+            return known.usefulness
         total, weight = known.total, known.weight
         for one, (score, count) in known.queries.items():
             if _similar(one, asked):
                 total += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * score
                 weight += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * count
-        return _worth(total, weight)
+        return _usefulness(total, weight)
 
     @cached_property
     def _sum(self) -> _Sum:
@@ -96,14 +96,14 @@ class RowVotes:
             score, count = queries.get(vote.words, (0.0, 0))
             queries[vote.words] = score + vote.score, count + 1
         words = frozenset[str]().union(*queries)
-        return _Sum(total, weight, queries, words, _worth(total, weight))
+        return _Sum(total, weight, queries, words, _usefulness(total, weight))
 
 
 NO_VOTES: Final = RowVotes({})
 """Those on a row that nobody rated."""
 
 
-def _worth(total: float, weight: float) -> float:
+def _usefulness(total: float, weight: float) -> float:
     """The mean with the prior's votes, as far as it is from the prior."""
     return 2.0 * ((PRIOR * PRIOR_WEIGHT + total) / (PRIOR_WEIGHT + weight) - PRIOR)
 

@@ -36,8 +36,8 @@ _OPEN, _SHUT = "\x01", "\x02"
 """Around a stem, which never holds them."""
 
 
-class FewTexts:
-    """What is remembered of texts and terms; threads may share it."""
+class SmallSetBm25:
+    """The BM25 scores of small sets of texts, by stems kept in memory; threads may share it."""
 
     def __init__(self) -> None:
         """Remember nothing yet."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 _TYPE = np.dtype("<u4")
 
 
-class Sums:
+class VectorChecksums:
     """The checksums that were written; rows that an earlier version of day1 wrote have none."""
 
     def __init__(self, file: Path) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from day1.adapters.index.database import VECTORS, Database, remove, rows_written
 from day1.adapters.index.failures import usable
-from day1.adapters.index.sums import Sums, put
+from day1.adapters.index.vector_checksums import VectorChecksums, put
 from day1.model.values.ids import short_hash
 from day1.ports.index import TextId
 
@@ -184,7 +184,7 @@ def top(scores: NDArray[np.float32], limit: int) -> Integers:
     return some[np.argsort(-ranked[some], kind="stable")]
 
 
-class Space:
+class VectorSpace:
     """The rows of one embedder in this generation of the index."""
 
     def __init__(
@@ -198,7 +198,7 @@ class Space:
         self._generation = generation
         name = f"{self.safe_name}.{generation}"
         self._file = database.folder / VECTORS / f"{name}.f32"
-        self._sums = Sums(database.folder / VECTORS / f"{name}.sums")
+        self._sums = VectorChecksums(database.folder / VECTORS / f"{name}.sums")
         self._guard = threading.Lock()
         self._seen = self._empty()
         self.begun: dict[tuple[TextId, int], Vector] = {}
