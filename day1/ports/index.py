@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from day1.errors import StoreUnavailable
 from day1.model.rows.change import CommitId
 from day1.model.rows.kind import Kind
+from day1.model.search.match import Match
 from day1.ports.embedder import Embedder
 
 if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a type
@@ -51,7 +52,7 @@ class EmbedFirst:
 
     texts: Sequence[TextId] = ()
     terms: Sequence[str] = ()
-    """Words or phrases in quotes; of a long text the passage with most of them comes first."""
+    """Words or phrases; of a long text the passage with most of them comes first."""
 
 
 class Words(Protocol):
@@ -78,16 +79,16 @@ class Words(Protocol):
     def learn(self, kind: Kind, texts: Mapping[str, str]) -> None:
         """Index texts by content hash; those that are indexed stay as they are."""
 
-    def best(self, kind: Kind, match: str, limit: int) -> dict[TextId, float]:
-        """The best texts for an FTS5 expression over all branches, best first, with their BM25.
+    def best(self, kind: Kind, match: Match, limit: int) -> dict[TextId, float]:
+        """The best matching texts of all branches, best first, with their BM25.
 
         BM25 is above 0; a higher one is better.
         """
 
-    def newest(self, kind: Kind, match: str, limit: int) -> list[TextId]:
-        """The texts for an FTS5 expression that were learned last, newest first.
+    def newest(self, kind: Kind, match: Match, limit: int) -> list[TextId]:
+        """The matching texts that were learned last, newest first.
 
-        Unlike `best` it costs what the rarest words of the expression cost, in a store of any size.
+        Unlike `best` it costs what the rarest words of the match cost, in a store of any size.
         """
 
     def scores(
@@ -98,7 +99,7 @@ class Words(Protocol):
     def each(
         self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: Again = False
     ) -> list[dict[TextId, float]]:
-        """For each of `terms`, a word or a phrase in quotes, the BM25 of those of `texts` with it.
+        """For each of `terms`, a word or a phrase, the BM25 of those of `texts` that have it.
 
         With `again`, as for a small space, the same texts will be asked for again: their words may
         be remembered, and a term is then weighed by a count of texts that is a tenth off at most.

@@ -10,6 +10,7 @@ import pytest
 from day1.adapters.index import small_set_bm25
 from day1.adapters.index.index import LocalIndex
 from day1.model.rows.kind import FACT, MESSAGE
+from day1.model.search.match import phrase
 from day1.model.values.ids import content_hash
 from day1.ports.index import IndexBehind
 from tests.fakes.hashing_embedder import HashingEmbedder
@@ -74,8 +75,8 @@ def test_what_many_texts_have_is_told_from_the_oldest_and_the_newest(index, monk
     numbers += learn(index, *said[1_000:])
     few = [*numbers[:5], *numbers[-5:]]
     for term, error in (("mailer", 0.2), ("late", 1e-9), ("alone", 1e-9), ("text", 1e-9)):
-        (exact,) = index.words.each(FACT, [f'"{term}"'], few)
-        (told,) = index.words.each(FACT, [f'"{term}"'], few, again=True)
+        (exact,) = index.words.each(FACT, [term], few)
+        (told,) = index.words.each(FACT, [term], few, again=True)
         assert exact, term
         assert told == pytest.approx(exact, rel=error), term
 
@@ -100,7 +101,7 @@ def test_a_read_only_folder_is_used_as_it_is(tmp_path, embedder):
     writing.close()
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     index = LocalIndex(tmp_path, read_only=True)
-    assert list(index.words.best(FACT, '"billing"', 9)) == [numbers[2]]
+    assert list(index.words.best(FACT, phrase("billing"), 9)) == [numbers[2]]
     assert index.vectors.nearest(embedder, vector(embedder, TEXTS[1]), numbers, 1)[1] == 0
     with pytest.raises(IndexBehind):
         learn(index, "new")
@@ -111,7 +112,7 @@ def test_a_read_only_folder_is_used_as_it_is(tmp_path, embedder):
 
 def test_a_read_only_folder_without_an_index_is_said(tmp_path):
     with pytest.raises(IndexBehind):
-        LocalIndex(tmp_path, read_only=True).words.best(FACT, '"x"', 9)
+        LocalIndex(tmp_path, read_only=True).words.best(FACT, phrase("x"), 9)
     assert list(tmp_path.iterdir()) == []
 
 

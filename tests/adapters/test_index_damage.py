@@ -8,6 +8,7 @@ import pytest
 
 from day1.adapters.index.index import LocalIndex
 from day1.model.rows.kind import FACT
+from day1.model.search.match import phrase
 from day1.model.values.ids import content_hash
 from day1.ports.index import IndexLost
 from tests.fakes.hashing_embedder import HashingEmbedder
@@ -60,7 +61,7 @@ def another_version(file: Path) -> None:
 
 def use(index: LocalIndex, embedder: HashingEmbedder) -> None:
     numbers = list(index.words.known(FACT, [content_hash(t) for t in VERSIONS]).values())
-    index.words.best(FACT, '"gateway"', 9)
+    index.words.best(FACT, phrase("gateway"), 9)
     index.vectors.nearest(embedder, vector(embedder, TEXTS[0]), numbers, 9)
 
 

@@ -10,6 +10,7 @@ import pytest
 from day1.errors import NotFound
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
+from day1.model.search.match import phrase
 from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
 from day1.services.search.filters import Filter
@@ -141,7 +142,7 @@ def test_following_a_branch_twice_is_harmless(memory, search_engine):
     main = find(memory.repo, "main").id
     for _ in range(2):
         follow(memory.store, memory.store.history, search_engine.index, "main", main)
-    assert len(search_engine.index.words.best(FACT, '"gateway"', 9)) == 1
+    assert len(search_engine.index.words.best(FACT, phrase("gateway"), 9)) == 1
 
 
 def actions(memory: EngineMemory, random_: random.Random, number: int) -> None:

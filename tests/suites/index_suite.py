@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION
+from day1.model.search.match import all_of, any_of, phrase
 from day1.model.values.ids import content_hash
 from day1.ports.index import Cursor, EmbedFirst, Index, TextId
 from tests.fakes.hashing_embedder import HashingEmbedder
@@ -72,8 +73,8 @@ class IndexSuite:
         (fact,) = learn(index, TEXTS[0])
         (observed,) = learn(index, TEXTS[0], kind=OBSERVATION)
         assert fact != observed
-        assert list(index.words.best(FACT, '"gateway"', 9)) == [fact]
-        assert index.words.best(MESSAGE, '"gateway"', 9) == {}
+        assert list(index.words.best(FACT, phrase("gateway"), 9)) == [fact]
+        assert index.words.best(MESSAGE, phrase("gateway"), 9) == {}
         assert index.words.texts(OBSERVATION, [fact, observed]).keys() == {observed}
 
     def test_a_text_is_given_back_as_it_was(self, index):
@@ -85,15 +86,15 @@ class IndexSuite:
 
     def test_words_are_stemmed_and_the_best_come_first(self, index):
         numbers = learn(index, *TEXTS)
-        best = list(index.words.best(FACT, '"deploying" OR "gateway"', 9))
+        best = list(index.words.best(FACT, any_of("deploying", "gateway"), 9))
         assert best[0] == numbers[3]
         assert set(best) == {numbers[0], numbers[1], numbers[3]}
-        assert list(index.words.best(FACT, '"deploy" OR "gateway"', 1)) == best[:1]
+        assert list(index.words.best(FACT, any_of("deploy", "gateway"), 1)) == best[:1]
 
     def test_scores_are_those_of_the_order_and_of_matching_texts_only(self, index):
         numbers = learn(index, *TEXTS)
-        terms = ['"gateway"', '"alice"']
-        match = " OR ".join(terms)
+        terms = ["gateway", "alice"]
+        match = any_of(*terms)
         scores = index.words.scores(FACT, terms, numbers)
         assert scores.keys() == {numbers[0], numbers[3]}
         assert scores[numbers[3]] > scores[numbers[0]] > 0
@@ -106,22 +107,24 @@ class IndexSuite:
     def test_the_newest_texts_with_all_of_some_words_are_found_without_scores(self, index):
         numbers = learn(index, *TEXTS)
         both = [numbers[3], numbers[0]]
-        assert index.words.newest(FACT, '"gateway" OR "alice"', 9) == both
-        assert index.words.newest(FACT, '"gateway" OR "alice"', 1) == both[:1]
-        assert index.words.newest(FACT, '"gateway" AND "nothing" OR "alice"', 9) == both[:1]
-        assert index.words.newest(MESSAGE, '"gateway"', 9) == []
+        assert index.words.newest(FACT, any_of("gateway", "alice"), 9) == both
+        assert index.words.newest(FACT, any_of("gateway", "alice"), 1) == both[:1]
+        assert (
+            index.words.newest(FACT, any_of(all_of("gateway", "nothing"), "alice"), 9) == both[:1]
+        )
+        assert index.words.newest(MESSAGE, phrase("gateway"), 9) == []
 
     def test_the_score_of_several_words_is_the_sum_of_each_one_s(self, index):
         numbers = learn(index, *TEXTS)
-        terms = ['"alice"', '"deploy"', '"tuesday before"', '"before noon"', '"gateway"', '"none"']
+        terms = ["alice", "deploy", "tuesday before", "before noon", "gateway", "none"]
         each = index.words.each(FACT, terms, numbers)
         assert len(each) == len(terms)
         summed = {n: sum(found.get(n, 0) for found in each) for n in numbers}
         scores = index.words.scores(FACT, terms, numbers)
         assert scores == pytest.approx({n: score for n, score in summed.items() if score})
         assert len(scores) == 3
-        assert index.words.each(FACT, ['"deploy"'], numbers[:2]) == [
-            {numbers[1]: each[terms.index('"deploy"')][numbers[1]]}
+        assert index.words.each(FACT, ["deploy"], numbers[:2]) == [
+            {numbers[1]: each[terms.index("deploy")][numbers[1]]}
         ]
         assert index.words.each(FACT, [], numbers) == []
 
@@ -132,13 +135,13 @@ class IndexSuite:
         numbers = learn(index, *TEXTS, "", *beside)
         few = [*numbers[:5], *numbers[7:9], -1]
         terms = [
-            '"gateways"',
-            '"very very"',
-            '"alice"',
-            '"call after thirty"',
-            '"none"',
-            '"8"',
-            '"!"',
+            "gateways",
+            "very very",
+            "alice",
+            "call after thirty",
+            "none",
+            "8",
+            "!",
         ]
         for _ in range(2):
             again = index.words.each(FACT, terms, few, again=True)
@@ -149,7 +152,7 @@ class IndexSuite:
             )
             learn(index, *(f"Alice has a gateway {number}." for number in range(190)))
         index.forget([content_hash(TEXTS[3])])
-        found = index.words.scores(FACT, ['"alice"', '"gateway"'], few, again=True)
+        found = index.words.scores(FACT, ["alice", "gateway"], few, again=True)
         assert numbers[3] not in found
         assert numbers[0] in found
 
@@ -228,7 +231,7 @@ class IndexSuite:
         texts = [long_text("crane", "heron", "stork"), long_text("finch", "robin", "stork")]
         numbers = learn(index, *texts, TEXTS[0])
         asked = vector(embedder, "stork")
-        first = EmbedFirst(numbers[:2], ['"stork"', '"none"'])
+        first = EmbedFirst(numbers[:2], ["stork", "none"])
         assert index.vectors.embed(embedder, 9, first=first, enough=after(2)) == 3
         cosines = index.vectors.cosines(embedder, asked, numbers)
         for text, number in zip(texts, numbers[:2], strict=True):
@@ -350,7 +353,7 @@ class IndexSuite:
         asked = vector(embedder, TEXTS[0])
         for kind in (FACT, OBSERVATION):
             assert index.words.known(kind, [content_hash(TEXTS[0])]) == {}
-            assert numbers[0] not in index.words.best(kind, '"gateway"', 9)
+            assert numbers[0] not in index.words.best(kind, phrase("gateway"), 9)
         assert index.words.texts(FACT, numbers).keys() == set(numbers[1:])
         assert index.vectors.cosines(embedder, asked, numbers).keys() == set(numbers[1:])
         (again,) = learn(index, TEXTS[0])
@@ -368,7 +371,9 @@ class IndexSuite:
                     ids = learn(index, mine, ours)
                     index.vectors.embed(embedder, 4)
                     index.vectors.nearest(embedder, vector(embedder, mine), ids, 2)
-                    assert ids[0] in index.words.best(FACT, f'"thread {number} turn {turn}"', 500)
+                    assert ids[0] in index.words.best(
+                        FACT, phrase(f"thread {number} turn {turn}"), 500
+                    )
             except BaseException as error:
                 failed.append(error)
 

@@ -1,4 +1,4 @@
-from day1.model.rows.graph import walk
+from day1.services.rows.graph import walk
 
 
 def graph(*edges):

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from day1.adapters.index.database import fts5_expression
+from day1.model.search.match import any_of
 from day1.model.search.wording import (
     MAX_KEYWORDS,
     STOP_WORDS,
-    any_of,
     asked_about,
     content_words,
     dates,
@@ -37,7 +38,8 @@ def texts():
 
 
 def keyword_query(question, **options):
-    return any_of(keyword_terms(question, **options))
+    terms = keyword_terms(question, **options)
+    return fts5_expression(any_of(*terms)) if terms else ""
 
 
 def found(texts, body, question, **options):

@@ -31,6 +31,7 @@ from day1.adapters.index.failures import (
 from day1.adapters.index.lock import FileLock
 from day1.errors import Day1Error
 from day1.model.rows.kind import KINDS
+from day1.model.search.match import Match
 from day1.ports.index import IndexBehind, IndexLost
 
 log = logging.getLogger(__name__)
@@ -362,6 +363,15 @@ def changed_edition(connection: sqlite3.Connection) -> None:
     """Say that texts were taken out: what processes remember of them is void."""
     statement = "INSERT OR REPLACE INTO meta (rowid, generation) VALUES (2, ?)"
     connection.execute(statement, (secrets.token_hex(4),))
+
+
+def fts5_expression(match: Match) -> str:
+    """Say a match in the language of FTS5; every phrase is quoted, so no word is an operator."""
+    if match.how == "phrase":
+        return '"{}"'.format(match.words.replace('"', '""'))
+    operator = " AND " if match.how == "all" else " OR "
+    parts = ((part.how, fts5_expression(part)) for part in match.parts)
+    return operator.join(part if how == "phrase" else f"({part})" for how, part in parts)
 
 
 def words_of(table: str) -> str:

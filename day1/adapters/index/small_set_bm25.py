@@ -13,8 +13,9 @@ import threading
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from day1.adapters.index.database import TOKENIZER, words_of
+from day1.adapters.index.database import TOKENIZER, fts5_expression, words_of
 from day1.model.rows.kind import Kind
+from day1.model.search.match import phrase
 from day1.ports.index import TextId
 
 _FEW = 20
@@ -145,12 +146,13 @@ class SmallSetBm25:
         It is told, of many texts, where the oldest ones have it about as often as the newest ones.
         """
         matching = f"FROM {words} WHERE {words} MATCH ?"
+        expression = fts5_expression(phrase(term))
         among, numbers = list[int](), self._spread(connection, words, total)
         for order, last in (("ASC", "max"), ("DESC", "min")) if total > _MANY else ():
             few, end = connection.execute(
                 f"SELECT count(*), {last}(rowid)"  # noqa: S608 - our own names
                 f" FROM (SELECT rowid {matching} ORDER BY rowid {order} LIMIT {_END})",
-                (term,),
+                (expression,),
             ).fetchone()
             if few < _END:
                 return int(few)
@@ -160,7 +162,7 @@ class SmallSetBm25:
                 break
         if among[1:] and 0 < max(among) <= 2 * min(among):
             return min(total, 2 * _END * len(numbers) // sum(among))
-        return int(connection.execute(f"SELECT count(*) {matching}", (term,)).fetchone()[0])
+        return int(connection.execute(f"SELECT count(*) {matching}", (expression,)).fetchone()[0])
 
     def _spread(self, connection: sqlite3.Connection, words: str, total: int) -> list[int]:
         """How the texts of a kind lie among those of all: read again when a tenth came or went."""
@@ -172,7 +174,7 @@ class SmallSetBm25:
         return numbers
 
     def _cut_up(self, texts: Sequence[str]) -> list[str]:
-        """Texts, or quoted terms, as FTS5 cuts them: their stems, each between two marks."""
+        """Texts, or terms, as FTS5 cuts them: their stems, each between two marks."""
         if not texts:
             return []
         if self._cut is None:

@@ -379,7 +379,7 @@ def _waiting(
 
 def _best_by_words(passages: Sequence[Passage], terms: Sequence[str]) -> int:
     """The place of the first passage of a text that has most of the terms of a question."""
-    words = [term.strip('"').lower() for term in terms]
+    words = [term.lower() for term in terms]
     counts = [sum(word in passage.lower() for word in words) for _, _, passage in passages]
     return counts.index(max(counts))
 

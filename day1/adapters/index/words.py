@@ -7,9 +7,10 @@ from itertools import islice
 
 from typing_extensions import override
 
-from day1.adapters.index.database import Database, changed_edition, words_of
+from day1.adapters.index.database import Database, changed_edition, fts5_expression, words_of
 from day1.adapters.index.small_set_bm25 import SmallSetBm25
 from day1.model.rows.kind import Kind
+from day1.model.search.match import Match, any_of, phrase
 from day1.ports.index import Again, Cursor, TextId, Words
 
 _AT_ONCE = 2_000
@@ -89,23 +90,23 @@ class SqliteWords(Words):
         )
 
     @override
-    def best(self, kind: Kind, match: str, limit: int) -> dict[TextId, float]:
+    def best(self, kind: Kind, match: Match, limit: int) -> dict[TextId, float]:
         words = words_of(kind.table)
         with self._database.reading() as connection:
             found = connection.execute(
                 f"SELECT rowid, -bm25({words}) AS score FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
                 " ORDER BY score DESC, rowid DESC LIMIT ?",
-                (match, limit),
+                (fts5_expression(match), limit),
             )
             return dict(found.fetchall())
 
     @override
-    def newest(self, kind: Kind, match: str, limit: int) -> list[TextId]:
+    def newest(self, kind: Kind, match: Match, limit: int) -> list[TextId]:
         words = words_of(kind.table)
         with self._database.reading() as connection:
             found = connection.execute(
                 f"SELECT rowid FROM {words} WHERE {words} MATCH ? ORDER BY rowid DESC LIMIT ?",  # noqa: S608 - our own names
-                (match, limit),
+                (fts5_expression(match), limit),
             )
             return [text for (text,) in found]
 
@@ -161,8 +162,9 @@ class SqliteWords(Words):
                 "INSERT OR IGNORE INTO temp.wanted SELECT value FROM json_each(?)",
                 (json.dumps(texts),),
             )
-            asked = [" OR ".join(terms)] if together else terms
-            return [dict(connection.execute(statement, (term,)).fetchall()) for term in asked]
+            matches = [any_of(*terms)] if together else list(map(phrase, terms))
+            expressions = map(fts5_expression, matches)
+            return [dict(connection.execute(statement, (e,)).fetchall()) for e in expressions]
 
     @override
     def hashes(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:

@@ -1,15 +1,17 @@
 """Groups texts that say nearly the same, and chooses the one that says it best. Pure.
 
 Similarity is taken from vectors where there are any (`ALIKE`), else from words (`word_pairs`).
-Neither tells a claim from its denial, so denials are looked for here.
+Neither tells a claim from its denial, so denials are looked for here. A chat model may also word
+one sentence for several texts (`SENTENCE`); `sentence_of` takes it if it adds nothing to them.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
+from day1.errors import Json
 from day1.model.search.wording import content_words, subject
 from day1.model.values.parts import mark_in
 
@@ -147,3 +149,21 @@ def faithful(sentence: str, sources: Sequence[str]) -> bool:
         and numbers.issuperset(_NUMBER.findall(sentence))
         and bool(_DENIAL.search(sentence)) in denials
     )
+
+
+SENTENCE: Final[dict[str, Json]] = {
+    "type": "object",
+    "properties": {"sentence": {"type": "string"}},
+    "required": ["sentence"],
+    "additionalProperties": False,
+}
+"""The JSON Schema of the model's answer."""
+
+
+def sentence_of(answer: Mapping[str, Any], texts: Sequence[str], longest: int) -> str | None:
+    """The sentence for several texts; None if the model wrote none, or one that adds to them."""
+    sentence = answer.get("sentence")
+    if not isinstance(sentence, str) or not 0 < len(sentence.strip()) <= longest:
+        return None
+    sentence = " ".join(sentence.split())
+    return sentence if sentence.isprintable() and faithful(sentence, texts) else None

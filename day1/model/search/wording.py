@@ -1,7 +1,7 @@
 """What the words of a question or a memory tell search: keywords, subject and dates.
 
-Pure text analysis for English. It knows the syntax of FTS5 queries, but neither index nor store;
-folding of case and accents and Porter stemming are left to FTS5 (`porter unicode61`).
+Pure text analysis for English. It knows neither index nor store; folding of accents and stemming
+are left to the index.
 """
 
 import math
@@ -31,7 +31,7 @@ _QUOTED = 300
 YEARS = range(1970, 2101)
 """The years that a bare number can name, and that a day or month without a year stands for."""
 
-# A word is what unicode61 makes a token of: letters and digits, no underscore.
+# Letters and digits, no underscore: what the index takes for a word.
 _WORD = re.compile(r"[^\W_]+")
 _TERM = re.compile(r"[^\W_]+(?:[-._/:@+][^\W_]+)*")
 _DROPPABLE = re.compile(r"([^\W_]+)(?:['\u2019]s\b)?")
@@ -72,11 +72,10 @@ def content_words(text: str) -> list[str]:
 
 
 def keyword_terms(question: str, *, all_words: bool = False) -> list[str]:
-    """What to look up of `question`: FTS5 expressions, each of one word or one phrase.
+    """Find what to look up of `question`: words, and phrases as words parted by spaces.
 
-    Every word is quoted, so no input is a syntax error or an operator. Stop words are left out
-    unless `all_words`. `v2.3.1` and `write-ahead` are asked for as a phrase and by their parts
-    (not by single characters).
+    Stop words are left out unless `all_words`. `v2.3.1` and `write-ahead` are asked for as a
+    phrase and by their parts (not by single characters).
 
     Returns:
         At most `MAX_KEYWORDS` terms; none when no word is left: then ask again with `all_words`,
@@ -90,12 +89,7 @@ def keyword_terms(question: str, *, all_words: bool = False) -> list[str]:
             terms[" ".join(parts)] = None
             kept = [part for part in kept if len(part) > 1]
         terms.update(dict.fromkeys(kept))
-    return [f'"{term}"' for term in islice(terms, MAX_KEYWORDS)]
-
-
-def any_of(terms: Sequence[str]) -> str:
-    """The FTS5 expression for texts with any of `terms`: to require all would find nothing."""
-    return " OR ".join(terms)
+    return list(islice(terms, MAX_KEYWORDS))
 
 
 @dataclass(frozen=True, slots=True)

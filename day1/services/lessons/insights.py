@@ -16,8 +16,14 @@ from day1.model.rows.change import CommitId, Message, Query, Ref
 from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import FACT, WHOLE, Row, canonical
 from day1.model.rows.origin import Origin
-from day1.model.search.grouping import at_odds, complete_links, plain, word_pairs
-from day1.model.search.sentence import SENTENCE, sentence_of
+from day1.model.search.grouping import (
+    SENTENCE,
+    at_odds,
+    complete_links,
+    plain,
+    sentence_of,
+    word_pairs,
+)
 from day1.model.values.ids import derived_id
 from day1.model.values.parts import MAX_TEXT
 from day1.ports.chat import Chat

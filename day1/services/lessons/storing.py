@@ -20,7 +20,8 @@ from day1.model.rows.kind import FACT, Row, canonical, revision
 from day1.model.rows.origin import Origin
 from day1.model.search.grouping import ALIKE as NEAR
 from day1.model.search.grouping import at_odds, plain
-from day1.model.search.wording import any_of, content_words
+from day1.model.search.match import all_of, any_of, phrase
+from day1.model.search.wording import content_words
 from day1.model.values.ids import content_hash
 from day1.ports.embedder import Embedder
 from day1.ports.index import IndexBehind, IndexLost
@@ -153,8 +154,8 @@ def _candidates(reading: Reading, engine: SearchEngine, lesson: Lesson) -> list[
     """
     words = sorted(content_words(" ".join(lesson.experience.parts)), key=len)[-_WORDS:]
     thirds = [words[start::_PARTS] for start in range(min(_PARTS, len(words)))]
-    some = any_of([" AND ".join(f'"{word}"' for word in third) for third in thirds])
-    match = f'"{LABEL}" AND ({some})' if some else f'"{LABEL}"'
+    one_third = any_of(*(all_of(*third) for third in thirds))
+    match = all_of(LABEL, one_third) if thirds else phrase(LABEL)
     index, own = engine.index.words, set(content_words(lesson.experience.text))
     found = index.texts(FACT, index.newest(FACT, match, _LOOKED))
     shares = {text: _shared(own, told) for text, told in found.items()}

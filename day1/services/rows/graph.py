@@ -1,12 +1,17 @@
 """The neighbourhood of an entity in the graph of relations."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from day1.model.rows.change import Query
-from day1.model.rows.graph import MAX_DEPTH, walk
 from day1.model.rows.kind import RELATION, Cell, Row
 from day1.ports.reading import Reading
+
+MAX_DEPTH = 5
+MAX_EDGES = 1_000
+
+RelationsOf = Callable[[Sequence[str]], Iterable[Row]]
+"""Relations that touch any of the given entities, in either direction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +40,26 @@ def neighbourhood(reading: Reading, entity: str, wanted: Query, depth: int) -> l
         key = (row["source_entity"], row["relation_type"], row["target_entity"])
         triples.setdefault(key, []).append(row)
     return [Edge(rows[-1], len(rows)) for rows in triples.values()]
+
+
+def walk(start: str, neighbours: RelationsOf, depth: int, most: int = MAX_EDGES) -> list[Row]:
+    """Relations within `depth` steps of an entity, nearest first, each once.
+
+    Cycles end the walk where they close; at most `most` relations are given.
+    """
+    found: dict[str, Row] = {}
+    seen, edge = {start}, [start]
+    for _ in range(depth):
+        after: dict[str, None] = {}
+        for row in neighbours(edge):
+            if len(found) >= most:
+                return list(found.values())
+            found.setdefault(str(row["id"]), row)
+            for end in (str(row["source_entity"]), str(row["target_entity"])):
+                if end not in seen:
+                    seen.add(end)
+                    after[end] = None
+        edge = list(after)
+        if not edge:
+            break
+    return list(found.values())

@@ -11,8 +11,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from day1.model.rows.kind import Kind
+from day1.model.search.match import any_of
 from day1.model.search.ranking import Candidate, Question, part_lent, words_in_context
-from day1.model.search.wording import any_of
 from day1.services.search.filters import Filter
 from day1.services.search.live_query import LiveQuery
 from day1.services.search.views import CachedView, among, weighed_by
@@ -92,7 +92,7 @@ class AskedQuery:
     """The query as it is looked up and embedded."""
 
     terms: list[str]
-    """FTS5 expressions; none to look by meaning only."""
+    """Words and phrases; none to look by meaning only."""
     embedded: str = ""
     """What of it is embedded; nothing by words alone."""
     names: frozenset[str] = frozenset()
@@ -249,7 +249,7 @@ def by_words(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
     limit, seen = most, 0
     entries = visible.entries((), looking.wanted)
     while True:
-        scores = looking.index.words.best(looking.wanted.kind, any_of(looking.asked.terms), limit)
+        scores = looking.index.words.best(looking.wanted.kind, any_of(*looking.asked.terms), limit)
         entries += visible.entries(islice(scores, seen, None), looking.wanted)
         if len(entries) >= most or len(scores) < limit:
             return Best(entries[:most], scores)

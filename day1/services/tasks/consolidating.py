@@ -19,8 +19,7 @@ from day1.model.redaction.mask import REDACTED
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell, Row, when
 from day1.model.rows.origin import Origin
-from day1.model.search.grouping import plain, worded
-from day1.model.search.sentence import SENTENCE, sentence_of
+from day1.model.search.grouping import SENTENCE, plain, sentence_of, worded
 from day1.model.values.ids import content_hash, derived_id
 from day1.ports.additions import Additions
 from day1.ports.chat import Chat
