@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from day1.model.rows.change import Query
 from day1.model.rows.kind import MESSAGE, Kind, Row, text_of
-from day1.model.search.whole_texts import part_in
+from day1.model.search.passages import part_in
 from day1.ports.reading import Reading
 
 

@@ -16,15 +16,15 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import BY_TABLE, KINDS, Kind, Row
-from day1.model.search.passages import FoundText, passage_at
+from day1.model.search.passages import FoundText, best_rows, part_in, passage_at
 from day1.model.search.ranking import Question, Scored, rank
-from day1.model.search.whole_texts import best_rows, part_in
 from day1.model.search.wording import Usual, embedding_query, keyword_terms
 from day1.ports.index import Cursor, EmbedFirst, IndexBehind, IndexLost, TextId
 from day1.services.rows.spaces import empty_space
@@ -262,7 +262,7 @@ class _Search:
             [f.candidate for f in found.values()],
             self._request.limit,
             lambda some, limit: rank(some, asked, limit, read),
-            lambda ids: shown_rows(reading, self._filters, ids),
+            partial(shown_rows, reading, self._filters),
         )
         best = [s for s in ranked if s.score >= self._request.min_score]
         passages: dict[TextId, int] = {}

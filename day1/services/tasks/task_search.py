@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from day1.model.rows.kind import Row
-from day1.model.search.whole_texts import once_each, text_key
+from day1.model.search.passages import once_each, text_key
 from day1.ports.index import IndexBehind, IndexLost
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import catch_up
