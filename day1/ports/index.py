@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from day1.errors import StoreUnavailable
 from day1.model.rows.change import CommitId
 from day1.model.rows.kind import Kind
-from day1.model.search.match import Match
+from day1.model.search.wording import Match
 from day1.ports.embedder import Embedder
 
 if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a type

@@ -10,7 +10,7 @@ import pytest
 from day1.adapters.index import small_set_bm25
 from day1.adapters.index.index import LocalIndex
 from day1.model.rows.kind import FACT, MESSAGE
-from day1.model.search.match import phrase
+from day1.model.search.wording import phrase
 from day1.model.values.ids import content_hash
 from day1.ports.index import IndexBehind
 from tests.fakes.hashing_embedder import HashingEmbedder

@@ -8,7 +8,7 @@ import pytest
 
 from day1.adapters.index.index import LocalIndex
 from day1.model.rows.kind import FACT
-from day1.model.search.match import phrase
+from day1.model.search.wording import phrase
 from day1.model.values.ids import content_hash
 from day1.ports.index import IndexLost
 from tests.fakes.hashing_embedder import HashingEmbedder

@@ -10,7 +10,7 @@ import pytest
 from day1.errors import NotFound
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import FACT
-from day1.model.search.match import phrase
+from day1.model.search.wording import phrase
 from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
 from day1.services.search.filters import Filter

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION
-from day1.model.search.match import all_of, any_of, phrase
+from day1.model.search.wording import all_of, any_of, phrase
 from day1.model.values.ids import content_hash
 from day1.ports.index import Cursor, EmbedFirst, Index, TextId
 from tests.fakes.hashing_embedder import HashingEmbedder

@@ -6,10 +6,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from day1.adapters.index.database import fts5_expression
-from day1.model.search.match import any_of
 from day1.model.search.wording import (
     MAX_KEYWORDS,
     STOP_WORDS,
+    any_of,
     asked_about,
     content_words,
     dates,

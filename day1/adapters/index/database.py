@@ -31,7 +31,7 @@ from day1.adapters.index.failures import (
 from day1.adapters.index.lock import FileLock
 from day1.errors import Day1Error
 from day1.model.rows.kind import KINDS
-from day1.model.search.match import Match
+from day1.model.search.wording import Match
 from day1.ports.index import IndexBehind, IndexLost
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from day1.adapters.index.database import TOKENIZER, fts5_expression, words_of
 from day1.model.rows.kind import Kind
-from day1.model.search.match import phrase
+from day1.model.search.wording import phrase
 from day1.ports.index import TextId
 
 _FEW = 20

@@ -10,7 +10,7 @@ from typing_extensions import override
 from day1.adapters.index.database import Database, changed_edition, fts5_expression, words_of
 from day1.adapters.index.small_set_bm25 import SmallSetBm25
 from day1.model.rows.kind import Kind
-from day1.model.search.match import Match, any_of, phrase
+from day1.model.search.wording import Match, any_of, phrase
 from day1.ports.index import Again, Cursor, TextId, Words
 
 _AT_ONCE = 2_000
@@ -91,22 +91,22 @@ class SqliteWords(Words):
 
     @override
     def best(self, kind: Kind, match: Match, limit: int) -> dict[TextId, float]:
-        words = words_of(kind.table)
+        words, expression = words_of(kind.table), fts5_expression(match)
         with self._database.reading() as connection:
             found = connection.execute(
                 f"SELECT rowid, -bm25({words}) AS score FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
                 " ORDER BY score DESC, rowid DESC LIMIT ?",
-                (fts5_expression(match), limit),
+                (expression, limit),
             )
             return dict(found.fetchall())
 
     @override
     def newest(self, kind: Kind, match: Match, limit: int) -> list[TextId]:
-        words = words_of(kind.table)
+        words, expression = words_of(kind.table), fts5_expression(match)
         with self._database.reading() as connection:
             found = connection.execute(
                 f"SELECT rowid FROM {words} WHERE {words} MATCH ? ORDER BY rowid DESC LIMIT ?",  # noqa: S608 - our own names
-                (fts5_expression(match), limit),
+                (expression, limit),
             )
             return [text for (text,) in found]
 

@@ -4,6 +4,8 @@ Pure text analysis for English. It knows neither index nor store; folding of acc
 are left to the index.
 """
 
+from __future__ import annotations
+
 import math
 import re
 import unicodedata
@@ -12,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 MAX_KEYWORDS = 64
 """Terms in one keyword query: a pasted page must not become a query of thousands of words."""
@@ -90,6 +92,40 @@ def keyword_terms(question: str, *, all_words: bool = False) -> list[str]:
             kept = [part for part in kept if len(part) > 1]
         terms.update(dict.fromkeys(kept))
     return list(islice(terms, MAX_KEYWORDS))
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A condition on the words of a text: a phrase, or all or any of several conditions.
+
+    Each index says it in its own query language, so a word of it is never an operator.
+    """
+
+    how: Literal["phrase", "all", "any"]
+    words: str = ""
+    """Of a phrase: one or more words, parted by spaces, which follow one another."""
+    parts: tuple[Match, ...] = ()
+    """Of `all` and `any`: two or more conditions."""
+
+
+def phrase(words: str) -> Match:
+    """Match texts in which these words follow one another."""
+    return Match("phrase", words)
+
+
+def all_of(*parts: Match | str) -> Match:
+    """Match texts that meet every condition; a string is a phrase."""
+    return _joined("all", parts)
+
+
+def any_of(*parts: Match | str) -> Match:
+    """Match texts that meet at least one condition; a string is a phrase."""
+    return _joined("any", parts)
+
+
+def _joined(how: Literal["all", "any"], parts: tuple[Match | str, ...]) -> Match:
+    conditions = tuple(phrase(one) if isinstance(one, str) else one for one in parts)
+    return conditions[0] if len(conditions) == 1 else Match(how, parts=conditions)
 
 
 @dataclass(frozen=True, slots=True)

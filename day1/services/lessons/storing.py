@@ -20,8 +20,7 @@ from day1.model.rows.kind import FACT, Row, canonical, revision
 from day1.model.rows.origin import Origin
 from day1.model.search.grouping import ALIKE as NEAR
 from day1.model.search.grouping import at_odds, plain
-from day1.model.search.match import all_of, any_of, phrase
-from day1.model.search.wording import content_words
+from day1.model.search.wording import all_of, any_of, content_words, phrase
 from day1.model.values.ids import content_hash
 from day1.ports.embedder import Embedder
 from day1.ports.index import IndexBehind, IndexLost

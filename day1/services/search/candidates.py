@@ -11,8 +11,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from day1.model.rows.kind import Kind
-from day1.model.search.match import any_of
 from day1.model.search.ranking import Candidate, Question, part_lent, words_in_context
+from day1.model.search.wording import any_of
 from day1.services.search.filters import Filter
 from day1.services.search.live_query import LiveQuery
 from day1.services.search.views import CachedView, among, weighed_by
