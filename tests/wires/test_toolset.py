@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Thread
 from typing import Annotated, Any
 
 import anyio
-import httpx2
 import pytest
-import uvicorn
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # no stubs
 from mcp import Client
 from mcp.types import CallToolResult, TextContent
@@ -25,17 +21,15 @@ from day1.call.operation import Effect, Operation
 from day1.call.toolset import Binding, ErrorShape, Hints, Namespace, Route, Toolset
 from day1.errors import Day1Error, InvalidRequest, Json, NotFound, Say
 from day1.interfaces.broadcast import Broadcaster
-from day1.interfaces.http.app import Served, build_app
 from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.server import build_server
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import EVERYTHING
-from day1.services.access.authentication import Authenticator
 from day1.services.access.caller import Caller
 from day1.services.access.calls import branch_of
 from day1.toolsets import TOOLSETS, registered
 from tests.flows.opened_store import opened
-from tests.waiting import until
+from tests.wires.served_toolsets import served
 
 NOTES: dict[tuple[str, str], dict[str, Any]] = {}
 """The notes by branch and id."""
@@ -195,29 +189,8 @@ def store(tmp_path: Path) -> Iterator[OpenStore]:
         yield store
 
 
-@contextmanager
-def served(store: OpenStore) -> Iterator[httpx2.Client]:
-    """A real HTTP server of day1's toolsets and the toy, in a thread."""
-    app = build_app(
-        Served(store, Authenticator(store.repo, closed=False), lambda: None, registered(TOY))
-    )
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, ws="none"))
-    thread = Thread(target=server.run)
-    thread.start()
-    try:
-        until(lambda: server.started, "the server")
-        host, port = server.servers[0].sockets[0].getsockname()[:2]
-        with httpx2.Client(base_url=f"http://{host}:{port}", timeout=60) as client:
-            yield client
-    finally:
-        for leave in app.state.leaving:
-            leave()
-        server.should_exit = True
-        thread.join()
-
-
 def test_a_foreign_toolset_keeps_its_own_http_contract(store: OpenStore) -> None:
-    with served(store) as http:
+    with served(store, TOY) as http:
         made = http.post("/api/toy/projects/red/notes?pinned=true", json={"text": "buy blue ink"})
         assert (made.status_code, made.json()) == (201, {"id": "n1", "branch": "shelf"})
         http.post("/api/toy/projects/red/notes", json={"text": "sell blue paint"})
@@ -232,7 +205,7 @@ def test_a_foreign_toolset_keeps_its_own_http_contract(store: OpenStore) -> None
 
 def test_every_failure_of_its_routes_has_its_form(store: OpenStore) -> None:
     notes = "/api/toy/projects/red/notes"
-    with served(store) as http:
+    with served(store, TOY) as http:
         for status, code, answer in (
             (410, "not_found", http.delete("/api/toy/notes/n9")),
             (400, "invalid_request", http.get(f"{notes}?limit=9")),
@@ -253,7 +226,7 @@ def test_every_failure_of_its_routes_has_its_form(store: OpenStore) -> None:
 
 
 def test_its_openapi_document_tells_its_routes_only(store: OpenStore) -> None:
-    with served(store) as http:
+    with served(store, TOY) as http:
         document = http.get("/openapi/toy.json").json()
         assert set(document["paths"]) == {
             "/api/toy/projects/{project}/notes",
@@ -323,7 +296,7 @@ def test_the_toolset_has_an_endpoint_of_its_own_beside_those_of_day1(store: Open
         async with Client(address) as client:
             return {tool.name for tool in (await client.list_tools()).tools}
 
-    with served(store) as http:
+    with served(store, TOY) as http:
         assert anyio.run(listed, f"{http.base_url}/mcp/toy") == set(TOY.tools)
         ours = anyio.run(listed, f"{http.base_url}/mcp/all")
     assert ours == {tool.name for tool in TOOLSETS.choose(TOOLSETS.everything)}
