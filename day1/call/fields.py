@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import (
     AfterValidator,
@@ -75,6 +75,7 @@ JsonObject = Annotated[dict[str, JsonValue], AfterValidator(sound)]
 """Open JSON: its texts as clean as `Text`, its numbers finite, no longer than a text."""
 JsonList = Annotated[list[JsonValue], AfterValidator(sound)]
 """Open JSON as a list, with the bounds of `JsonObject`."""
+_Sound = Annotated[JsonValue, AfterValidator(sound)]
 
 
 class Request(BaseModel):
@@ -92,6 +93,68 @@ class Request(BaseModel):
         schema = handler(core_schema)
         put_meanings(cls, handler.resolve_ref_schema(schema))
         return schema
+
+
+class LooseRequest(Request):
+    """The arguments of a contract that accepts unknown ones: they are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class ExtraRequest(Request):
+    """The arguments of a contract that accepts unknown ones: they are kept, as clean JSON."""
+
+    model_config = ConfigDict(extra="allow")
+
+    __pydantic_extra__: dict[str, _Sound]
+
+    @property
+    def extras(self) -> Mapping[str, JsonValue]:
+        """The unknown arguments."""
+        return self.__pydantic_extra__ or {}
+
+
+class UnionRequest(ExtraRequest):
+    """The arguments of a call in one of several forms; a field of the subclass names the form."""
+
+    NAMED_BY: ClassVar[str]
+    """The field that names the form."""
+    FORMS: ClassVar[Mapping[str, type[Request]]]
+    """The form of each value of that field."""
+
+    def form(self) -> Request:
+        """Validate the other arguments by the form that is named.
+
+        Raises:
+            ValidationError: they do not fit.
+        """
+        return self.FORMS[getattr(self, self.NAMED_BY)].model_validate(self.extras)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: Any, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Describe the forms, each with its name as a constant."""
+        reference = super().__get_pydantic_json_schema__(core_schema, handler)
+        schema = handler.resolve_ref_schema(reference)
+        for form in cls.FORMS.values():
+            form.model_rebuild()  # since models are built at their first use
+        schemas = [form.__pydantic_core_schema__ for form in cls.FORMS.values()]
+        forms = handler({"type": "tuple", "items_schema": schemas})["prefixItems"]
+        field = schema["properties"][cls.NAMED_BY]
+        told = {key: part for key, part in field.items() if key in {"meaning", "title"}}
+        one_of = [
+            {"allOf": [form, _constant(cls.NAMED_BY, {**told, "type": "string", "const": name})]}
+            for name, form in zip(cls.FORMS, forms, strict=True)
+        ]
+        title = schema["title"]
+        schema.clear()
+        schema.update(title=title, oneOf=one_of)
+        return reference
+
+
+def _constant(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "required": [name], "properties": {name: schema}}
 
 
 class Repeatable(Request):
