@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from string import Formatter
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from day1.call.context import Context
 from day1.call.operation import Operation
 from day1.errors import Day1Error, Json, Say, Step
 from day1.services.access.calls import BranchRule, active_branch
+
+Wire = Literal["mcp", "http", "call"]
+"""A way in that a toolset can leave out; `call` is the command `day1 call`."""
 
 _FAILURE: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -69,9 +72,22 @@ class Binding:
     path: Mapping[str, str] = field(default_factory=dict)
     """Name in the path -> argument."""
     query: Mapping[str, str] = field(default_factory=dict)
-    """Name in the query -> argument. A query takes no other names."""
+    """Name in the query -> argument. Other names are refused unless the namespace is loose."""
     only: str | None = None
     """Answer only this field of the operation's answer, such as a bare list."""
+
+
+Answer = Mapping[str, Json]
+"""What an operation answers, as a mapping."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusOf:
+    """The HTTP status as a function of the answer, such as 201 only for what was made."""
+
+    choose: Callable[[Answer], int]
+    statuses: tuple[int, ...]
+    """Every status that `choose` can return, for the OpenAPI document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +96,49 @@ class Route:
 
     method: str
     path: str
-    status: int
+    status: int | StatusOf
     binding: Binding
     id: str | None = None
     """Its id in the OpenAPI document; default: the operation's name."""
+    location: str | None = None
+    """The path of the created resource, for the header `Location` of an answer with status 201. It
+    lies below the prefix, and `{id}` in it is the field `id` of the answer."""
+    refusals: tuple[int, ...] | None = None
+    """The statuses of errors that the OpenAPI document names; default: every one there is."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Name in the path -> the component of the OpenAPI document that describes it."""
+
+    @property
+    def statuses(self) -> tuple[int, ...]:
+        """The statuses of its answers."""
+        return self.status.statuses if isinstance(self.status, StatusOf) else (self.status,)
+
+    def status_of(self, answer: Answer) -> int:
+        """The status of an answer."""
+        return self.status.choose(answer) if isinstance(self.status, StatusOf) else self.status
 
     @property
     def in_path(self) -> dict[str, str]:
         """The names in the path, and the arguments that they give."""
         names = [name for _, name, _, _ in Formatter().parse(self.path) if name]
         return {name: self.binding.path.get(name, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHead:
+    """How an OpenAPI document begins and how it names its parts; the default is day1's own way."""
+
+    version: str | None = None
+    """Default: the version of day1."""
+    summary: str | None = None
+    dialect: str | None = None
+    """The JSON schema dialect."""
+    tag: str | None = None
+    """The tag of all operations; default: the effect of each."""
+    failure: str = "Failure"
+    """The name of the schema of errors, and of the response that has one."""
+    named_bodies: bool = False
+    """Whether each body is a component, with the name of its request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +150,11 @@ class Namespace:
     about: str
     document: str
     """The path of the OpenAPI document, which may lie outside the prefix."""
+    state: Literal["body", "headers"] = "body"
+    """Where an answer says which state it was read from or written to."""
+    loose: bool = False
+    """Whether unknown names in a query are ignored; else they are refused."""
+    head: DocumentHead = field(default_factory=DocumentHead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +209,9 @@ class Toolset:
     and a model that is told of a tool pays for it."""
     dotted: str | None = None
     """What may stand before a tool's name, with a dot, where toolsets are served together."""
+    wires: frozenset[Wire] = frozenset({"mcp", "http", "call"})
+    """The wires that offer it. Without MCP it has no endpoint there, and its tools are called by
+    their qualified names only."""
 
     @cached_property
     def tools(self) -> dict[str, Tool]:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from day1 import __version__
+from day1.call.fields import Read, Written
 from day1.call.meanings import explained
 from day1.call.operation import Operation
 from day1.call.toolset import Namespace, Route, Toolset
+from day1.interfaces.http.answers import CREATED, STATE_HEADERS, STATES
 from day1.interfaces.http.failures import STATUS
 
 _REFERENCE: Final = "#/components/schemas/{model}"
 _BEFORE_CALLS: Final = (408, 413, 421)
 """Refused before any operation: a body too slow or too long, a Host that is not this server's."""
 _BODY: Final = ("POST", "PUT", "PATCH")
+_REQUEST: Final = "validation"
+_ANSWER: Final = "serialization"
+"""What pydantic calls the schemas of what is taken and of what is answered."""
+_STATE_MODELS: Final = (Read.__name__, Written.__name__)
 
 
 def takes_body(route: Route) -> bool:
@@ -27,67 +34,119 @@ def takes_body(route: Route) -> bool:
 
 def openapi(namespace: Namespace, toolsets: Sequence[Toolset]) -> dict[str, Any]:
     """Describe the routes of a namespace, from the models that every wire uses."""
-    models: list[tuple[type[BaseModel], Any]] = []
-    for operation in (operation for toolset in toolsets for operation in toolset.operations):
-        models += [(operation.request, "validation"), (operation.response, "serialization")]
-    names, schemas = models_json_schema(list(dict.fromkeys(models)), ref_template=_REFERENCE)
-    definitions = explained(schemas.get("$defs", {}))
+    parts = _Parts(namespace, [each for toolset in toolsets for each in toolset.operations])
     paths: dict[str, dict[str, Any]] = {}
     for toolset in toolsets:
         for route in toolset.served_routes:
             operation = toolset.tools[route.binding.operation].operation
             path = paths.setdefault(f"{namespace.prefix}{route.path}", {})
-            path[route.method.lower()] = _described(route, operation, _Models(names, definitions))
-    shape = toolsets[0].errors
+            path[route.method.lower()] = _described(route, operation, parts)
+    head = namespace.head
+    failure = _content("Refused, or failed: why.", _ref(head.failure))
+    optional = {
+        "jsonSchemaDialect": head.dialect,
+        "tags": [{"name": head.tag}] if head.tag else None,
+    }
     return {
         "openapi": "3.1.0",
-        "info": {
-            "title": namespace.title,
-            "version": __version__,
-            "description": namespace.about,
-            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        },
+        "info": _info(namespace),
+        **{name: value for name, value in optional.items() if value},
         "servers": [{"url": "/"}],
         "security": [{"token": []}, {}],
         "paths": paths,
         "components": {
-            "schemas": {**definitions, "Failure": shape.schema},
-            "responses": {"Failure": _content("Refused, or failed: why.", _ref("Failure"))},
+            "schemas": {**parts.schemas, head.failure: toolsets[0].errors.schema},
+            "responses": {head.failure: failure},
+            **parts.components,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
 
 
-class _Models:
-    """The schemas of requests and answers."""
+def _info(namespace: Namespace) -> dict[str, Any]:
+    """What the document says of the whole contract."""
+    head = namespace.head
+    return {
+        "title": namespace.title,
+        **({"summary": head.summary} if head.summary else {}),
+        "version": head.version or __version__,
+        "description": namespace.about,
+        "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+    }
 
-    def __init__(self, names: Mapping[Any, Any], definitions: Mapping[str, Any]) -> None:
-        self._names, self._definitions = names, definitions
 
-    def reference(self, model: type[BaseModel], mode: str) -> dict[str, Any]:
-        """Where the schema of a model is."""
-        found: dict[str, Any] = self._names[(model, mode)]
-        return found
+class _Parts:
+    """The schemas of a namespace's requests and answers, and the parts that routes share."""
 
-    def whole(self, model: type[BaseModel], mode: str) -> dict[str, Any]:
+    def __init__(self, namespace: Namespace, operations: Sequence[Operation[Any, Any]]) -> None:
+        self.namespace = namespace
+        self.components: dict[str, dict[str, Any]] = {}
+        """Bodies and parameters, by their sort and name."""
+        models: list[tuple[type[BaseModel], Any]] = []
+        for operation in operations:
+            models += [(operation.request, _REQUEST), (operation.response, _ANSWER)]
+        unique = list(dict.fromkeys(models))
+        self._names, schemas = models_json_schema(unique, ref_template=_REFERENCE)
+        whole = explained(schemas.get("$defs", {}))
+        if namespace.state == "headers":
+            whole = _without_state(
+                whole, {self.name(each.response, _ANSWER) for each in operations}
+            )
+        self._whole: dict[str, Any] = whole
+        self.schemas = dict(whole)
+        """The schemas that the document has, by name."""
+
+    def name(self, model: type[BaseModel], mode: Any) -> str:
+        """The name of the schema of a model."""
+        return str(self._names[model, mode]["$ref"].rpartition("/")[2])
+
+    def whole(self, model: type[BaseModel], mode: Any) -> dict[str, Any]:
         """The schema of a model."""
-        name = self.reference(model, mode)["$ref"].rpartition("/")[2]
-        found: dict[str, Any] = self._definitions[name]
-        return found
+        schema: dict[str, Any] = self._whole[self.name(model, mode)]
+        return schema
+
+    def body(self, request: type[BaseModel], given: set[str]) -> dict[str, Any] | None:
+        """Describe the body of a request without the arguments that path and query give."""
+        fields = {k: field for k, field in request.model_fields.items() if k not in given}
+        if given and not fields and request.model_config.get("extra") != "allow":
+            return None
+        schema, name = _ref(self.name(request, _REQUEST)), request.__name__
+        if given:
+            schema = _without(self.whole(request, _REQUEST), given)
+        required = any(field.is_required() for field in fields.values())
+        if not self.namespace.head.named_bodies:
+            return {"required": required, "content": _json(schema)}
+        if given:
+            self.schemas[self.name(request, _REQUEST)] = schema
+        body = {"required": required, "content": _json(_ref(self.name(request, _REQUEST)))}
+        self.components.setdefault("requestBodies", {})[name] = body
+        return {"$ref": f"#/components/requestBodies/{name}"}
+
+    def parameter(self, route: Route, name: str, described: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Describe a parameter of a path, or refer to the component that describes it."""
+        component = route.parameters.get(name)
+        if component is None:
+            return described
+        self.components.setdefault("parameters", {})[component] = dict(described)
+        return {"$ref": f"#/components/parameters/{component}"}
 
 
-def _described(route: Route, operation: Operation[Any, Any], models: _Models) -> dict[str, Any]:
+def _described(route: Route, operation: Operation[Any, Any], parts: _Parts) -> dict[str, Any]:
+    """Describe one route."""
     summary, _, rest = operation.description.partition("\n")
-    statuses = sorted({*STATUS.values(), *_BEFORE_CALLS, 500})
+    head = parts.namespace.head
     described: dict[str, Any] = {
         "operationId": route.id or operation.name,
         "summary": summary,
         "description": f"{rest.strip()}\n\nNeeds the scope `{operation.needs}`.".strip(),
-        "tags": [operation.effect.value],
+        "tags": [head.tag or operation.effect.value],
     }
-    request = models.whole(operation.request, "validation")
+    request = parts.whole(operation.request, _REQUEST)
     parameters = [
-        *(_parameter("path", name, argument, request) for name, argument in route.in_path.items()),
+        *(
+            parts.parameter(route, name, _parameter("path", name, argument, request))
+            for name, argument in route.in_path.items()
+        ),
         *(
             _parameter("query", name, argument, request)
             for name, argument in route.binding.query.items()
@@ -96,21 +155,22 @@ def _described(route: Route, operation: Operation[Any, Any], models: _Models) ->
     if parameters:
         described["parameters"] = parameters
     if takes_body(route):
-        fields = operation.request.model_fields.items()
         given = {*route.in_path.values(), *route.binding.query.values()}
-        described["requestBody"] = {
-            "required": any(f.is_required() for name, f in fields if name not in given),
-            "content": _json(
-                _without(request, given)
-                if given
-                else models.reference(operation.request, "validation")
-            ),
-        }
+        body = parts.body(operation.request, given)
+        if body is not None:
+            described["requestBody"] = body
+    failure = {"$ref": f"#/components/responses/{head.failure}"}
     described["responses"] = {
-        str(route.status): _answer(route, operation, models),
-        **{str(status): {"$ref": "#/components/responses/Failure"} for status in statuses},
+        **{str(status): _answer(status, route, operation, parts) for status in route.statuses},
+        **{str(status): failure for status in _refusals(route)},
     }
     return described
+
+
+def _refusals(route: Route) -> Sequence[int]:
+    """The statuses of the errors that are described at a route."""
+    every = {*STATUS.values(), *_BEFORE_CALLS, 500}
+    return sorted(every) if route.refusals is None else route.refusals
 
 
 def _parameter(where: str, name: str, argument: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,12 +190,37 @@ def _without(request: Mapping[str, Any], given: set[str]) -> dict[str, Any]:
     return {**request, "properties": properties, "required": required}
 
 
-def _answer(route: Route, operation: Operation[Any, Any], models: _Models) -> dict[str, Any]:
-    only = route.binding.only
-    if only is None:
-        return _content("The answer.", models.reference(operation.response, "serialization"))
-    whole = models.whole(operation.response, "serialization")
-    return _content("The answer.", whole["properties"][only])
+def _answer(
+    status: int, route: Route, operation: Operation[Any, Any], parts: _Parts
+) -> dict[str, Any]:
+    """Describe an answer: its schema, and its headers if it has some of its own."""
+    schema = _ref(parts.name(operation.response, _ANSWER))
+    if route.binding.only is not None:
+        whole = parts.whole(operation.response, _ANSWER)
+        schema = whole["properties"][route.binding.only]
+    meanings = dict(STATE_HEADERS) if parts.namespace.state == "headers" else {}
+    if route.location is not None and status == CREATED:
+        meanings["Location"] = "The path of what was made."
+    headers = {
+        name: {"description": meaning, "schema": {"type": "string"}}
+        for name, meaning in meanings.items()
+    }
+    return {**_content("The answer.", schema), **({"headers": headers} if headers else {})}
+
+
+def _without_state(definitions: Mapping[str, Any], answers: Iterable[str]) -> dict[str, Any]:
+    """The schemas where the state of these answers stands in headers."""
+    bare = dict(definitions)
+    for name in answers:
+        properties = bare[name]["properties"].items()
+        bare[name] = {
+            **bare[name],
+            "properties": {key: part for key, part in properties if key not in STATES},
+            "required": [key for key in bare[name].get("required", ()) if key not in STATES],
+        }
+    others = json.dumps({name: part for name, part in bare.items() if name not in _STATE_MODELS})
+    unused = [name for name in _STATE_MODELS if json.dumps(_ref(name))[1:-1] not in others]
+    return {name: schema for name, schema in bare.items() if name not in unused}
 
 
 def _ref(model: str) -> dict[str, str]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from json import loads
-from typing import Any, Final
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from anyio import to_thread
 from starlette.requests import Request
@@ -18,6 +19,7 @@ from day1.call.fields import Repeatable
 from day1.call.registry import Registry
 from day1.call.toolset import ErrorShape, Namespace, Route, Tool, Toolset
 from day1.errors import Day1Error, InvalidRequest
+from day1.interfaces.http.answers import answered
 from day1.interfaces.http.callers import Callers
 from day1.interfaces.http.failures import failure, fault, route_of
 from day1.interfaces.http.openapi import openapi, takes_body
@@ -99,8 +101,8 @@ class _Call:
 
     def __init__(self, route: Route, tool: Tool, callers: Callers) -> None:
         self.route, self.tool, self._callers = route, tool, callers
-        schema = tool.operation.request.model_json_schema()["properties"]
-        self._lists = {name for name, part in schema.items() if _is_list(part)}
+        fields = tool.operation.request.model_fields.items()
+        self._lists = {name for name, field in fields if _is_list(field.annotation)}
 
     async def answer(self, request: Request) -> Response:
         """Run the operation in a worker thread."""
@@ -115,10 +117,7 @@ class _Call:
             return failure(exc, shape)
         except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
             return fault(exc, shape)
-        if self.route.status == _NO_CONTENT:
-            return Response(status_code=_NO_CONTENT)
-        only = self.route.binding.only
-        return JSONResponse(answer if only is None else answer[only], self.route.status)
+        return answered(answer, self.route, self.tool.toolset.namespace)
 
     def _run(self, request: Request, arguments: dict[str, Any]) -> Mapping[str, Any]:
         ctx = replace(self._callers.context(request), say=route_of)
@@ -129,8 +128,10 @@ class _Call:
         for name, argument in self.route.in_path.items():
             self._put(arguments, argument, request.path_params[name])
         if self.route.binding.query or not takes_body(self.route):
+            loose = self.tool.toolset.namespace.loose
             for name in request.query_params:
-                self._put(arguments, *self._asked(request, name))
+                if name in self.route.binding.query or not loose:
+                    self._put(arguments, *self._asked(request, name))
         return arguments
 
     def _asked(self, request: Request, name: str) -> tuple[str, Any]:
@@ -153,11 +154,12 @@ class _Call:
         arguments[argument] = value
 
 
-_NO_CONTENT: Final = 204
-
-
-def _is_list(schema: Mapping[str, Any]) -> bool:
-    return any(part.get("type") == "array" for part in schema.get("anyOf", [schema]))
+def _is_list(annotation: Any) -> bool:
+    """Whether an argument of this type takes a list."""
+    origin = get_origin(annotation)
+    if origin in {Annotated, Union, UnionType}:
+        return any(map(_is_list, get_args(annotation)))
+    return (origin or annotation) is list
 
 
 def _in_body(name: str, body: bytes) -> dict[str, Any]:

@@ -1,0 +1,58 @@
+"""The answer of an operation as an HTTP response: its status, its headers and its body."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from string import Formatter
+from typing import Any, Final
+from urllib.parse import quote
+
+from starlette.responses import JSONResponse, Response
+
+from day1.call.toolset import Answer, Namespace, Route
+
+STATES: Final = ("read", "written")
+"""The fields of an answer that say which state it was read from or written to."""
+STATE_HEADERS: Final[Mapping[str, str]] = {
+    "Day1-Branch": "The branch that was read or written.",
+    "Day1-Commit": "The commit that the branch was at.",
+    "Day1-Pending": "How many rows no commit holds yet.",
+    "Day1-Notes": "What else to know about the answer: a JSON list of texts in ASCII.",
+}
+"""The headers of a namespace with its state in headers, and what each says."""
+CREATED: Final = 201
+_NO_CONTENT: Final = 204
+
+
+def answered(answer: Answer, route: Route, namespace: Namespace) -> Response:
+    """Make the response of a route from the answer of its operation."""
+    status = route.status_of(answer)
+    headers = {}
+    if route.location is not None and status == CREATED:
+        headers["Location"] = namespace.prefix + _filled(route.location, answer)
+    if namespace.state == "headers":
+        headers |= _state(answer)
+        answer = {name: value for name, value in answer.items() if name not in STATES}
+    if status == _NO_CONTENT:
+        return Response(status_code=status, headers=headers)
+    only = route.binding.only
+    return JSONResponse(answer if only is None else answer[only], status, headers)
+
+
+def _filled(path: str, answer: Answer) -> str:
+    """A path with the fields of an answer in it."""
+    names = [name for _, name, _, _ in Formatter().parse(path) if name]
+    return path.format_map({name: quote(str(answer[name]), safe="") for name in names})
+
+
+def _state(answer: Answer) -> dict[str, str]:
+    """The state of an answer as headers; a field without a value has none."""
+    state: Any = next((answer[name] for name in STATES if answer.get(name)), {})
+    values = {
+        "Day1-Branch": state.get("branch"),
+        "Day1-Commit": state.get("commit"),
+        "Day1-Pending": state.get("pending"),
+        "Day1-Notes": json.dumps(state["notes"]) if state.get("notes") else None,
+    }
+    return {name: str(value) for name, value in values.items() if value is not None}
