@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from day1.call.toolset import Tool, Toolset
+from day1.call.toolset import Tool, Toolset, Wire
 from day1.errors import InvalidRequest, NotFound, Step
 
 _NAME: Final = re.compile("[a-z][a-z0-9_]*")
@@ -15,8 +15,8 @@ _NAME: Final = re.compile("[a-z][a-z0-9_]*")
 class Registry(Mapping[str, Toolset]):
     """Toolsets by name.
 
-    A bare name of a tool means the one of the toolset that was registered first;
-    `TOOLSET.tool` names any. Toolsets of one namespace have no two tools of one name.
+    A bare name of a tool means the one of the toolset that was registered first, of those that MCP
+    offers; `TOOLSET.tool` names any. Toolsets of one namespace have no two tools of one name.
     """
 
     def __init__(
@@ -62,7 +62,8 @@ class Registry(Mapping[str, Toolset]):
         _check_routes(toolset)
         self._toolsets[toolset.name] = toolset
         for name, tool in toolset.tools.items():
-            self._first.setdefault(name, tool)
+            if "mcp" in toolset.wires:
+                self._first.setdefault(name, tool)
             self._qualified[tool.qualified_name] = tool
 
     @property
@@ -96,16 +97,19 @@ class Registry(Mapping[str, Toolset]):
         """
         return self.of(self.get(step.toolset) or self[self.default], step.operation)
 
-    def choose(self, names: str) -> tuple[Tool, ...]:
+    def choose(self, names: str, wire: Wire = "mcp") -> tuple[Tool, ...]:
         """The tools of toolsets, named lists or single tools, named with commas, in order.
 
         Raises:
             NotFound: there is no such toolset, list or tool.
-            InvalidRequest: two toolsets of the choice have a tool of one name.
+            InvalidRequest: two toolsets of the choice have a tool of one name, or one of them is
+                not offered over the wire.
         """
         found: dict[str, Tool] = {}
         for name in filter(None, (part.strip() for part in names.split(","))):
             for tool in self._named(name):
+                if wire not in tool.toolset.wires:
+                    _refuse_wire(tool.toolset, wire)
                 other = found.setdefault(tool.name, tool)
                 if other is not tool:
                     raise InvalidRequest(
@@ -137,9 +141,20 @@ class Registry(Mapping[str, Toolset]):
         The default has the empty name.
         """
         yield "", self.default
-        for name in (*self, *self.lists):
+        for name, toolset in self.items():
+            if "mcp" in toolset.wires:
+                yield name, name
+        for name in self.lists:
             yield name, name
         yield "all", self.everything
+
+
+def _refuse_wire(toolset: Toolset, wire: Wire) -> None:
+    raise InvalidRequest(
+        f"The toolset {toolset.name!r} is not offered over {wire}: call its HTTP routes at "
+        f"{toolset.namespace.prefix}, or `day1 call {toolset.name}.TOOL`.",
+        toolset=toolset.name,
+    )
 
 
 def _refuse_clash(toolset: Toolset, other: Toolset) -> None:

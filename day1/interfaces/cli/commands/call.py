@@ -47,7 +47,9 @@ def call_command(
 def _find(name: str, toolset: str | None) -> Tool:
     from day1.toolsets import TOOLSETS
 
-    tools = TOOLSETS.tools if toolset is None else {t.name: t for t in TOOLSETS.choose(toolset)}
+    tools = (
+        TOOLSETS.tools if toolset is None else {t.name: t for t in TOOLSETS.choose(toolset, "call")}
+    )
     tool = tools.get(name) or (TOOLSETS.tool(name) if toolset is None else None)
     if tool is None:
         message = f"There is no operation {name[:80]!r}; `day1 call` lists them."
@@ -61,7 +63,7 @@ def _list(session: Session, toolset: str | None) -> None:
     rows = [
         (tool.toolset.name, tool.name, tool.operation.description.partition("\n")[0])
         for name in ([toolset] if toolset else TOOLSETS)
-        for tool in TOOLSETS.choose(name)
+        for tool in TOOLSETS.choose(name, "call")
     ]
     documents = [{"toolset": a, "name": b, "description": c} for a, b, c in rows]
     if not session.answer({"result": documents}):
