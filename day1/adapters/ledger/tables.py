@@ -1,7 +1,7 @@
 """The ledger's tables: one for each kind of record, made from its fields."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -13,21 +13,11 @@ from sqlalchemy.types import TypeEngine
 from day1.adapters.rows.ownership import Columns
 from day1.adapters.rows.tables import UnboundedText
 from day1.errors import StoreVersionUnknown
-from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
-from day1.model.branches.protection_change import ProtectionChange
+from day1.model.catalogue import RECORDS
 from day1.model.lessons.rating import Rating
-from day1.model.records.desk import Desk
-from day1.model.records.intent import Intent
-from day1.model.records.merge_record import MergeRecord
-from day1.model.records.review import Review
-from day1.model.records.session import Session
-from day1.model.records.sharing import Bundle, Handoff, Template
-from day1.model.records.snapshot import Snapshot
-from day1.model.records.store_copy import CopyMark
-from day1.model.records.task import Objective, Task, TaskAgent
-from day1.model.redaction.redaction import Redaction
 from day1.model.rows.kind import canonical
+from day1.model.values.record_kind import Record
 
 T = TypeVar("T")
 
@@ -54,13 +44,13 @@ def _kept_as(hint: Any) -> type:
 _PLAIN: Final[Mapping[Any, TypeEngine[Any]]] = {str: _TEXT, int: BigInteger(), bool: Boolean()}
 
 
-def _table(name: str, kind: type, keys: Iterable[str] = (), *more: Column[Any]) -> Table:
-    """A table with a column for each field; `keys` are what records are looked up by."""
-    hints = _hints(kind)
-    columns = [_column(f.name, hints[f.name], set(keys)) for f in fields(kind)]
-    table = Table(name, metadata, *columns, *more, Column(SUM, BigInteger()))
-    for key in keys:
-        Index(f"{name}_{key}", table.c[key])
+def _table(record: type[Record], *more: Column[Any]) -> Table:
+    """A table with a column for each field of a kind of record."""
+    kind, hints = record.KIND, _hints(record)
+    columns = [_column(f.name, hints[f.name], set(kind.keys)) for f in fields(record)]  # type: ignore[arg-type]  # a dataclass
+    table = Table(kind.table, metadata, *columns, *more, Column(SUM, BigInteger()))
+    for key in kind.keys:
+        Index(f"{kind.table}_{key}", table.c[key])
     return table
 
 
@@ -72,29 +62,9 @@ def _column(name: str, hint: Any, keys: set[str]) -> Column[Any]:
     return Column(name, kind, nullable=type(None) in get_args(hint))
 
 
-BRANCHES: Final = _table(
-    "branches", Branch, (), Column("folded", String(100), nullable=False, unique=True)
-)
+BRANCHES: Final = _table(Branch, Column("folded", String(100), nullable=False, unique=True))
 TABLES: Final[Mapping[type, Table]] = {
-    Branch: BRANCHES,
-    Session: _table("sessions", Session, ("branch_id", "agent_id", "session_id", "task_id")),
-    Snapshot: _table("snapshots", Snapshot, ("branch_id",)),
-    MergeRecord: _table("merges", MergeRecord, ("source_id", "target_id")),
-    Task: _table("tasks", Task, ("task_type",)),
-    TaskAgent: _table("task_agents", TaskAgent, ("task_id", "agent_id")),
-    Objective: _table("objectives", Objective, ("task_id",)),
-    Template: _table("templates", Template, ("name",)),
-    Handoff: _table("handoffs", Handoff),
-    Bundle: _table("bundles", Bundle),
-    Token: _table("tokens", Token),
-    SignIn: _table("sign_ins", SignIn),
-    Intent: _table("intents", Intent),
-    Review: _table("reviews", Review, ("source_id", "target_id", "status")),
-    Redaction: _table("redactions", Redaction, ("row_id",)),
-    ProtectionChange: _table("protections", ProtectionChange, ("branch_id",)),
-    CopyMark: _table("clones", CopyMark),
-    Rating: _table("ratings", Rating, ("row_id",)),
-    Desk: _table("desks", Desk, ("branch_id",)),
+    record: BRANCHES if record is Branch else _table(record) for record in RECORDS
 }
 Index("ratings_created_at", TABLES[Rating].c.created_at)
 HEADS: Final = Table(

@@ -3,9 +3,10 @@
 import hashlib
 import secrets
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from day1.model.access.permissions import Access, Scope
+from day1.model.values.record_kind import RecordKind
 
 _PREFIX: Final = "day1_"
 _BYTES: Final = 32
@@ -14,6 +15,8 @@ _BYTES: Final = 32
 @dataclass(frozen=True, slots=True)
 class Token:
     """An access token as the ledger keeps it: of the secret only its hash."""
+
+    KIND: ClassVar = RecordKind("tokens")
 
     id: str
     name: str
@@ -34,6 +37,8 @@ class Token:
 @dataclass(frozen=True, slots=True)
 class SignIn:
     """A browser that signed in with a token; it is known by the hash of its cookie."""
+
+    KIND: ClassVar = RecordKind("sign_ins")
 
     id: str
     token_id: str

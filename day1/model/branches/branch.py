@@ -1,10 +1,11 @@
 """Branches as people and agents know them: a name, notes, a place in the tree."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from day1.errors import Json
 from day1.model.rows.change import CommitId, Pending
+from day1.model.values.record_kind import RecordKind
 
 MAIN = "main"
 Status = Literal["active", "merged", "archived"]
@@ -13,6 +14,8 @@ Status = Literal["active", "merged", "archived"]
 @dataclass(frozen=True, slots=True)
 class Branch:
     """A branch's row in the ledger."""
+
+    KIND: ClassVar = RecordKind("branches", branch_names=("name",))
 
     id: str
     name: str

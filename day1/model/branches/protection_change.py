@@ -1,11 +1,16 @@
 """The record of who changed what merges into a branch must fulfil."""
 
 from dataclasses import dataclass
+from typing import ClassVar
+
+from day1.model.values.record_kind import RecordKind
 
 
 @dataclass(frozen=True, slots=True)
 class ProtectionChange:
     """What a branch required before and after."""
+
+    KIND: ClassVar = RecordKind("protections", ("branch_id",), branch_ids=("branch_id",))
 
     id: str
     branch_id: str

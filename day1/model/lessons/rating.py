@@ -2,15 +2,18 @@
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import ClassVar, Final
 
 from day1.model.search.usefulness import RowVotes, Vote, asked_words
 from day1.model.values.ids import short_hash
+from day1.model.values.record_kind import RecordKind
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
     """One vote: of one agent, on one row, for one query; the newest counts."""
+
+    KIND: ClassVar = RecordKind("ratings", ("row_id",), branch_ids=("branch_id",))
 
     id: str
     row_id: str

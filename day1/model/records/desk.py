@@ -3,16 +3,19 @@
 import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from day1.model.redaction.mask import REDACTED
 from day1.model.rows.kind import canonical
 from day1.model.values.ids import short_hash
+from day1.model.values.record_kind import RecordKind
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
     """One JSON text of a client on a branch, by name."""
+
+    KIND: ClassVar = RecordKind("desks", ("branch_id",), branch_ids=("branch_id",))
 
     id: str
     branch_id: str

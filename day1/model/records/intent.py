@@ -10,10 +10,11 @@ finishes the operation or withdraws it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from day1.errors import Json
 from day1.model.records.codec import from_json
+from day1.model.values.record_kind import RecordKind
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -22,6 +23,8 @@ R = TypeVar("R")
 @dataclass(frozen=True, slots=True)
 class Intent:
     """An operation on engine and ledger, with all that is needed to finish or withdraw it."""
+
+    KIND: ClassVar = RecordKind("intents", carried=False)
 
     id: str
     op: str

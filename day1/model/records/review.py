@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 from day1.errors import Json
 from day1.model.merge.plan import MergePlan
@@ -11,6 +11,7 @@ from day1.model.records.codec import from_json, to_json
 from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.kind import WHOLE, Cell, canonical, content_of
 from day1.model.values.ids import short_hash
+from day1.model.values.record_kind import RecordKind
 
 ReviewStatus = Literal["open", "merged", "closed"]
 
@@ -63,6 +64,12 @@ class Approval:
 @dataclass(frozen=True, slots=True)
 class Review:
     """A review as the ledger keeps it."""
+
+    KIND: ClassVar = RecordKind(
+        "reviews",
+        ("source_id", "target_id", "status"),
+        branch_ids=("source_id", "target_id"),
+    )
 
     id: str
     source_id: str

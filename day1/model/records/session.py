@@ -1,13 +1,21 @@
 """Sessions: who wrote on which branch, so that rows of a session, agent or task are found."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from day1.model.values.ids import short_hash
+from day1.model.values.record_kind import RecordKind
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
     """One writer on one branch, noted before its first row there."""
+
+    KIND: ClassVar = RecordKind(
+        "sessions",
+        ("branch_id", "agent_id", "session_id", "task_id"),
+        branch_ids=("branch_id",),
+    )
 
     id: str
     branch_id: str

@@ -1,9 +1,10 @@
 """Records of templates, handoffs and bundles. Each names a commit, which is kept for it."""
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from day1.model.rows.change import CommitId
+from day1.model.values.record_kind import RecordKind
 
 FILLED: Final = ""
 """For a commit: the one with which the branch of the record is filled."""
@@ -20,6 +21,8 @@ ShelfStatus = Literal["active", "deprecated"]
 @dataclass(frozen=True, slots=True)
 class Template:
     """One version of a template: a closed branch to fork from."""
+
+    KIND: ClassVar = RecordKind("templates", ("name",), branch_ids=("branch_id",))
 
     id: str
     name: str
@@ -40,6 +43,8 @@ class Template:
 class Handoff:
     """What one branch hands over to another, as it was when it was handed over."""
 
+    KIND: ClassVar = RecordKind("handoffs", branch_ids=("source_id", "target_id"))
+
     id: str
     handoff_type: str
     source_id: str
@@ -58,6 +63,8 @@ class Handoff:
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """Knowledge to be carried elsewhere: a choice of the rows of one commit."""
+
+    KIND: ClassVar = RecordKind("bundles", branch_names=("source_branch",), commits=("commit",))
 
     id: str
     name: str

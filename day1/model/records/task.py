@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
+
+from day1.model.values.record_kind import RecordKind
 
 ObjectiveStatus = Literal["pending", "in_progress", "completed"]
 ROOT: Final = "task"
@@ -12,6 +14,8 @@ ROOT: Final = "task"
 @dataclass(frozen=True, slots=True)
 class Task:
     """A task; its status follows its objectives."""
+
+    KIND: ClassVar = RecordKind("tasks", ("task_type",), branch_ids=("branch_id",))
 
     id: str
     name: str
@@ -27,6 +31,8 @@ class Task:
 class TaskAgent:
     """An agent that has joined a task."""
 
+    KIND: ClassVar = RecordKind("task_agents", ("task_id", "agent_id"), branch_ids=("branch_id",))
+
     id: str
     task_id: str
     agent_id: str
@@ -40,6 +46,8 @@ class TaskAgent:
 @dataclass(frozen=True, slots=True)
 class Objective:
     """One aim of a task; `position` is its index, from 0."""
+
+    KIND: ClassVar = RecordKind("objectives", ("task_id",), part_of={"task_id": Task})
 
     id: str
     task_id: str

@@ -1,11 +1,16 @@
 """The record of a redaction. What it masks, and how, is in `mask.py`."""
 
 from dataclasses import dataclass
+from typing import ClassVar
+
+from day1.model.values.record_kind import RecordKind
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
     """What was redacted: a row, and the hashes of the texts that it had until then."""
+
+    KIND: ClassVar = RecordKind("redactions", ("row_id",))
 
     id: str
     row_id: str

@@ -1,6 +1,6 @@
 """A ledger, and what is known of the use of memories, as a token with limits sees them.
 
-Each kind of record says by which branches it is visible. A record of another kind is not shown.
+Each kind of record says by which branches it is visible (`RecordKind`).
 """
 
 from __future__ import annotations
@@ -15,18 +15,11 @@ from typing_extensions import override
 from day1.errors import Forbidden
 from day1.model.access.permissions import Access
 from day1.model.branches.branch import Branch
-from day1.model.branches.protection_change import ProtectionChange
-from day1.model.lessons.rating import Rating, Votes, given_on
-from day1.model.records.desk import Desk
+from day1.model.lessons.rating import Votes, given_on
 from day1.model.records.intent import Intent, IntentKind
-from day1.model.records.merge_record import MergeRecord
-from day1.model.records.review import Review
-from day1.model.records.session import Session
-from day1.model.records.sharing import Bundle, Handoff, Template
-from day1.model.records.snapshot import Snapshot
-from day1.model.records.task import Objective, Task, TaskAgent
 from day1.model.redaction.mask import Mask
 from day1.model.rows.change import CommitId
+from day1.model.values.record_kind import RecordKind
 from day1.ports.ledger import Ledger
 from day1.ports.uses import Branches, Use, Uses
 from day1.services.repository.repository import Repository
@@ -35,20 +28,6 @@ P = TypeVar("P")
 T = TypeVar("T")
 _LIMITS_KEPT: Final = 64
 """Limits of tokens whose votes are remembered."""
-_BY_BRANCH: Final[Mapping[type, tuple[str, ...]]] = {
-    Session: ("branch_id",),
-    Snapshot: ("branch_id",),
-    MergeRecord: ("target_id",),  # the target's own log tells where a merge came from
-    Task: ("branch_id",),
-    TaskAgent: ("branch_id",),
-    Template: ("branch_id",),
-    Handoff: ("source_id", "target_id"),
-    Review: ("source_id", "target_id"),
-    ProtectionChange: ("branch_id",),
-    Rating: ("branch_id",),
-    Desk: ("branch_id",),
-}
-"""The fields of records that name branches: all of these must be within the limits."""
 
 
 class Reached(Protocol):
@@ -71,15 +50,19 @@ class ScopedLedger(Ledger):
         self._repo, self._ledger, self._access = repo, repo.ledger, access
         self._history = history
 
-    def _shows(self, record: object) -> bool:
-        if isinstance(record, Branch):
-            return self._access.sees(record.name)
-        if isinstance(record, Bundle):
-            return self._access.sees(record.source_branch) and self._history.reaches(record.commit)
-        if isinstance(record, Objective):
-            return self.record(Task, record.task_id) is not None
-        named = [getattr(record, field) for field in _BY_BRANCH.get(type(record), ())]
-        return bool(named) and all(self._sees(branch_id) for branch_id in named)
+    def _shows(self, record: Any) -> bool:
+        """Whether all that a record is about is within the limits."""
+        kind: RecordKind = record.KIND
+        return (
+            bool(kind.branch_names or kind.branch_ids or kind.part_of)
+            and all(self._access.sees(getattr(record, name)) for name in kind.branch_names)
+            and all(self._sees(getattr(record, name)) for name in kind.branch_ids)
+            and all(self._history.reaches(getattr(record, name)) for name in kind.commits)
+            and all(
+                self.record(whole, getattr(record, name)) is not None
+                for name, whole in kind.part_of.items()
+            )
+        )
 
     def _sees(self, branch_id: str | None) -> bool:
         return branch_id is not None and self.record(Branch, branch_id) is not None

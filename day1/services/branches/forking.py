@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from day1.errors import BranchExists, Conflict, Json
 from day1.model.branches.branch import Branch
 from day1.model.branches.names import check_name, numbered
+from day1.model.catalogue import RECORDS
 from day1.model.records.codec import from_json, to_json
 from day1.model.records.intent import IntentKind
-from day1.model.records.sharing import FILLED, Bundle, Template
-from day1.model.records.task import Objective, Task, TaskAgent
+from day1.model.records.sharing import FILLED, Bundle
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository
 
@@ -121,10 +121,8 @@ def fork_under(
     raise Conflict("Others take every such name first: try again.", branch=wanted())
 
 
-_NOTED: Mapping[str, type] = {
-    kind.__name__: kind for kind in (Task, TaskAgent, Objective, Template, Bundle)
-}
-"""The kinds of records that are noted with a branch, by the names that intents have for them."""
+_KINDS: Mapping[str, type] = {record.__name__: record for record in RECORDS}
+"""The kinds of records by the names that intents have for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +143,7 @@ class ForkIntent:
         branch = from_json(Branch, self.branch)
         if repo.ledger.branch(branch.name) is None and branch.name in repo.history.branches():
             records: list[object] = [
-                from_json(_NOTED[kind], values) for kind, values in self.records
+                from_json(_KINDS[kind], values) for kind, values in self.records
             ]
             _record(repo, branch, records)
 

@@ -8,19 +8,9 @@ name commits get the new ids.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeVar
 
-from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
-from day1.model.branches.protection_change import ProtectionChange
-from day1.model.lessons.rating import Rating
+from day1.model.catalogue import RECORDS
 from day1.model.records.codec import from_json, to_json
-from day1.model.records.desk import Desk
-from day1.model.records.merge_record import MergeRecord
-from day1.model.records.review import Review
-from day1.model.records.session import Session
-from day1.model.records.sharing import Bundle, Handoff, Template
-from day1.model.records.snapshot import Snapshot
-from day1.model.records.task import Objective, Task, TaskAgent
-from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import CommitId
 from day1.ports.history import History
 from day1.ports.ledger import Ledger
@@ -29,10 +19,7 @@ T = TypeVar("T")
 Ids = Mapping[CommitId, CommitId]
 """New ids by the old ones."""
 
-CARRIED: Final = (
-    *(Branch, Session, Snapshot, MergeRecord, Review, Redaction, Token, SignIn),
-    *(Task, TaskAgent, Objective, Template, Handoff, Bundle, Rating, Desk, ProtectionChange),
-)
+CARRIED: Final = tuple(record for record in RECORDS if record.KIND.carried)
 """Every kind of record but those of one store only: what is to be done, what it is a copy of."""
 
 

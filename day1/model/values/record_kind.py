@@ -1,0 +1,40 @@
+"""What the rest of day1 must know of a kind of record of the ledger; the record itself says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKind:
+    """The table of a kind, whether copies get it, and which branches its records are about.
+
+    A token with limits sees a record if all that it is about is within the limits. A record that
+    says of no branch that it is about it is seen by tokens without limits only.
+    """
+
+    table: str
+    keys: tuple[str, ...] = ()
+    """The fields that records are looked up by; each has an index."""
+    carried: bool = True
+    """Whether a copy of a store gets the records."""
+    branch_ids: tuple[str, ...] = ()
+    """Fields that hold the id of a branch."""
+    branch_names: tuple[str, ...] = ()
+    """Fields that hold the name of a branch."""
+    commits: tuple[str, ...] = ()
+    """Fields that hold a commit which one of the visible branches must have in its past."""
+    part_of: Mapping[str, type[Any]] = field(default_factory=dict)
+    """Fields that hold the id of another record, and its kind: who sees it sees this one."""
+
+
+class Record(Protocol):
+    """A record of the ledger."""
+
+    KIND: ClassVar[RecordKind]
+
+    @property
+    def id(self) -> str:
+        """The id of the record, of which a kind has one."""
