@@ -5,7 +5,8 @@ The methods are found by looking at the ports, so that a new one must be entered
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from day1.model.access.permissions import Access
 from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.branches.protection_change import ProtectionChange
+from day1.model.catalogue import RECORDS
 from day1.model.lessons.rating import rating_of
 from day1.model.records.desk import Desk
 from day1.model.records.intent import Intent
@@ -258,12 +260,48 @@ def test_no_kind_of_record_is_seen_or_written_beyond_the_limits(scene: Scene) ->
             assert ledger.record(type(record), record.id) == record
 
 
-def test_a_record_of_a_visible_branch_replaces_none_of_a_hidden_one(scene: Scene) -> None:
-    taken = Snapshot("taken", None, scene.main.id, scene.tip, 1)
-    scene.store.repo.ledger.put(taken)
-    with pytest.raises(Forbidden):
-        scene.limited.ledger.put(Snapshot("taken", None, scene.mine.id, scene.own, 1))
-    assert scene.store.repo.ledger.record(Snapshot, "taken") == taken
+def visible(scene: Scene, record: Any) -> Any:
+    """A record as it would be about a visible branch, with the same id."""
+    kind = record.KIND
+    return replace(
+        record,
+        **dict.fromkeys(kind.branch_ids, scene.mine.id),
+        **dict.fromkeys(kind.branch_names, "mine/b"),
+        **dict.fromkeys(kind.commits, scene.own),
+    )
+
+
+def test_no_record_of_a_hidden_branch_is_replaced_by_one_of_a_visible_branch(scene: Scene) -> None:
+    hidden = [record for record in about(scene) if visible(scene, record) != record]
+    limited, ledger = scene.limited.ledger, scene.store.repo.ledger
+    for record in hidden:
+        if ledger.record(type(record), record.id) is None:
+            ledger.put(record)
+        there, mine = ledger.record(type(record), record.id), visible(scene, record)
+        ways: list[Callable[[], object]] = [
+            partial(limited.put, mine),
+            partial(limited.swap, there, mine),
+            *([partial(limited.put_branch, mine)] if isinstance(mine, Branch) else []),
+        ]
+        for way in ways:
+            with pytest.raises(Forbidden):
+                way()
+            assert ledger.record(type(record), record.id) == there
+    kinds = {type(record) for record in hidden}
+    assert kinds == {k for k in RECORDS if k.KIND.branch_ids or k.KIND.branch_names}
+
+
+def test_a_limited_token_writes_records_of_visible_branches(scene: Scene) -> None:
+    limited = scene.limited.ledger
+    for record in about(scene):
+        mine = visible(scene, record)
+        if mine == record or isinstance(mine, Branch):
+            continue
+        limited.put(mine)
+        assert limited.record(type(mine), mine.id) == mine
+        assert limited.swap(mine, mine)
+        limited.remove(type(mine), mine.id)
+        assert limited.record(type(mine), mine.id) is None
 
 
 def test_no_intent_is_about_more_than_visible_branches(scene: Scene) -> None:

@@ -127,9 +127,15 @@ class ScopedLedger(Ledger):
         return self._ledger.branch(name)
 
     def put_branch(self, branch: Branch) -> None:
-        """Write a visible branch by id."""
+        """Write a visible branch by id.
+
+        Raises:
+            Forbidden: the branch, or the one that has the id, is not visible.
+        """
         self._access.check(branch.name)
-        self._ledger.put_branch(branch)
+        with self._ledger.transaction():
+            self._check([branch])
+            self._ledger.put_branch(branch)
 
     def remove_branch(self, branch_id: str) -> None:
         """Delete the record of a visible branch."""
@@ -146,8 +152,9 @@ class ScopedLedger(Ledger):
 
     def swap(self, there: T | None, record: T) -> bool:
         """Write a visible record if the one of its id is still as `there`."""
-        self._check([record])
-        return self._ledger.swap(there, record)
+        with self._ledger.transaction():
+            self._check([record])
+            return self._ledger.swap(there, record)
 
     def put(self, *records: object) -> None:
         """Write visible records by id."""
