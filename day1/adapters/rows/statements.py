@@ -56,6 +56,7 @@ class TableAt(NamedTuple):
     c: Columns
 
 
+@cache
 def columns_at(kind: Kind, version: int) -> tuple[str, ...]:
     """The columns of a kind that a version of the schema has."""
     return tuple(name for name, column in kind.column.items() if column.since <= version)

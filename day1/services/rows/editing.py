@@ -256,10 +256,7 @@ def _last_successor(work: Work, fact: Row) -> str | None:
 
 
 def end_of(before: Row, made: Row) -> int:
-    """When the valid time of a fact ends that another replaces: as planned, if that is earlier.
-
-    It does not end before it began.
-    """
+    """When the valid time of a replaced fact ends: as planned if earlier, not before its start."""
     start, planned = before["happened_at"], before["valid_until"]
     end = when(made) if start is None else max(when(made), int(start))
     return end if planned is None else min(end, int(planned))
@@ -390,8 +387,10 @@ def authors(repo: Repository, ref: Ref, kind: Kind, row: Row) -> dict[str, Row]:
 
 def _decided(work: Work, row_id: str, groups: Collection[str]) -> list[HeldItem]:
     """Items that an edit of some cells decides; not one that keeps the row out elsewhere."""
-    items = open_items(work.find(HELD, Query(equal={"row_id": row_id})))
-    return [i for i in items if i.cell in {*groups, WHOLE} and not keeps_out(i)]
+    rows = work.find(HELD, Query(equal={"row_id": row_id}))
+    if not rows:  # as nearly always
+        return []
+    return [i for i in open_items(rows) if i.cell in {*groups, WHOLE} and not keeps_out(i)]
 
 
 def _untaken(work: Work, row_id: str) -> list[HeldItem]:
