@@ -147,6 +147,21 @@ def writing(
     return Writing(branch, origin, repo, None if space == SHARED else space)
 
 
+@dataclass(frozen=True, slots=True)
+class _Unsigned:
+    """Arguments that do not say who writes."""
+
+    request_id: str | None
+    agent_id: None = None
+    session_id: None = None
+    task_id: None = None
+
+
+def write_here(call: Call, request: Repeatable) -> Writing:
+    """What a call writes with that names no branch: its caller's branch, agent and space."""
+    return writing(call, _Unsigned(request.request_id))
+
+
 def writable(call: Call, name: str | None) -> Branch:
     """The branch of a call, if it takes writes; which token writes there is noted.
 

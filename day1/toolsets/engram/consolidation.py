@@ -19,7 +19,7 @@ from day1.call.operation import Effect, Operation
 from day1.errors import StoreReadOnly
 from day1.model.branches.branch import Branch
 from day1.model.lessons.consolidation import Findings, Recommendation, is_exact
-from day1.services.access.calls import agent_of, branch_of
+from day1.services.access.calls import agent_of, branch_of, write_here
 from day1.services.lessons.consolidation import (
     Applying,
     ConsolidationRequest,
@@ -30,7 +30,6 @@ from day1.services.lessons.consolidation import (
 )
 from day1.toolsets.shared.fields import Confidence, Maybe, absent
 from day1.toolsets.shared.state import state_of
-from day1.toolsets.shared.writing import write_here
 
 _Days = Annotated[float, Field(ge=0, le=36_500, allow_inf_nan=False)]
 

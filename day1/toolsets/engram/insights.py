@@ -12,11 +12,10 @@ from day1.model.lessons.experience import experience_of
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import Row
 from day1.model.values.instant import show
-from day1.services.access.calls import branch_of
+from day1.services.access.calls import branch_of, write_here
 from day1.services.lessons.insights import delete, generate, insights_of, sources_of
 from day1.services.lessons.portable import project_of, row_id_of
 from day1.toolsets.shared.fields import Maybe, absent
-from day1.toolsets.shared.writing import write_here
 
 
 class MemoryInsights(Repeatable):

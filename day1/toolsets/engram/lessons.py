@@ -24,7 +24,7 @@ from day1.model.rows.validation import secret_notes
 from day1.model.search.passages import QuotedText
 from day1.model.values.instant import show
 from day1.model.values.parts import MAX_TEXT, TooLong
-from day1.services.access.calls import branch_of, in_space
+from day1.services.access.calls import branch_of, in_space, write_here
 from day1.services.lessons.portable import project_of, shown_tags, space_of, tags_of
 from day1.services.lessons.storing import Lesson, store_lesson
 from day1.services.search.request import Hit, SearchRequest
@@ -33,7 +33,6 @@ from day1.toolsets.engram.fields import Project, Tags
 from day1.toolsets.shared.fields import Limit, Maybe, absent
 from day1.toolsets.shared.quoting import Quoted, quoted_field, quoted_of, texts_of
 from day1.toolsets.shared.state import note_shown, read_found
-from day1.toolsets.shared.writing import write_here
 
 MemoryType = Literal["decision", "pattern", "bugfix", "context", "antipattern"]
 

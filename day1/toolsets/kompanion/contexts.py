@@ -13,13 +13,12 @@ from day1.model.rows.change import Ref
 from day1.model.rows.json_columns import read_detail, read_tags
 from day1.model.rows.kind import Row, text_of
 from day1.model.values.instant import SECOND, parse, show
-from day1.services.access.calls import branch_of
+from day1.services.access.calls import branch_of, write_here
 from day1.services.contexts.contexts import NewContext, Recall, recall, save
 from day1.services.rows.spaces import empty_space
 from day1.toolsets.kompanion.fields import Sensitivity, SpaceLabel, Tags, space_of
 from day1.toolsets.shared.fields import Maybe, absent
 from day1.toolsets.shared.state import read_of
-from day1.toolsets.shared.writing import write_here
 
 _CENTURY_S: Final = 100 * 365.25 * 86_400
 

@@ -25,7 +25,7 @@ from day1.model.contexts.keyed import sensitivity
 from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import text_of
 from day1.model.search.passages import QuotedText
-from day1.services.access.calls import branch_of
+from day1.services.access.calls import branch_of, write_here
 from day1.services.contexts.matching import Match, Wanted, Where, matching
 from day1.services.contexts.memories import NewMemory, upsert
 from day1.services.contexts.vectors import foreign, text_vectors
@@ -34,7 +34,6 @@ from day1.toolsets.kompanion.fields import SpaceLabel, space_of
 from day1.toolsets.shared.fields import Maybe, absent
 from day1.toolsets.shared.quoting import Quoted, quoted_field, quoted_of, texts_of
 from day1.toolsets.shared.state import note_shown, read_found
-from day1.toolsets.shared.writing import write_here
 
 _NAMED: Final = 10
 """Memories that a note names."""

@@ -9,13 +9,12 @@ from day1.call.fields import Read, Repeatable, Request, Response, When, Written,
 from day1.call.operation import Effect, Operation
 from day1.model.rows.change import Ref
 from day1.model.values.instant import parse
-from day1.services.access.calls import branch_of
+from day1.services.access.calls import branch_of, write_here
 from day1.services.contexts.promoting import Promotion, promote
 from day1.services.contexts.warming import embed_soon, the_embedder, warm
 from day1.toolsets.kompanion.fields import SpaceLabel, space_of
 from day1.toolsets.shared.fields import Maybe
 from day1.toolsets.shared.state import state_of
-from day1.toolsets.shared.writing import write_here
 
 
 class WarmCache(Request):
