@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Read, Repeatable, Request, Response, When, Written, written
+from day1.call.fields import Label, Read, Repeatable, Request, Response, When, Written
 from day1.call.operation import Effect, Operation
 from day1.model.contexts.content import from_kept, kept_json
 from day1.model.contexts.keyed import sensitivity
@@ -78,7 +78,7 @@ def save_context(ctx: Context, request: SaveContext) -> ContextSaved:
     return ContextSaved(
         id=str(row["id"]),
         created_at=show(int(row["created_at"] or 0)),
-        written=written(write.branch.name, saved.tip, saved.pending),
+        written=Written(branch=write.branch.name, commit=saved.tip, pending=saved.pending),
     )
 
 

@@ -1,5 +1,6 @@
 """Types of arguments that the tools of Kompanion share."""
 
+from functools import lru_cache
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
@@ -12,8 +13,11 @@ from day1.model.values.space import MAX_SPACE, space_name
 _MOST_TAGS: Final = 100
 SHARED: Final = "shared"
 """The namespace of what belongs to no space."""
+_NAMES: Final = 1_024
+"""Namespaces whose spaces are remembered: a client names the same few in all its calls."""
 
 
+@lru_cache(_NAMES)
 def _named(text: str) -> str:
     try:
         return SHARED if space_of(clean(text)) is None else text
@@ -21,6 +25,7 @@ def _named(text: str) -> str:
         raise ValueError(str(exc)) from exc
 
 
+@lru_cache(_NAMES)
 def space_of(namespace: str) -> str | None:
     """The space that a namespace is; None for `shared`.
 
