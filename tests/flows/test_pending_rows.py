@@ -4,9 +4,10 @@ import pytest
 
 from day1.model.rows.change import Ref
 from day1.services.branches import lookup
+from day1.services.branches.deleting import is_taken
 from day1.services.merges import planning
 from day1.services.merges.comparing import compare
-from day1.services.upkeep.status import branch_status, is_taken
+from day1.services.upkeep.status import branch_status
 from tests.suites.engine_memory import EngineMemory
 
 

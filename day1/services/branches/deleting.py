@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from day1.errors import BranchProtected, Refused
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.intent import IntentKind
-from day1.model.rows.change import CommitId
+from day1.model.rows.change import CommitId, Ref
 from day1.services.branches.lookup import find_again
 from day1.services.branches.notes import mark, unmark_retired
+from day1.services.branches.tree import states
 from day1.services.repository.repository import Repository
 
 
@@ -49,6 +50,22 @@ def delete(repo: Repository, branch: Branch, current: str, now: int) -> Branch:
         repo.ledger.remove_branch(branch.id)
         repo.point("delete.after_ledger")
     return gone
+
+
+def is_taken(repo: Repository, branch: Branch) -> bool:
+    """Whether another branch has all that this one has, so that deleting it loses nothing."""
+    every = states(repo)
+    here = next(state for state in every if state.branch.id == branch.id)
+    with repo.store.reading(Ref(branch=here.branch.name)) as reading:
+        if reading.pending.count:
+            return False
+    if here.status == "merged":
+        return True
+    return any(
+        repo.history.merge_base(other.tip, here.tip) == here.tip
+        for other in every
+        if other is not here
+    )
 
 
 def kept_as(branch_id: str) -> str:

@@ -41,19 +41,3 @@ def _ahead(repo: Repository, here: BranchState, parent: BranchState) -> dict[str
         for change in changes.get(kind.table, ()):
             counts[change.how] = counts.get(change.how, 0) + 1
     return counts
-
-
-def is_taken(repo: Repository, branch: Branch) -> bool:
-    """Whether another branch has all that this one has, so that deleting it loses nothing."""
-    every = states(repo)
-    here = next(state for state in every if state.branch.id == branch.id)
-    with repo.store.reading(Ref(branch=here.branch.name)) as reading:
-        if reading.pending.count:
-            return False
-    if here.status == "merged":
-        return True
-    return any(
-        repo.history.merge_base(other.tip, here.tip) == here.tip
-        for other in every
-        if other is not here
-    )

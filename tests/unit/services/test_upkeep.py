@@ -7,13 +7,14 @@ import pytest
 from day1.errors import BranchProtected, Refused, UnknownBranch
 from day1.model.branches.branch import MAIN
 from day1.services.branches import retiring
+from day1.services.branches.deleting import is_taken
 from day1.services.branches.lookup import find
 from day1.services.branches.notes import mark
 from day1.services.health import clocks
 from day1.services.merges import merging, planning
 from day1.services.upkeep.poller import ChangePoller, Moved
 from day1.services.upkeep.retirable import retirable_branches
-from day1.services.upkeep.status import branch_status, is_taken
+from day1.services.upkeep.status import branch_status
 from tests.unit.services.conftest import ADA, Bench
 from tests.unit.services.test_branches import Died, dying_at
 

@@ -56,9 +56,8 @@ def branch_command(session: Session, name: str | None, start: str | None, **give
 
 
 def _delete(session: Session, name: str, *, force: bool) -> None:
-    from day1.services.branches.deleting import delete
+    from day1.services.branches.deleting import delete, is_taken
     from day1.services.branches.lookup import find
-    from day1.services.upkeep.status import is_taken
 
     repo = session.repo()
     branch = find(repo, name)
