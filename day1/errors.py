@@ -23,11 +23,19 @@ class Step:
     arguments: Mapping[str, Json] = field(default_factory=dict)
     toolset: str = ""
     """The toolset that was called: of operations with one name its own is meant."""
+    whole: bool = False
+    """The arguments are all that the call needs; else they go with those of the failed call."""
+
+    @property
+    def worded_arguments(self) -> str:
+        """The arguments in the words of MCP."""
+        return ", ".join(f"{name}={json.dumps(value)}" for name, value in self.arguments.items())
 
     def __str__(self) -> str:
-        """The step in the words of MCP: an argument where there is one, else the tool."""
-        given = [f"{name}={json.dumps(value)}" for name, value in self.arguments.items()]
-        return ", ".join(given) or self.operation
+        """The step in the words of MCP: a whole call, an argument to add, or a tool."""
+        if self.whole:
+            return f"{self.operation}({self.worded_arguments})"
+        return self.worded_arguments or self.operation
 
 
 Say = Callable[[Step], str]

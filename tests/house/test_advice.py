@@ -19,7 +19,7 @@ from day1.call.operation import Effect, Operation
 from day1.call.toolset import Tool, Toolset
 from day1.errors import Advice, Conflict, Step, UnknownBranch
 from day1.interfaces.cli.main import day1
-from day1.interfaces.cli.wording import COMMANDS, OPTIONS, command_of
+from day1.interfaces.cli.wording import CALLS, COMMANDS, OPTIONS, command_of
 from day1.interfaces.http.failures import route_of
 from day1.interfaces.mcp.server import _named
 from day1.toolsets import TOOLSETS
@@ -46,13 +46,19 @@ def steps() -> Iterator[tuple[Path, Step]]:
                 if name is not None and name not in values:
                     yield path, Step(name)
         for call in calls(tree, "Step"):
-            given: list[Any] = [ast.literal_eval(part) for part in call.args if _is_written(part)]
-            if len(given) == len(call.args):
-                yield path, Step(*given)
+            if not call.keywords and all(map(_is_written, call.args)):
+                yield path, Step(*map(ast.literal_eval, call.args))
 
 
 def _is_written(part: ast.expr) -> bool:
     return isinstance(part, ast.Constant | ast.Dict)
+
+
+WHOLE = [
+    Step("memory_branch_delete", {"branch_name": "side", "force": True}, whole=True),
+    Step("memory_branch_protect", {"branch_name": "side", "requires": []}, whole=True),
+]
+"""Calls that are advised with all of their arguments."""
 
 
 EVERY = list(steps())
@@ -88,7 +94,12 @@ def test_no_message_of_services_and_adapters_names_a_tool_but_as_a_step() -> Non
         assert not told, path
 
 
-@pytest.mark.parametrize("command", sorted(COMMANDS.values()))
+def _bare(call: str) -> str:
+    """A command without what stands for its arguments."""
+    return " ".join(word for word in call.split() if not word.startswith("{"))
+
+
+@pytest.mark.parametrize("command", sorted({*COMMANDS.values(), *map(_bare, CALLS.values())}))
 def test_the_command_of_a_step_is_there(command: str) -> None:
     found: click.Command = day1
     context = click.Context(day1)
@@ -101,6 +112,18 @@ def test_the_command_of_a_step_is_there(command: str) -> None:
             assert inner is not None, command
             found = inner
     assert set(COMMANDS) <= set(TOOLSETS.tools)
+
+
+@pytest.mark.parametrize("step", WHOLE, ids=str)
+def test_a_whole_call_is_worded_with_its_arguments(step: Step) -> None:
+    """Each wire names the call and what it takes, and the program that follows it succeeds."""
+    arguments = step.worded_arguments
+    assert str(step) == f"{step.operation}({arguments})"
+    assert route_of(step) == f"POST /api/v1/{step.operation} with {arguments}"
+    assert "side" in command_of(step)
+    operation = TOOLSETS.tools[step.operation].operation
+    operation.request.model_validate(dict(step.arguments))
+    assert operation.name in CALLS
 
 
 def test_an_option_stands_for_each_argument_that_is_advised() -> None:
@@ -148,8 +171,11 @@ def words(step: Step) -> dict[str, str]:
     }
 
 
-def meant(wire: str, text: str, toolset: Toolset) -> Tool:
-    """The tool that a client of a toolset finds by the words of a wire."""
+def meant(wire: str, text: str, toolset: Toolset, operation: str) -> Tool:
+    """The tool that a client of a toolset finds by the words of a wire.
+
+    One command may do what two operations do: then the one of them that is called `operation`.
+    """
     if wire == "http":
         routes = {
             f"{route.method} {each.namespace.prefix}{route.path}": each.tools[
@@ -160,8 +186,9 @@ def meant(wire: str, text: str, toolset: Toolset) -> Tool:
         }
         return routes[text]
     if wire == "command line":
-        name = next((name for name, command in COMMANDS.items() if command == text), None)
-        tool = TOOLSETS.tool(name or text.removeprefix("day1 call "))
+        names = [name for name, command in COMMANDS.items() if command == text]
+        names = [name for name in names if name == operation] or names[:1]
+        tool = TOOLSETS.tool(names[0] if names else text.removeprefix("day1 call "))
     else:
         tool = toolset.tools.get(text) or TOOLSETS.tool(text)
     assert tool is not None, text
@@ -174,7 +201,7 @@ def test_a_step_is_the_tool_of_the_product_that_was_called(toolset: Toolset) -> 
     beside = [each for each in TOOLSETS.values() if each.namespace is toolset.namespace]
     for operation in TOOLSETS.tools:
         for wire, text in words(Step(operation, toolset=toolset.name)).items():
-            tool = meant(wire, text, toolset)
+            tool = meant(wire, text, toolset, operation)
             assert tool.name == operation
             if any(operation in each.tools for each in beside):
                 assert tool.toolset.namespace is toolset.namespace, (wire, text)

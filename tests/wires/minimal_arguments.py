@@ -14,6 +14,10 @@ class There(NamedTuple):
     source: str
     """Forked from `branch` after the fact and the conversation were written."""
     fact: str
+    other: str
+    """A fact of `source` alone."""
+    spare: str
+    """A branch that nothing else needs."""
     session: str
     """Wrote the fact."""
     conversation: str
@@ -102,6 +106,7 @@ def minimal(there: There) -> dict[str, Arguments]:
         "memory_update_fact": {"fact_id": there.fact, "category": "drinks", **here},
         "memory_supersede_fact": {"fact_id": there.fact, "fact_text": "Ada drinks mate.", **here},
         "memory_retract_fact": {"fact_id": there.fact, **here},
+        "memory_remove": {"ids": [there.other], "branch": there.source},
         "memory_restore": {"to": "2100-01-01", "confirm": branch, **here},
         "memory_redact": {"id": there.conversation, "confirm": there.conversation, **here},
         "memory_merge_preview": both,
@@ -120,6 +125,11 @@ def minimal(there: There) -> dict[str, Arguments]:
         "memory_history": {"id": there.fact, **here},
         "memory_blame": {"id": there.message, **here},
         "memory_revert": {"commit": there.commit, **here},
+        "memory_branch_archive": {"branch_name": there.spare},
+        "memory_branch_revive": {"branch_name": there.spare},
+        "memory_branch_delete": {"branch_name": there.spare},
+        "knowledge_bundle_deprecate": {"bundle_id": there.bundle},
+        "memory_template_deprecate": {"name": there.template},
     }
 
 
@@ -129,6 +139,8 @@ SPENT = {
     "memory_template_instantiate",
     "memory_supersede_fact",
     "memory_retract_fact",
+    "memory_remove",
+    "memory_branch_delete",
     "review_merge",
     "review_close",
 }
@@ -139,6 +151,8 @@ MINIMAL = minimal(
         branch="main",
         source="empty",
         fact="fact_1",
+        other="fact_3",
+        spare="spare",
         session="session-1",
         conversation="conv_1",
         message="msg_1",
@@ -164,7 +178,8 @@ def prepared(core: Session, branch: str) -> dict[str, Arguments]:
     said = core.ok("memory_log_message", role="user", content="Tea?", branch=branch)
     changed = core.ok("memory_update_fact", fact_id=fact["id"], category="old", branch=branch)
     core.ok("memory_branch_create", branch_name=source, parent_branch=branch)
-    core.ok("memory_write_fact", fact_text="Bo drinks milk.", branch=source)
+    other = core.ok("memory_write_fact", fact_text="Bo drinks milk.", branch=source)
+    core.ok("memory_branch_create", branch_name=f"{branch}/spare", parent_branch=branch)
     task = core.ok(
         "memory_task_create",
         name=f"task of {branch}",
@@ -185,6 +200,8 @@ def prepared(core: Session, branch: str) -> dict[str, Arguments]:
             branch=branch,
             source=source,
             fact=fact["id"],
+            other=other["id"],
+            spare=f"{branch}/spare",
             session=session,
             conversation=said["conversation_id"],
             message=said["message_id"],

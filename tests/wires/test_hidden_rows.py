@@ -178,6 +178,21 @@ def test_files_and_resources_have_not_the_words(scene: Scene) -> None:
         assert [word for word in ("quokka", "numbat") if word.encode() in content] == [], file.name
 
 
+def test_what_is_removed_is_told_without_the_words(scene: Scene) -> None:
+    scene.call("memory_branch_create", branch_name="removed", parent_branch="main")
+    ids = [scene.ids["secret"], scene.ids["expired"]]
+    clean(scene.call("memory_remove", ids=ids, branch="removed"))
+    with pytest.raises(NotFound) as again:
+        scene.call("memory_remove", ids=ids, branch="removed")
+    clean(again.value.body())
+    with pytest.raises(Refused) as unmerged:
+        scene.call("memory_branch_delete", branch_name="removed")
+    clean(unmerged.value.body())
+    clean(scene.call("memory_branch_archive", branch_name="removed"))
+    clean(scene.call("memory_branch_revive", branch_name="removed"))
+    clean(scene.call("memory_branch_delete", branch_name="removed", force=True))
+
+
 def test_a_bundle_has_no_secret_row(scene: Scene) -> None:
     lines = b"".join(export_bundle(scene.store.repo, scene.ids["bundle"])).decode()
     assert scene.ids["secret"] not in lines

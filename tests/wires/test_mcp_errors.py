@@ -209,16 +209,9 @@ def test_a_branch_that_is_not_there_is_refused(core: Session, tool: str) -> None
 @pytest.mark.line("S1-008", "S1-089")
 @pytest.mark.parametrize(
     "tool",
-    [
-        "memory_branch_delete",
-        "memory_delete_fact",
-        "memory_branch_archive",
-        "verify_everything",
-        "x" * 200,
-    ],
+    ["memory_branch_rename", "memory_delete_fact", "verify_everything", "x" * 200],
 )
 def test_what_is_no_tool_here_is_refused_with_those_there_are(core: Session, tool: str) -> None:
-    """Deleting a branch is for the command line only."""
     assert tool not in core.tools
     error = core.refused(tool, "unknown_tool", branch_name="empty")
     assert error["details"]["tools"] == sorted(core.tools)

@@ -44,6 +44,7 @@ DIRECT: dict[str, Arguments] = {
     "memory_update_fact": {},
     "memory_supersede_fact": {},
     "memory_retract_fact": {},
+    "memory_remove": {"branch": "protected"},
     "memory_restore": {},
     "memory_held": {"action": "dismiss", "id": "held_0"},
     "memory_branch_merge": {},
@@ -54,6 +55,8 @@ ELSEWHERE = {
     *("memory_template_create", "memory_task_create", "memory_task_join", "memory_task_update"),
     *("memory_branch_switch", "memory_branch_enrich", "memory_snapshot", "memory_branch_protect"),
     *("knowledge_bundle_create", "memory_redact", "token_create", "token_revoke"),
+    *("memory_branch_delete", "memory_branch_archive", "memory_branch_revive"),
+    *("knowledge_bundle_deprecate", "memory_template_deprecate"),
     *("review_open", "review_decide", "review_approve", "review_close"),
 }
 """What writes to new branches, or beside all of them."""
@@ -348,7 +351,7 @@ def test_a_protected_branch_is_neither_retired_nor_deleted(tmp_path: Path) -> No
         refused(
             lambda: retire(store.repo, find(store.repo, "side"), later),
             "branch_protected",
-            "unprotect",
+            "memory_branch_protect(",
         )
         refused(
             lambda: delete(store.repo, find(store.repo, "side"), "main", later), "branch_protected"

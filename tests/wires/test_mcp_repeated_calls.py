@@ -30,6 +30,7 @@ SAYS: dict[str, dict[str, Any]] = {
 AS_OFTEN: dict[str, set[str]] = {
     "memory_task_update": set(),
     "memory_restore": set(),
+    "memory_branch_delete": {"unknown_branch"},
     "memory_redact": set(),
     "review_decide": set(),
     "review_close": {"conflict"},

@@ -146,10 +146,13 @@ class Session:
         known = text is None or text == NEVER
         return text if known else moment(str(text), self.now(), end=end)
 
-    def answer(self, document: Mapping[str, Any]) -> bool:
-        """Print the answer as JSON if the person asked for that; answers whether it was printed."""
+    def answer(self, document: Mapping[str, Any], *fields: str) -> bool:
+        """Print the answer as JSON if the person asked for that; answers whether it was printed.
+
+        With `fields`, only these fields of the answer are printed.
+        """
         if self.as_json:
-            self.screen.json(document)
+            self.screen.json({name: document[name] for name in fields or document})
         return self.as_json
 
     def notes(self, answer: Mapping[str, Any]) -> None:

@@ -6,22 +6,28 @@ from typing import Final
 from day1.errors import Advice, Step
 
 COMMANDS: Final[Mapping[str, str]] = {
+    "knowledge_bundle_deprecate": "day1 bundle deprecate",
     "knowledge_bundle_list": "day1 bundle list",
+    "memory_branch_archive": "day1 branch --archive",
     "memory_branch_create": "day1 switch -c",
+    "memory_branch_delete": "day1 branch -d",
     "memory_branch_diff": "day1 diff",
     "memory_branch_list": "day1 branch",
+    "memory_branch_revive": "day1 switch",
     "memory_branch_switch": "day1 switch",
     "memory_get": "day1 show",
     "memory_handoff_create": "day1 handoff create",
     "memory_held": "day1 held",
     "memory_history": "day1 history",
     "memory_log": "day1 log",
+    "memory_remove": "day1 rm",
     "memory_restore": "day1 restore",
     "memory_retract_fact": "day1 rm",
     "memory_revert": "day1 revert",
     "memory_search": "day1 search",
     "memory_snapshot_list": "day1 snapshot --list",
     "memory_task_create": "day1 task create",
+    "memory_template_deprecate": "day1 template deprecate",
     "memory_template_list": "day1 template list",
     "review_approve": "day1 review approve",
     "review_close": "day1 review close",
@@ -35,6 +41,12 @@ COMMANDS: Final[Mapping[str, str]] = {
 }
 """The command that does what an operation does; `day1 call` does any other."""
 
+CALLS: Final[Mapping[str, str]] = {
+    "memory_branch_delete": "day1 branch -D {branch_name}",
+    "memory_branch_protect": "day1 branch --unprotect {branch_name}",
+}
+"""The command that makes a whole call."""
+
 OPTIONS: Final[Mapping[str, str]] = {
     "full=true": "--full",
     "include_unverified=true": "--include-unverified",
@@ -45,6 +57,8 @@ OPTIONS: Final[Mapping[str, str]] = {
 
 def command_of(step: Step) -> str:
     """A step as a person types it."""
+    if step.whole:
+        return f"`{CALLS[step.operation].format_map(step.arguments)}`"
     if step.arguments:
         return f"`{OPTIONS[str(step)]}`"
     own = _own_name(step) if step.toolset else step.operation

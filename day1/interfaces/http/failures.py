@@ -51,7 +51,7 @@ def route_of(step: Step) -> str:
     tool = TOOLSETS.meant(step)
     route = next(r for r in tool.toolset.served_routes if r.binding.operation == tool.name)
     call = f"{route.method} {tool.toolset.namespace.prefix}{route.path}"
-    return f"{call} with {step}" if step.arguments else call
+    return f"{call} with {step.worded_arguments}" if step.arguments else call
 
 
 def failure(error: Day1Error, shape: ErrorShape = SHAPE) -> JSONResponse:

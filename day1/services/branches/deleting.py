@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from day1.errors import BranchProtected, Refused
+from day1.errors import Advice, BranchProtected, Json, Refused, Step
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.intent import IntentKind
 from day1.model.rows.change import CommitId, Ref
@@ -25,7 +25,7 @@ def archive(repo: Repository, branch: Branch, *, archived: bool = True) -> Branc
     return mark(repo, branch, archived=archived)
 
 
-def delete(repo: Repository, branch: Branch, current: str, now: int) -> Branch:
+def delete(repo: Repository, branch: Branch, current: str | None, now: int) -> Branch:
     """Delete a branch. A tag keeps the commits that only it reached, so nothing is lost.
 
     Raises:
@@ -34,12 +34,7 @@ def delete(repo: Repository, branch: Branch, current: str, now: int) -> Branch:
         UnknownBranch: it was deleted or retired meanwhile.
         StoreBusy: writers held the branch for longer than the limit; it stays.
     """
-    name = refuse_loss(branch).name
-    if name in {MAIN, current}:
-        which = "main" if name == MAIN else "the branch you are on"
-        raise Refused(
-            f"{name!r} is {which} and cannot be deleted; switch to another first.", branch=name
-        )
+    name = _refuse_deletion(branch, current).name
     with repo.ledger.open_intent(DELETE, DeleteIntent(branch.id, name), now):
         repo.point("delete.after_intent")
         with leaving(repo, branch) as (gone, tip):
@@ -50,6 +45,44 @@ def delete(repo: Repository, branch: Branch, current: str, now: int) -> Branch:
         repo.ledger.remove_branch(branch.id)
         repo.point("delete.after_ledger")
     return gone
+
+
+def delete_taken(repo: Repository, branch: Branch, current: str | None, now: int) -> Branch:
+    """Delete a branch of which another branch has all memories.
+
+    Raises:
+        Refused: it is `main`, the caller's current branch, or has memories that no other has.
+        BranchProtected, UnknownBranch, StoreBusy: as `delete`.
+    """
+    name = _refuse_deletion(branch, current).name
+    if not is_taken(repo, branch):
+        arguments: dict[str, Json] = {"branch_name": name, "force": True}
+        forced = Step("memory_branch_delete", arguments, whole=True)
+        raise Refused(
+            Advice(
+                "No other branch has all of {name}: merge it first, or delete it with {forced}.",
+                name=repr(name),
+                forced=forced,
+            ),
+            branch=name,
+        )
+    return delete(repo, branch, current, now)
+
+
+def _refuse_deletion(branch: Branch, current: str | None) -> Branch:
+    """The branch, if its kind and place allow that it is deleted.
+
+    Raises:
+        BranchProtected: it is protected.
+        Refused: it is `main` or the caller's current branch.
+    """
+    name = refuse_loss(branch).name
+    if name in {MAIN, current}:
+        which = "main" if name == MAIN else "the branch you are on"
+        raise Refused(
+            f"{name!r} is {which} and cannot be deleted; switch to another first.", branch=name
+        )
+    return branch
 
 
 def is_taken(repo: Repository, branch: Branch) -> bool:
@@ -81,11 +114,21 @@ def refuse_loss(branch: Branch) -> Branch:
     """
     if branch.protection:
         raise BranchProtected(
-            f"{branch.name!r} is protected: `day1 branch --unprotect {branch.name}` lifts that.",
+            Advice(
+                "{name} is protected: {lifting} lifts that.",
+                name=repr(branch.name),
+                lifting=_unprotecting(branch),
+            ),
             branch=branch.name,
             requires=list(branch.protection),
         )
     return branch
+
+
+def _unprotecting(branch: Branch) -> Step:
+    """The call that lifts the protection of a branch."""
+    arguments: dict[str, Json] = {"branch_name": branch.name, "requires": []}
+    return Step("memory_branch_protect", arguments, whole=True)
 
 
 @contextmanager

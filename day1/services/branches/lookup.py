@@ -31,7 +31,7 @@ def find(repo: Repository, name: str) -> Branch:
     if branch is not None and branch.name != name:
         hint = Advice("Did you mean {name}?", name=repr(branch.name))
     elif branch is not None:
-        hint = Advice("It was retired; `day1 switch` brings it back.")
+        hint = Advice("It was retired; {memory_branch_revive} brings it back.")
     raise UnknownBranch(f"There is no branch {name!r}.", hint, branch=name)
 
 

@@ -341,22 +341,22 @@ def remove(repo: Repository, branch: Branch, removal: Removal, origin: Origin) -
         NotFound: a row is not on this branch; nothing is removed then.
         RequestReused: the request edited something else.
     """
-    row_ids = removal.row_ids
+    first, row_ids = removal.first_edit, list(dict.fromkeys(removal.row_ids))
     with repo.store.changing(branch.name) as work:
-        done_at = _edited_before(
-            work, removal.first_edit, row_ids[0], lambda made, _: WHOLE in made
-        )
+        done_at = _edited_before(work, first, row_ids[0], lambda made, _: WHOLE in made)
         if done_at is not None:
+            edits = work.find(EDIT, Query(equal={"created_at": done_at, "cell": WHOLE}))
+            if {edit["row_id"] for edit in edits} != set(row_ids):
+                raise reused(str(first))
             return Edited(FACT, {"id": row_ids[0]}, work.tip, done_at)
         editor = Editor(repo, work, origin, removal.reason)
-        found = [present(work, row_id, branch) for row_id in dict.fromkeys(row_ids)]
-        for kind, row in found:
+        rows = [present(work, row_id, branch) for row_id in row_ids]
+        for kind, row in rows:
             work.apply({kind.table: {str(row["id"]): None}})
             editor.add_edits(kind, row, [WHOLE])
             editor.close(_untaken(work, str(row["id"])))  # it was here
-        names = ", ".join(f"{kind.name} {row['id']}" for kind, row in found)
-        commit = work.commit(Message("remove", f"remove {names}"))
-        return Edited(*found[0], commit, work.now)
+        names = ", ".join(f"{kind.name} {row['id']}" for kind, row in rows)
+        return Edited(*rows[0], work.commit(Message("remove", f"remove {names}")), work.now)
 
 
 def present(work: Work, row_id: str, branch: Branch) -> tuple[Kind, Row]:

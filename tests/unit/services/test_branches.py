@@ -167,6 +167,33 @@ def test_main_and_the_current_branch_cannot_be_deleted(bench: Bench, name: str) 
     assert name in bench.repo.history.branches()
 
 
+@pytest.mark.parametrize(
+    ("branch", "current", "refusal", "advice"),
+    [
+        ("side", MAIN, Refused, r"memory_branch_delete\(.*force=true\)"),
+        ("side", "side", Refused, "branch you are on"),
+        (MAIN, "side", Refused, "is main"),
+        ("guarded", MAIN, BranchProtected, r"memory_branch_protect\(.*requires="),
+    ],
+)
+def test_a_branch_is_deleted_only_if_nothing_is_lost(
+    bench: Bench, branch: str, current: str, refusal: type[Refused], advice: str
+) -> None:
+    bench.fork("side")
+    bench.add("fact_a", "a", "side")
+    bench.fork("guarded")
+    notes.mark(bench.repo, bench.branch("guarded"), protection=("review",))
+    with pytest.raises(refusal, match=advice):
+        deleting.delete_taken(bench.repo, bench.branch(branch), current, bench.now)
+    assert branch in bench.repo.history.branches()
+
+
+def test_a_branch_without_memories_of_its_own_is_deleted(bench: Bench) -> None:
+    bench.fork("side")
+    deleting.delete_taken(bench.repo, bench.branch("side"), MAIN, bench.now)
+    assert "side" not in bench.repo.history.branches()
+
+
 def test_forks_under_one_name_get_numbers(bench: Bench) -> None:
     main = bench.branch()
 

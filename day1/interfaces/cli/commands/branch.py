@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from day1.errors import Refused
 from day1.interfaces.cli.new_branch import create_branch
 from day1.interfaces.cli.render import Part
 from day1.interfaces.cli.session import Session, porcelain
@@ -56,29 +55,14 @@ def branch_command(session: Session, name: str | None, start: str | None, **give
 
 
 def _delete(session: Session, name: str, *, force: bool) -> None:
-    from day1.services.branches.deleting import delete, is_taken
-    from day1.services.branches.lookup import find
-
-    repo = session.repo()
-    branch = find(repo, name)
-    if not force and not is_taken(repo, branch):
-        raise Refused(
-            f"No other branch has all of {name!r}: merge it first, or delete it with "
-            f"`day1 branch -D {name}`.",
-            branch=name,
-        )
-    gone = delete(repo, branch, session.branch(), session.now())
-    if not session.answer({"branch_name": name, "deleted": True, "commit": gone.retired_tip}):
-        session.screen.line(f"Deleted branch {name} (was {short_commit(str(gone.retired_tip))}).")
+    answer = session.call("memory_branch_delete", branch_name=name, force=force)
+    if not session.answer(answer, "branch_name", "deleted", "commit"):
+        session.screen.line(f"Deleted branch {name} (was {short_commit(answer['commit'])}).")
 
 
 def _archive(session: Session, name: str, *, archived: bool) -> None:
-    from day1.services.branches.deleting import archive
-    from day1.services.branches.lookup import find
-
-    repo = session.repo()
-    archive(repo, find(repo, name), archived=archived)
-    if not session.answer({"branch_name": name, "archived": archived}):
+    answer = session.call("memory_branch_archive", branch_name=name, archived=archived)
+    if not session.answer(answer, "branch_name", "archived"):
         session.screen.line(f"Branch {name} is {'archived' if archived else 'not archived'}.")
 
 

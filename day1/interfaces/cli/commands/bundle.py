@@ -121,8 +121,6 @@ def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
 @porcelain
 def bundle_deprecate_command(session: Session, bundle: str) -> None:
     """Take BUNDLE out of use; it can still be imported by its id."""
-    from day1.services.sharing.bundles import deprecate_bundle
-
-    done = deprecate_bundle(session.repo(), bundle)
-    if not session.answer({"bundle_id": done.id, "status": done.status}):
-        session.screen.line(f"Deprecated {done.id} {done.name}")
+    answer = session.call("knowledge_bundle_deprecate", bundle_id=bundle)
+    if not session.answer(answer, "bundle_id", "status"):
+        session.screen.line(f"Deprecated {answer['bundle_id']} {answer['name']}")

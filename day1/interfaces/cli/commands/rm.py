@@ -21,24 +21,15 @@ def rm_command(
 
     `day1 restore ID --source TIME` brings one back.
     """
-    from day1.call.fields import WriteRequest
     from day1.model.rows.change import Ref
-    from day1.model.values.instant import show
-    from day1.services.access.calls import origin_of, writable
     from day1.services.branches.resolving import row_ids
-    from day1.services.rows.editing import Removal, remove
 
-    context = session.context()
-    target = writable(context, branch)
-    name = target.name
-    with context.repo.store.reading(Ref(branch=name)) as reading:
-        found = row_ids(reading, ids)
-    removal = Removal(found, reason)
-    done = remove(context.repo, target, removal, origin_of(context, WriteRequest()))
-    written = {"branch": name, "commit": done.commit, "pending": 0, "notes": []}
-    before = show(done.at - 1)
-    answer = {"ids": found, "removed_at": show(done.at), "before": before, "written": written}
+    name = session.branch(branch)
+    with session.repo().store.reading(Ref(branch=name)) as reading:
+        whole_ids = row_ids(reading, ids)
+    answer = session.call("memory_remove", ids=whole_ids, reason=reason or None, branch=name)
     if not session.answer(answer):
-        for one in found:
-            session.screen.line(("rm ", "removed"), short(one))
-        session.screen.note(f"`day1 restore {short(found[0])} --source {before}` brings it back")
+        for row_id in answer["ids"]:
+            session.screen.line(("rm ", "removed"), short(row_id))
+        first, before = short(whole_ids[0]), answer["before"]
+        session.screen.note(f"`day1 restore {first} --source {before}` brings it back")

@@ -28,7 +28,7 @@ def show_command(session: Session, name: str, **given: Any) -> None:
 
     NAME is a memory's id, or a commit, a snapshot or a branch (its tip).
     """
-    from day1.errors import NotFound
+    from day1.errors import Advice, NotFound
     from day1.services.branches.resolving import state
 
     try:
@@ -37,7 +37,8 @@ def show_command(session: Session, name: str, **given: Any) -> None:
         try:
             _show_row(session, name, given)
         except NotFound as no_row:
-            raise NotFound(f"{no_row} {no_state}", name=name) from no_row
+            both = Advice.joined((no_row.advice, no_state.advice))
+            raise NotFound(both, name=name) from no_row
     else:
         _show_state(session, found)
 

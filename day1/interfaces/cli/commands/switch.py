@@ -32,19 +32,8 @@ def switch_command(
     if create:
         create_branch(session, name, start, description)
         done = "Switched to a new"
-    elif _revive(session, name):
+    elif session.call("memory_branch_revive", branch_name=name)["revived"]:
         done = "Brought back and switched to"
     answer = session.call("memory_branch_switch", branch_name=name)
     if not session.answer(answer):
         session.screen.line(f"{done} branch ", (answer["active_branch"], "branch"))
-
-
-def _revive(session: Session, name: str) -> bool:
-    from day1.services.branches.retiring import revive
-
-    repo = session.repo()
-    known = repo.ledger.branch(name)
-    if known is None or known.name != name or known.retired_tip is None:
-        return False
-    revive(repo, known, session.now())
-    return True

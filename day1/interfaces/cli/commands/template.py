@@ -80,8 +80,6 @@ def template_use_command(session: Session, name: str, branch: str, task: str | N
 @porcelain
 def template_deprecate_command(session: Session, name: str, version: int | None) -> None:
     """Take template NAME out of use; its branches stay readable."""
-    from day1.services.sharing.templates import deprecate_template
-
-    done = deprecate_template(session.repo(), name, version)
-    if not session.answer({"name": name, "versions": [t.version for t in done]}):
-        session.screen.line(f"Deprecated {plural(len(done), 'version')} of {name}")
+    answer = session.call("memory_template_deprecate", name=name, version=version)
+    if not session.answer(answer, "name", "versions"):
+        session.screen.line(f"Deprecated {plural(len(answer['versions']), 'version')} of {name}")

@@ -3,6 +3,7 @@
 from day1.toolsets.day1.family import toolset
 from day1.toolsets.day1.review import (
     approving,
+    branches,
     editing,
     merges,
     protection,
@@ -10,6 +11,7 @@ from day1.toolsets.day1.review import (
     restoring,
     reverting,
     reviews,
+    shelves,
     tracing,
 )
 
@@ -25,5 +27,7 @@ REVIEW = toolset(
         *protection.OPERATIONS,
         *tracing.OPERATIONS,
         *reverting.OPERATIONS,
+        *branches.OPERATIONS,
+        *shelves.OPERATIONS,
     ),
 )

@@ -269,8 +269,47 @@ def retract_fact(ctx: Context, request: RetractFact) -> FactRetracted:
     )
 
 
+class Remove(WriteRequest):
+    """What to remove in one commit.
+
+    Attributes:
+        ids: The memories to remove, by their ids: facts, observations, relations, conversations
+            or messages. If one is not on the branch, nothing is removed.
+        reason: Why they are removed; memory_history shows it.
+    """
+
+    ids: Annotated[list[Label], Field(min_length=1, max_length=10_000)]
+    reason: Text | None = None
+    branch: OnBranch = None
+
+
+class Removed(Response):
+    """What was removed; `before` is the time to which memory_restore brings it back."""
+
+    ids: list[str]
+    removed_at: str
+    before: str
+    written: Written
+
+
+def remove_rows(ctx: Context, request: Remove) -> Removed:
+    """Remove memories in one commit; memory_restore brings each back."""
+    branch = writable(ctx, request.branch)
+    ids = list(dict.fromkeys(request.ids))
+    removal = Removal(ids, request.reason, _first_edit(ctx, request, branch))
+    repo = repeatable(ctx, request, branch)
+    removed = remove(repo, branch, removal, origin_of(ctx, request, branch))
+    return Removed(
+        ids=ids,
+        removed_at=show(removed.at),
+        before=show(removed.at - 1),
+        written=Written(branch=branch.name, commit=removed.commit),
+    )
+
+
 OPERATIONS = (
     Operation("memory_update_fact", UpdateFact, FactUpdated, update_fact, Effect.WRITE),
     Operation("memory_supersede_fact", SupersedeFact, FactSuperseded, supersede_fact, Effect.WRITE),
     Operation("memory_retract_fact", RetractFact, FactRetracted, retract_fact, Effect.DESTROY),
+    Operation("memory_remove", Remove, Removed, remove_rows, Effect.DESTROY),
 )

@@ -1,0 +1,132 @@
+"""Tools that archive a branch, bring a retired one back, or delete one."""
+
+from day1.call.context import Context
+from day1.call.fields import Label, Read, Repeatable, Response, Written
+from day1.call.operation import Effect, Operation
+from day1.services.access.calls import active_or_none, branch_of
+from day1.services.branches.deleting import archive, delete, delete_taken
+from day1.services.branches.retiring import revive
+from day1.toolsets.shared.state import state_of
+
+
+class BranchArchive(Repeatable):
+    """The arguments of `memory_branch_archive`.
+
+    Attributes:
+        branch_name: The branch to archive.
+        archived: Whether it is archived from now on; false takes it back.
+    """
+
+    branch_name: Label
+    archived: bool | None = True
+
+
+class BranchArchived(Response):
+    """Whether a branch is archived now."""
+
+    branch_name: str
+    archived: bool
+    read: Read
+
+
+def branch_archive(ctx: Context, request: BranchArchive) -> BranchArchived:
+    """Archive a branch: it stays, and the topology leaves it out."""
+    archived = request.archived is not False
+    branch = archive(ctx.repo, branch_of(ctx, request.branch_name), archived=archived)
+    return BranchArchived(
+        branch_name=branch.name, archived=archived, read=state_of(ctx, branch.name)
+    )
+
+
+class BranchRevive(Repeatable):
+    """The arguments of `memory_branch_revive`.
+
+    Attributes:
+        branch_name: The retired branch; any other branch stays as it is.
+    """
+
+    branch_name: Label
+
+
+class BranchRevived(Response):
+    """A branch that can be used, and whether it was retired before."""
+
+    branch_name: str
+    revived: bool
+    read: Read
+
+
+def branch_revive(ctx: Context, request: BranchRevive) -> BranchRevived:
+    """Bring a retired branch back as it was."""
+    name = request.branch_name
+    branch = ctx.repo.ledger.branch(name)
+    revived = branch is not None and branch.name == name and branch.retired_tip is not None
+    if branch is not None and revived:
+        revive(ctx.repo, branch, ctx.clock())
+    else:
+        branch_of(ctx, name)
+    return BranchRevived(branch_name=name, revived=revived, read=state_of(ctx, name))
+
+
+class BranchDelete(Repeatable):
+    """The arguments of `memory_branch_delete`.
+
+    Attributes:
+        branch_name: The branch to delete; not main, not your active branch, not a protected one.
+        force: Delete it even if no other branch has all of its memories.
+    """
+
+    branch_name: Label
+    force: bool | None = False
+
+
+class BranchDeleted(Response):
+    """A branch that is gone, and its last commit."""
+
+    branch_name: str
+    deleted: bool
+    commit: str
+    written: Written
+
+
+def branch_delete(ctx: Context, request: BranchDelete) -> BranchDeleted:
+    """Delete a branch whose memories another branch has; force deletes any."""
+    branch = branch_of(ctx, request.branch_name)
+    removal = delete if request.force else delete_taken
+    deleted = removal(ctx.repo, branch, active_or_none(ctx), ctx.clock())
+    commit = str(deleted.retired_tip)
+    return BranchDeleted(
+        branch_name=deleted.name,
+        deleted=True,
+        commit=commit,
+        written=Written(branch=deleted.name, commit=commit),
+    )
+
+
+OPERATIONS = (
+    Operation(
+        "memory_branch_archive",
+        BranchArchive,
+        BranchArchived,
+        branch_archive,
+        Effect.WRITE,
+        idempotent=True,
+    ),
+    Operation(
+        "memory_branch_revive",
+        BranchRevive,
+        BranchRevived,
+        branch_revive,
+        Effect.WRITE,
+        idempotent=True,
+    ),
+    Operation(
+        "memory_branch_delete",
+        BranchDelete,
+        BranchDeleted,
+        branch_delete,
+        Effect.DESTROY,
+        idempotent=True,
+        asks=True,
+    ),
+)
