@@ -1,12 +1,13 @@
-"""An index of words in this process's memory, for unit tests: it knows texts by hash and no more.
+"""An index in this process's memory, for unit tests: it knows texts by hash, and compares vectors.
 
-It ranks nothing and has no vectors; whatever asks for those fails.
+It ranks nothing; whatever asks for that fails.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from day1.model.rows.kind import Kind
+from day1.ports.embedder import Embedder
 from day1.ports.index import Cursor, TextId
 
 
@@ -44,13 +45,38 @@ class MemoryWords:
         return {number: text for (table, _), (number, text) in found if table == kind.table}
 
 
+class MemoryVectors:
+    """The part of `ports.index.Vectors` that compares texts: each has its vector at once."""
+
+    def __init__(self, words: MemoryWords) -> None:
+        self._words = words
+
+    def pairs(
+        self,
+        embedder: Embedder,
+        some: Sequence[TextId],
+        others: Sequence[TextId],
+        above: float,
+    ) -> list[tuple[TextId, TextId, float]]:
+        texts = dict(self._words.learned.values())
+        vectors = {
+            number: embedder.embed(embedder.passages(texts[number])[:1])[0]
+            for number in {*some, *others}
+        }
+        pairs = [
+            (one, other, float(vectors[one] @ vectors[other])) for one in some for other in others
+        ]
+        return [pair for pair in pairs if pair[2] > above]
+
+
 class MemoryIndex:
-    """Words, and a generation that tests change as they like."""
+    """Words, vectors, and a generation that tests change as they like."""
 
     read_only = False
 
     def __init__(self) -> None:
         self.words: Any = MemoryWords()
+        self.vectors: Any = MemoryVectors(self.words)
         self.made = "first"
 
     def generation(self) -> str:
