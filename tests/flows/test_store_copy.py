@@ -1,10 +1,8 @@
 """Copying a whole store: onto any engine, while it is used, cut off anywhere, to the same memory."""
 
 import json
-import random
 import shutil
 import signal
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -319,18 +317,6 @@ def test_what_waited_and_was_committed_since_is_one_commit(store: Path, tmp_path
 def _newest(opened_store: OpenStore) -> str:
     with opened_store.repo.store.reading(Ref(branch="main")) as reading:
         return max(str(i) for (i,) in reading.scan(FACT, ("id",), Query()))
-
-
-@pytest.mark.weekly
-def test_killed_at_any_moment_it_goes_on(brief: Path, tmp_path: Path) -> None:
-    chance, target = random.Random(3), tmp_path / "copy"
-    for _ in range(6):
-        process = started(brief, target)
-        time.sleep(chance.uniform(0.8, 3))  # any moment is what is tried here
-        process.kill()
-        process.communicate()
-    run(brief, target)  # it may have been whole
-    same(brief, target)
 
 
 def test_two_copies_of_one_store_at_once_do_not_mix(brief: Path, tmp_path: Path) -> None:
