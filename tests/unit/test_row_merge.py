@@ -60,9 +60,10 @@ def test_a_cell_with_an_open_item_is_held_though_one_side_changed_it(held):
 
 
 def test_cells_that_different_sides_changed_come_together():
-    text, theirs = {**BASE, "confidence": 0.5}, {**THEIRS, "importance": None}
-    row = merged(BASE, {**theirs, "confidence": 0.25}, text, chosen=[choice("ours", "confidence")])
-    assert row.result == {**text, "category": "theirs"}
+    ours = {**BASE, "confidence": 0.5, "happened_at": 7}
+    theirs = {**THEIRS, "confidence": 0.25}
+    row = merged(BASE, theirs, ours, chosen=[choice("ours", "confidence")])
+    assert row.result == {**ours, "category": "theirs"}
     assert (row.held, row.decided) == ({}, {"confidence": "ours"})
     assert merged(BASE, BASE, OURS).result == OURS
 
