@@ -14,22 +14,12 @@ from day1.adapters.embedders import export
 from day1.adapters.embedders.graph import Graph
 from day1.adapters.embedders.int8 import int8_graph
 from day1.adapters.embedders.minilm import MiniLm
+from tests.adapters.embedding_models import folder_named_by
 from tests.adapters.test_minilm_embedder import (
-    folder_named_by,
     random_tensors,
     some_texts,
     write_safetensors,
 )
-
-
-@pytest.fixture(scope="module")
-def model_dir() -> Path:
-    return folder_named_by("DAY1_EMBEDDER__MODEL_DIR")
-
-
-@pytest.fixture(scope="module")
-def minilm(model_dir: Path) -> MiniLm:
-    return MiniLm(lambda: model_dir)
 
 
 def test_integer_weights_give_nearly_the_vectors_of_float32(

@@ -25,29 +25,13 @@ from day1.adapters.embedders.model_folder import checked_weights
 from day1.adapters.embedders.openai import OpenAiEmbedder
 from day1.errors import EmbedderUnavailable
 from day1.ports.embedder import Embedder
+from tests.adapters.embedding_models import folder_named_by
 from tests.fakes.hashing_embedder import HashingEmbedder
 
 SENTENCE = (
     "the server deploys on Friday because Alice prefers Postgres and thirty seconds of patience "
     "naïve café Ünïcödé 東京 한국어 вода 🙂 don't re-entrant x=3.14 unbelievable certificates"
 )
-
-
-def folder_named_by(variable: str) -> Path:
-    named = os.environ.get(variable)
-    if not named or not Path(named).is_dir():
-        pytest.skip(f"{variable} names no model folder")
-    return Path(named)
-
-
-@pytest.fixture(scope="module")
-def model_dir() -> Path:
-    return folder_named_by("DAY1_EMBEDDER__MODEL_DIR")
-
-
-@pytest.fixture(scope="module")
-def minilm(model_dir: Path) -> MiniLm:
-    return MiniLm(lambda: model_dir)
 
 
 def some_texts(count: int, seed: int = 1) -> list[str]:

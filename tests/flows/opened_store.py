@@ -57,6 +57,12 @@ def call(store: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:
     return answer
 
 
+def remember(store: OpenStore, text: str, **more: Any) -> str:
+    """Write a fact; gives its id."""
+    made: str = call(store, "memory_write_fact", fact_text=text, **more)["id"]
+    return made
+
+
 def write(store: OpenStore, *texts: str, branch: str = "main") -> None:
     for text in texts:
         call(store, "memory_write_fact", fact_text=text, branch=branch)

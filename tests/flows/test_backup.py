@@ -5,37 +5,14 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from day1.adapters.archive.file_copy import StoreCopying
-from day1.app.engines import archives, copying
-from day1.interfaces.open_store import OpenStore
-from day1.model.files.backup import Manifest
+from day1.app.engines import archives
 from day1.services.access.calls import now
-from day1.services.exchange.backup import Backup, back_up, restore_backup
+from day1.services.exchange.backup import back_up
 from tests.flows import killed_process
+from tests.flows.backed_up_store import backed_up, restored
 from tests.flows.kill_scenarios import Process, check_doctor, fact_id, facts_on
-from tests.flows.opened_store import call, facts, make, opened
-
-
-def backed_up(opened_store: OpenStore, file: Path) -> Backup:
-    return back_up(
-        opened_store.repo,
-        copying(opened_store.settings, opened_store.folder),
-        archives(),
-        file,
-        now(),
-    )
-
-
-def restored(file: Path, folder: Path) -> Manifest:
-    return restore_backup(archives(), file, folder)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    make(tmp_path / "store")
-    return tmp_path / "store"
+from tests.flows.opened_store import call, facts, opened
 
 
 def test_all_that_was_acknowledged_before_is_in_it_and_nobody_fails(tmp_path: Path) -> None:

@@ -15,39 +15,11 @@ import pytest
 from day1.adapters.archive.file_copy import StoreCopying
 from day1.adapters.archive.files import FileArchives
 from day1.app.engines import archives, copying
-from day1.interfaces.open_store import OpenStore
 from day1.model.files.backup import Content, Manifest
 from day1.services.access.calls import now
-from day1.services.exchange.backup import Backup, back_up, check_backup, restore_backup
-from tests.flows.opened_store import call, digest, make, opened, refused
-
-
-def backed_up(opened_store: OpenStore, file: Path) -> Backup:
-    return back_up(
-        opened_store.repo,
-        copying(opened_store.settings, opened_store.folder),
-        archives(),
-        file,
-        now(),
-    )
-
-
-def restored(file: Path, folder: Path) -> Manifest:
-    return restore_backup(archives(), file, folder)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    make(tmp_path / "store")
-    return tmp_path / "store"
-
-
-@pytest.fixture
-def backup(store: Path) -> Path:
-    file = store.with_name("backup.tar.gz")
-    with opened(store) as opened_store:
-        backed_up(opened_store, file)
-    return file
+from day1.services.exchange.backup import back_up, check_backup
+from tests.flows.backed_up_store import backed_up, restored
+from tests.flows.opened_store import call, digest, opened, refused
 
 
 def repacked(

@@ -8,44 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from day1.app.engines import archives, copying
-from day1.interfaces.open_store import OpenStore
-from day1.model.files.backup import Manifest
-from day1.services.access.calls import now
-from day1.services.exchange.backup import Backup, back_up, restore_backup
-from tests.flows.opened_store import call, facts, make, no_file_beyond, opened, refused
+from tests.flows.backed_up_store import backed_up, restored
+from tests.flows.opened_store import call, facts, no_file_beyond, opened, refused
 from tests.forkserver import python
 
 ROOT = Path(__file__).parents[2]
 OFFLINE = {"DAY1_EMBEDDER__KIND": "none", "DAY1_SEARCH__CHROMA": "false"}
-
-
-def backed_up(opened_store: OpenStore, file: Path) -> Backup:
-    return back_up(
-        opened_store.repo,
-        copying(opened_store.settings, opened_store.folder),
-        archives(),
-        file,
-        now(),
-    )
-
-
-def restored(file: Path, folder: Path) -> Manifest:
-    return restore_backup(archives(), file, folder)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    make(tmp_path / "store")
-    return tmp_path / "store"
-
-
-@pytest.fixture
-def backup(store: Path) -> Path:
-    file = store.with_name("backup.tar.gz")
-    with opened(store) as opened_store:
-        backed_up(opened_store, file)
-    return file
 
 
 def run(store: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:

@@ -19,7 +19,7 @@ from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
 from day1.toolsets import TOOLSETS
 from tests.engine import url_of
-from tests.flows.opened_store import call, fill, make, mounted, opened, read_only, write
+from tests.flows.opened_store import call, fill, make, mounted, opened, read_only, remember, write
 
 
 @pytest.fixture
@@ -31,11 +31,6 @@ def folder(tmp_path: Path) -> Path:
 def store(folder: Path) -> Iterator[OpenStore]:
     with opened(folder, create=True) as store:
         yield store
-
-
-def remember(store: OpenStore, text: str, **more: Any) -> str:
-    made: str = call(store, "memory_write_fact", fact_text=text, **more)["id"]
-    return made
 
 
 def primed(store: OpenStore, **asked: Any) -> str:

@@ -14,18 +14,13 @@ from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
 from day1.services.branches.retiring import retire
 from day1.services.prime import gathering, renewing
-from tests.flows.opened_store import call, fill, mounted, opened
+from tests.flows.opened_store import call, fill, mounted, opened, remember
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[OpenStore]:
     with opened(tmp_path / "store", create=True) as store:
         yield store
-
-
-def remember(store: OpenStore, text: str, **more: Any) -> str:
-    made: str = call(store, "memory_write_fact", fact_text=text, **more)["id"]
-    return made
 
 
 def files(store: OpenStore) -> str:

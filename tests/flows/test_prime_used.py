@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,7 +22,7 @@ from day1.services.branches.lookup import find
 from day1.services.exchange.importing import import_foreign
 from day1.services.prime.gathering import prime_of
 from day1.services.prime.prime_services import PrimeServices
-from tests.flows.opened_store import call, opened
+from tests.flows.opened_store import call, opened, remember
 from tests.flows.test_prime import known, primed
 
 
@@ -31,11 +30,6 @@ from tests.flows.test_prime import known, primed
 def store(tmp_path: Path) -> Iterator[OpenStore]:
     with opened(tmp_path / "store", create=True) as store:
         yield store
-
-
-def remember(store: OpenStore, text: str, **more: Any) -> str:
-    made: str = call(store, "memory_write_fact", fact_text=text, **more)["id"]
-    return made
 
 
 def test_passages_of_imported_documents_are_told_if_somebody_said_so_or_used_them(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.test_model_install import folder_named_by
+from tests.adapters.embedding_models import folder_named_by
 
 ROOT = Path(__file__).resolve().parents[2]
 _ADDRESS = re.compile(r'sin6?_port=htons\((\d+)\).*?(?:inet_addr\(|AF_INET6, )"([^"]+)"')

