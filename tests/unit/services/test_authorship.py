@@ -11,11 +11,10 @@ from day1.model.merge.tiers import TIERS, Judged
 from day1.model.records.review import Approval, Decision, Review
 from day1.model.rows.kind import EDIT
 from day1.model.rows.origin import Origin
-from day1.services.branches import deleting
+from day1.services.branches import deleting, retiring
 from day1.services.merges.authorship import Authors, authors, brought, looks, writers
 from day1.services.rows.editing import Correction, update
 from day1.services.sharing import handoffs
-from day1.services.upkeep import retiring
 from tests.unit.services.conftest import Bench
 from tests.unit.services.writers import SIDE, commit, merge, plan, token_of, write
 
@@ -236,16 +235,8 @@ def test_rows_copied_from_a_branch_of_which_nothing_is_known_count_as_brought(
 
 def review(bench: Bench, *decisions: tuple[str, str | None, Take]) -> Review:
     """A review of the side branch in which agents, each with a token, decided."""
-    made = Review(
-        "review_1",
-        bench.branch(SIDE).id,
-        bench.branch().id,
-        *([None] * 2),
-        "open",
-        "opener",
-        token_of("opener"),
-        1,
-    )
+    sides = bench.branch(SIDE).id, bench.branch().id
+    made = Review("review_1", *sides, None, None, "open", "opal", token_of("opal"), 1)
     given = [
         Decision(f"fact_{number}", "*", take, None, agent, 1, "", token)
         for number, (agent, token, take) in enumerate(decisions)

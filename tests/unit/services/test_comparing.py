@@ -1,10 +1,12 @@
 """Comparisons: which changes of a branch are shown, and in which words."""
 
+from typing import Any
+
 import pytest
 
 from day1.model.branches.branch import MAIN
 from day1.model.redaction.veil import EXPIRED_MARK, SECRET, SECRET_MARK
-from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell
+from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell, Row
 from day1.services.merges.comparing import Comparison, compare
 from day1.services.rows.deriving import basis_columns, basis_edit
 from day1.services.rows.editing import Removal, remove
@@ -22,10 +24,11 @@ def compared(bench: Bench, category: str | None = None) -> Comparison:
 def words(bench: Bench) -> dict[str, tuple[Cell, Cell]]:
     """The words before and after of each fact that is shown."""
     changes = compared(bench).changes.get(FACT.table, [])
-    return {
-        c.id: (c.before and c.before["fact_text"], c.after and c.after["fact_text"])
-        for c in changes
-    }
+    return {c.id: (_text(c.before), _text(c.after)) for c in changes}
+
+
+def _text(fact: Row | None) -> Cell:
+    return None if fact is None else fact["fact_text"]
 
 
 def observe(bench: Bench) -> None:
@@ -91,7 +94,7 @@ def test_a_category_shows_facts_that_have_or_had_it(
     assert compared(bench).changes.keys() == {FACT.table, OBSERVATION.table}
 
 
-HIDDEN: dict[str, dict[str, Cell]] = {
+HIDDEN: dict[str, dict[str, Any]] = {
     SECRET_MARK: {"sensitivity": SECRET},
     EXPIRED_MARK: {"expires_at": PAST},
 }

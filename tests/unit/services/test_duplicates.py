@@ -11,7 +11,7 @@ from day1.model.rows.kind import FACT, Cell
 from day1.services.merges.duplicates import ALIKE, may_find, possible_duplicates
 from day1.services.merges.planning import look
 from day1.services.rows.editing import Removal, remove
-from day1.services.search.request import SearchPorts
+from day1.services.search.search_engine import SearchEngine
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.fakes.memory_index import MemoryIndex
 from tests.unit.services.conftest import ADA, Bench
@@ -24,7 +24,7 @@ TEXT, ALIKE_TEXT, OTHER = (
 )
 
 
-def ports(bench: Bench, *, model: bool = True) -> SearchPorts:
+def engine(bench: Bench, *, model: bool = True) -> SearchEngine:
     """A search engine that knows all texts of both branches, and their vectors."""
     index: Any = MemoryIndex()
     for branch in (MAIN, SIDE):
@@ -32,11 +32,11 @@ def ports(bench: Bench, *, model: bool = True) -> SearchPorts:
             rows = reading.find(FACT, Query())
         index.words.learn(FACT, {str(r["content_hash"]): str(r["fact_text"]) for r in rows})
     embedder = HashingEmbedder() if model else None
-    return SearchPorts(bench.store, bench.store.history, index, embedder, bench.repo.clock)
+    return SearchEngine(bench.store, bench.store.history, index, embedder, bench.repo.clock)
 
 
-def twins(bench: Bench, searching: SearchPorts | None = None) -> list[tuple[str, str]]:
-    searching = searching or ports(bench)
+def twins(bench: Bench, searching: SearchEngine | None = None) -> list[tuple[str, str]]:
+    searching = searching or engine(bench)
     seen = look(bench.repo, request(bench), both=may_find(searching))
     return [(twin.id, twin.other_id) for twin in possible_duplicates(searching, seen)]
 
@@ -53,22 +53,22 @@ def both(bench: Bench) -> Bench:
 
 def test_new_texts_that_are_alike_are_reported_with_both_texts(both: Bench) -> None:
     seen = look(both.repo, request(both), both=True)
-    (twin,) = possible_duplicates(ports(both), seen)
+    (twin,) = possible_duplicates(engine(both), seen)
     assert (twin.id, twin.text) == ("fact_mine", TEXT)
     assert (twin.other_id, twin.other_text) == ("fact_theirs", ALIKE_TEXT)
     assert ALIKE < twin.cosine < 1
 
 
 def test_without_a_model_nothing_is_compared(both: Bench) -> None:
-    searching = ports(both, model=False)
+    searching = engine(both, model=False)
     assert not may_find(searching)
-    assert may_find(ports(both))
+    assert may_find(engine(both))
     seen = look(both.repo, request(both), both=True)
     assert possible_duplicates(searching, seen) == []
 
 
 def test_a_text_that_the_index_does_not_know_yet_is_not_waited_for(both: Bench) -> None:
-    searching = ports(both)
+    searching = engine(both)
     write(both, "fact_late", SIDE, text=ALIKE_TEXT + " again")
     write(both, "fact_later", MAIN, text=TEXT + " again")
     assert twins(both, searching) == [("fact_mine", "fact_theirs")]

@@ -30,10 +30,10 @@ def tiers(bench: Bench) -> None:
     bench.fork(SIDE)
 
 
-def proposed(bench: Bench, by: Proposer = BY, **more: object) -> Proposed:
+def proposed(bench: Bench, by: Proposer = BY, expect: str | None = None) -> Proposed:
     bench.now += 1
     lets = guard(bench.repo, Merger(by.token))
-    return propose(bench.repo, request(bench, **more), by, bench.now, lets)
+    return propose(bench.repo, request(bench, expect=expect), by, bench.now, lets)
 
 
 def notes(bench: Bench, *facts: str, category: str | None = "note") -> None:

@@ -33,7 +33,7 @@ def write(
     """Add a fact as its author does, whose session the ledger notes first."""
     bench.now += 1
     origin = Origin(agent)
-    sessions.note(bench.repo, bench.branch(branch), origin, bench.now, token_of(agent))
+    sessions.register_writer(bench.repo, bench.branch(branch), origin, bench.now, token_of(agent))
     row = fact_row(fact_id, NewFact(text or f"text of {fact_id}"), origin, bench.now)
     with bench.store.adding(branch) as work:
         work.add(FACT, [{**row, **columns, "created_at": work.now}])
