@@ -8,6 +8,7 @@ import pytest
 
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, MESSAGE
+from day1.services.branches import lookup
 from day1.services.conversations import excerpts, messages
 from day1.services.conversations.listing import recent_conversations
 from day1.services.conversations.messages import MessageRequest, NewMessage
@@ -199,9 +200,10 @@ def test_a_fork_is_in_order_though_all_of_it_is_of_one_time(memory):
     with memory.store.reading(Ref(branch="main")) as reading:
         part = excerpts.part_of(memory.repo, reading, memory.chat)
     for _ in range(3):
-        with memory.store.adding("main") as work:
-            excerpt = excerpts.Excerpt("main", part[CONVERSATION][0], part[MESSAGE])
-            memory.chat, _ = excerpts.copy_conversation(memory.repo, work, excerpt, memory.origin)
+        excerpt = excerpts.Excerpt("main", part[CONVERSATION][0], part[MESSAGE])
+        main = lookup.find(memory.repo, "main")
+        copied = excerpts.copy_conversation(memory.repo, main, excerpt, memory.origin)
+        memory.chat = copied.conversation_id
         assert memory.told() == "abcdefgh"
         memory.say("x")
         assert memory.told() == "abcdefghx"

@@ -1,10 +1,11 @@
-"""Parts of conversations, and copying a part into a new conversation."""
+"""Parts of conversations: copies into a new conversation, and picks to another branch."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from day1.errors import Advice, InvalidRequest, NotFound
-from day1.model.rows.change import Query, Ref
+from day1.model.branches.branch import Branch
+from day1.model.rows.change import CommitId, Query, Ref
 from day1.model.rows.kind import CONVERSATION, MESSAGE, Kind, Row, when
 from day1.model.rows.origin import Origin
 from day1.ports.additions import Additions
@@ -13,6 +14,8 @@ from day1.services.branches.lookup import branches_with
 from day1.services.conversations.order import messages_of
 from day1.services.repository.idempotency import reused, written_by
 from day1.services.repository.repository import Repository
+from day1.services.rows.recording import BranchAfter
+from day1.services.rows.transplanting import CopiedRows, commit_copy, put
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +29,31 @@ class Excerpt:
     """In sequence."""
 
 
-def copy_conversation(
-    repo: Repository, work: Additions, excerpt: Excerpt, origin: Origin
-) -> tuple[str, int]:
-    """Copy an excerpt into a new conversation, in an open unit of work.
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A copy of an excerpt, and the branch that it was added to."""
 
-    Returns the id of the conversation, and how many rows this call added: none if the request was
-    answered before. All rows are new, so a change of one conversation does not touch the other.
-    The forking agent is the author of the conversation; messages keep their authors.
+    conversation_id: str
+    added: int
+    """Rows that this call added: none if its request was answered before."""
+    after: BranchAfter
+
+
+def copy_conversation(repo: Repository, branch: Branch, excerpt: Excerpt, origin: Origin) -> Copied:
+    """Copy an excerpt into a new conversation of a branch.
+
+    All rows are new, so a change of one conversation does not touch the other. The forking agent
+    is the author of the conversation; messages keep their authors.
 
     Raises:
         RequestReused: the request copied something else.
     """
+    with repo.store.adding(branch.name) as work:
+        conversation_id, added = _copy(repo, work, excerpt, origin)
+    return Copied(conversation_id, added, BranchAfter.of(work, added))
 
+
+def _copy(repo: Repository, work: Additions, excerpt: Excerpt, origin: Origin) -> tuple[str, int]:
     def copied(row: Row, row_id: str) -> Row:
         new: Row = {"id": row_id, "happened_at": when(row), "created_at": work.now}
         return {**row, **new, "origin_id": row["id"], "origin_branch": excerpt.branch}
@@ -118,6 +133,46 @@ def up_to(
         )
     messages = part[MESSAGE][: ids.index(message_id) + 1]
     return Excerpt(source, part[CONVERSATION][0], messages)
+
+
+# Picking
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """Messages to take to another branch: those of a conversation between two places."""
+
+    conversation_id: str
+    first: int | None = None
+    """The place of the first one, from 1; default: the first."""
+    last: int | None = None
+    """The place of the last one; default: the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """What a pick did, and the commit that has it."""
+
+    rows: CopiedRows
+    commit: CommitId
+
+
+def pick_conversation(repo: Repository, target: Branch, pick: Pick, here: str) -> Picked:
+    """Take messages to a branch as they are, from the branch `here` or another that has them.
+
+    Raises:
+        NotFound: no branch has the conversation.
+        InvalidRequest: the conversation has fewer messages than come before the first one picked.
+    """
+    sources = branches_with(repo, CONVERSATION, pick.conversation_id, (here,))
+    source = next((name for name in sources if name != target.name), target.name)
+    with repo.store.reading(Ref(branch=source)) as reading:
+        rows = part_of(repo, reading, pick.conversation_id, pick.first, pick.last)
+    with repo.store.changing(target.name) as work:
+        copied = put(work, target.name, rows, back=True)
+        line = f"pick {pick.conversation_id} from {source} into {target.name}: {copied.total} rows"
+        commit = commit_copy(work, copied, "pick", line)
+    return Picked(copied, commit or work.tip)
 
 
 # Finding

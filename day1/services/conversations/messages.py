@@ -1,15 +1,20 @@
-"""Writing conversations: start one, and log a message at its end."""
+"""Writing conversations: start one, and log a message at its end.
+
+`log_message` is one unit of work; the other functions work in an open one.
+"""
 
 from dataclasses import asdict, dataclass
 
+from day1.model.branches.branch import Branch
 from day1.model.rows.change import Query
 from day1.model.rows.kind import CONVERSATION, MESSAGE, Row, complete
 from day1.model.rows.origin import Origin
 from day1.ports.additions import Additions
+from day1.services.conversations.excerpts import unknown_conversation
 from day1.services.conversations.order import may_bring_messages, order_of
 from day1.services.repository.idempotency import BY_REQUEST, written_by
 from day1.services.repository.repository import Repository
-from day1.services.rows.recording import new_row
+from day1.services.rows.recording import BranchAfter, new_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,22 @@ class MessageRequest:
     request_id: str | None = None
     space: str | None = None
     """Of a new conversation; None: it is shared."""
+
+
+def log_message(
+    repo: Repository, branch: Branch, request: MessageRequest, origin: Origin
+) -> tuple[LoggedMessage, BranchAfter]:
+    """Add a message at the end of a conversation of a branch, or of a new one.
+
+    Raises:
+        NotFound: the conversation is not on the branch; the message says which branches have it.
+        RequestReused: the request wrote something else.
+    """
+    with repo.store.adding(branch.name) as work:
+        logged = add_message(repo, work, request, origin)
+    if logged is None:
+        raise unknown_conversation(repo, str(request.conversation_id), branch.name)
+    return logged, BranchAfter.of(work, logged.added)
 
 
 def add_message(

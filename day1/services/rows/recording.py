@@ -1,13 +1,20 @@
-"""New rows: facts, observations, relations, and the edits that say who changed what."""
+"""New rows: facts, observations, relations, and the edits that say who changed what.
+
+`record` is one unit of work; the other functions build rows, or work in an open unit.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from day1.errors import InvalidRequest
+from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, Resolution, closing_row
 from day1.model.merge.plan import MergePlan
 from day1.model.redaction.basis import BASES
-from day1.model.rows.change import REMOVED, Query
+from day1.model.redaction.veil import is_expired, is_secret
+from day1.model.rows.change import REMOVED, CommitId, Query
 from day1.model.rows.kind import (
     EDIT,
     FACT,
@@ -34,6 +41,7 @@ from day1.services.repository.idempotency import (
     written_by,
     written_lately,
 )
+from day1.services.repository.repository import Repository
 
 _NEAREST = 20
 """At most so many facts of the same text are looked at for a repetition: the newest."""
@@ -138,6 +146,78 @@ def relation_row(relation_id: str, relation: NewRelation, origin: Origin, now: i
         "space": relation.space,
     }
     return new_row(RELATION, relation_id, values, origin, now)
+
+
+NewMemory = NewFact | NewObservation | NewRelation
+
+
+@dataclass(frozen=True, slots=True)
+class BranchAfter:
+    """A branch after a unit of work that added rows to it."""
+
+    tip: CommitId
+    pending: int
+    """Rows that no commit holds yet."""
+    now: int
+    """The time of the unit, which is later than all that the branch had before."""
+
+    @staticmethod
+    def of(work: Additions, added: int) -> BranchAfter:
+        """The branch after a unit that ended without a commit."""
+        return BranchAfter(work.tip, work.pending.count + added, work.now)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The row of a write, as the branch has it."""
+
+    row: Row
+    after: BranchAfter
+    notes: tuple[str, ...]
+    same_text: tuple[str, ...] = ()
+    """Other facts with the text of this one, which its writer may know of: ids, newest first."""
+
+
+def record(
+    repo: Repository,
+    branch: Branch,
+    memory: NewMemory,
+    origin: Origin,
+    request_id: str | None = None,
+) -> Recorded:
+    """Add a memory to a branch, unless it was added by the same request or a moment ago.
+
+    Raises:
+        RequestReused: the request wrote something else, or its row was removed since.
+    """
+    with repo.store.adding(branch.name) as work:
+        kind, row = _new(repo, memory, origin, work.now)
+        alike = near_duplicates(work, str(row["content_hash"])) if kind is FACT else None
+        put = put_once(work, kind, row, request_id, alike)
+    same_text = [
+        str(other["id"])
+        for other in alike or ()
+        if other["id"] != put.row["id"] and _may_be_named(other, memory.space, work.now)
+    ]
+    return Recorded(put.row, BranchAfter.of(work, put.fresh), put.notes, tuple(same_text))
+
+
+def _new(repo: Repository, memory: NewMemory, origin: Origin, now: int) -> tuple[Kind, Row]:
+    """The kind and the row of a new memory."""
+    match memory:
+        case NewFact():
+            return FACT, fact_row(repo.new_id(FACT.prefix, now), memory, origin, now)
+        case NewObservation():
+            row_id = repo.new_id(OBSERVATION.prefix, now)
+            return OBSERVATION, observation_row(row_id, memory, origin, now)
+        case NewRelation():
+            return RELATION, relation_row(repo.new_id(RELATION.prefix, now), memory, origin, now)
+
+
+def _may_be_named(fact: Row, space: str | None, now: int) -> bool:
+    """Whether somebody who writes in a space is told of a fact with the same text."""
+    shared = space is None or fact["space"] == space
+    return shared and not is_secret(fact) and not is_expired(fact, now)
 
 
 @dataclass(frozen=True, slots=True)

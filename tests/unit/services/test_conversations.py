@@ -8,8 +8,11 @@ from day1.model.rows.change import Ref
 from day1.model.rows.kind import CONVERSATION, MESSAGE
 from day1.model.rows.origin import Origin
 from day1.services.conversations import excerpts, listing, messages, order
+from day1.services.conversations.excerpts import Pick
 from day1.services.conversations.messages import MessageRequest, NewMessage
 from tests.unit.services.conftest import ADA, Bench
+
+TWO = NewMessage("user", "two")
 
 
 def say(bench: Bench, text: str, talk: str | None = None, branch: str = MAIN) -> str:
@@ -35,11 +38,45 @@ def test_messages_are_in_the_sequence_in_which_they_were_logged(bench: Bench) ->
     assert told(bench, talk) == [(1, "one"), (2, "two"), (3, "two")]
 
 
-def test_a_message_to_a_conversation_that_is_not_on_the_branch_is_none(bench: Bench) -> None:
-    with bench.store.adding(MAIN) as work:
-        request = MessageRequest(NewMessage("user", "x"), "conv_none")
-        assert messages.add_message(bench.repo, work, request, ADA) is None
-    assert "main" not in bench.repo.history.dirty_branches()
+def test_a_message_to_a_conversation_of_another_branch_names_that_branch(bench: Bench) -> None:
+    bench.fork("spike")
+    talk, main = say(bench, "one", branch="spike"), bench.branch()
+    with pytest.raises(NotFound, match="It is on spike"):
+        messages.log_message(bench.repo, main, MessageRequest(TWO, talk), ADA)
+    with pytest.raises(NotFound, match="No branch has it"):
+        messages.log_message(bench.repo, main, MessageRequest(TWO, "conv_none"), ADA)
+    assert MAIN not in bench.repo.history.dirty_branches()
+
+
+def test_the_first_message_of_a_conversation_adds_two_rows_and_later_ones_add_one(
+    bench: Bench,
+) -> None:
+    talk, places, pending = None, [], []
+    for text in ("one", "two", "three"):
+        asked = MessageRequest(NewMessage("user", text), talk)
+        logged, after = messages.log_message(bench.repo, bench.branch(), asked, ADA)
+        talk = logged.conversation_id
+        places.append(logged.sequence)
+        pending.append(after.pending)
+    assert (places, pending) == ([1, 2, 3], [2, 3, 4])
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "texts"),
+    [(None, None, ["one", "two", "three"]), (2, None, ["two", "three"]), (2, 2, ["two"])],
+)
+def test_a_pick_takes_the_messages_between_two_places_as_they_are(
+    bench: Bench, first: int | None, last: int | None, texts: list[str]
+) -> None:
+    target, talk = bench.fork("spike"), say(bench, "one")
+    for text in ("two", "three"):
+        say(bench, text, talk)
+    pick = Pick(talk, first, last)
+    picked = excerpts.pick_conversation(bench.repo, target, pick, "spike")
+    assert [text for _, text in told(bench, talk, "spike")] == texts
+    assert bench.store.tips["spike"] == picked.commit
+    again = excerpts.pick_conversation(bench.repo, target, pick, MAIN)
+    assert (again.rows.total, again.commit) == (0, picked.commit)
 
 
 def test_a_request_that_is_sent_again_adds_no_message(bench: Bench) -> None:
@@ -75,9 +112,9 @@ def test_an_excerpt_is_copied_under_new_ids_in_the_same_order(bench: Bench) -> N
     with bench.store.reading(Ref(branch=MAIN)) as reading:
         second = order.order_of(bench.repo, reading, talk)[1]
     excerpt = excerpts.up_to(bench.repo, talk, second, (MAIN,))
-    with bench.store.adding(MAIN) as work:
-        copy, added = excerpts.copy_conversation(bench.repo, work, excerpt, Origin("eve"))
-    assert added == 3
+    copied = excerpts.copy_conversation(bench.repo, bench.branch(), excerpt, Origin("eve"))
+    copy = copied.conversation_id
+    assert (copied.added, copied.after.pending) == (3, 7)
     assert told(bench, copy) == [(1, "one"), (2, "two")]
     say(bench, "four", copy)
     assert len(told(bench, talk)) == 3

@@ -11,7 +11,16 @@ from day1.model.rows.kind import EDIT, FACT, Row, revision
 from day1.services.branches.lookup import first_commit
 from day1.services.rows.curating import CurateRequest, curate
 from day1.services.rows.editing import Correction, Removal, Replacement, remove, supersede, update
-from day1.services.rows.recording import NewFact, fact_row, near_duplicates, put_once
+from day1.services.rows.recording import (
+    NewFact,
+    NewMemory,
+    NewObservation,
+    NewRelation,
+    fact_row,
+    near_duplicates,
+    put_once,
+    record,
+)
 from day1.services.rows.transplanting import Selection, commit_copy, put, select_rows
 from tests.unit.services.conftest import ADA, Bench
 
@@ -168,3 +177,47 @@ def test_a_curated_branch_begins_at_the_first_commit_with_the_chosen_rows(bench:
     with pytest.raises(NotFound, match="fact_none"):
         curate(bench.repo, CurateRequest("other", bench.branch(), ["fact_none"], []), bench.now)
     assert bench.repo.ledger.branch("other") is None
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        NewFact("milk is cold"),
+        NewObservation("discovery", "milk is cold"),
+        NewRelation("milk", "is", "cold"),
+    ],
+    ids=lambda memory: type(memory).__name__,
+)
+def test_the_same_memory_again_within_a_minute_is_the_first_one(
+    bench: Bench, memory: NewMemory
+) -> None:
+    first, second = (record(bench.repo, bench.branch(), memory, ADA) for _ in range(2))
+    assert first.row == second.row
+    assert (first.after.pending, second.after.pending) == (2, 2)
+    assert (len(first.notes), len(second.notes)) == (0, 1)
+    bench.now += 61_000_000
+    third = record(bench.repo, bench.branch(), memory, ADA)
+    assert third.row["id"] != first.row["id"]
+    assert third.after.now == third.row["created_at"]
+
+
+@pytest.mark.parametrize(
+    ("other", "space", "named"),
+    [
+        (NewFact("milk is cold"), None, True),
+        (NewFact("milk is cold"), "a", False),
+        (NewFact("milk is cold", space="a"), "a", True),
+        (NewFact("milk is cold", space="b"), "a", False),
+        (NewFact("milk is cold", space="b"), None, True),
+        (NewFact("milk is cold", sensitivity="secret"), None, False),
+        (NewFact("milk is cold", expires_at=5_000), None, False),
+        (NewFact("milk is warm"), None, False),
+    ],
+)
+def test_a_writer_is_told_of_an_equal_fact_that_it_may_see(
+    bench: Bench, other: NewFact, space: str | None, named: bool
+) -> None:
+    first = record(bench.repo, bench.branch(), other, ADA)
+    bench.now += 61_000_000
+    own = record(bench.repo, bench.branch(), NewFact("milk is cold", space=space), ADA)
+    assert own.same_text == ((first.row["id"],) if named else ())

@@ -15,17 +15,11 @@ from day1.call.fields import (
 )
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest
-from day1.model.rows.change import Ref
-from day1.model.rows.kind import CONVERSATION, MESSAGE
+from day1.model.rows.kind import MESSAGE
 from day1.services.access.calls import branch_of, repeatable, writable, writer
-from day1.services.branches.lookup import branches_with
-from day1.services.conversations.excerpts import (
-    copy_conversation,
-    part_of,
-    up_to,
-)
+from day1.services.conversations import excerpts
+from day1.services.conversations.excerpts import Pick, copy_conversation, up_to
 from day1.services.repository.idempotency import BY_REQUEST
-from day1.services.rows.transplanting import commit_copy, put
 
 Role = Literal["user", "assistant", "system", "tool"]
 Place = Annotated[int, Field(ge=1)]
@@ -65,13 +59,12 @@ def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationFo
         excerpt = replace(excerpt, conversation=titled)
     origin = writer(ctx, request, target)
     repo = repeatable(ctx, request, target)
-    with ctx.repo.store.adding(target.name) as work:
-        forked, added = copy_conversation(repo, work, excerpt, origin)
-    notes = [] if added else [BY_REQUEST]
+    copy = copy_conversation(repo, target, excerpt, origin)
+    notes = [] if copy.added else [BY_REQUEST]
     return ConversationForked(
-        forked_conversation_id=forked,
+        forked_conversation_id=copy.conversation_id,
         messages_copied=len(excerpt.messages),
-        written=written(target.name, work.tip, work.pending.count + added, notes),
+        written=written(target.name, copy.after.tip, copy.after.pending, notes),
     )
 
 
@@ -107,22 +100,18 @@ def pick_conversation(ctx: Context, request: PickConversation) -> ConversationPi
     chosen, first, last = request.conversation_id, request.from_sequence, request.to_sequence
     if first is not None and last is not None and first > last:
         raise InvalidRequest("`from_sequence` is later than `to_sequence`: swap them.")
-    target = writable(ctx, request.target_branch).name
-    sources = branches_with(ctx.repo, CONVERSATION, chosen, (branch_of(ctx).name,))
-    source = next((name for name in sources if name != target), target)
-    with ctx.repo.store.reading(Ref(branch=source)) as reading:
-        rows = part_of(ctx.repo, reading, chosen, first, last)
-    with ctx.repo.store.changing(target) as work:
-        copied = put(work, target, rows, back=True)
-        line = f"pick {chosen} from {source} into {target}: {copied.total} rows"
-        commit = commit_copy(work, copied, "pick", line)
-    notes = [] if copied.total else ["Nothing new to pick."]
-    if copied.left:
-        notes.append(f"Left as they are, with other content: {len(copied.left)} rows.")
+    target = writable(ctx, request.target_branch)
+    picked = excerpts.pick_conversation(
+        ctx.repo, target, Pick(chosen, first, last), branch_of(ctx).name
+    )
+    rows = picked.rows
+    notes = [] if rows.total else ["Nothing new to pick."]
+    if rows.left:
+        notes.append(f"Left as they are, with other content: {len(rows.left)} rows.")
     return ConversationPicked(
         new_conversation_id=chosen,
-        messages_copied=copied.added.get(MESSAGE.table, 0),
-        written=written(target, commit or work.tip, 0, notes),
+        messages_copied=rows.added.get(MESSAGE.table, 0),
+        written=written(target.name, picked.commit, 0, notes),
     )
 
 

@@ -18,7 +18,6 @@ from day1.call.fields import (
     When,
     WriteRequest,
     Written,
-    written,
 )
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest, Step
@@ -28,16 +27,14 @@ from day1.model.rows.validation import secret_notes
 from day1.model.search.passages import QuotedText
 from day1.model.values.instant import parse, show, show_optional
 from day1.services.access.calls import branch_of, in_space, writing
-from day1.services.conversations.excerpts import (
-    unknown_conversation,
-)
+from day1.services.conversations import messages
 from day1.services.conversations.listing import messages_within, recent_conversations
-from day1.services.conversations.messages import MessageRequest, NewMessage, add_message
+from day1.services.conversations.messages import MessageRequest, NewMessage
 from day1.services.conversations.order import order_of
-from day1.services.health.clocks import TOO_FAR, ahead_note
 from day1.services.rows.spaces import empty_space
 from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.searching import search
+from day1.toolsets.day1.core.memory import written_after
 from day1.toolsets.day1.core.neighbours import Neighbour, neighbours
 from day1.toolsets.day1.core.search import in_brief
 from day1.toolsets.shared.fields import Limit
@@ -104,22 +101,13 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
         request.role, request.content, request.thinking, calls, request.model, happened_at
     )
     write = writing(ctx, request, request.branch, request.space)
-    to_log = MessageRequest(message, given, request.title, request.request_id, write.space)
-    branch, origin, repo = write.branch, write.origin, write.repo
-    with ctx.repo.store.adding(branch.name) as work:
-        logged = add_message(repo, work, to_log, origin)
-    if logged is None:
-        raise unknown_conversation(ctx.repo, str(given), branch.name)
-    pending = work.pending.count + logged.added
-    notes += logged.notes
-    span = work.now - ctx.clock()
-    if span > TOO_FAR:
-        notes.append(ahead_note(span))
+    asked = MessageRequest(message, given, request.title, request.request_id, write.space)
+    logged, after = messages.log_message(write.repo, write.branch, asked, write.origin)
     return MessageLogged(
         message_id=logged.message_id,
         conversation_id=logged.conversation_id,
         sequence=logged.sequence,
-        written=written(branch.name, work.tip, pending, notes),
+        written=written_after(ctx, write.branch, after, *notes, *logged.notes),
     )
 
 

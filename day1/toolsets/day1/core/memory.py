@@ -11,7 +11,6 @@ from day1.call.fields import (
     Label,
     LongText,
     MemoryText,
-    Note,
     OnBranch,
     Response,
     Space,
@@ -20,23 +19,17 @@ from day1.call.fields import (
     Written,
 )
 from day1.call.operation import Effect, Operation
-from day1.model.redaction.veil import is_expired, is_secret
-from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Row
+from day1.model.branches.branch import Branch
 from day1.model.rows.validation import secret_notes
 from day1.model.values.instant import show
-from day1.ports.additions import Additions
 from day1.services.access.calls import writing
 from day1.services.health.clocks import TOO_FAR, ahead_note
 from day1.services.rows.recording import (
+    BranchAfter,
     NewFact,
     NewObservation,
     NewRelation,
-    Put,
-    fact_row,
-    near_duplicates,
-    observation_row,
-    put_once,
-    relation_row,
+    record,
 )
 from day1.toolsets.shared.fields import Confidence, ObservationType, Sensitivity
 from day1.toolsets.shared.keeping import instant, kept, valid_time
@@ -87,7 +80,6 @@ def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
     """Remember one fact. Facts that name their subject and date are found best."""
     notes = secret_notes(ctx.limits.secrets, request.fact_text)
     write = writing(ctx, request, request.branch, request.space)
-    branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     fact = NewFact(
         request.fact_text,
         request.category,
@@ -96,17 +88,12 @@ def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
         space=write.space,
         **kept(ctx, request.expires_at, request.sensitivity),
     )
-    with ctx.repo.store.adding(branch.name) as work:
-        row = fact_row(new_id(FACT.prefix, work.now), fact, origin, work.now)
-        twins = near_duplicates(work, str(row["content_hash"]))
-        put = put_once(work, FACT, row, request.request_id, twins)
-    twins = [twin for twin in twins if _may_be_named(twin, write.space, work.now)]
-    others = [str(twin["id"]) for twin in twins if twin["id"] != put.row["id"]]
+    recorded = record(write.repo, write.branch, fact, write.origin, request.request_id)
     return FactWritten(
-        id=str(put.row["id"]),
-        created_at=show(int(put.row["created_at"] or 0)),
-        near_duplicate_of=others[0] if others else None,
-        written=_written(ctx, branch.name, work, put, notes),
+        id=str(recorded.row["id"]),
+        created_at=show(int(recorded.row["created_at"] or 0)),
+        near_duplicate_of=next(iter(recorded.same_text), None),
+        written=written_after(ctx, write.branch, recorded.after, *notes, *recorded.notes),
     )
 
 
@@ -154,7 +141,6 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
     raw = (request.raw_input, request.raw_output)
     notes = secret_notes(ctx.limits.secrets, request.summary, *raw)
     write = writing(ctx, request, request.branch, request.space)
-    branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     observation = NewObservation(
         request.observation_type,
         request.summary,
@@ -165,14 +151,12 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
         write.space,
         **kept(ctx, request.expires_at, request.sensitivity),
     )
-    with ctx.repo.store.adding(branch.name) as work:
-        row = observation_row(new_id(OBSERVATION.prefix, work.now), observation, origin, work.now)
-        put = put_once(work, OBSERVATION, row, request.request_id)
+    recorded = record(write.repo, write.branch, observation, write.origin, request.request_id)
     return ObservationWritten(
-        id=str(put.row["id"]),
-        created_at=show(int(put.row["created_at"] or 0)),
+        id=str(recorded.row["id"]),
+        created_at=show(int(recorded.row["created_at"] or 0)),
         truncated=any(text is not None and len(text) > most for text in raw),
-        written=_written(ctx, branch.name, work, put, notes),
+        written=written_after(ctx, write.branch, recorded.after, *notes, *recorded.notes),
     )
 
 
@@ -211,7 +195,6 @@ class RelationWritten(Response):
 def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
     """Link two entities, such as AuthService -depends_on-> UserModel."""
     write = writing(ctx, request, request.branch, request.space)
-    branch, origin, new_id = write.branch, write.origin, write.repo.new_id
     relation = NewRelation(
         request.source_entity,
         request.relation_type,
@@ -220,29 +203,21 @@ def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
         **valid_time(request.happened_at, request.valid_until),
         space=write.space,
     )
-    with ctx.repo.store.adding(branch.name) as work:
-        row = relation_row(new_id(RELATION.prefix, work.now), relation, origin, work.now)
-        put = put_once(work, RELATION, row, request.request_id)
+    recorded = record(write.repo, write.branch, relation, write.origin, request.request_id)
     return RelationWritten(
-        id=str(put.row["id"]),
-        created_at=show(int(put.row["created_at"] or 0)),
-        written=_written(ctx, branch.name, work, put, []),
+        id=str(recorded.row["id"]),
+        created_at=show(int(recorded.row["created_at"] or 0)),
+        written=written_after(ctx, write.branch, recorded.after, *recorded.notes),
     )
 
 
-def _written(ctx: Context, branch: str, work: Additions, put: Put, notes: list[str]) -> Written:
-    said: list[Note] = [*notes, *put.notes]
-    span = work.now - ctx.clock()
-    if span > TOO_FAR:
-        said.append(ahead_note(span))
-    pending = work.pending.count + put.fresh
-    return Written(branch=branch, commit=work.tip, pending=pending, notes=said)
-
-
-def _may_be_named(twin: Row, space: str | None, now: int) -> bool:
-    """Whether somebody who writes in a space is told of a fact with the same text."""
-    here = space is None or twin["space"] == space
-    return here and not is_secret(twin) and not is_expired(twin, now)
+def written_after(ctx: Context, branch: Branch, after: BranchAfter, *notes: str) -> Written:
+    """Where added rows went; a note says if the branch is too far ahead of the clock."""
+    ahead = after.now - ctx.clock()
+    clocks = [ahead_note(ahead)] if ahead > TOO_FAR else []
+    return Written(
+        branch=branch.name, commit=after.tip, pending=after.pending, notes=[*notes, *clocks]
+    )
 
 
 OPERATIONS = (
