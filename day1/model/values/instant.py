@@ -10,7 +10,7 @@ _MICROSECOND = timedelta(microseconds=1)
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
 NEVER = "never"
-"""How callers say the end of what has none."""
+"""The word for *no end*."""
 FIRST: Final = -62_135_596_800_000_000
 """The first microsecond of the year 1 in UTC: no memory has an earlier time."""
 LAST: Final = 253_402_300_799_999_999

@@ -20,6 +20,7 @@ from day1.call.fields import (
 )
 from day1.call.operation import Effect, Operation
 from day1.model.branches.branch import Branch
+from day1.model.redaction.retention import parse_optional, retention, valid_time
 from day1.model.rows.validation import secret_notes
 from day1.model.values.instant import show
 from day1.services.access.calls import writing
@@ -32,7 +33,6 @@ from day1.services.rows.recording import (
     record,
 )
 from day1.toolsets.shared.fields import Confidence, ObservationType, Sensitivity
-from day1.toolsets.shared.keeping import instant, kept, valid_time
 
 
 class WriteFact(WriteRequest):
@@ -86,7 +86,7 @@ def write_fact(ctx: Context, request: WriteFact) -> FactWritten:
         1.0 if request.confidence is None else request.confidence,
         **valid_time(request.happened_at, request.valid_until),
         space=write.space,
-        **kept(ctx, request.expires_at, request.sensitivity),
+        **retention(request.expires_at, request.sensitivity, ctx.clock()),
     )
     recorded = record(write.repo, write.branch, fact, write.origin, request.request_id)
     return FactWritten(
@@ -147,9 +147,9 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
         request.tool_name,
         raw[0] and raw[0][:most],
         raw[1] and raw[1][:most],
-        instant(request.happened_at),
+        parse_optional(request.happened_at),
         write.space,
-        **kept(ctx, request.expires_at, request.sensitivity),
+        **retention(request.expires_at, request.sensitivity, ctx.clock()),
     )
     recorded = record(write.repo, write.branch, observation, write.origin, request.request_id)
     return ObservationWritten(

@@ -20,7 +20,7 @@ from day1.call.fields import (
 from day1.call.operation import Effect, Operation
 from day1.errors import Advice, InvalidRequest
 from day1.model.branches.branch import Branch
-from day1.model.redaction.veil import SECRET
+from day1.model.redaction.retention import parse_optional, sensitivity_of, valid_time
 from day1.model.rows.kind import EDIT, Cell, Row, revision
 from day1.model.values.instant import show
 from day1.model.values.space import EVERY, SHARED
@@ -36,7 +36,6 @@ from day1.services.rows.editing import (
 )
 from day1.toolsets.shared.fields import Confidence, Sensitivity
 from day1.toolsets.shared.given import refuse_marks
-from day1.toolsets.shared.keeping import instant, valid_time
 
 
 class UpdateFact(WriteRequest):
@@ -125,7 +124,7 @@ def _kept(request: UpdateFact) -> dict[str, Cell]:
     """
     valid_time(request.happened_at, request.valid_until)
     columns: dict[str, Cell] = {
-        name: instant(getattr(request, name))
+        name: parse_optional(getattr(request, name))
         for name in _TIMES
         if getattr(request, name) is not None
     }
@@ -134,7 +133,7 @@ def _kept(request: UpdateFact) -> dict[str, Cell]:
     if request.space is not None:
         columns["space"] = None if request.space == SHARED else request.space
     if request.sensitivity is not None:
-        columns["sensitivity"] = SECRET if request.sensitivity == SECRET else None
+        columns["sensitivity"] = sensitivity_of(request.sensitivity)
     return columns
 
 

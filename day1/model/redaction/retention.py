@@ -1,8 +1,7 @@
-"""How long a memory is true and kept, and how it is handled, as callers say it."""
+"""How long a memory is true and answered, and whether it is secret, from a caller's words."""
 
 from typing import TypedDict
 
-from day1.call.context import Context
 from day1.errors import InvalidRequest
 from day1.model.redaction.veil import SECRET
 from day1.model.values.instant import NEVER, parse
@@ -15,37 +14,42 @@ class ValidTime(TypedDict):
     valid_until: int | None
 
 
-class Kept(TypedDict):
+class Retention(TypedDict):
     """When a row expires (microseconds UTC), and its sensitivity, as its columns have them."""
 
     expires_at: int | None
     sensitivity: str | None
 
 
-def instant(text: str | None) -> int | None:
-    """A time that a caller may have given; the end of what has none is none."""
+def parse_optional(text: str | None) -> int | None:
+    """Parse an optional time; `never` means no end."""
     return None if text is None or text == NEVER else parse(text)
 
 
 def valid_time(happened_at: str | None, valid_until: str | None) -> ValidTime:
-    """The valid time of a row.
+    """Parse the valid time of a row.
 
     Raises:
         InvalidRequest: it ends before it begins.
     """
-    start, end = instant(happened_at), instant(valid_until)
+    start, end = parse_optional(happened_at), parse_optional(valid_until)
     if start is not None and end is not None and end < start:
         raise InvalidRequest("`valid_until` is earlier than `happened_at`: swap them.")
     return {"happened_at": start, "valid_until": end}
 
 
-def kept(ctx: Context, expires_at: str | None, sensitivity: str | None) -> Kept:
-    """How a new row is kept.
+def retention(expires_at: str | None, sensitivity: str | None, now: int) -> Retention:
+    """Parse when a new row expires, and whether it is secret.
 
     Raises:
         InvalidRequest: it would be expired already.
     """
-    end = instant(expires_at)
-    if end is not None and end <= ctx.clock():
+    end = parse_optional(expires_at)
+    if end is not None and end <= now:
         raise InvalidRequest("`expires_at` is over already: give a later time, or `never`.")
-    return {"expires_at": end, "sensitivity": SECRET if sensitivity == SECRET else None}
+    return {"expires_at": end, "sensitivity": sensitivity_of(sensitivity)}
+
+
+def sensitivity_of(word: str | None) -> str | None:
+    """The sensitivity of a row as its column has it: None for all that is not secret."""
+    return SECRET if word == SECRET else None
