@@ -31,7 +31,7 @@ FULL: Final = (
 
 
 Translate = Callable[[Exception], Day1Error | None]
-"""Says what an error means as an error of day1; None if no driver raised it."""
+"""Translates a driver's error into one of day1; None if no driver raised it."""
 
 
 def raise_meaning(exc: Exception, meaning: Translate) -> None:
@@ -43,9 +43,9 @@ def raise_meaning(exc: Exception, meaning: Translate) -> None:
         raise Conflict("A row with this id exists already.") from exc
     if isinstance(exc, NoFreeConnection):
         raise StoreBusy("All connections to the store are in use; try again.") from exc
-    known = meaning(exc)
-    if known is not None:
-        raise known from exc
+    error = meaning(exc)
+    if error is not None:
+        raise error from exc
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def translated_by(meaning: Translate) -> Iterator[None]:
 
 
 def refused(what: str, code: str) -> StoreUnavailable:
-    """An error of the engine that day1 does not know, with the engine's code for it."""
+    """Build the error for an engine's error that day1 does not know, with the engine's code."""
     return StoreUnavailable(
         "The engine refused the statement; if trying again does not help, run `day1 doctor`.",
         file=what,
@@ -68,7 +68,7 @@ def refused(what: str, code: str) -> StoreUnavailable:
 
 
 def of_system(exc: OSError, path: Path, *, writing: bool) -> Day1Error:
-    """What the operating system says of a folder or file of the store, as an error of day1."""
+    """Translate the operating system's error on a folder or file of the store."""
     match exc.errno:
         case errno.ENOENT | errno.ENOTDIR | errno.EEXIST:
             text = f"There is no store at {path}: DAY1_HOME names a folder, `day1 init` makes one."

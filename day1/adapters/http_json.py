@@ -36,7 +36,7 @@ _FORM: Final = "An endpoint's url must look like https://host/v1."
 
 
 class EndpointFailed(Exception):
-    """No usable answer; the text says why, to follow "cannot be used: "."""
+    """The endpoint gave no usable answer; the text says why and follows "cannot be used: "."""
 
 
 class _Busy(EndpointFailed):
@@ -50,14 +50,14 @@ class _Busy(EndpointFailed):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much an endpoint may cost."""
+    """Limits on the time and bytes that one endpoint may use."""
 
     timeout_s: float
-    """How long one try may take, from connecting to the last byte."""
+    """Seconds that one try may take, from connecting to the last byte."""
     tries: int
-    """How often it is asked while it is busy or broken."""
+    """The number of tries while the endpoint is busy or broken."""
     answer_bytes: int
-    """A longer answer is refused."""
+    """The largest answer in bytes; a longer one is refused."""
 
 
 class JsonEndpoint:
@@ -121,7 +121,7 @@ class JsonEndpoint:
             raise EndpointFailed("its answer is not JSON") from None
 
     def _ask(self, body: bytes) -> bytes:
-        """Ask once; in an event loop, since that can end the whole of it in time."""
+        """Ask once, in an event loop, which can end all of it in time."""
         import httpx  # noqa: PLC0415 - see above
 
         try:
@@ -145,7 +145,7 @@ class JsonEndpoint:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        """Trusts whom the system trusts, such as a company's own certificate authority."""
+        """Build a TLS context that trusts the system's certificate authorities."""
         return ssl.create_default_context()
 
     async def _read(self, answer: httpx.Response) -> bytes:
@@ -163,17 +163,17 @@ class JsonEndpoint:
 
 
 def _pause_s(tried: RetryCallState) -> float:
-    """What the endpoint asks for, else half a second doubled at each try; ten seconds at most."""
+    """Return the pause before the next try: the endpoint's, else 0.5 s doubled; at most 10 s."""
     error = tried.outcome.exception() if tried.outcome else None
     asked_s = error.asked_s if isinstance(error, _Busy) else None
     return min(0.25 * 2**tried.attempt_number if asked_s is None else asked_s, _LONGEST_PAUSE_S)
 
 
 def _reason(error: BaseException | None) -> str:
-    """What the system says; of other errors the class, since a text may quote the answer."""
-    known = type(error).__name__
+    """Return the system's message; of other errors the class, since a text may quote the answer."""
+    name = type(error).__name__
     while error is not None:
         if isinstance(error, OSError) and error.errno is not None:
             return str(error)
         error = error.__cause__ or error.__context__
-    return known
+    return name

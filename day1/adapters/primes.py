@@ -17,14 +17,14 @@ log = logging.getLogger(__name__)
 
 
 class FilePrimes(Primes):
-    """Threads and processes may share them: the last to write a file has written it whole."""
+    """Primes in files, each written whole; threads and processes may share them."""
 
     def __init__(self, folder: Path, *, read_only: bool) -> None:
         """Write nothing yet; with `read_only` never."""
         self._folder = folder
         self._read_only = read_only
         self._gone: dict[tuple[str, str | None], KeptPrime] = {}
-        """Those that this process forgot and has not made anew."""
+        """Primes that this process removed and has not written again, by key."""
 
     @override
     def stamp(self) -> Stamp:
@@ -42,12 +42,12 @@ class FilePrimes(Primes):
 
     @override
     def every(self) -> list[KeptPrime]:
-        there = [_kept(found) for found in prime_file.kept(self._folder)]
-        keys = {(one.branch, one.space) for one in there}
-        return there + [replace(one, at="") for key, one in self._gone.items() if key not in keys]
+        primes = [_kept(file) for file in prime_file.kept(self._folder)]
+        keys = {(one.branch, one.space) for one in primes}
+        return primes + [replace(one, at="") for key, one in self._gone.items() if key not in keys]
 
     def damaged(self) -> list[str]:
-        """The names of files that are no primes, and ought to be."""
+        """List the files that should hold primes and do not parse as one."""
         return prime_file.damaged(self._folder)
 
     @override
@@ -92,7 +92,7 @@ class FilePrimes(Primes):
         self._try(prime_file.forget)
 
     def _try(self, write: Callable[..., object], *given: object) -> object:
-        """Survive a folder that is gone, full or read-only; there the files stay as they are."""
+        """Run the block, and ignore that the folder is missing, full or read-only."""
         if self._read_only:
             return None
         try:

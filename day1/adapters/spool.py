@@ -24,9 +24,9 @@ log = logging.getLogger(__name__)
 _LOCK: Final = "taking.lock"
 _ASIDE: Final = "aside"
 MOST_ASIDE: Final = 8 * 1024 * 1024
-"""Bytes that lines put aside may take: the oldest go."""
+"""The most bytes of lines put aside; the oldest are removed first."""
 _BLOCK: Final = 4096
-"""Bytes that the smallest file takes."""
+"""Bytes that the smallest file takes on a disk."""
 _GONE: Final = "aside.gone"
 _MOST_DIGITS: Final = 18
 _NAME: Final = re.compile(r"[0-9a-f]{16}")
@@ -34,7 +34,7 @@ _READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FolderSpool(Spool):
-    """The files below the folder of a store."""
+    """The spool as files below a store's folder."""
 
     def __init__(self, store: Path) -> None:
         """Look below the folder of a store; hooks make the spool when they first need it."""
@@ -126,7 +126,7 @@ class FolderSpool(Spool):
         return sorted(found)
 
     def _bound(self) -> None:
-        """Remove the oldest lines that are too many, and count them."""
+        """Remove the oldest lines above the limit, and count them."""
         lines = self._lines_aside()
         size, removed = sum(line[2] for line in lines), 0
         for _, name, bytes_of_line in lines[:-1]:
@@ -152,7 +152,7 @@ class FolderSpool(Spool):
         return []
 
     def _write(self, path: Path, data: bytes) -> None:
-        """Have a file with this content, durably and at once."""
+        """Write a file whole and durably, under its name at once."""
         fresh = path.with_name(f"{path.name}.new")
         with fresh.open("wb") as file:
             file.write(data)
@@ -170,12 +170,12 @@ class FolderSpool(Spool):
 
 
 def _ends_whole(file: os.DirEntry[str]) -> bool:
-    """Whether the last line of a file has its end."""
+    """Whether the last line of a file ends in a newline."""
     with os.fdopen(os.open(file.path, _READING), "rb") as opened:
         size = os.fstat(opened.fileno()).st_size
         return not size or os.pread(opened.fileno(), 1, size - 1) == b"\n"
 
 
 def _is_session(file: os.DirEntry[str]) -> bool:
-    """Whether it is a file of a hook's: these make no links, pipes and folders."""
+    """Whether an entry is a hook's session file: hooks make no links, pipes or folders."""
     return file.name.endswith(spool.ENDING) and file.is_file(follow_symlinks=False)

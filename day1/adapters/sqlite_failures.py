@@ -46,7 +46,7 @@ _BY_NAME: Final[tuple[tuple[tuple[str, ...], type[Day1Error], str], ...]] = (
 )
 _DAMAGED: Final = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")
 HARMLESS: Final = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CONSTRAINT", "SQLITE_INTERRUPT")
-"""After any other error the connection is not used any more."""
+"""Errors after which a connection stays usable; after any other it is closed."""
 
 
 def is_sqlite(exc: Exception) -> bool:
@@ -56,8 +56,8 @@ def is_sqlite(exc: Exception) -> bool:
 
 def error_name(exc: Exception) -> str:
     """SQLite's name of an error, such as SQLITE_BUSY_SNAPSHOT; empty for other errors."""
-    found = exc.orig if isinstance(exc, DBAPIError) else exc
-    return str(getattr(found, "sqlite_errorname", None) or "")
+    error = exc.orig if isinstance(exc, DBAPIError) else exc
+    return str(getattr(error, "sqlite_errorname", None) or "")
 
 
 def translated(

@@ -34,13 +34,13 @@ class StoreCopying(Copying):
     def ahead(self, to: Path) -> None:
         """Copy between two units of work, without the lock."""
         with self._lock.held():
-            found = self._stat()
-        self._copy(to, found)
+            status = self._stat()
+        self._copy(to, status)
 
     @override
     @contextmanager
     def rest(self, to: Path) -> Iterator[None]:
-        """Copy what came since, and the ledger; the write lock is held for the block."""
+        """Copy the writes since `ahead`, and the ledger; hold the write lock for the block."""
         with self._lock.held():
             self._copy(to, self._stat())
             copy_ledger(self._folder, to, self._wait_s)
@@ -53,18 +53,18 @@ class StoreCopying(Copying):
         except OSError as exc:
             raise of_system(exc, path, writing=False) from exc
 
-    def _copy(self, to: Path, found: os.stat_result) -> None:
-        """Append what the copy lacks, up to the size that the file had when it was found."""
+    def _copy(self, to: Path, status: os.stat_result) -> None:
+        """Append the bytes that the copy lacks, up to the size in `status`."""
         source, copy = self._folder / FILE, to / FILE
         try:
             to.mkdir(mode=0o700, exist_ok=True)
-            if found.st_ino != self._inode:  # compacted meanwhile
+            if status.st_ino != self._inode:  # compacted meanwhile
                 copy.unlink(missing_ok=True)
-                self._inode = found.st_ino
+                self._inode = status.st_ino
             with source.open("rb") as live, copy.open("ab") as copied:
                 live.seek(copied.tell())
-                left = found.st_size - copied.tell()
-                while left > 0 and (block := live.read(min(_BLOCK, left))):
-                    left -= copied.write(block)
+                remaining = status.st_size - copied.tell()
+                while remaining > 0 and (block := live.read(min(_BLOCK, remaining))):
+                    remaining -= copied.write(block)
         except OSError as exc:
             raise of_system(exc, to, writing=True) from exc

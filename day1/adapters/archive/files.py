@@ -30,7 +30,7 @@ class CopiedFolder:
         self.store, self.history = store, store.history
 
     def records(self) -> dict[str, int]:
-        """How many records of each kind the ledger has."""
+        """Count the ledger's records by kind."""
         return count_records(self._folder)
 
 

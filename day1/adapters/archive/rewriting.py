@@ -20,7 +20,7 @@ from day1.ports.rewriting import Rewriting
 from day1.ports.store import Store
 
 _PLACE: Final = "purged"
-"""The new files are made under this name, and then replace the old ones."""
+"""The suffix of the new files until they replace the old ones."""
 
 
 class StoreRewriting(Rewriting):

@@ -29,7 +29,7 @@ _MOST: Final = 64 * 1024 * 1024
 """Bytes of a manifest at most: enough for 200,000 branches."""
 _CHUNK: Final = 1024 * 1024
 _END: Final = 2 * tarfile.BLOCKSIZE + tarfile.RECORDSIZE
-"""Bytes after the last member at most: two empty blocks, and what fills the record."""
+"""The most bytes after the last member: two empty blocks, and the padding of the record."""
 _SPARE: Final = 1024 * 1024
 _manifests: Final = TypeAdapter(Manifest)
 _format: Final = TypeAdapter(dict[str, object])
@@ -37,12 +37,12 @@ _format: Final = TypeAdapter(dict[str, object])
 
 def parts(folder: Path) -> tuple[Part, ...]:
     """The name, size and hash of each file of a copy."""
-    found = []
+    parts_of_copy = []
     for name in FILES:
         with (folder / name).open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-            found.append(Part(name, file.tell(), digest))
-    return tuple(found)
+            parts_of_copy.append(Part(name, file.tell(), digest))
+    return tuple(parts_of_copy)
 
 
 def pack(folder: Path, manifest: Manifest, archive: Path) -> None:
@@ -106,10 +106,10 @@ class _Members:
 
     def read(self, size: int) -> bytes:
         """Read a part of a member."""
-        found = self._packed.read(size)
-        if len(found) != size:
+        block = self._packed.read(size)
+        if len(block) != size:
             raise EOFError
-        return found
+        return block
 
     def skip(self, size: int) -> None:
         """Skip the padding after a member of this size."""
@@ -128,12 +128,12 @@ def _manifest(members: _Members) -> Manifest:
     size = members.open(MANIFEST, _MOST)
     body = members.read(size)
     members.skip(size)
-    known = _format.validate_json(body).get("format")
-    if isinstance(known, int) and known > FORMAT:
+    version = _format.validate_json(body).get("format")
+    if isinstance(version, int) and version > FORMAT:
         raise StoreVersionUnknown(
-            f"A later day1 wrote this backup (its format is {known}, this day1 reads {FORMAT}): "
+            f"A later day1 wrote this backup (its format is {version}, this day1 reads {FORMAT}): "
             "restore it with that one.",
-            format=known,
+            format=version,
         )
     manifest = _manifests.validate_json(body)
     if tuple(part.name for part in manifest.files) != FILES:

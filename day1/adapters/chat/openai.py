@@ -68,7 +68,7 @@ class OpenAiChat(Chat):
 
 
 def _object(content: str) -> dict[str, Any]:
-    """The one JSON object of a message; some models put it into a fence."""
+    """Read the one JSON object of a message; some models put it into a code fence."""
     fenced = _FENCED.fullmatch(content)
     value = json.loads(fenced[1] if fenced else content)
     if not isinstance(value, dict):

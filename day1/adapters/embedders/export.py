@@ -1,4 +1,4 @@
-"""The graph of a published export without its weights, which stay in the file; and where they lie.
+"""The graph of a published export without its weights, and where the weights lie in its file.
 
 onnxruntime copies weights that lie inside a graph. Weights in a file beside it are mapped, so
 processes share them: 47 MB for each process on a machine but the first. Here the graph is read
@@ -24,11 +24,11 @@ _SIZE, _NAME = 1, 8
 _VARINT, _LENGTH = 0, 2
 _FIXED = {1: 8, 5: 4}
 _LARGE = 1 << 16
-"""Bytes; smaller weights stay in the graph."""
+"""Smallest size in bytes of weights that are left out of the graph."""
 
 
 def graph_of(export: Path) -> bytes:
-    """The graph of an export, its large weights replaced by references into the file.
+    """Return the graph of an export, its large weights replaced by references into the file.
 
     onnxruntime must be told the folder of the file: session option
     `session.model_external_initializers_file_folder_path`.
@@ -49,7 +49,7 @@ def graph_of(export: Path) -> bytes:
 
 
 def exported_tensors(export: Path) -> dict[str, Tensor]:
-    """Where each tensor of the model lies in an export, by the name that it has in the model.
+    """Find where each tensor of the model lies in an export, by the tensor's name in the model.
 
     An exporter keeps the names of all tensors but the weights of linear layers. Those are found by
     the bias that is added to their product, and lie as (in, out).
@@ -72,23 +72,23 @@ def exported_tensors(export: Path) -> dict[str, Tensor]:
                     products[output] = inputs[1]
                 elif operator == "Add":
                     sums.append(inputs)
-    named = {_in_model(name): tensor for name, tensor in tensors.items()}
+    tensor_by_name = {_in_model(name): tensor for name, tensor in tensors.items()}
     for inputs in sums:
         bias = next((name for name in inputs if name.endswith(".bias")), None)
         weight = next((products[name] for name in inputs if name in products), None)
         if bias is not None and weight in tensors:
-            named[_in_model(bias).removesuffix("bias") + "weight"] = tensors[weight]
-    return named
+            tensor_by_name[_in_model(bias).removesuffix("bias") + "weight"] = tensors[weight]
+    return tensor_by_name
 
 
 def _in_model(name: str) -> str:
-    """The name without what an exporter put before it."""
+    """Remove an exporter's prefix from a tensor's name."""
     starts = (name.find(part) for part in ("encoder.layer.", "embeddings."))
     return name[max(0, *starts) :]
 
 
 def _tensor(data: mmap.mmap, start: int, end: int) -> dict[str, Tensor]:
-    """A tensor by its name; nothing if its numbers do not lie in one piece."""
+    """Return a tensor by its name; an empty mapping if its numbers do not lie in one piece."""
     sizes: list[int] = []
     name, place = "", None
     for number, inside, after, whole in _fields(data, start, end):
@@ -107,7 +107,7 @@ def _tensor(data: mmap.mmap, start: int, end: int) -> dict[str, Tensor]:
 
 
 def _operator(data: mmap.mmap, start: int, end: int) -> tuple[str, list[str], str]:
-    """An operator's name, its inputs, and its first output."""
+    """Read an operator's name, its inputs, and its first output."""
     strings: dict[int, list[str]] = {_INPUT: [], _OUTPUT: [], _OPERATOR: []}
     for number, inside, after, _ in _fields(data, start, end):
         if number in strings:
@@ -136,7 +136,7 @@ def _weight(data: mmap.mmap, start: int, end: int, name: str) -> bytes:
 
 
 def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, int, int]]:
-    """Each field of a message: its number, where its value begins and ends, where it begins."""
+    """Iterate over a message's fields: number, start and end of the value, start of the field."""
     at = start
     while at < end:
         whole = at
@@ -158,7 +158,7 @@ def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, i
 
 
 def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:
-    """An integer of seven bits to a byte, and where it ends."""
+    """Read an integer of seven bits to a byte; also return where it ends."""
     value = shift = 0
     while True:
         byte = data[at]

@@ -52,7 +52,7 @@ class Tensor:
 
 
 def packaged_tensors(weights: Path) -> dict[str, Tensor]:
-    """Where each float32 tensor lies: an 8-byte length, a JSON header, then the raw numbers.
+    """Find where each float32 tensor lies: an 8-byte length, a JSON header, then the raw numbers.
 
     Raises:
         ValueError: the file is not safetensors.
@@ -119,7 +119,7 @@ class Graph:
         return name
 
     def tensor(self, name: str) -> Tensor:
-        """Where a tensor of the file lies.
+        """Return where a tensor of the file lies.
 
         Raises:
             ValueError: the file has no such tensor.
@@ -212,7 +212,7 @@ class Graph:
 
 
 def reference(file: str, offset: int, length: int) -> bytes:
-    """What a TensorProto has in place of its numbers when these lie in a file; units: bytes."""
+    """Build the reference of a TensorProto to numbers in a file; units: bytes."""
     place = (("location", file), ("offset", offset), ("length", length))
     entries = b"".join(as_bytes(13, _text(1, key) + _text(2, str(at))) for key, at in place)
     return entries + _int(14, 1)  # 1: the numbers are elsewhere

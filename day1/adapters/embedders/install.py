@@ -109,7 +109,7 @@ def _install(target: Path, given: Path | None, report: Callable[[str], None]) ->
 
 
 def _unwritable(target: Path, error: OSError) -> Refused:
-    """What to do about a folder that the model cannot be put into."""
+    """Build the error for a folder in which the model cannot be installed."""
     reason = error.strerror or "it cannot be written"
     if error.errno in _FULL:
         advice = f"make {_ROOM} of room there"
@@ -123,7 +123,7 @@ def _unwritable(target: Path, error: OSError) -> Refused:
 
 
 def _ways(given: Path | None) -> Iterator[tuple[str, Callable[[Path], Path]]]:
-    """The ways to try, in order: a name, and a function that fetches into a folder.
+    """List the ways to get the model, in order: a name, and a function that fetches into a folder.
 
     The function returns where the model then is.
     """
@@ -249,7 +249,7 @@ def _depth(path: PurePosixPath) -> int:
 
 @contextmanager
 def _opened(source: Path) -> Iterator[dict[PurePosixPath, Callable[[], IO[bytes] | None]]]:
-    """The files inside a folder or archive, each with what opens it."""
+    """List the files inside a folder or archive, each with a function that opens it."""
     if source.is_dir():
         files = (path for path in source.rglob("*") if path.is_file())
         yield {PurePosixPath(path.relative_to(source)): partial(io.FileIO, path) for path in files}

@@ -78,7 +78,7 @@ def int8_graph(weights: Path, *, packaged: bool) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Rounded:
-    """Values in integers: the names of the values, of their scale and of their zero."""
+    """Quantised values: the names of the integers, of their scale and of their zero point."""
 
     values: str
     scale: str
@@ -88,11 +88,11 @@ class _Rounded:
 @dataclass(slots=True)
 class _Int8Graph(Graph):
     numbers: NDArray[np.uint8] = field(kw_only=True)
-    """The bytes of the file of weights."""
+    """The content of the weights file."""
     turned: bool = field(kw_only=True)
-    """Whether the weights of linear layers lie as (out, in)."""
+    """Whether the file stores the weights of linear layers as (out, in)."""
     rounded: dict[str, _Rounded] = field(default_factory=dict)
-    """What went into a layer; queries, keys and values are made of one."""
+    """The quantised input by layer input: queries, keys and values share one."""
 
     @override
     def dense(self, name: str, hidden: str) -> str:
@@ -125,7 +125,7 @@ class _Int8Graph(Graph):
     def _round(
         self, hidden: str, factors: NDArray[np.float32], least: float, most: float
     ) -> _Rounded:
-        """Round what goes into a layer to 8 bits."""
+        """Round the input of a layer to 8 bits."""
         step = np.float32((most - least) / _LEVELS)
         zero = np.uint8(np.rint(-least / step)).tobytes()
         if (factors != 1).any():
@@ -138,7 +138,7 @@ class _Int8Graph(Graph):
         return _Rounded(values, scale, zero_name)
 
     def _weight(self, name: str) -> NDArray[np.float32]:
-        """The weight of a linear layer as (in, out)."""
+        """Return the weight of a linear layer as (in, out)."""
         tensor = self.tensor(f"{name}.weight")
         raw = self.numbers[tensor.offset : tensor.offset + tensor.length]
         weight = raw.view(np.float32).reshape(tensor.shape)

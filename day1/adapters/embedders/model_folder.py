@@ -1,4 +1,4 @@
-"""What a folder must hold to be all-MiniLM-L6-v2, and the check that it really is.
+"""The files of all-MiniLM-L6-v2 in a folder, and the check that they are that model.
 
 Two forms: the packaged weights (`model.safetensors`) or the published export (`model.onnx`), each
 with `tokenizer.json`. Hashes are not a formality: onnxruntime loads weights with a damaged stretch
@@ -15,7 +15,7 @@ from typing import Literal
 from day1.errors import EmbedderUnavailable
 
 Weights = Literal["int8", "float32"]
-"""How the numbers of the model are used, whichever file they come from."""
+"""The number format in which the model computes, whichever file holds its weights."""
 
 SAFETENSORS, EXPORT, TOKENIZER = "model.safetensors", "model.onnx", "tokenizer.json"
 SAFETENSORS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -70,7 +70,7 @@ def checked_weights(folder: Path) -> str:
 
 
 def unusable(folder: Path, reason: str) -> EmbedderUnavailable:
-    """The error that says why a folder cannot be used, and what to do."""
+    """Build the error that says why a folder cannot be used, and what to do."""
     return EmbedderUnavailable(
         f"The model folder cannot be used: {reason}. To go on: {NEXT_STEP}.", folder=str(folder)
     )

@@ -63,12 +63,12 @@ class OnnxModel:
         # As shipped it cuts at 128 tokens and pads to 128.
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        found, known = self.vectors([_PROBE])[0], _PROBE_VECTORS[self.weights]
-        if not np.allclose(found[: len(known)], known, atol=_PROBE_TOLERANCES[self.weights]):
+        vector, expected = self.vectors([_PROBE])[0], _PROBE_VECTORS[self.weights]
+        if not np.allclose(vector[: len(expected)], expected, atol=_PROBE_TOLERANCES[self.weights]):
             raise unusable(folder, f"{file} gives other vectors than all-MiniLM-L6-v2")
 
     def _opened(self, folder: Path, file: str, threads: int) -> onnxruntime.InferenceSession:
-        """The session with the wanted weights, else with float32, of which a log line tells."""
+        """Open a session with the requested weights, else with float32, and log that."""
         if self.weights == "int8":
             try:
                 return session(folder, file, threads, self.weights)
@@ -78,7 +78,7 @@ class OnnxModel:
         return session(folder, file, threads, self.weights)
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors, shape (len(texts), 384), in the order of the texts."""
+        """Embed texts: unit vectors of shape (len(texts), 384), in the order of the texts."""
         tokens = list(self._tokens(texts))
         vectors = np.empty((len(texts), DIMENSION), np.float32)
         for rows in _runs([len(ids) for ids in tokens]):
@@ -86,7 +86,7 @@ class OnnxModel:
         return vectors
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where each token of the text begins and ends, in characters; no special tokens."""
+        """Return where each token of a text begins and ends, in characters; no special tokens."""
         return self._tokenizer.encode(text, add_special_tokens=False).offsets
 
     def _tokens(self, texts: Sequence[str]) -> Iterator[list[int]]:
@@ -97,15 +97,15 @@ class OnnxModel:
                 yield ids if len(ids) <= MOST_TOKENS else [*ids[: MOST_TOKENS - 1], ids[-1]]
 
     def _run(self, tokens: list[list[int]]) -> NDArray[np.float32]:
-        """One run of the graph, padded to its longest text; the mean over each text's tokens."""
+        """Run the graph once, padded to the longest text: the mean over each text's tokens."""
         shape = (len(tokens), max(map(len, tokens)))
         ids, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         for row, text in enumerate(tokens):
             ids[row, : len(text)] = text
             mask[row, : len(text)] = 1
         feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        wanted = {name: feed for name, feed in feeds.items() if name in self._inputs}
-        hidden = self._session.run(["last_hidden_state"], wanted)[0]
+        inputs = {name: feed for name, feed in feeds.items() if name in self._inputs}
+        hidden = self._session.run(["last_hidden_state"], inputs)[0]
         # The mean's divisor is left out: scaling to length 1 takes it away again.
         pooled = np.einsum("bs,bsd->bd", mask.astype(np.float32), hidden)
         unit: NDArray[np.float32] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
@@ -115,7 +115,7 @@ class OnnxModel:
 def session(
     folder: Path, file: str, threads: int, weights: Weights
 ) -> onnxruntime.InferenceSession:
-    """The graph of the weights file that was checked, in either form."""
+    """Open a session on a checked weights file, in either of its forms."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3  # errors only
@@ -136,7 +136,7 @@ def session(
 
 
 def _runs(lengths: list[int]) -> Iterator[list[int]]:
-    """Rows in runs of near-equal length, so that little is padding."""
+    """Group rows into runs of similar length, so that there is little padding."""
     rows: list[int] = []
     for row in sorted(range(len(lengths)), key=lengths.__getitem__):
         if rows and (len(rows) + 1) * lengths[row] > _RUN_TOKENS:

@@ -91,7 +91,7 @@ class OpenAiEmbedder(Embedder):
         return [text[start : start + PASSAGE_CHARACTERS] for start in starts]
 
     def _checked(self, rows: list[list[float]]) -> NDArray[np.float32]:
-        """The rows as unit vectors of the one dimension of this space."""
+        """Check the rows and scale them to unit vectors of this model's one dimension."""
         import numpy as np  # noqa: PLC0415 - as above
 
         try:
@@ -103,8 +103,8 @@ class OpenAiEmbedder(Embedder):
         if self._dimension is None:
             self._dimension = vectors.shape[1]
         if vectors.shape[1] != self._dimension:
-            found, wanted = vectors.shape[1], self._dimension
-            raise self._unavailable(f"its vectors have {found} dimensions and not {wanted}")
+            dimension, expected = vectors.shape[1], self._dimension
+            raise self._unavailable(f"its vectors have {dimension} dimensions and not {expected}")
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
             raise self._unavailable("a vector is zero or not finite")
@@ -129,7 +129,7 @@ class OpenAiEmbedder(Embedder):
 
 
 def _rows(answer: Any, count: int) -> list[list[float]]:
-    """The vectors of one answer in the order of the question."""
+    """Read the vectors of one answer, in the order of the texts."""
     entries = answer["data"]
     rows = {entry.get("index", at): entry["embedding"] for at, entry in enumerate(entries)}
     if len(entries) != count:

@@ -42,11 +42,11 @@ class ChatJudge:
 
     @property
     def name(self) -> str:
-        """The model, marked as one."""
+        """The judge's name: that of the model with a prefix."""
         return f"chat:{self._chat.name}"
 
     def clear(self, text: str) -> str:
-        """A text without what speaks to a judge."""
+        """Remove instructions to a judge from a text."""
         return cleared(text).text
 
     def judge(self, case: Case) -> Judgement:
@@ -87,7 +87,7 @@ def _document(case: Case) -> Json:
 
 
 def _shown(one: Evidence, case: Case) -> Json:
-    """Evidence as the model gets it, without names of agents: a name is a text too."""
+    """Write evidence for the model, without agents' names: a name could carry an instruction."""
     return {
         "kind": one.kind,
         "text": _cut(one.text, _OTHER),

@@ -21,7 +21,7 @@ _LEAD = (
     r"|(?:you|judge|model|assistant|ai)\s+(?:must|should|shall|have\s+to|need\s+to|are\s+to|will)"
     r")\s+(?:now\s+|please\s+|always\s+)?)"
 )
-"""What an order begins with: the verb alone is in many an honest fact."""
+"""Words that open an order. The verb alone is not enough: honest facts have it too."""
 _IT = (
     r"(?:this|it|that|these|them|everything|(?:the|all|every|any|each)\s+(?:of\s+)?(?:the\s+|these\s+)?"
     r"(?:above|following|fact|claim|statement|memor|entr|dimension)\w*)"
@@ -113,7 +113,7 @@ _ORDERS = (
 
 @cache
 def _order() -> re.Pattern[str]:
-    """All of them as one; compiled when it is first needed, since that takes long.
+    """All patterns of orders as one; compiled at first use, since compiling takes long.
 
     Those that begin alike are tried together: most places of a text are no beginning.
     """
@@ -147,7 +147,7 @@ _READABLE = 0.9
 
 _WORD = re.compile(r"\w+")
 _STRUCK = re.compile(r"(?<=[A-Za-z])[\u0300-\u036f]+")
-"""Marks on a Latin letter for which there is no letter: struck out, crowded."""
+"""Combining marks that no Latin letter has: such letters are struck out or crowded."""
 _LATIN = re.compile("[A-Za-z]")
 _LOOKALIKES = str.maketrans("аеорсухіјѕԁһνοιАЕОРСХІЈЅΙΟ", "aeopcyxijsdhvoiAEOPCXIJSIO")  # noqa: RUF001 - letters that pass for Latin ones
 _FEW_WORDS = 3
@@ -156,14 +156,14 @@ MOST_JUDGED = 8_000
 
 
 class Cleared(NamedTuple):
-    """A text without what speaks to a judge, and how many pieces were left out."""
+    """A text without its instructions to a judge, and the number of pieces removed."""
 
     text: str
     left_out: int = 0
 
 
 def cleared(text: str) -> Cleared:
-    """A text as it is judged: visible letters on one line, nothing said to the judge.
+    """Prepare a text for a judge: visible letters on one line, instructions removed.
 
     From where such a sentence begins to speak to the judge it is left out up to its end; what
     stands before that stays, unless it is only a few words. Of a long text only the beginning
@@ -196,7 +196,7 @@ def cleared(text: str) -> Cleared:
 
 
 def _first_order(text: str) -> int | None:
-    """Where a text begins to speak to a judge, also in disguised letters."""
+    """Find where the first instruction to a judge begins, also in disguised letters."""
     readings = {text} if text.isascii() else {_WORD.sub(_latin, text), "".join(map(_bare, text))}
     return min((o.start() for one in readings if (o := _order().search(one))), default=None)
 
@@ -210,7 +210,7 @@ def _visible(text: str) -> str:
 
 
 def _hidden(character: str) -> bool:
-    """Nothing on the screen: joiners, direction marks, tags, variation selectors, controls."""
+    """Whether a letter shows nothing: joiners, direction marks, tags, selectors, controls."""
     kind = unicodedata.category(character)
     code = ord(character)
     selector = 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF  # noqa: PLR2004 - Unicode's own
@@ -223,7 +223,7 @@ def _latin(word: re.Match[str]) -> str:
 
 
 def _bare(letter: str) -> str:
-    """A letter without its accents; one for one, so that places stay."""
+    """Return a letter without its accents; one letter for one, so that positions stay."""
     return unicodedata.normalize("NFD", letter)[0]
 
 
@@ -231,10 +231,10 @@ def _without_encoded(sentence: str) -> tuple[str, int]:
     """Leave out words that are readable text in base64 or hexadecimal; hashes and paths stay."""
     count = 0
 
-    def put(found: re.Match[str]) -> str:
+    def put(match: re.Match[str]) -> str:
         nonlocal count
-        if not any(map(_readable, _decodings(found[0]))):
-            return found[0]
+        if not any(map(_readable, _decodings(match[0]))):
+            return match[0]
         count += 1
         return " "
 

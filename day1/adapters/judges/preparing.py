@@ -9,7 +9,7 @@ from day1.model.records.judgement import Case, Judgement
 
 
 def prepared(case: Case) -> Case:
-    """A case as it goes to a judge: without what speaks to the judge, each stance settled.
+    """Prepare a case for a judge: remove instructions to it, and settle each stance.
 
     Evidence that is about something else is left out, and so is what only spoke to the judge.
     """
@@ -19,10 +19,10 @@ def prepared(case: Case) -> Case:
     evidence = []
     for one in case.evidence:
         shown = cleared(one.text)
-        found = stance(text, shown.text, one.cosine) if shown.text else None
-        count += shown.left_out if found else 0
-        if found is not None:
-            evidence.append(replace(one, text=shown.text, stance=found))
+        its_stance = stance(text, shown.text, one.cosine) if shown.text else None
+        count += shown.left_out if its_stance else 0
+        if its_stance is not None:
+            evidence.append(replace(one, text=shown.text, stance=its_stance))
     return replace(
         case,
         text=text,

@@ -31,7 +31,7 @@ _NAMED = re.compile(
     r"\s+#?|#)(\d+)\b(?!\.\d)|\b(\d+(?:\.\d+){2,})\b",
     re.IGNORECASE,
 )
-"""Numbers that are names: issue 12, #12, 10.0.0.1."""
+"""Matches numbers that are names: issue 12, #12, 10.0.0.1."""
 
 _NEGATIONS = frozenset(
     (
@@ -40,7 +40,7 @@ _NEGATIONS = frozenset(
     )
 )
 _FALSE = re.compile(r"\bfalse(?=\s+that\b)", re.IGNORECASE)
-"""Said of a claim, and so its denial; elsewhere a value."""
+"""Words that deny a claim when they are said of it; elsewhere they are values."""
 _COUNTS = (
     "two",
     "three",
@@ -81,7 +81,7 @@ _MEASURE = re.compile(
     rf"\s*+({'|'.join(sorted(_UNITS, key=len, reverse=True))})(?!\w)",
     re.IGNORECASE,
 )
-"""A number is read from its first digit, and once: a long one without a unit is many starts."""
+"""Matches a number with its unit, from the first digit only, so that long numbers stay cheap."""
 _OPPOSITES = (
     ("enabled enable enables on", "disabled disable disables off"),
     ("true", "false"),
@@ -129,7 +129,7 @@ _STEM = 4
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What a text says, taken apart."""
+    """The parts of a text that decide its stance."""
 
     words: frozenset[str]
     """Stems of content words."""
@@ -137,9 +137,9 @@ class _Read:
     names: frozenset[str]
     numbers: frozenset[str]
     sides: frozenset[tuple[int, int]]
-    """Which word of which pair of opposites it has."""
+    """The words of pairs of opposites that the text has, by pair."""
     units: dict[str, int]
-    """Number -> what it counts, where that is said."""
+    """By number the unit that it counts, where the text gives one."""
     negated: bool
 
 
@@ -186,14 +186,14 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def _other_numbers(one: _Read, two: _Read) -> bool:
-    """Each has a number that the other lacks, or the same number counts something else."""
+    """Whether each text has a number that the other lacks, or one number counts something else."""
     if one.numbers - two.numbers and two.numbers - one.numbers:
         return True
     return any(two.units.get(number, unit) != unit for number, unit in one.units.items())
 
 
 def _turned(one: frozenset[str], two: frozenset[str]) -> int:
-    """How many words of one are a word of the other with a prefix that turns it round."""
+    """Count the words of one text that are a word of the other with a negating prefix."""
     pairs = ((one - two, two - one), (two - one, one - two))
     return sum(
         any(prefix + word in other for prefix in _PREFIXES)
@@ -203,7 +203,7 @@ def _turned(one: frozenset[str], two: frozenset[str]) -> int:
 
 
 def _opposed(one: _Read, two: _Read, turned: int) -> bool:
-    """An odd number of negations and opposites between the two."""
+    """Whether an odd number of negations and opposites is between the two texts."""
     mine, theirs = one.sides - two.sides, two.sides - one.sides
     turns = turned + (one.negated != two.negated)
     turns += any((pair, 1 - side) in theirs for pair, side in mine)
@@ -220,14 +220,14 @@ def _same_time(claim: str, other: str) -> bool:
 
 def _read(text: str) -> _Read:
     undated = _FALSE.sub("not", _DATE.sub(" ", text))
-    named = {number for found in _NAMED.finditer(undated) for number in found.groups() if number}
+    named = {number for match in _NAMED.finditer(undated) for number in match.groups() if number}
     words: set[str] = set()
     every: set[str] = set()
     names: set[str] = set()
     numbers: set[str] = set()
     sides, negations = set(), 0
-    for found in _TOKEN.finditer(undated):
-        token, word = found[0], found[0].lower().replace("\u2019", "'")
+    for match in _TOKEN.finditer(undated):
+        token, word = match[0], match[0].lower().replace("\u2019", "'")
         word = word.removesuffix("'s")
         number = word.replace(",", "") if word[0].isdigit() else _NUMBERS.get(word)
         if number is not None:

@@ -24,9 +24,9 @@ _RESTED_S = 1.0
 _KEPT = 8
 """Connections of a pool that stay open."""
 _LOST, _NOT_CONNECTED = 2013, 2003
-"""The driver's numbers for a connection that ended, and for none that was made."""
+"""The driver's error numbers for a lost connection, and for a failed attempt to connect."""
 _IN_TRANSACTION = 1
-"""A flag of the protocol's, in each answer."""
+"""The status flag in each answer that says that a transaction is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ServerUrl:
 
     @property
     def name(self) -> str:
-        """The same for messages: no user, no password."""
+        """The address for messages: without user and password."""
         return f"{self.url.host}:{self.url.port or 3306}/{self.database}"
 
 
@@ -49,11 +49,11 @@ class ServerDatabase:
     engine: Engine
     database: str
     where: str
-    """Names the store in messages."""
+    """The store's name in messages: server and database, without user and password."""
     version: str
-    """The server's."""
+    """The version of the server."""
     wait_s: float = 10.0
-    """How long a branch's lock is waited for."""
+    """The longest wait for a branch's lock, in seconds."""
 
 
 def parse(text: str) -> ServerUrl:
@@ -110,14 +110,14 @@ def _check_files(url: URL) -> None:
 
 
 _OPTIONS = ("ssl_ca", "ssl_capath", "ssl_cert", "ssl_check_hostname", "ssl_cipher", "ssl_key")
-"""For TLS; others the driver would not heed, and somebody would believe that it did."""
+"""Accepted TLS options of an address. Others are refused: the driver would ignore them."""
 _OF_SERVERS = frozenset(
     {
         *("information_schema", "mysql", "performance_schema", "sys"),
         *("mo_catalog", "mo_debug", "mo_task", "system", "system_metrics"),
     }
 )
-"""Databases in which a server, Dolt or MatrixOne, keeps what is its own."""
+"""System databases of Dolt and MatrixOne, in which no store may be."""
 _LONGEST = 40
 """Characters of a database's name: the ledger's, and MatrixOne's of branches, are longer."""
 
@@ -167,7 +167,7 @@ def connect(place: ServerUrl, wait_s: float = 10.0, most: int = 64) -> Engine:
 
 
 def _let_in(dialect: Any, _record: object, given: Any, named: Any) -> Any:
-    """Connect; who is let down during the greeting is not connected, and nothing was asked."""
+    """Connect. A connection lost during the handshake was never open, so a retry is safe."""
     failed = dialect.loaded_dbapi.OperationalError
     try:
         return dialect.connect(*given, **named)
@@ -184,7 +184,7 @@ def _answers_within(raw: Any, seconds: float) -> None:
 
 @contextmanager
 def patience(connection: Connection, seconds: float) -> Iterator[None]:
-    """Let answers take so much longer during the block: the server was asked to wait."""
+    """Allow answers more time during the block, in which the server waits for a lock."""
     raw: Any = connection.connection.driver_connection
     _answers_within(raw, ANSWER_S + seconds)
     try:
@@ -194,7 +194,7 @@ def patience(connection: Connection, seconds: float) -> Iterator[None]:
 
 
 def _rests(_raw: Any, record: ConnectionPoolEntry) -> None:
-    """Note since when a connection is not used."""
+    """Note the time at which a connection was last used."""
     record.info["rests"] = time.monotonic()
 
 
@@ -239,9 +239,9 @@ def clock(connection: Connection) -> int:
     return instant_of(connection.exec_driver_sql("SELECT utc_timestamp(6)").scalar_one())
 
 
-def instant_of(found: datetime) -> int:
+def instant_of(moment: datetime) -> int:
     """A server's UTC time in microseconds since 1970."""
-    since = found.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)
+    since = moment.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)
     return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
 
 
@@ -275,8 +275,8 @@ def engine_of(engine: Engine, where: str) -> tuple[str, str]:
     """
     with opened(engine, where) as connection:
         version = str(connection.exec_driver_sql("SELECT version()").scalar_one())
-        before, found, after = version.partition("-MatrixOne-v")
-        if found:
+        before, separator, after = version.partition("-MatrixOne-v")
+        if separator:
             return "matrixone", after
         try:
             dolt = connection.exec_driver_sql("SELECT dolt_version()").scalar_one()

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, MetaData
 from day1.errors import ForeignStore, StoreDamaged
 
 Columns = Mapping[str, frozenset[str]]
-"""Tables with their columns."""
+"""The columns by table."""
 
 
 def columns_of(metadata: MetaData) -> Columns:
@@ -36,29 +36,29 @@ _IN_A_FILE = (
 
 def columns(connection: Connection, table: str) -> frozenset[str]:
     """The columns of a table; its types are not looked at, which differ from engine to engine."""
-    found = connection.exec_driver_sql(f"SELECT * FROM `{table}` LIMIT 0")  # noqa: S608 - our own names
-    return frozenset(found.keys())
+    result = connection.exec_driver_sql(f"SELECT * FROM `{table}` LIMIT 0")  # noqa: S608 - our own names
+    return frozenset(result.keys())
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """How this day1 makes a store, and by what it knows one."""
+    """The tables by which this day1 recognises a store."""
 
     tables: Columns
     mark: str
-    """The table that has a row when a store is whole."""
+    """The table that has a row once a store is complete."""
     version: int
-    """The newest that this day1 knows."""
+    """The newest schema version that this day1 knows."""
     oldest: Columns = field(default_factory=dict)
-    """What tables had that have more now."""
+    """The columns that tables had in the oldest version, where they have more now."""
 
-    def is_own(self, table: str, found: frozenset[str]) -> bool:
+    def is_own(self, table: str, columns: frozenset[str]) -> bool:
         """Whether a table with these columns is of this day1 or an earlier one."""
-        return self.oldest.get(table, self.tables[table]) <= found <= self.tables[table]
+        return self.oldest.get(table, self.tables[table]) <= columns <= self.tables[table]
 
 
 def is_store(connection: Connection, known: Known, version: Callable[[], int], where: str) -> bool:
-    """Whether a database is a store; False if it is empty, or one that was begun and has no row.
+    """Whether a database is a store; False if it is empty, or a store whose creation was cut off.
 
     Args:
         connection: to the database.
@@ -70,15 +70,15 @@ def is_store(connection: Connection, known: Known, version: Callable[[], int], w
         ForeignStore: it has other tables than a store.
         StoreDamaged: it has rows of a store, but not the mark.
     """
-    there, expected = tables(connection), known.tables
+    names, expected = tables(connection), known.tables
     mine = {
-        name for name in there & expected.keys() if known.is_own(name, columns(connection, name))
+        name for name in names & expected.keys() if known.is_own(name, columns(connection, name))
     }
-    found = version() if known.mark in mine else 0
-    if found > known.version or (found and mine == expected.keys()):
+    stored_version = version() if known.mark in mine else 0
+    if stored_version > known.version or (stored_version and mine == expected.keys()):
         return True  # a later one is refused when it is opened
-    if there - mine:
-        raise foreign(where, there - mine)
+    if names - mine:
+        raise foreign(where, names - mine)
     full = [name for name in sorted(mine) if _has_rows(connection, name)]
     if full:
         raise StoreDamaged(
@@ -94,11 +94,11 @@ def _has_rows(connection: Connection, table: str) -> bool:
     return some.first() is not None
 
 
-def foreign(where: str, found: Collection[str]) -> ForeignStore:
-    """The refusal of tables or branches that another program made."""
-    some = sorted(found)[:10]
+def foreign(where: str, names: Collection[str]) -> ForeignStore:
+    """Build the refusal of tables or branches that another program made."""
+    first = sorted(names)[:10]
     return ForeignStore(
-        f"{where} holds what day1 did not make ({', '.join(some)}) and is left as it is: name a "
+        f"{where} holds what day1 did not make ({', '.join(first)}) and is left as it is: name a "
         "folder or a database of day1's own (DAY1_HOME, DAY1_STORE__URL).",
-        found=some,
+        found=first,
     )

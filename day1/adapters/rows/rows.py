@@ -55,20 +55,20 @@ class Prepared:
     """
 
     def __init__(self, statement: ClauseElement) -> None:
-        """Compile it when a dialect first asks for it."""
+        """Hold a statement; each dialect compiles it at first use."""
         self._statement = statement
         self._compiled: dict[str, _Compiled] = {}
 
     def rows(self, connection: Connection, values: Mapping[str, Cell]) -> list[tuple[Cell, ...]]:
-        """Run it, and read all its rows."""
+        """Run the statement, and read all its rows."""
         compiled = self._in_words_of(connection)
         with self._cursor(connection, compiled.sql) as cursor:
             cursor.execute(compiled.sql, compiled.parameters(values))
-            found: list[tuple[Cell, ...]] = cursor.fetchall()
-        return found
+            rows_read: list[tuple[Cell, ...]] = cursor.fetchall()
+        return rows_read
 
     def many(self, connection: Connection, values: Sequence[Mapping[str, Cell]]) -> None:
-        """Run it once for each set of values."""
+        """Run the statement once for each set of values."""
         compiled = self._in_words_of(connection)
         with self._cursor(connection, compiled.sql) as cursor:
             cursor.executemany(compiled.sql, [compiled.parameters(one) for one in values])
@@ -83,7 +83,7 @@ class Prepared:
     @staticmethod
     @contextmanager
     def _cursor(connection: Connection, sql: str) -> Iterator[Any]:
-        """A cursor of the driver, whose errors become SQLAlchemy's, as of any other statement."""
+        """Open a cursor of the driver; its errors become SQLAlchemy's, as with other statements."""
         raw: Any = connection.connection.driver_connection
         driver: Any = connection.dialect.loaded_dbapi
         try:
@@ -93,7 +93,7 @@ class Prepared:
 
 
 class _Compiled:
-    """A statement in a dialect's words."""
+    """A statement compiled for one dialect."""
 
     __slots__ = ("_fixed", "_names", "sql")
 
@@ -101,7 +101,7 @@ class _Compiled:
         compiled: Any = statement.compile(dialect=dialect)
         self.sql: str = compiled.string
         self._names: tuple[str, ...] | None = compiled.positiontup and tuple(compiled.positiontup)
-        """Parameters by place, for drivers that do not take them by name."""
+        """The parameters' names in order, for drivers that take parameters by place."""
         self._fixed = {name: value for name, value in compiled.params.items() if value is not None}
 
     def parameters(self, values: Mapping[str, Cell]) -> Any:
@@ -118,25 +118,25 @@ def chunks(values: Sequence[Cell]) -> Iterator[Sequence[Cell]]:
 
 @lru_cache(maxsize=512)
 def prepared(build: Callable[..., ClauseElement], *shape: Hashable) -> Prepared:
-    """The statement that `build` makes of a shape."""
+    """Return the prepared statement that `build` makes for a shape, built once."""
     return Prepared(build(*shape))
 
 
 @dataclass(frozen=True, slots=True)
 class ReadState:
-    """Which state a reading is of, and what of it is seen."""
+    """The state that a reading is of, and which of its rows are visible."""
 
     tip: CommitId
     pending: Pending = NOTHING_PENDING
     branch: str | None = None
-    """None for a commit."""
+    """The branch of the state; None for a commit."""
     until: int | None = None
-    """Rows with a later `created_at` are not seen."""
+    """Rows with a later `created_at` are not visible."""
     mask: Mask = CLEAR
     shown_at: int | None = None
-    """Rows that had expired by then are not seen, nor the words of secret ones."""
+    """The instant at which rows are shown: expired rows and secret words are hidden."""
     version: int = SCHEMA_VERSION
-    """Of its schema: younger columns read as without a value."""
+    """The schema version of the state: columns of later versions read as empty."""
 
 
 class SqlReading(Reading):
@@ -160,13 +160,13 @@ class SqlReading(Reading):
 
     @override
     def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
-        found: dict[str, Row] = {}
+        row_by_id: dict[str, Row] = {}
         for some in chunks(list(dict.fromkeys(ids))):
             # A list is another statement for each length; most often there is one id.
             query = Query(among={"id": some}) if some[1:] else Query(equal={"id": some[0]})
             for row in self._select(kind, kind.columns, "id", query):
-                found[str(row[0])] = dict(zip(kind.columns, row, strict=True))
-        return found
+                row_by_id[str(row[0])] = dict(zip(kind.columns, row, strict=True))
+        return row_by_id
 
     @override
     def find(self, kind: Kind, query: Query) -> list[Row]:
@@ -183,7 +183,7 @@ class SqlReading(Reading):
 
     @override
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
-        """Made for many rows: it uses the order of an index, and makes no dicts."""
+        """Read columns of many rows: in the order of an index, and without building dicts."""
         order = "id" if query.created_after is None else "created_at"
         parts = (self._select(kind, tuple(columns), order, part) for part in _narrowed(query))
         return [row for part in parts for row in part]
@@ -191,22 +191,27 @@ class SqlReading(Reading):
     def _select(
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
-        """Rows as they are shown: no more visible than the rows that they were made of."""
+        """Select rows as they are shown: a derived row is no more visible than its sources."""
         shown = self._shown(kind, query)
         more = None if shown is None else needed(kind, columns)
         if shown is None or more is None:
             return self._veiled(kind, columns, order, query)
-        wanted, most = (*columns, *more), query.limit
+        all_columns, most = (*columns, *more), query.limit
         while True:
-            found = self._veiled(kind, wanted, order, query)
-            kept = as_shown(self._as_written(), kind, wanted, found, shown)
-            left_out = len(found) - len(kept)
-            if not left_out or most is None or len(kept) >= most or len(found) < (query.limit or 0):
-                return [row[: len(columns)] for row in kept] if more else kept
+            rows = self._veiled(kind, all_columns, order, query)
+            visible = as_shown(self._as_written(), kind, all_columns, rows, shown)
+            left_out = len(rows) - len(visible)
+            if (
+                not left_out
+                or most is None
+                or len(visible) >= most
+                or len(rows) < (query.limit or 0)
+            ):
+                return [row[: len(columns)] for row in visible] if more else visible
             query = replace(query, limit=most + left_out)
 
     def _shown(self, kind: Kind, query: Query) -> Shown | None:
-        """How rows are shown that a query asks for; None: as they were written."""
+        """Return how a query's rows are shown; None: as they were written."""
         if self.shown_at is None and query.alive_at is None and not query.public:
             return None
         spaces = query.among.get("space")
@@ -216,7 +221,7 @@ class SqlReading(Reading):
         return Shown(self.shown_at if query.alive_at is None else query.alive_at, public, spaces)
 
     def _as_written(self) -> SqlReading:
-        """The same state, whose rows are read as they were written, but for redacted words."""
+        """Return this state with rows as they were written; only redacted words are masked."""
         other = copy(self)
         other.shown_at = None
         return other
@@ -226,18 +231,18 @@ class SqlReading(Reading):
     ) -> Sequence[tuple[Cell, ...]]:
         if self.shown_at is None or not tells(kind, columns):
             return self._masked(kind, columns, order, query)
-        wanted = columns if "sensitivity" in columns else (*columns, "sensitivity")
-        rows = self._masked(kind, wanted, order, query)
-        return [row[: len(columns)] for row in veil_tuples(kind, wanted, rows)]
+        all_columns = columns if "sensitivity" in columns else (*columns, "sensitivity")
+        rows = self._masked(kind, all_columns, order, query)
+        return [row[: len(columns)] for row in veil_tuples(kind, all_columns, rows)]
 
     def _masked(
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
         if not self.mask.rows:
             return self._read(kind, columns, order, query)
-        wanted = (*columns, *self.mask.needs(kind, columns))
-        rows = self._read(kind, wanted, order, self.mask.narrowed(kind, query))
-        return [row[: len(columns)] for row in self.mask.tuples(kind, wanted, rows)]
+        all_columns = (*columns, *self.mask.needs(kind, columns))
+        rows = self._read(kind, all_columns, order, self.mask.narrowed(kind, query))
+        return [row[: len(columns)] for row in self.mask.tuples(kind, all_columns, rows)]
 
     def _read(
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
@@ -291,7 +296,7 @@ class SqlReading(Reading):
         return self.past.since(self, base, other)
 
     def _seen(self, kind: Kind, query: Query) -> dict[str, Any]:
-        """Which rows of this state a query is about, as bounds by name."""
+        """Return the bounds, by name, of the rows of this state that a query is about."""
         shown = self.shown_at
         public = query.public or (shown is not None and asks_for_words(kind, query))
         bounds = {
@@ -312,11 +317,11 @@ class SqlAdditions(SqlReading, Additions):
     """Additions in an open transaction, which the store begins and ends."""
 
     now = 0
-    """The store says it at once."""
+    """Set by the store at once."""
     secret: frozenset[str] = frozenset()
-    """The hashes of texts that secret rows have got by it."""
+    """Hashes of texts that this unit gave to secret rows."""
     widen: Callable[[], Work]
-    """Begins the unit that changes rows: the store says it at once."""
+    """Turns the unit into one that changes rows; set by the store at once."""
 
     def to_change(self) -> Work:
         """As `ports.store.AddingUnit`."""
@@ -331,7 +336,7 @@ class SqlAdditions(SqlReading, Additions):
 
 
 class Past(Protocol):
-    """The history that a state is compared with, read on the connections of readings."""
+    """Reads the commits with which a state is compared, on the connections of readings."""
 
     def base(self, reading: SqlReading, other: CommitId) -> CommitId:
         """As `SqlReading.merge_base`."""
@@ -345,7 +350,7 @@ def row_changes(kind: Kind, pairs: Iterable[Sequence[Cell]], mask: Mask) -> list
 
     A side that has no row has no id there.
     """
-    columns, found = kind.columns, []
+    columns, changes = kind.columns, []
     width = len(columns)
 
     def side(values: Sequence[Cell]) -> Row | None:
@@ -357,9 +362,9 @@ def row_changes(kind: Kind, pairs: Iterable[Sequence[Cell]], mask: Mask) -> list
             before, after = (r and mask.row(kind, r) for r in (before, after))
             if before == after:
                 continue
-        found.append(RowChange(str((after or before or {})["id"]), before, after))
-    found.sort(key=lambda change: change.id)
-    return found
+        changes.append(RowChange(str((after or before or {})["id"]), before, after))
+    changes.sort(key=lambda change: change.id)
+    return changes
 
 
 def _narrowed(query: Query) -> Iterator[Query]:
@@ -382,7 +387,7 @@ def pending_rows(connection: Connection, after: int) -> Pending:
 
 
 def pending_and(connection: Connection, after: int, *before: str) -> tuple[Pending, list[Any]]:
-    """The same and, read after it by the same statement, the values of some expressions."""
+    """Read the pending rows as `pending_rows` does, and some expressions in the same statement."""
     statement = prepared(counting_pending, *before)
     ((*values, count, oldest, newest),) = statement.rows(connection, {"after": after})
     return Pending(int(count or 0), oldest, newest), values  # type: ignore[arg-type]  # times are integers

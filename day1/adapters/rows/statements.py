@@ -24,22 +24,22 @@ from day1.adapters.rows.tables import SCHEMA_VERSION, TABLES
 from day1.model.rows.kind import BY_TABLE, MEMORIES, Kind
 
 OF_COLUMN = {"alive_at": "expires_at", "present_at": "valid_until", "public": "sensitivity"}
-"""The column of a bound that not all kinds have; where it is absent, all rows meet the bound."""
+"""By bound a column that not all kinds have; where it is absent, all rows meet the bound."""
 
 
 class Shape(NamedTuple):
-    """What a query's statement is built from, once for all queries of the shape."""
+    """The parts of a query that decide its statement; queries of one shape share a statement."""
 
     table: str
     columns: tuple[str, ...]
     order: str
     descending: bool
     empty: tuple[str, ...]
-    """Columns without a value."""
+    """Columns that must have no value."""
     values: tuple[str, ...]
-    """The names of what is bound: a bound, or what is asked of a column (`equal_category`)."""
+    """The names of bound values: a bound, or a condition on a column (`equal_category`)."""
     version: int = SCHEMA_VERSION
-    """Of the schema of the state that is asked."""
+    """The schema version of the state that is queried."""
 
 
 class Columns(dict[str, ColumnElement[Any]]):
@@ -64,7 +64,7 @@ def columns_at(kind: Kind, version: int) -> tuple[str, ...]:
 
 @cache
 def named_at(kind: Kind, version: int, form: str) -> str:
-    """All columns of a kind for an engine's own statement: a younger one is NULL there."""
+    """List the columns of a kind for an engine's own statement; later columns are NULL."""
     there = columns_at(kind, version)
     return ", ".join(form.format(c) if c in there else "NULL" for c in kind.columns)
 
@@ -84,7 +84,7 @@ def insert_into(table_name: str, version: int = SCHEMA_VERSION) -> Insert:
 
 
 def _when(table: TableAt) -> ColumnElement[int]:
-    """When it happened, else when it was learned."""
+    """Build the expression of a row's time: when it happened, else when it was learned."""
     if "happened_at" in table.c:
         return func.coalesce(table.c.happened_at, table.c.created_at)
     return table.c.created_at
@@ -178,9 +178,11 @@ def counting_pending(*before: str) -> Select[Any]:
         for kind in MEMORIES
     ]
     together = parts[0].union_all(*parts[1:]).subquery()
-    found = select(func.sum(together.c.n), func.min(together.c.oldest), func.max(together.c.newest))
+    counted = select(
+        func.sum(together.c.n), func.min(together.c.oldest), func.max(together.c.newest)
+    )
     if not before:
-        return found
-    whole = found.subquery()
+        return counted
+    whole = counted.subquery()
     columns: list[ColumnElement[Any]] = [*map(literal_column, before), *whole.c]
     return select(*columns)

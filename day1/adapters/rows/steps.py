@@ -42,7 +42,7 @@ def add_missing(connection: Connection) -> None:
 
 
 def note_version(connection: Connection) -> None:
-    """Say that the tables are those of the present schema."""
+    """Record that the tables have the present schema."""
     if newest_version(connection) < SCHEMA_VERSION:
         connection.execute(insert(SCHEMA), SCHEMA_ROW)
 
@@ -53,7 +53,7 @@ def newest_version(connection: Connection) -> int:
 
 
 def later_schema(version: int) -> StoreVersionUnknown:
-    """The refusal of a state that a later day1 made or stepped: this one would drop its columns."""
+    """Build the refusal of a state that a later day1 stepped: this one would drop its columns."""
     return StoreVersionUnknown(
         f"The store has schema version {version}, this day1 reads up to {SCHEMA_VERSION}: install "
         "a newer day1, start whatever uses the store anew, and try again.",

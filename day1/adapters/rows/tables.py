@@ -52,7 +52,7 @@ def _real(*_: Any, **__: Any) -> str:
 
 @compiles(CreateTable, "mysql")
 def _by_bytes(table: CreateTable, compiler: Any, **options: Any) -> str:
-    """Texts differ if their bytes do, as in SQLite."""
+    """Compare texts by their bytes, as SQLite does."""
     created = str(compiler.visit_create_table(table, **options)).rstrip()
     return f"{created} CHARSET=utf8mb4 COLLATE=utf8mb4_0900_bin"
 
@@ -68,7 +68,7 @@ _TYPES: dict[ColumnType, TypeEngine[Any]] = {
 
 
 def quoted(name: str) -> str:
-    """A column's name as SQLAlchemy is to write it: it does not know every word of an engine."""
+    """Quote a column's name where needed: SQLAlchemy does not know every reserved word."""
     return quoted_name(name, quote=True) if name in _WORDS_OF_ENGINES else name
 
 

@@ -15,7 +15,7 @@ class RulesJudge:
     stand_in = None
 
     def clear(self, text: str) -> str:
-        """A text without what speaks to a judge."""
+        """Remove instructions to a judge from a text."""
         from day1.adapters.judges.injection import cleared  # noqa: PLC0415 - as below
 
         return cleared(text).text

@@ -23,7 +23,7 @@ _YEAR_US: Final = 365 * 86_400 * 1_000_000
 
 @dataclass(slots=True)
 class _Weight:
-    """Evidence on one side: how much it weighs together, and what it is."""
+    """The evidence on one side, with its total weight."""
 
     total: float = 0.0
     said: list[str] = field(default_factory=list)
@@ -159,8 +159,8 @@ def _relevance(case: Case) -> Score:
         value += 0.25
         reasons.append("other memories are about the same")
     if case.context is not None:
-        wanted, words = content_stems(case.context), content_stems(case.text)
-        share = len(wanted & words) / max(1, min(len(wanted), len(words)))
+        topic, words = content_stems(case.context), content_stems(case.text)
+        share = len(topic & words) / max(1, min(len(topic), len(words)))
         value = value / 2 + share / 2
         reasons.append(f"it shares {share:.0%} of its words with the context")
     return Score("relevance", value, "; ".join(reasons) or "nothing in memory is about the same")
