@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from day1.model.access.lease import HeldLease
 from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
 from day1.model.branches.protection_change import ProtectionChange
@@ -20,5 +21,5 @@ from day1.model.redaction.redaction import Redaction
 RECORDS: Final[tuple[type[Any], ...]] = (
     *(Branch, Session, Snapshot, MergeRecord, Task, TaskAgent, Objective),
     *(Template, Handoff, Bundle, Token, SignIn, Intent, Review, Redaction),
-    *(ProtectionChange, CopyMark, Rating, Desk),
+    *(ProtectionChange, CopyMark, Rating, Desk, HeldLease),
 )

@@ -15,6 +15,7 @@ import pytest
 from day1.adapters.ledger.tables import TABLES
 from day1.errors import Forbidden, NotFound
 from day1.interfaces.open_store import OpenStore
+from day1.model.access.lease import HeldLease
 from day1.model.access.permissions import Access
 from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import MAIN, Branch
@@ -236,6 +237,7 @@ def about(scene: Scene) -> list[Any]:
         rating_of("fact_1", None, None, 1.0, 1),
         rating_of("fact_1", None, None, 1.0, 1).on(main),
         Desk("1", main, "", "", "", 1, 1, 1),
+        HeldLease("1", "process_1", 1, 2),
     ]
 
 

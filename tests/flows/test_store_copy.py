@@ -14,6 +14,7 @@ from sqlalchemy import text
 from day1.adapters.ledger.tables import TABLES
 from day1.errors import IntegrityBroken
 from day1.interfaces.open_store import OpenStore
+from day1.model.access.lease import HeldLease
 from day1.model.records.intent import Intent
 from day1.model.records.store_copy import CopyMark
 from day1.model.rows.change import Commit, Message, Query, Ref
@@ -142,7 +143,7 @@ def test_a_commit_says_which_one_it_was(brief: Path, tmp_path: Path) -> None:
 
 
 def test_every_kind_of_record_is_carried_or_of_one_store_only() -> None:
-    assert {*CARRIED, Intent, CopyMark} == set(TABLES)
+    assert {*CARRIED, Intent, CopyMark, HeldLease} == set(TABLES)
 
 
 # What is refused

@@ -21,7 +21,7 @@ from day1.model.values.record_kind import Record
 
 T = TypeVar("T")
 
-VERSION: Final = 9
+VERSION: Final = 10
 """To be raised with each new table or column."""
 metadata = MetaData()
 SUM: Final = "row_sum"

@@ -1,0 +1,34 @@
+"""A lease as a lock on a file, for stores in folders: the kernel frees it when the process dies."""
+
+import os
+from pathlib import Path
+
+from typing_extensions import override
+
+from day1.adapters.failures import of_system
+from day1.adapters.flock import take
+from day1.ports.lease import Lease
+
+
+class FileLease(Lease):
+    """The lease of the process that holds the lock of a file."""
+
+    def __init__(self, path: Path) -> None:
+        """Take nothing yet."""
+        self._path = path
+        self._handle: int | None = None
+
+    @override
+    def acquire(self) -> bool:
+        if self._handle is None:
+            try:
+                self._handle = take(self._path, 0)
+            except OSError as exc:
+                raise of_system(exc, self._path, writing=True) from exc
+        return self._handle is not None
+
+    @override
+    def release(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)

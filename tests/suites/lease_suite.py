@@ -1,0 +1,74 @@
+"""What a lease in every ledger does: one of two nodes holds it, and the other takes it over."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pytest
+
+from day1.model.values.instant import SECOND
+from day1.ports.ledger import Ledger
+from day1.services.upkeep.ledger_lease import LASTS, LedgerLease
+
+
+@dataclass
+class Nodes:
+    """Two nodes of a store, each with a ledger of its own, and one clock."""
+
+    ledgers: tuple[Ledger, Ledger]
+    now: int = 1_000 * SECOND
+
+    def lease(self, node: int, name: str = "consolidate") -> LedgerLease:
+        return LedgerLease(self.ledgers[node], name, f"process_{node}", lambda: self.now)
+
+
+class LeaseContract:
+    """Each ledger subclasses this, and gives it twice, as the fixtures `ledger` and `other`."""
+
+    @pytest.fixture
+    def nodes(self, ledger: Ledger, other: Ledger) -> Nodes:
+        return Nodes((ledger, other))
+
+    def test_one_node_holds_a_lease_until_it_gives_it_back(self, nodes: Nodes) -> None:
+        mine, theirs = nodes.lease(0), nodes.lease(1)
+        assert [mine.acquire(), theirs.acquire(), mine.acquire()] == [True, False, True]
+        theirs.release()
+        assert not theirs.acquire(), "who does not hold it gives nothing back"
+        mine.release()
+        assert [theirs.acquire(), mine.acquire()] == [True, False]
+
+    def test_leases_of_other_names_are_apart(self, nodes: Nodes) -> None:
+        assert nodes.lease(0).acquire()
+        assert nodes.lease(1, "cleanup").acquire()
+
+    def test_the_lease_of_a_node_that_died_is_taken_over_when_it_expires(
+        self, nodes: Nodes
+    ) -> None:
+        assert nodes.lease(0).acquire()
+        nodes.now += LASTS - 1
+        assert not nodes.lease(1).acquire()
+        nodes.now += 1
+        assert nodes.lease(1).acquire()
+        assert not nodes.lease(0).acquire(), "it may not go on when it wakes up"
+
+    def test_a_lease_that_is_renewed_does_not_expire(self, nodes: Nodes) -> None:
+        mine, theirs = nodes.lease(0), nodes.lease(1)
+        for _ in range(5):
+            assert mine.acquire()
+            nodes.now += LASTS // 2
+            assert not theirs.acquire()
+
+    def test_a_node_that_lost_its_lease_learns_so(self, nodes: Nodes) -> None:
+        mine, theirs = nodes.lease(0), nodes.lease(1)
+        assert mine.acquire()
+        nodes.now += LASTS
+        assert theirs.acquire()
+        assert not mine.acquire()
+        mine.release()
+        assert theirs.acquire()
+
+    def test_of_nodes_that_try_at_once_one_succeeds(self, nodes: Nodes) -> None:
+        for number in range(5):
+            leases = [nodes.lease(node, f"chore {number}") for node in (0, 1)]
+            with ThreadPoolExecutor(2) as threads:
+                held = list(threads.map(LedgerLease.acquire, leases))
+            assert sorted(held) == [False, True]
