@@ -1,32 +1,94 @@
-"""What runs beside the calls: the background worker, and what renews the kept primes."""
+"""What runs beside the calls of a server: its chores, and what renews the kept primes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from day1.adapters.chore_file import ChoreFile
 from day1.app.ingest import spool_ingester
+from day1.app.noticing import noticing
 from day1.errors import InvalidRequest
 from day1.interfaces.heads import spaced
 from day1.model.branches.branch import MAIN
 from day1.model.values.space import EVERY, SHARED
 
 if TYPE_CHECKING:
+    from day1.app.noticing import Noticing
     from day1.interfaces.open_store import OpenStore
+    from day1.ports.lease import Lease
     from day1.services.prime.renewing import PrimeRenewer
+    from day1.services.upkeep.chores import ChoreState, Clock, Report
     from day1.services.upkeep.worker import BackgroundWorker
 
 
-def background_worker(store: OpenStore, branch: str | None = None) -> BackgroundWorker:
-    """The worker that indexes, compacts, takes in and renews primes between a server's calls.
+@dataclass(frozen=True, slots=True)
+class Background:
+    """The threads of a server beside its calls."""
 
-    `branch` is the one on which sessions begin.
+    worker: BackgroundWorker
+    notices: Noticing | None
+    """It has a thread of its own, since it waits for a command."""
+
+    def start(self) -> None:
+        """Start the threads."""
+        self.worker.start()
+        if self.notices is not None:
+            self.notices.start()
+
+    def stop(self) -> None:
+        """Kill the command that runs, and end after the present chore."""
+        if self.notices is not None:
+            self.notices.stop()
+        self.worker.stop()
+
+
+def background(store: OpenStore, branch: str | None = None) -> Background:
+    """Make the threads of a server; `branch` is the one on which sessions begin."""
+    report = failures_of(store)
+    return Background(background_worker(store, branch, report), noticing(store, report))
+
+
+def background_worker(
+    store: OpenStore,
+    branch: str | None = None,
+    report: Report | None = None,
+    clock: Clock | None = None,
+) -> BackgroundWorker:
+    """Make the worker that ingests, commits, renews primes, indexes, compacts and embeds.
+
+    `branch` is the one on which sessions begin; `report` is given failures of its chores.
     """
-    from day1.services.upkeep.worker import BackgroundWorker
+    from day1.services.upkeep.worker import BackgroundWorker, WorkerTasks
 
     compacts = store.settings.store.compact and not store.read_only
-    renew = prime_renewer(store, branch).renew
-    ingest = spool_ingester(store)
-    return BackgroundWorker(store.repo, store.search, compacts=compacts, ingest=ingest, renew=renew)
+    tasks = WorkerTasks(spool_ingester(store), prime_renewer(store, branch).renew, compacts)
+    report = report or failures_of(store)
+    return BackgroundWorker(store.repo, store.search, tasks, clock, report)
+
+
+def failures_of(store: OpenStore) -> Report:
+    """Make the function that keeps the failures of chores for `day1 doctor`."""
+    file = ChoreFile(store.folder)
+
+    def report(states: Mapping[str, ChoreState]) -> None:
+        if not store.read_only:
+            file.note({name: state.error for name, state in states.items()})
+
+    return report
+
+
+def lease_of(store: OpenStore, name: str) -> Lease:
+    """The lease of a chore that one process of the store does: on servers a record, else a lock."""
+    if not store.node:
+        from day1.adapters.file_lease import FileLease
+
+        return FileLease(store.folder / f"{name}.lock")
+    from day1.model.values.ids import new_id
+    from day1.services.upkeep.ledger_lease import LedgerLease
+
+    return LedgerLease(store.repo.ledger, name, new_id("process", store.clock()), store.clock)
 
 
 def prime_renewer(store: OpenStore, branch: str | None = None) -> PrimeRenewer:

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 
 from day1.adapters.flock import WriteLock
 from day1.app import garbage
-from day1.app.background import background_worker
-from day1.app.noticing import job_of, noticing
+from day1.app.background import background
 from day1.app.open import open_store
 from day1.errors import Conflict, Refused
 from day1.interfaces.http.app import Served, build_app, needs_token
@@ -37,7 +36,7 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
     with listen(settings.http) as taken:
         closed = needs_token(settings.http)
         store = open_store(settings, create=not closed, serves=True)
-        worker = background_worker(store)
+        beside = background(store)
         try:
             authenticator = Authenticator(store.repo, closed=closed)
             if authenticator.shut:
@@ -46,14 +45,13 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
                     "store has no token yet: `day1 token create NAME --scope admin` makes one.",
                     host=settings.http.host,
                 )
-            worker.start()
+            beside.start()
             garbage.while_serving()
             with sole_server(store, address_of(taken)):
-                beside = job_of(noticing(store))
-                app = build_app(Served(store, authenticator, worker.called, beside=beside))
+                app = build_app(Served(store, authenticator, beside.worker.called))
                 serve(app, taken, settings.http, ready)
         finally:
-            worker.stop()
+            beside.stop()
             store.close()
 
 

@@ -6,25 +6,22 @@ import logging
 import os
 import shlex
 import signal
+import subprocess
+import threading
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from subprocess import DEVNULL
 from typing import TYPE_CHECKING, Final
-
-import anyio
-from anyio import to_thread
 
 from day1.adapters.sent_notices import SentNotices
 from day1.errors import StoreFull, StoreReadOnly
 from day1.services.merges.waiting import Waiting, stamp_of, waiting
+from day1.services.upkeep.chores import Chore, ChoreRunner, Clock, IsStopped
 
 if TYPE_CHECKING:
-    from anyio.abc import Process
-
-    from day1.interfaces.background import Job
     from day1.interfaces.open_store import OpenStore
     from day1.services.repository.repository import Repository
+    from day1.services.upkeep.chores import Report
 
 log = logging.getLogger(__name__)
 
@@ -35,22 +32,17 @@ _IDS: Final = 100
 """Ids that one variable of its environment holds at most; the counts count all of them."""
 
 
-def noticing(store: OpenStore) -> Noticing | None:
+def noticing(store: OpenStore, report: Report) -> Noticing | None:
     """What runs the command beside a server's calls; None if none is set, or nothing may be."""
     command = store.settings.notify
     if command is None or store.read_only:
         return None
-    return Noticing(store.repo, SentNotices(store.folder), shlex.split(command))
-
-
-def job_of(notices: Noticing | None) -> dict[str, Job]:
-    """What a server runs beside its calls, by name."""
-    return {} if notices is None else {"noticing": notices.run}
+    return Noticing(store.repo, SentNotices(store.folder), shlex.split(command), report)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What waits now, and the ids of it that nobody was told of."""
+class News:
+    """What waits now, and the ids of those things that nobody was told of."""
 
     waits: Waiting
     new: Sequence[str]
@@ -62,10 +54,10 @@ class _Found:
             "HELD": [one.id for one in self.waits.held],
             "NEW": self.new,
         }
-        said = {"": str(len(self.waits.every))}
-        said |= {f"_{name}": str(len(ids)) for name, ids in lists.items()}
-        said |= {f"_{name}_IDS": " ".join(ids[:_IDS]) for name, ids in lists.items()}
-        return {f"DAY1_WAITING{name}": text for name, text in said.items()}
+        texts = {"": str(len(self.waits.every))}
+        texts |= {f"_{name}": str(len(ids)) for name, ids in lists.items()}
+        texts |= {f"_{name}_IDS": " ".join(ids[:_IDS]) for name, ids in lists.items()}
+        return {f"DAY1_WAITING{name}": text for name, text in texts.items()}
 
 
 class Noticing:
@@ -75,83 +67,97 @@ class Noticing:
     `day1 status` tells as well.
     """
 
-    def __init__(self, repo: Repository, told: SentNotices, command: Sequence[str]) -> None:
-        """Look at a memory; `told` knows what was told before, `command` is run as it is."""
-        self._repo, self._told, self._command = repo, told, command
+    def __init__(
+        self,
+        repo: Repository,
+        notices: SentNotices,
+        command: Sequence[str],
+        report: Report = lambda _: None,
+    ) -> None:
+        """Look at a memory; `notices` has those that were sent, `command` is run as it is."""
+        self._repo, self._notices, self._command = repo, notices, command
         self._stamp: Hashable = None
-        self._process: Process | None = None
-        self._said: set[str] = set()
-        self._leaving = False
+        self._process: subprocess.Popen[bytes] | None = None
+        self._complaints: set[str] = set()
+        self._guard = threading.Lock()
+        chore = Chore("noticing", _PAUSE_S, self.run)
+        # A look at a store that hangs is not waited for: it tells nothing then.
+        self._runner = ChoreRunner([chore], Clock(), report, _PAUSE_S, 0.0, "noticing")
 
-    async def run(self) -> None:
-        """Look until cancelled; a command that runs then is killed."""
+    def start(self) -> None:
+        """Start a thread that looks."""
+        self._runner.start()
+
+    def stop(self) -> None:
+        """End, and kill the command if it runs; what it left in the background goes on."""
+        self._runner.stop()
+        self._kill()
+
+    def run(self, stopped: IsStopped) -> bool:
+        """Look once, and run the command if something new waits."""
         try:
-            await self._look_on()
-        finally:
-            self._leaving = True
+            news = self.look(stopped)
+        except (StoreFull, StoreReadOnly) as exc:
+            self._complain(f"nobody is told, since what was told cannot be kept: {exc.code}")
+            return False
+        if news is not None:
+            self._tell(news, stopped)
+        return False
 
-    async def _look_on(self) -> None:
-        while True:
-            await anyio.sleep(_PAUSE_S)
-            try:
-                found = await to_thread.run_sync(self._look, abandon_on_cancel=True)
-            except (StoreFull, StoreReadOnly) as exc:
-                self._complain(f"nobody is told, since what was told cannot be kept: {exc.code}")
-                continue
-            if found is not None:
-                await self._tell(found)
-
-    def _look(self) -> _Found | None:
+    def look(self, stopped: IsStopped) -> News | None:
         """What waits and is not told yet; from now on it counts as told."""
         stamp = stamp_of(self._repo)
         if stamp is not None and stamp == self._stamp:
             return None
-        with self._told.claimed() as told:
-            if told is None:  # another process tells
+        with self._notices.claimed() as sent:
+            if sent is None:  # another process tells
                 return None
             waits = waiting(self._repo)
             ids = [one.id for one in waits.every]
-            new = [one for one in ids if one not in told]
-            if self._leaving:  # nobody waits for this look any more, to tell
+            new = [one for one in ids if one not in sent]
+            if stopped():  # nobody waits for this look any more, to tell
                 return None
-            if told != set(ids):
-                self._told.write(ids)
+            if sent != set(ids):
+                self._notices.write(ids)
         self._stamp = stamp
-        return _Found(waits, new) if new else None
+        return News(waits, new) if new else None
 
-    async def _tell(self, found: _Found) -> None:
+    def _tell(self, news: News, stopped: IsStopped) -> None:
         """Run the command once, with nothing to read and with nobody who reads what it prints."""
         try:
-            self._process = process = await anyio.open_process(
+            process = subprocess.Popen(  # noqa: S603 - the user's own command
                 self._command,
-                stdin=DEVNULL,
-                stdout=DEVNULL,
-                stderr=DEVNULL,
-                env={**os.environ, **found.environment()},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, **news.environment()},
                 start_new_session=True,
             )
         except (OSError, ValueError) as exc:
             self._complain(f"the command cannot be started: {type(exc).__name__}")
             return
+        with self._guard:
+            self._process = process
         try:
-            with anyio.fail_after(_LIMIT_S):
-                code = await process.wait()
-            if code:
+            code = None if stopped() else process.wait(_LIMIT_S)
+            if code and not stopped():
                 self._complain(f"the command ended with exit code {code}")
-        except TimeoutError:
+        except subprocess.TimeoutExpired:
             self._complain(f"the command took longer than {_LIMIT_S:g} s, and was killed")
         finally:
-            self.stop()
+            self._kill()
 
-    def stop(self) -> None:
-        """Kill the command if it runs; what it left in the background when it ended goes on."""
-        process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+    def _kill(self) -> None:
+        """Kill the command with all that it started, if it runs."""
+        with self._guard:
+            process, self._process = self._process, None
+            if process is not None and process.poll() is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
     def _complain(self, what: str) -> None:
         """Log a failure, each kind once."""
-        if what not in self._said:
-            self._said.add(what)
+        if what not in self._complaints:
+            self._complaints.add(what)
             log.warning("DAY1_NOTIFY: %s (said once)", what)

@@ -3,6 +3,7 @@
 import shutil
 from urllib.parse import urlsplit
 
+from day1.adapters.chore_file import ChoreFile
 from day1.adapters.index.index import chroma_trouble
 from day1.adapters.index.uses import FILE as USES
 from day1.adapters.index.uses import FileUses
@@ -33,6 +34,7 @@ def place_of(store: OpenStore) -> StoreLocation:
         unheard=FolderSpool(store.folder).aside(),
         unheard_gone=FolderSpool(store.folder).gone(),
         damaged=_damaged(store),
+        failing_chores=tuple(ChoreFile(store.folder).failing()),
         chroma_server=urlsplit(store.settings.index.chroma_url or "").hostname,
         now=now(),
     )

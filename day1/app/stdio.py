@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from day1.app import garbage
-from day1.app.background import background_worker
-from day1.app.noticing import job_of, noticing
+from day1.app.background import background
 from day1.app.open import open_store
 from day1.call.context import Context
 from day1.interfaces.broadcast import Broadcaster
@@ -29,24 +28,20 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
     store = open_store(settings, create=True, serves=True)
     begins = branch or settings.branch or MAIN
     head = ProcessHead(store.repo, begins)
-    worker = background_worker(store, begins)
-    notices = noticing(store)
+    beside = background(store, begins)
 
     def context(meta: Mapping[str, Any] | None, _: Any) -> Context:
-        worker.called()
+        beside.worker.called()
         return store.context(caller_of(settings, head, meta))
 
     broadcaster = Broadcaster(store.repo)
     listening = Listening(broadcaster, lambda _: EVERYTHING)
     server = build_server(chosen, context, listening)
-    worker.start()
+    beside.start()
     garbage.while_serving()
 
     def close() -> None:
-        if notices is not None:
-            notices.stop()
-        worker.stop()
+        beside.stop()
         store.close()
 
-    beside = {"looking": broadcaster.run, "telling": listening.run}
-    serve(server, close, beside | job_of(notices))
+    serve(server, close, {"looking": broadcaster.run, "telling": listening.run})

@@ -9,8 +9,11 @@ import pytest
 from day1.services.health import compacting
 from day1.services.health.compacting import compact_if_brief, is_wasteful
 from day1.services.upkeep import worker
-from day1.services.upkeep.worker import BackgroundWorker
+from day1.services.upkeep.worker import BackgroundWorker, WorkerTasks
+from tests.fakes.stepped_clock import SteppedClock
 from tests.suites.engine_memory import EngineMemory
+
+SEARCH: Any = Mock(embedder=None, running=set())
 
 
 @pytest.fixture
@@ -47,24 +50,33 @@ def test_a_store_whose_compaction_is_long_is_left_to_people(memory, monkeypatch)
     assert memory.store.size() == size
 
 
-@pytest.mark.parametrize(("idle_s", "compacts"), [(0.0, True), (1e9, False)])
-def test_a_server_compacts_only_when_nobody_calls(memory, monkeypatch, idle_s, compacts):
+@pytest.mark.parametrize(
+    ("idle_s", "since_s", "compacts"),
+    [(61, 601, True), (59, 601, False), (61, 599, False)],
+    ids=["idle", "called just now", "compacted just now"],
+)
+def test_a_server_compacts_seldom_and_only_when_nobody_calls(
+    memory, monkeypatch, idle_s, since_s, compacts
+):
     done: list[Any] = []
     monkeypatch.setattr(worker, "compact_if_brief", done.append)
-    monkeypatch.setattr(worker, "_IDLE_S", idle_s)
-    monkeypatch.setattr(worker, "_COMPACT_S", -1.0)
-    background = BackgroundWorker(memory.repo, Mock(), compacts=True)
-    background._compact()
+    clock = SteppedClock()
+    background = BackgroundWorker(memory.repo, SEARCH, WorkerTasks(compacts=True), clock)
+    clock.at += since_s - idle_s
+    background.called()
+    clock.at += idle_s
+    background.step()
     assert bool(done) == compacts
 
 
-def test_what_nobody_wrote_to_is_not_looked_through_again(memory):
-    seen: list[str] = []
-    background = BackgroundWorker(memory.repo, Mock())
-    background._index = lambda moved: seen.extend(branch.name for branch, _ in moved)
-    background._look()
-    background._look()
-    assert seen == ["main"]
+def test_what_nobody_wrote_to_is_not_looked_through_again(memory, monkeypatch):
+    followed: list[str] = []
+    monkeypatch.setattr(worker, "follow", lambda *given: followed.append(given[3]))
+    clock = SteppedClock()
+    background = BackgroundWorker(memory.repo, SEARCH, clock=clock)
+    clock.wait(background.step())
+    clock.wait(background.step())
+    assert followed == ["main"]
     memory.add_fact("main", "fact_new", fact_text="New.")
-    background._look()
-    assert seen == ["main", "main"]
+    clock.wait(background.step())
+    assert followed == ["main", "main"]

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import anyio
 import pytest
 
 from day1.adapters.flock import WriteLock
 from day1.adapters.sent_notices import FILE, LOCK, SentNotices
 from day1.app import noticing
-from day1.app.noticing import Noticing
+from day1.app.noticing import News, Noticing
 from day1.interfaces.open_store import OpenStore
+from day1.services.upkeep.chores import IsStopped
 from tests.flows.opened_store import call, make, no_file_beyond, opened
 from tests.flows.test_waiting import clash, opened_review
 from tests.waiting import until
@@ -52,31 +52,25 @@ def told(runs: Path) -> list[list[str]]:
 def watch(store: OpenStore, command: list[str], seen: Callable[[], bool], looks: int = 0) -> None:
     """Let a process look until something is so, and then so many times more."""
     notices = Noticing(store.repo, SentNotices(store.folder), command)
-    asked = notices._look
+    asked = notices.look
     counted, busy = [0], [0]
 
-    def look() -> object:
+    def look(stopped: IsStopped) -> News | None:
         counted[0] += 1
         busy[0] += 1
         try:
-            return asked()
+            return asked(stopped)
         finally:
             busy[0] -= 1
 
-    notices._look = look  # type: ignore[assignment]  # a look that the test counts
-
-    async def both() -> None:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(notices.run)
-            with anyio.fail_after(60):
-                while not seen():
-                    await anyio.sleep(0.01)
-                enough = counted[0] + looks
-                while counted[0] < enough:
-                    await anyio.sleep(0.01)
-            tasks.cancel_scope.cancel()
-
-    anyio.run(both)
+    notices.look = look
+    notices.start()
+    try:
+        until(seen, "what is looked for")
+        enough = counted[0] + looks
+        until(lambda: counted[0] >= enough, "more looks")
+    finally:
+        notices.stop()
     until(lambda: not busy[0], "the look that was under way to end")
 
 
@@ -132,16 +126,10 @@ def test_a_command_that_fails_is_complained_of_once(
     with complaints(caplog) as said:
         opened_review(store, "side")
         notices = Noticing(store.repo, SentNotices(store.folder), command)
-
-        async def twice() -> None:
-            for target in ("four", "five"):
-                found = notices._look()
-                assert found is not None
-                await notices._tell(found)
-                _branch(store, target)
-                opened_review(store, "side", target)
-
-        anyio.run(twice)
+        for target in ("four", "five"):
+            notices.run(lambda: False)
+            _branch(store, target)
+            opened_review(store, "side", target)
     (line,) = [line for line in said if "DAY1_NOTIFY" in line]
     assert says in line
     assert "secret" not in line
@@ -227,13 +215,6 @@ def test_a_look_that_outlasts_its_server_tells_nothing_and_keeps_nothing(
 ) -> None:
     opened_review(store, "side")
     notices = Noticing(store.repo, SentNotices(store.folder), recorder(runs))
-
-    async def begun_and_left() -> None:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(notices.run)
-            await anyio.lowlevel.checkpoint()
-            tasks.cancel_scope.cancel()
-
-    anyio.run(begun_and_left)
-    assert notices._look() is None
+    notices.run(lambda: True)
+    assert told(runs) == []
     watch(store, recorder(runs), lambda: len(told(runs)) == 1)

@@ -19,6 +19,7 @@ from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
 from day1.toolsets import TOOLSETS
 from tests.engine import url_of
+from tests.fakes.stepped_clock import SteppedClock
 from tests.flows.opened_store import call, fill, make, mounted, opened, read_only, remember, write
 
 
@@ -261,10 +262,11 @@ def test_the_prime_of_a_deleted_branch_is_removed_and_old_ones_are(store) -> Non
 
 
 def test_the_worker_renews_after_a_commit(store) -> None:
-    worker = background_worker(store)
-    worker._look()
+    clock = SteppedClock()
+    worker = background_worker(store, clock=clock)
+    clock.wait(worker.step())
     remember(store, "The port is 80.")
-    worker._look()
+    worker.step()
     assert known(kept(store)) == ["The port is 80."]
 
 

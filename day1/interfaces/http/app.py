@@ -47,8 +47,6 @@ class Served:
     called: Callable[[], None]
     """Told of each call."""
     toolsets: Registry = field(default_factory=lambda: TOOLSETS)
-    beside: Mapping[str, Job] = field(default_factory=dict)
-    """What runs beside the calls, by name."""
 
 
 def _looking(callers: Callers, request: Request) -> Context:
@@ -82,7 +80,7 @@ def build_app(served: Served) -> Starlette:
 
     shape = partial(rest.shape_at, toolsets)
     unrouted = _Unrouted(shape)
-    beside = {"looking": broadcaster.run, "telling": listening.run, **served.beside}
+    beside = {"looking": broadcaster.run, "telling": listening.run}
     app = Starlette(
         lifespan=partial(_lifespan, mcp, beside),
         routes=[

@@ -54,6 +54,8 @@ class StoreLocation:
     """Such lines that were removed, as there were too many."""
     damaged: tuple[str, ...] = ()
     """Files for hooks and of counts, by their names in the folder, that cannot be read."""
+    failing_chores: tuple[tuple[str, str], ...] = ()
+    """The chores that fail in servers of this machine, each with the code of its error."""
     now: int | None = None
     """This machine's clock, microseconds UTC; None if times are not to be compared with it."""
 
@@ -101,6 +103,8 @@ def check(repo: Repository, search: SearchEngine, place: StoreLocation) -> Itera
         "hooks": lambda: _hooks(place),
         "files": lambda: _files(place),
     }
+    if place.failing_chores:
+        checks["chores"] = lambda: _chores(place)
     for name, look in checks.items():
         try:
             yield look()
@@ -298,6 +302,16 @@ def _files(place: StoreLocation) -> Finding:
         "No memory is lost. Remove uses.db: counting begins anew. A prime is made anew when its "
         "branch is written to. What lies in spool/ and cannot be read was not taken in: look at "
         "it, and remove it.",
+    )
+
+
+def _chores(place: StoreLocation) -> Finding:
+    errors = ", ".join(f"{name} ({error})" for name, error in place.failing_chores)
+    return Finding(
+        "chores",
+        "warn",
+        f"fail in a server of this machine: {errors}",
+        "They are tried again, later each time. The server's log says where they failed.",
     )
 
 

@@ -1,0 +1,71 @@
+"""The file `chores.json`: which chores of the processes that use a store's folder fail now."""
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+FILE: Final = "chores.json"
+FORMAT: Final = 1
+_MOST_READ: Final = 64 * 1024
+_READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class ChoreFile:
+    """The errors of failing chores, by process. It may be lost, and no failure of it is told."""
+
+    def __init__(self, folder: Path) -> None:
+        """Write nothing yet: where no chore fails there is no file."""
+        self._path = folder / FILE
+        self._errors: dict[str, str] = {}
+        self._guard = threading.Lock()
+
+    def failing(self) -> list[tuple[str, str]]:
+        """The chores that fail in processes that live, each with the code of its error."""
+        errors = {error for process in self._read().values() for error in process.items()}
+        return sorted(errors)
+
+    def note(self, errors: Mapping[str, str | None]) -> None:
+        """Note the errors of some of this process's chores, by their names; None: it works."""
+        with self._guard:
+            errors = {**self._errors, **errors}
+            self._errors = {name: error for name, error in errors.items() if error is not None}
+            self._write({**self._read(), str(os.getpid()): self._errors})
+
+    def _write(self, processes: Mapping[str, Mapping[str, str]]) -> None:
+        processes = {process: those for process, those in processes.items() if those}
+        with suppress(OSError):
+            if not processes:
+                self._path.unlink(missing_ok=True)
+                return
+            fresh = self._path.with_name(f"{FILE}.{os.getpid()}.new")
+            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump({"format": FORMAT, "processes": processes}, file)
+            fresh.replace(self._path)
+
+    def _read(self) -> dict[str, dict[str, str]]:
+        """The errors of each process that lives; none if the file is missing or damaged."""
+        try:
+            with os.fdopen(os.open(self._path, _READING), "rb") as file:
+                processes: Any = json.loads(file.read(_MOST_READ))["processes"]
+            return {
+                process: {str(name): str(error) for name, error in errors.items()}
+                for process, errors in processes.items()
+                if _is_alive(int(process))
+            }
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return {}
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True

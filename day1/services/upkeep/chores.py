@@ -1,0 +1,190 @@
+"""Chores: work that a long-running process repeats beside its calls, each on its own schedule.
+
+A chore that fails is tried again, later with each failure, and stops no other chore. A chore with a
+lease runs in one process of the store only.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from day1.errors import Day1Error
+from day1.logs import note_failure
+from day1.ports.lease import Lease
+
+log = logging.getLogger(__name__)
+
+_RETRY_S: Final = 2.0
+"""The first pause after a failure, unless the chore is more frequent; each failure doubles it."""
+_LONGEST_S: Final = 60.0
+"""The longest pause after errors of an unknown kind, unless the chore itself is rarer."""
+_TOGETHER_S: Final = 0.1
+"""Chores that are due within so long are run together: the process wakes up once for them."""
+
+IsStopped = Callable[[], bool]
+"""Whether a chore is to end early: the process leaves, or the chore's lease is lost."""
+
+
+class Clock:
+    """The time of a thread that runs chores: monotonic seconds, and waits that `stop` ends."""
+
+    def __init__(self) -> None:
+        """Begin; nobody has stopped it."""
+        self._stopped = threading.Event()
+
+    def now(self) -> float:
+        """Seconds from any beginning; they never run backwards."""
+        return time.monotonic()
+
+    def wait(self, seconds: float) -> None:
+        """Wait so long, or until the clock is stopped."""
+        self._stopped.wait(seconds)
+
+    def stop(self) -> None:
+        """End this wait and all later ones at once."""
+        self._stopped.set()
+
+    def is_stopped(self) -> bool:
+        """Whether somebody called `stop`."""
+        return self._stopped.is_set()
+
+
+@dataclass(frozen=True, slots=True)
+class Chore:
+    """Work that is repeated."""
+
+    name: str
+    every: float
+    """Seconds between the end of a run and the next run."""
+    run: Callable[[IsStopped], bool]
+    """Does the work until it is done or stopped; returns whether more is to be done at once."""
+    lease: Lease | None = None
+    """What the process must hold to run it; None: every process runs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChoreState:
+    """The last results of a chore. Times are in seconds of the runner's clock."""
+
+    next_at: float
+    """When it is due; it never runs before."""
+    failures: int = 0
+    """How often it failed since it last succeeded."""
+    error: str | None = None
+    """The code or class of its last error; None: the last run succeeded."""
+    last_ok: float | None = None
+    last_failed: float | None = None
+
+
+_Result = bool | BaseException
+"""Whether a run has more to do, or its error."""
+Report = Callable[[Mapping[str, ChoreState]], None]
+"""Is given the states of all chores whenever one begins to fail, fails otherwise, or recovers."""
+
+
+def _ignore(_: Mapping[str, ChoreState]) -> None:
+    """Report nothing."""
+
+
+@dataclass(slots=True)
+class ChoreRunner:
+    """Runs chores in their order, whenever they are due; `step` is for one thread at a time."""
+
+    chores: Sequence[Chore]
+    clock: Clock = field(default_factory=Clock)
+    report: Report = _ignore
+    start_s: float = 0.0
+    """How long the thread waits before its first step."""
+    leave_s: float = 3.0
+    """How long `stop` waits for the chore that runs: longer than a batch of texts takes."""
+    what: str = "background work"
+    """The name of the thread's work in the log."""
+    _states: dict[str, ChoreState] = field(default_factory=dict)
+    _thread: threading.Thread | None = None
+
+    @property
+    def states(self) -> Mapping[str, ChoreState]:
+        """The states of the chores that ran, by name."""
+        return dict(self._states)
+
+    def start(self) -> None:
+        """Start a thread that steps until `stop`."""
+        self._thread = threading.Thread(target=self._run, name="day1-worker", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the present chore, and give the leases back; doing it twice is harmless."""
+        self.clock.stop()
+        if self._thread is not None and self._thread.is_alive():
+            self._thread.join(self.leave_s)
+        for chore in self.chores:
+            if chore.lease is not None:
+                chore.lease.release()
+
+    def step(self) -> float:
+        """Run the chores that are due; return how many seconds later the next one is."""
+        for chore in self.chores:
+            state = self._states.get(chore.name, ChoreState(self.clock.now()))
+            if self.clock.is_stopped():
+                break
+            if state.next_at <= self.clock.now() + _TOGETHER_S:
+                self._finish(chore, state, self._result_of(chore))
+        next_at = min((state.next_at for state in self._states.values()), default=0.0)
+        return max(next_at - self.clock.now(), 0.0)
+
+    def _run(self) -> None:
+        self.clock.wait(self.start_s)
+        while not self.clock.is_stopped():
+            pause = self.step()
+            if pause:
+                self.clock.wait(pause)
+
+    def _result_of(self, chore: Chore) -> _Result:
+        """Run a chore; return whether it has more to do, or its error."""
+        try:
+            if chore.lease is not None and not chore.lease.acquire():
+                return False
+            return chore.run(self._stopped_for(chore))
+        except BaseException as exc:  # noqa: BLE001 - a panic of a library's is no Exception
+            return exc
+
+    def _stopped_for(self, chore: Chore) -> IsStopped:
+        """Whether the chore is to end; asking renews the lease while the chore runs."""
+        lease = chore.lease
+        if lease is None:
+            return self.clock.is_stopped
+        return lambda: self.clock.is_stopped() or not lease.acquire()
+
+    def _finish(self, chore: Chore, before: ChoreState, result: _Result) -> None:
+        """Note the result of a run, and when the chore is due again."""
+        now = self.clock.now()
+        if self.clock.is_stopped():
+            return
+        if isinstance(result, bool):
+            pause = 0.0 if result else chore.every
+            state = ChoreState(now + pause, last_ok=now, last_failed=before.last_failed)
+        else:
+            failures = before.failures + 1
+            state = ChoreState(
+                now + _pause_after(result, failures, chore.every),
+                failures,
+                result.code if isinstance(result, Day1Error) else type(result).__name__,
+                before.last_ok,
+                now,
+            )
+            if state.error != before.error:
+                note_failure(log, self.what, result)
+        self._states[chore.name] = state
+        if state.error != before.error:
+            self.report(self.states)
+
+
+def _pause_after(exc: BaseException, failures: int, every: float) -> float:
+    """Seconds until a failed chore is tried again; after a known error at most its period."""
+    first, doubled = min(every, _RETRY_S), 2.0 ** min(failures, 30)
+    if isinstance(exc, Day1Error):
+        return min(first * doubled / 2, every)
+    return min(first * doubled, max(every, _LONGEST_S))
