@@ -10,13 +10,13 @@ from day1.ports.store import Store
 
 
 class Copying(Protocol):
-    """Copies the files of a store that others go on using."""
+    """Copies the files of a store while others use it."""
 
     def ahead(self, to: Path) -> None:
-        """Copy what will not change any more into the folder `to`; writers go on meanwhile."""
+        """Copy the settled part of the files into the folder `to`, while others write."""
 
     def rest(self, to: Path) -> AbstractContextManager[None]:
-        """Copy the rest into `to`, all of it without `ahead`; nobody writes rows in the block.
+        """Copy the rest into `to` (everything, without `ahead`); nobody writes rows in the block.
 
         Raises:
             StoreBusy: another writer held the store for longer than the limit.
@@ -24,18 +24,18 @@ class Copying(Protocol):
 
 
 class Copied(Protocol):
-    """A copy that is only read; nothing in it is masked."""
+    """A read-only copy of a store; nothing in it is masked."""
 
     @property
     def store(self) -> Store:
-        """Its rows."""
+        """The rows of the copy."""
 
     @property
     def history(self) -> History:
-        """Its commits."""
+        """The commits of the copy."""
 
     def records(self) -> dict[str, int]:
-        """The number of records of each kind in its ledger.
+        """The number of records of each kind in the copy's ledger.
 
         Raises:
             StoreDamaged: the ledger is not whole.
@@ -46,7 +46,7 @@ class Archives(Protocol):
     """Archives as files. Every method raises StoreFull, StoreReadOnly or StoreUnavailable."""
 
     def staging(self, target: Path, *, folder: bool = False) -> AbstractContextManager[Path]:
-        """An empty folder beside `target`, in which to make it; it is removed with the block.
+        """Make an empty folder beside `target` for the work; remove it after the block.
 
         What a killed process left there is removed first.
 

@@ -9,10 +9,10 @@ from day1.errors import Json
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model answered. Units: tokens as the endpoint counts them, 0 where it does not."""
+    """A model's answer. Units: tokens as the endpoint counts them, 0 where it does not."""
 
     value: dict[str, Any]
-    """A JSON object that may not follow the schema: the caller checks what it uses."""
+    """A JSON object. It may break the schema: the caller checks the fields that it uses."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
@@ -22,7 +22,7 @@ class Chat(Protocol):
 
     @property
     def name(self) -> str:
-        """The model, as answers and rows name it."""
+        """The model's name in answers and rows."""
 
     def ask(self, instructions: str, data: Json, schema: Mapping[str, Json], what: str) -> Answer:
         """Ask for one object; a busy endpoint is asked again.

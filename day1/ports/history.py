@@ -17,7 +17,7 @@ class History(Protocol):
         """Branches that have pending rows."""
 
     def fork(self, name: str, start: CommitId) -> None:
-        """Create a branch at a commit; the cost does not grow with the rows.
+        """Create a branch at a commit; the cost does not depend on the number of rows.
 
         Raises:
             BranchExists: the engine has a branch of that name.
@@ -33,7 +33,7 @@ class History(Protocol):
         """Every tag with its commit."""
 
     def commit(self, commit: CommitId) -> Commit:
-        """One commit; a known one is not read again, so it may be gone by now.
+        """Return a commit; a known one is not read again, so it may be deleted by now.
 
         Raises:
             NotFound: no such commit.

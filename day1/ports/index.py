@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a typ
 TextId = int
 """The index's number of a kind and content hash; never used twice."""
 Again = bool | Sequence[TextId]
-"""Whether texts will be asked for again; or all texts by which words are weighed."""
+"""Whether the same texts will be asked for again; or all texts that weigh the words."""
 
 
 class IndexLost(StoreUnavailable):
@@ -71,7 +71,7 @@ class Words(Protocol):
         """Record that the words of a state are all indexed."""
 
     def lose_cursors(self) -> None:
-        """Forget how far each branch was followed: all are looked at anew."""
+        """Delete all cursors, so that every branch is indexed anew."""
 
     def known(self, kind: Kind, hashes: Sequence[str]) -> dict[str, TextId]:
         """The numbers of texts by content hash; texts that are not indexed are left out."""
@@ -94,7 +94,7 @@ class Words(Protocol):
     def scores(
         self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: Again = False
     ) -> dict[TextId, float]:
-        """BM25 of those of `texts` in which any of `terms` occurs: the sum of what `each` says."""
+        """BM25 of the `texts` that have any of `terms`: the sum of the scores from `each`."""
 
     def each(
         self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: Again = False
@@ -172,7 +172,7 @@ class Vectors(Protocol):
         """
 
     def trouble(self) -> str | None:
-        """Why there are no approximate neighbours; None if there are, or need not be any."""
+        """Why approximate neighbours are missing; None if they work or are not needed."""
 
     def cosines(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
@@ -216,7 +216,7 @@ class Index(Protocol):
 
     @property
     def read_only(self) -> bool:
-        """Whether the index cannot be written."""
+        """Whether the index is read-only."""
 
     def size(self) -> int:
         """Bytes that its files take on disk."""
@@ -231,7 +231,7 @@ class Index(Protocol):
         """An empty index of words in this process's memory."""
 
     def check(self) -> None:
-        """Read all of it, and compare hashes and checksums.
+        """Read the whole index, and compare hashes and checksums.
 
         Raises:
             IndexLost: a part was damaged.

@@ -1,4 +1,4 @@
-"""Judges what a fact is worth."""
+"""Judging facts: the port."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """How answers and rows name it."""
+        """The judge's name in answers and rows."""
 
     @property
     def stand_in(self) -> Judge | None:
-        """Who judges while this one cannot; None if it always can."""
+        """The judge that replaces this one while it is unavailable; None if it always works."""
 
     def clear(self, text: str) -> str:
-        """Give a text without what speaks to a judge: a question for memory is made of the rest."""
+        """Remove instructions to a judge from a text; the rest becomes a question to memory."""
 
     def judge(self, case: Case) -> Judgement:
         """Judge a case: every dimension that it asks for, once.

@@ -1,4 +1,4 @@
-"""Small records of what belongs to no single branch.
+"""Small records that belong to no single branch.
 
 Branches and their notes, sessions, snapshots, merges, tasks, templates, handoffs, bundles, HEADs
 and intents. The ledger is never the truth about rows, and it points only at commits that exist.
@@ -16,20 +16,20 @@ from day1.model.redaction.mask import Mask
 P = TypeVar("P")
 T = TypeVar("T")
 Recover = Callable[[Intent], object]
-"""Finishes or undoes the change whose process is gone."""
+"""Finishes or undoes a change whose process died."""
 
 
 class Ledger(Protocol):
     """Records by id; a put is durable when it returns, or when a `transaction` around it ends."""
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Make all puts in the block one transaction."""
+        """Make all writes in the block one transaction."""
 
     def check(self) -> list[str]:
-        """Read all of it; returns what is wrong with it."""
+        """Read the whole ledger; return a description of each fault."""
 
     def stamp(self) -> Hashable:
-        """A value that changes with every write of any process; None where that is not known."""
+        """A value that changes with every write of any process; None where the engine has none."""
 
     def same_version(self) -> AbstractContextManager[None]:
         """Let this thread ask for the stamp only once during the block, which is one call.
@@ -39,14 +39,14 @@ class Ledger(Protocol):
         """
 
     def mask(self) -> Mask:
-        """What is redacted by now, by any process: for the store and the index to obey.
+        """All redactions so far, by any process; the store and the index apply them.
 
         The same object is given as long as nothing more is redacted, so that what was read through
         it can be kept with it.
         """
 
     def votes(self) -> Votes:
-        """All ratings, as searches weigh them; remembered until there are more."""
+        """All ratings in the form that searches use; remembered until there are new ones."""
 
     def branches(self) -> list[Branch]:
         """Every branch, retired ones too, oldest first."""
@@ -102,7 +102,7 @@ class Ledger(Protocol):
         """Recover the open intents if nobody is in `open_intent`; returns how many."""
 
     def open_intents(self) -> list[Intent]:
-        """Intents that were not removed: their process works on them, or is gone."""
+        """Intents that were not removed: their process is at work, or died."""
 
     def head(self, key: str) -> str | None:
         """The branch id that a client's HEAD points at."""

@@ -1,4 +1,4 @@
-"""Where primes are kept for those who cannot ask the store: files, which may be lost."""
+"""Primes kept in files for hooks, which cannot ask the store; the files may be lost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,29 +9,29 @@ from typing_extensions import override
 from day1.model.prime.prime import Prime
 
 Stamp = Sequence[int]
-"""What the store looks like from outside; with another one it was written to."""
+"""A fingerprint of the store's files; another one means that the store was written to."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptPrime:
-    """What a renewal has use for of the prime that is kept."""
+    """The parts of a kept prime that a renewal needs."""
 
     branch: str
     space: str | None
     at: str
-    """The commit that it was read at."""
+    """The commit from which the prime was read."""
     pinned: tuple[str, ...]
-    """The ids of the facts that were pinned there."""
+    """The ids of the facts that were pinned at that commit."""
     evergreen: tuple[str, ...] | None
     """Those of the last facts that say how to work; None: an earlier day1 did not note them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToldPrime:
-    """What a session began with."""
+    """The prime with which a session began."""
 
     at: int
-    """When it was told: it is another one if this is another."""
+    """The time at which the session got the prime; it also identifies the prime."""
     text: str
 
 
@@ -39,19 +39,19 @@ class Primes(Protocol):
     """Keeps primes; no method fails where the files cannot be used."""
 
     def stamp(self) -> Stamp:
-        """What the store looks like now: to be asked before it is read."""
+        """The store's fingerprint now; take it before reading the store."""
 
     def kept(self, branch: str, space: str | None) -> KeptPrime | None:
-        """The prime that is kept of a branch, or was until it was forgotten."""
+        """Return the kept prime of a branch, or the one kept until it was deleted."""
 
     def told(self, session: str) -> ToldPrime | None:
-        """What a hook told a session last; None if none is known to have told it anything."""
+        """Return the prime that a hook last gave to a session; None if none is known."""
 
     def every(self) -> list[KeptPrime]:
-        """All that are kept, the newest first; then those that were forgotten, of no commit."""
+        """Return all kept primes, newest first; then the deleted ones, without their commit."""
 
     def forgotten(self) -> int:
-        """How often something was forgotten by now: to be asked before the memory is read."""
+        """Count the deletions of all primes so far; take it before reading the memory."""
 
     def keep(self, prime: Prime, stamp: Stamp, forgotten: int) -> bool:
         """Keep a prime in place of the earlier one.
@@ -61,17 +61,17 @@ class Primes(Protocol):
         """
 
     def restamp(self, kept: KeptPrime, stamp: Stamp) -> None:
-        """Note that a kept prime is as new as the store that looks like this."""
+        """Record that a kept prime is up to date with the store of this fingerprint."""
 
     def drop(self, branch: str, space: str | None) -> None:
-        """Remove one: its branch is gone, or nobody has asked for it for long."""
+        """Remove the prime of one branch: it was deleted, or not used for long."""
 
     def forget(self) -> None:
-        """Remove all: something in one of them is to be read by nobody any more."""
+        """Remove all primes: one of them holds words that nobody may read any more."""
 
 
 class NoPrimes(Primes):
-    """Keeps none."""
+    """A `Primes` that keeps nothing."""
 
     @override
     def stamp(self) -> Stamp:

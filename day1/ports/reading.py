@@ -29,7 +29,7 @@ class Reading(Protocol):
 
     @property
     def mask(self) -> Mask:
-        """What is redacted: rows are masked as it says, and no query finds what it hides."""
+        """The redactions: rows are masked by them, and no query finds the hidden words."""
 
     def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
         """Rows by id; unknown ids are left out."""
@@ -44,10 +44,10 @@ class Reading(Protocol):
         """
 
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
-        """How many rows of a kind there are, or have these values."""
+        """Count the rows of a kind, or those with these values."""
 
     def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
-        """How many rows have each value of `column`."""
+        """Count the rows by their value of `column`."""
 
     def merge_base(self, other: CommitId) -> CommitId:
         """The merge base of this state and an older commit."""

@@ -1,4 +1,4 @@
-"""Rewriting an embedded store, so that its files hold nothing that cannot be read."""
+"""Rewriting an embedded store, so that its files hold readable rows only."""
 
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -8,7 +8,7 @@ from day1.ports.store import Store
 
 
 class Rewriting(Protocol):
-    """Rewrites the files of a store that others use meanwhile."""
+    """Rewrites the files of a store while others use it."""
 
     def fresh(self, created_at: int) -> AbstractContextManager[tuple[Store, History]]:
         """Make an empty store beside the old one; it is removed with the block if not used.
@@ -21,7 +21,7 @@ class Rewriting(Protocol):
         """
 
     def exclusive(self) -> AbstractContextManager[None]:
-        """Keep every writer of rows out of the block.
+        """Lock out every writer of rows during the block.
 
         Raises:
             StoreBusy: another writer held the store for longer than the limit.

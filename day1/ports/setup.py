@@ -1,4 +1,4 @@
-"""Connect the agents of this machine: what is asked, and what it does to each file."""
+"""Connecting the agents on this machine: the request, and the outcome for each file."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ State = Literal["added", "changed", "same", "kept", "removed", "absent", "refuse
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a person asks of `day1 setup`."""
+    """The request of a person who runs `day1 setup`."""
 
     clients: Sequence[str]
     project: bool = False
-    """Files of the present project, else those of this user."""
+    """True edits files of the present project, false those of this user."""
     tools: str | None = None
-    """What `--tools` of the server is to say; None: as it is, else the client's default."""
+    """The server's `--tools`; None keeps the present value, else the client's default."""
     remove: bool = False
     hooks: bool = True
-    """Whether clients are to run `day1 hook`; to remove means hooks too."""
+    """Whether clients run `day1 hook`; a removal removes hooks in any case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What becomes, or would become, of one file."""
+    """The outcome for one file, or the planned one."""
 
     client: str
     path: Path
     what: str
-    """What of the file is day1's."""
+    """The part of the file that day1 writes."""
     state: State
     why: str = ""
-    """Why it was refused, or which places a person wrote."""
+    """The reason of a refusal, or the entries that a person wrote."""
     content: str = ""
-    """What belongs there, as a person would add it."""
+    """The content to add, as a person would add it by hand."""
     backup: Path | None = None
     """The path of a copy of the file, made before this change."""
 
     @property
     def differs(self) -> bool:
-        """Whether something is, or was, to be done."""
+        """Whether the file changes, or would change."""
         return self.state not in {"same", "kept", "absent"}
 
 
@@ -63,7 +63,7 @@ class Setup(Protocol):
     def run(
         self, asked: Asked, *, write: bool, point: KillPoint
     ) -> tuple[list[Outcome], list[str]]:
-        """Do what is asked, or with `write` false only say what it would do; and notes.
+        """Carry out a request, or with `write` false only plan it; return outcomes and notes.
 
         A file that cannot be read or understood is refused and stays as it is; the others are done.
         """

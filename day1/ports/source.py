@@ -1,4 +1,4 @@
-"""What memory is imported from: another product's files, or a git history.
+"""Sources of imported memory: another product's files, or a git history.
 
 A source knows neither the store nor what was imported before. It derives ids
 (`model.values.ids.derived_id`), so that the same item has the same id in every run.
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Literal, Protocol
 
 PASSAGE: Final = "note"
-"""The category of a fact that is a passage of a document, and nothing that somebody noted."""
+"""The category of facts that are passages of a document, not notes of a person or an agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,9 @@ class FactDraft:
     text: str
     category: str | None = None
     happened_at: int | None = None
-    """Microseconds UTC at which it was true there; never a file's time of change."""
+    """Microseconds UTC at which the fact was true at its source; never a file's time of change."""
     superseded_by: str | None = None
-    """The id of the draft that is used in its place now."""
+    """The id of the draft that replaces this one."""
     space: str | None = None
 
 
@@ -60,14 +60,14 @@ class EventDraft:
     """Something that happened to a memory at its source: a commit of its own here."""
 
     id: str
-    """Of the edit that notes it, by which a later run knows it."""
+    """The id of the edit that records the event; a later run recognises the event by it."""
     name: EventName
     fact: FactDraft
-    """What it was after that; of what was removed only the id and the time count."""
+    """The fact after the event; of a removed fact only the id and the time count."""
     said: str
-    """What it is called at its source."""
+    """The event's name at its source."""
     by: str = ""
-    """Who did it there."""
+    """The author of the event at its source."""
 
 
 Item = Draft | EventDraft
@@ -99,25 +99,25 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where tools keep their memory, and which part of it is wanted."""
+    """The places where tools keep their memory, and which part to import."""
 
     home: Path
     environment: Mapping[str, str]
     projects: tuple[Path, ...] = ()
-    """The folders whose memory is wanted, such as a repository and a worktree of it; () for all."""
+    """The folders whose memory to import, such as a repository and its worktree; () for all."""
     sensitive: bool = False
-    """Whether what its tool calls sensitive is wanted too."""
+    """Whether to import what a tool calls sensitive, too."""
     stdin: bytes = b""
-    """What the path `-` stands for."""
+    """The text that the path `-` stands for."""
 
     def place(self, variable: str, *default: str) -> Path:
-        """The folder that a variable names, else one below the home folder."""
+        """Return the folder that an environment variable names, else one below the home folder."""
         named = self.environment.get(variable)
         return Path(named).expanduser() if named else self.home.joinpath(*default)
 
 
 class ToolMemory(Source, Protocol):
-    """What another tool remembers on this machine: it is looked through before it is imported."""
+    """Another tool's memory on this machine; it is surveyed before it is imported."""
 
     @property
     def paths(self) -> Sequence[Path]:

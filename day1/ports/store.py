@@ -17,7 +17,7 @@ from day1.ports.reading import Reading
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an engine can do; a call that needs more raises `Unsupported`."""
+    """The abilities of an engine; a call that needs another one raises `Unsupported`."""
 
     engine: str
     version: str
@@ -43,7 +43,7 @@ class Work(Additions, Protocol):
         """Set columns of a row that exists."""
 
     def apply(self, writes: Writes) -> None:
-        """Insert, replace or remove rows so that each has its given value; None removes it."""
+        """Insert, replace or remove rows so that each has its given value; None removes a row."""
 
     def merge(self, source: CommitId, writes: Writes) -> None:
         """Merge the commit `source` into the branch so that exactly `writes` are the result.
@@ -78,7 +78,7 @@ class Store(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this engine can do."""
+        """The abilities of this engine."""
 
     def reading(self, ref: Ref) -> AbstractContextManager[Reading]:
         """Open a state for reading. Never writes.
@@ -137,7 +137,7 @@ class Store(Protocol):
         """A value that changes with every unit of work of any process; cheap to ask for."""
 
     def size(self) -> int:
-        """Bytes that the store takes on disk; 0 where the server does not say."""
+        """The store's size on disk in bytes; 0 where the server does not tell."""
 
     def compact(self) -> dict[str, Json]:
         """Give unused space back; returns the sizes before and after, in bytes.
@@ -147,7 +147,7 @@ class Store(Protocol):
         """
 
     def check(self) -> list[str]:
-        """Read all of the store; returns what is wrong with it."""
+        """Read all of the store; return a description of each fault."""
 
     def warnings(self) -> list[str]:
         """Warnings about the store; each says what to do."""

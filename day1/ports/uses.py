@@ -1,4 +1,4 @@
-"""Which memories this node has shown, and when: no truth and no memory, and it may be lost."""
+"""Counts of the memories that this node has shown; they are no memory and may be lost."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,29 +16,29 @@ class Use:
     """How often a memory was used, and when it was last shown (microseconds UTC)."""
 
     times: int
-    """How often it was among the best `USED` of an answer, or was opened. 0: never, but shown."""
+    """How often the memory was among the best `USED` of an answer, or was opened; 0: only shown."""
     last: int
 
 
 Branches = frozenset[str] | None
-"""By id, those on which rows were shown; None: all, and those that are not known any more."""
+"""Branches, by id, on which rows were shown; None: all of them, deleted ones too."""
 
 
 class Uses(Protocol):
-    """Counts what is shown; no method fails where the file cannot be used."""
+    """Counts the memories shown; no method fails where the file cannot be used."""
 
     def shown(self, row_ids: Sequence[str], at: int, branch_id: str) -> None:
         """Note that rows of a branch were shown together, best first."""
 
     def known(self, branches: Branches = None) -> Mapping[str, Use]:
-        """Every row that was shown, by id."""
+        """Return the use of every row that was shown, by id."""
 
     def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
-        """So many of those that were used most often, and of those used that were shown last."""
+        """Return the most often used rows and the last shown used rows, so many of each."""
 
 
 class NoUses(Uses):
-    """Counts nothing."""
+    """A `Uses` that counts nothing."""
 
     @override
     def shown(self, row_ids: Sequence[str], at: int, branch_id: str) -> None:

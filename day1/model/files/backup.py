@@ -1,4 +1,4 @@
-"""What a backup says of itself: the files that it holds, and the memory that is in them."""
+"""The manifest of a backup: its files, and a summary of the memory in them."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -8,9 +8,9 @@ from typing import Final
 from day1.model.rows.kind import Cell, Kind, canonical, content_of
 
 FORMAT: Final = 1
-"""Raise it when an older day1 could no longer restore the file."""
+"""The version of the format; raise it when an older day1 could no longer restore the file."""
 FILES: Final = ("memory.db", "ledger.db")
-"""The files that cannot be rebuilt. The index can, so it is left out."""
+"""The files of a backup: those that cannot be rebuilt, so not the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class BranchContent:
     """Rows that no commit holds yet."""
     rows: int
     sha256: str
-    """Over every column of every row, pending ones too."""
+    """The hash over every column of every row, pending rows included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class RowsHash:
         self._hash, self.rows = hashlib.sha256(), 0
 
     def take(self, kind: Kind, columns: tuple[str, ...], rows: Iterable[tuple[Cell, ...]]) -> None:
-        """Take these columns of the rows of a table."""
+        """Hash these columns of the rows of a table."""
         self._hash.update(f"{kind.table}\n".encode())
         for row in rows:
             line = canonical(content_of(kind, dict(zip(columns, row, strict=True)), columns))
@@ -72,5 +72,5 @@ class RowsHash:
             self.rows += 1
 
     def hexdigest(self) -> str:
-        """The hash of all that was taken."""
+        """The hash of all rows so far."""
         return self._hash.hexdigest()

@@ -55,7 +55,7 @@ def digest(rows: Mapping[Kind, Sequence[Row]]) -> str:
 
 
 def counted(rows: Mapping[Kind, Sequence[Row]]) -> dict[str, int]:
-    """How many rows of each kind there are, as a bundle states it."""
+    """Count the rows by kind, in the form that a bundle's header has."""
     kinds = (FACT, RELATION, CONVERSATION, MESSAGE)
     return {f"{kind.name}_count": len(rows.get(kind, ())) for kind in kinds}
 
@@ -76,7 +76,7 @@ def bundle_lines(bundle: Bundle, rows: Mapping[Kind, Sequence[Row]]) -> Iterator
 
 
 def _version(rows: Mapping[Kind, Sequence[Row]]) -> int:
-    """The least version of a file that holds these rows."""
+    """Return the lowest file version that can hold these rows."""
     return max((version_of(kind, row) for kind, some in rows.items() for row in some), default=1)
 
 

@@ -1,4 +1,4 @@
-"""What a client told a hook: one line of the spool, and the ids of what follows from it.
+"""An event that a client sent to a hook: one line of the spool, and the ids derived from it.
 
 The ids follow from what was told, so that an event which is told or taken in twice gives each row
 once: by two files of hooks, after a kill, or by two processes at the same time.
@@ -28,14 +28,14 @@ class ClientEvent:
     agent: str
     session: str
     at: int
-    """When the hook heard of it: microseconds UTC."""
+    """The time at which the hook got the event: microseconds UTC."""
     turn: str | None = None
     branch: str | None = None
     task: str | None = None
     space: str | None = None
     subagent: str | None = None
     kind: str | None = None
-    """Of the subagent."""
+    """The kind of the subagent."""
     source: str | None = None
     """Why the session began or ended."""
     parent: str | None = None
@@ -45,7 +45,7 @@ class ClientEvent:
 
     @property
     def writer(self) -> str:
-        """The agent, or the subagent of it."""
+        """The agent that wrote, or its subagent."""
         return self.agent if self.subagent is None else f"{self.agent}/{self.subagent}"[:MAX_LABEL]
 
     @property
@@ -54,7 +54,7 @@ class ClientEvent:
         return derived_id("conv", None, "hook", self.session, self.subagent or "")
 
     def id(self, prefix: str, role: str, text: str) -> str:
-        """The id of what follows from a text of this event."""
+        """Derive the id of a row that is made from a text of this event."""
         when = self.turn or f"at {self.at}"
         keys = (self.session, self.subagent or "", role, when, content_hash(text))
         return derived_id(prefix, None, "hook", *keys)

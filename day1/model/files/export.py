@@ -27,7 +27,7 @@ from day1.model.values.instant import LAST_LEARNED, in_range
 
 _FORMAT: Final = "day1-export"
 _WIDE: Final = 2
-"""The version of a file whose times can be `_FAR` or more from 1970."""
+"""The file version that allows times `_FAR` or more away from 1970."""
 _FAR: Final = 2**53
 NEWEST_VERSION: Final = max(_WIDE, *(c.since for kind in KINDS for c in kind.column.values()))
 """The newest version that this day1 reads."""
@@ -61,12 +61,12 @@ class RowLine:
 
 @cache
 def version_columns(kind: Kind) -> tuple[str, ...]:
-    """The columns whose values decide which version of a file holds a row."""
+    """The columns whose values decide which file version can hold a row."""
     return tuple(n for n, c in kind.column.items() if c.since > 1 or c.type == "time")
 
 
 def version_of(kind: Kind, row: Mapping[str, Cell]) -> int:
-    """The least version of a file that holds a row; its `version_columns` are enough."""
+    """Return the lowest file version that can hold a row; the `version_columns` are enough."""
     version = 1
     for name in version_columns(kind):
         value = row[name]
@@ -103,7 +103,7 @@ def branch_line(branch: BranchLine) -> bytes:
 
 
 def row_line(kind: Kind, row: Mapping[str, Cell]) -> bytes:
-    """One row with every column; a younger one is there where it holds something."""
+    """Write one row with every column; columns of later versions only where they have a value."""
     return json_line({"kind": kind.table, **written(kind, row, row)})
 
 

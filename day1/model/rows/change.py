@@ -23,7 +23,7 @@ class Ref:
     branch: str | None = None
     commit: CommitId | None = None
     until: int | None = None
-    """Only rows with `created_at` up to here (microseconds UTC, inclusive)."""
+    """Only rows with `created_at` up to this instant (microseconds UTC, inclusive)."""
     empty: bool = False
     """The state before the first commit: no rows at all."""
     shown_at: int | None = None
@@ -90,12 +90,12 @@ Changes = dict[str, list[RowChange]]
 """Changed rows by table name."""
 
 Writes = dict[str, dict[str, Row | None]]
-"""Rows to bring about, by table name and id; None removes the row."""
+"""The wanted rows, by table name and id; None removes a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Which rows of one kind: all conditions together, in an order, up to a limit."""
+    """A query for rows of one kind: all conditions hold, in an order, up to a limit."""
 
     equal: Mapping[str, Cell] = field(default_factory=dict)
     among: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
@@ -103,17 +103,17 @@ class Query:
     without: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
     """Column -> values that are left out."""
     after: int | None = None
-    """Time (of the event, else of learning it) not before this instant."""
+    """Only rows whose time (of the event, else of learning it) is not before this instant."""
     before: int | None = None
-    """Time not after this instant."""
+    """Only rows whose time is not after this instant."""
     created_after: int | None = None
-    """`created_at` later than this instant."""
+    """Only rows with a `created_at` later than this instant."""
     alive_at: int | None = None
     """Only rows that had not expired by this instant."""
     present_at: int | None = None
     """Only rows whose valid time had not ended by this instant. Of superseded facts it has, unless
     they say when."""
     public: bool = False
-    """No secret rows."""
+    """Whether secret rows are left out."""
     descending: bool = False
     limit: int | None = None

@@ -15,31 +15,31 @@ class Column:
     name: str
     type: ColumnType = "label"
     default: int | float | str | None = None
-    """What a new row has that says nothing of it."""
+    """The value of a new row that sets none."""
     required: bool = False
-    """A row from a file must have a value."""
+    """Whether a row from a file must have a value."""
     among: tuple[str, ...] = ()
-    """The values that a row from a file may have, which must be one of them; empty: any."""
+    """The values that a row from a file may have; empty: any."""
     indexed: bool = False
     indexed_with: str | None = None
     """The column that comes after this one in its index."""
     points_to: str | None = None
     """The name of the kind whose row this one needs: a revert keeps both or none."""
     redacted: Literal["with_text", "with_row"] | None = None
-    """Hidden where the row's text is redacted, or where the row is."""
+    """Whether the column is hidden with a redacted text, or with a redacted row."""
     facet: bool = False
-    """Search narrows by it, so views hold it."""
+    """Whether search narrows by the column; then views hold it."""
     claimed: bool = False
-    """Importers of foreign sources have a say in its cell."""
+    """Whether importers of foreign sources may set the column's cell."""
     given: bool = False
-    """Whoever decides a conflict or a held item may set it."""
+    """Whether a person who decides a conflict or a held item may set the column."""
     choices: tuple[str, ...] = ()
-    """What it may be set to; empty: anything of its type."""
+    """The values that it may be set to; empty: any of its type."""
     main: bool = False
-    """A page asks for it where a row is decided whole."""
+    """Whether a page asks for the column where a row is decided whole."""
     shown: bool = True
-    """Tools and pages show it."""
+    """Whether tools and pages show the column."""
     private: bool = False
-    """It leaves the store only where somebody asks for it, and is not shown."""
+    """Whether the column leaves the store only on request, and is never shown."""
     since: int = 1
-    """The version of the schema that brought it: earlier states read it as without a value."""
+    """The schema version that added the column: earlier states read it as empty."""

@@ -35,7 +35,7 @@ class Kind:
     says: tuple[str, ...] = ()
     """The columns that tell a reader what the row is about."""
     line: str = ""
-    """How a list shows it in one line: a format of its columns."""
+    """The format of the line by which a list shows a row."""
     about: str = "id"
     """The column with the id of the row that it is about."""
     origin_indexes: tuple[str, ...] = ("session_id", "task_id", "created_at")
@@ -52,7 +52,7 @@ class Kind:
         return tuple(self.column)
 
     def row(self, values: Sequence[Cell]) -> Row:
-        """A row from its columns, in their order."""
+        """Build a row from its values, in the order of the columns."""
         return dict(zip(self.columns, values, strict=True))
 
     @cached_property
@@ -67,7 +67,7 @@ class Kind:
 
     @cached_property
     def pointer(self) -> tuple[str, str] | None:
-        """The column that names the row which this one needs, and the name of that row's kind."""
+        """The column that names the row which this one needs, and that row's kind."""
         found = (c for c in self.column.values() if c.points_to is not None)
         return next(((c.name, str(c.points_to)) for c in found), None)
 
@@ -78,28 +78,28 @@ class Kind:
 
     @cached_property
     def claimed(self) -> tuple[str, ...]:
-        """The cells that importers of foreign sources have a say in."""
+        """The cells that importers of foreign sources may set."""
         return tuple(cell[0].name for cell in self.cells if any(c.claimed for c in cell))
 
     @cached_property
     def private(self) -> tuple[str, ...]:
-        """The columns that leave the store only where somebody asks for them."""
+        """The columns that leave the store only on request."""
         return tuple(c.name for c in self.column.values() if c.private)
 
     @cached_property
     def younger(self) -> frozenset[str]:
-        """The columns that the first version of the schema did not have."""
+        """The columns that later versions of the schema added."""
         return frozenset(c.name for c in self.column.values() if c.since > 1)
 
     @cached_property
     def rendered(self) -> tuple[str, ...]:
-        """The columns that belong to the words of a text: what its hash is beside."""
+        """The columns that are derived from the words of the row's text."""
         cell = next((cell for cell in self.cells if _CONTENT_HASH in cell), ())
         return tuple(c.name for c in cell[2:])
 
     @cached_property
     def blank(self) -> Row:
-        """What a new row has in the columns that it says nothing of."""
+        """The values of a new row in the columns that it does not set."""
         return {column.name: column.default for cell in self.cells for column in cell}
 
     @cached_property
@@ -156,7 +156,7 @@ def _text(name: str) -> Column:
 
 
 def _set_by_all(column: Column) -> Column:
-    """A column that importers claim, that may be set, and that a page asks for."""
+    """Build a column that importers claim, that may be set, and that a page asks for."""
     return replace(column, claimed=True, given=True, main=True)
 
 
@@ -280,7 +280,7 @@ MESSAGE: Final = Kind(
     line="({role}) {content}",
 )
 MEMORIES: Final = (FACT, OBSERVATION, RELATION, CONVERSATION, MESSAGE)
-"""What agents write; what diffs show and merges count."""
+"""The kinds that agents write, diffs show and merges count."""
 
 _ROW_ID = Column("row_id", "id", required=True, indexed=True)
 _ROW_KIND = Column("row_kind", required=True)
@@ -301,7 +301,7 @@ EDIT: Final = Kind(
     about="row_id",
     origin_indexes=(),
 )
-"""Who changed which cell when. Only ever added; always merges whole."""
+"""Edits: who changed which cell when. They are only added, and merge whole."""
 
 HELD: Final = Kind(
     "held",
@@ -325,7 +325,7 @@ HELD: Final = Kind(
     about="row_id",
     origin_indexes=(),
 )
-"""What a merge withheld, and (rows with `closes`) how it was decided. Only ever added."""
+"""Held items: values that a merge withheld, and (with `closes`) decisions. Only added."""
 
 RECORDS: Final = (EDIT, HELD)
 KINDS: Final = (*MEMORIES, *RECORDS)
@@ -340,23 +340,23 @@ def kind_of(row_id: str) -> Kind | None:
 
 
 def words_of(kind: Kind, row: Mapping[str, Cell]) -> str:
-    """What a row is about, in words."""
+    """Describe in words what a row is about."""
     return " ".join(str(row[c]) for c in kind.says if row[c] is not None)
 
 
 def when(row: Mapping[str, Cell]) -> int:
-    """When it happened, else when it was learned; the first instant of 1970 is a time too."""
+    """Return when a row happened, else when it was learned; the instant 0 counts as a time."""
     happened = row.get("happened_at")
     return int((row["created_at"] if happened is None else happened) or 0)
 
 
 def text_of(cell: Cell) -> str | None:
-    """A cell that is a text or empty."""
+    """Return a cell as text; without a value it is empty."""
     return None if cell is None else str(cell)
 
 
 def complete(kind: Kind | None, columns: Row) -> Row:
-    """Columns with the hash of a text that is among them, and without what another text had."""
+    """Complete columns that hold a text: set its hash, and clear what belonged to another text."""
     text = None if kind is None or kind.text is None else columns.get(kind.text)
     if kind is None or text is None:
         return columns
@@ -380,7 +380,7 @@ def cell_value(kind: Kind, row: Mapping[str, Cell], group: str) -> str:
 
 
 def content_of(kind: Kind, row: Mapping[str, Cell], columns: tuple[str, ...]) -> list[object]:
-    """What is hashed of columns: younger ones come last, where they hold something.
+    """Return the values to hash: columns of later versions come last, and only with a value.
 
     So a row that has nothing in them keeps the hashes that it had before there were any.
     """
@@ -396,5 +396,5 @@ def _by_age(younger: frozenset[str], columns: tuple[str, ...]) -> tuple[list[str
 
 
 def written(kind: Kind, row: Mapping[str, Cell], columns: Iterable[str]) -> Row:
-    """Columns of a row as files have them: of the younger ones those that hold something."""
+    """Return a row's columns for a file: those of later versions only with a value."""
     return {c: row[c] for c in columns if row[c] is not None or c not in kind.younger}

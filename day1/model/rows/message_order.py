@@ -15,12 +15,12 @@ class Link(NamedTuple):
 
     id: str
     previous_id: str | None
-    """The message that it followed; it may be on another branch only."""
+    """The message that this one followed; it may exist on another branch only."""
     created_at: int
 
 
 def rivals(links: Sequence[Link]) -> list[Link]:
-    """The messages that follow the same one as another: their order is that of their arrival."""
+    """Find messages that follow the same message; their order is that of their arrival."""
     followed = Counter(link.previous_id for link in links)
     return [link for link in links if followed[link.previous_id] > 1]
 

@@ -21,7 +21,7 @@ class Origin:
 
 
 def named(given: object, what: str) -> str | None:
-    """A name that a wire brings beside the arguments, held against the same rule as `Label`.
+    """Check a name that a wire brings beside the arguments, by the rule of `Label`.
 
     Raises:
         InvalidRequest: it is too long, or has characters that no name has.

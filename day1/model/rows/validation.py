@@ -1,4 +1,4 @@
-"""What texts and numbers from outside must be like, and which of them look like a secret."""
+"""Checks of texts and numbers from outside, and which texts look like a secret."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ J = TypeVar("J", dict[str, JsonValue], list[JsonValue])
 
 
 def clean(text: str) -> str:
-    """A text without NUL and half characters.
+    """Check that a text has no NUL and no half characters.
 
     Raises:
         ValueError: it has some.
@@ -29,7 +29,7 @@ def clean(text: str) -> str:
 
 
 def filled(text: str) -> str:
-    """A clean text that says something.
+    """Check that a text is clean and not blank.
 
     Raises:
         ValueError: it does not.
@@ -40,7 +40,7 @@ def filled(text: str) -> str:
 
 
 def fits_one_memory(text: str) -> str:
-    """A text that is no longer than one memory.
+    """Check that a text is no longer than one memory may be.
 
     Raises:
         TooLong: it is.
@@ -51,7 +51,7 @@ def fits_one_memory(text: str) -> str:
 
 
 def one_memory(text: str) -> str:
-    """A clean text that says something and is no longer than one memory.
+    """Check that a text is clean, not blank, and no longer than one memory may be.
 
     Raises:
         ValueError: it is not so.
@@ -60,7 +60,7 @@ def one_memory(text: str) -> str:
 
 
 def sound(value: J) -> J:
-    """Hold JSON against the rules for text: it comes back to other readers as it went in.
+    """Check the texts in a JSON value: other readers must get back what was written.
 
     Raises:
         ValueError: it breaks one.

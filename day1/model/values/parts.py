@@ -1,4 +1,4 @@
-"""Texts that are too long for one memory: the cut, and the mark by which parts know one another.
+"""Cutting a text that is too long for one memory, and the marks that link its parts.
 
 The first part has the id that the whole text would have; the ids of the others follow from it. A
 part ends in a line that names its place and the first part. So all of it is in columns that every
@@ -20,7 +20,7 @@ MOST_PIECE: Final = MAX_TEXT - 128
 """Characters of a part without its mark."""
 
 MARK: Final = "\n[part "
-"""What the last line of a part begins with."""
+"""The start of a part's last line."""
 _PLACE: Final = re.compile(r"\n\[part (\d{1,6}) of (\d{1,6}) of ([a-z]{1,8}_\w{1,64})\]")
 _PLACES: Final = (
     re.compile(r"\n[ \t\r]*\n+|\n(?=#{1,6}[ \t])"),
@@ -37,10 +37,10 @@ _JAMO: Final = ("\u1160", "\u11ff")
 
 
 class TooLong(ValueError):
-    """A text that somebody gave is longer than a memory."""
+    """A given text is longer than one memory may be."""
 
     def __init__(self, length: int) -> None:
-        """Say how long it is."""
+        """State the length of the text, and the limit."""
         super().__init__(f"has {length:,} characters, and a memory at most {MAX_TEXT:,}")
 
 
@@ -51,7 +51,7 @@ class Part:
     whole: str
     """The id of the first part, by which the text is known."""
     number: int
-    """From 1."""
+    """The number of this part, counted from 1."""
     count: int
 
     @property
@@ -70,7 +70,7 @@ class Part:
         return [part_id(self.whole, number) for number in range(1, self.count + 1)]
 
     def __str__(self) -> str:
-        """The place in words."""
+        """Write the place as words: `part 2 of 11`."""
         return f"part {self.number} of {self.count}"
 
 
@@ -144,7 +144,7 @@ def cut(text: str, most: int) -> list[str]:
 
 
 def _end(text: str, start: int, window: tuple[int, int, int]) -> int:
-    """Where a piece ends: the best place in the window, near its middle."""
+    """Find where a piece ends: the best place in the window, near its middle."""
     low, middle, high = window
     for place in _PLACES:
         ends = (match.end() for match in place.finditer(text, low - 1, high))
@@ -158,7 +158,7 @@ def _end(text: str, start: int, window: tuple[int, int, int]) -> int:
 
 
 def _may_cut(text: str, start: int, at: int) -> bool:
-    """Whether a reader sees two characters before and after a place, not one."""
+    """Whether a place does not split one visible character."""
     before, after = text[at - 1], text[at]
     if before < "\x80" and after < "\x80":
         return (before, after) != ("\r", "\n")

@@ -25,7 +25,7 @@ UNSEEN: Final = re.compile(
     f"|(?<!{_JOINED})(?<![{_EMOJI}]\ufe0f)[\u200c\u200d]"
     f"|(?<![{_EMOJI}])\ufe0e|(?<![{_EMOJI}])\ufe0f(?!\u20e3)"
 )
-"""What nobody would see, or what acts on others.
+"""Matches characters that are invisible or change other characters.
 
 A joiner behind a letter is seen, since Persian, the scripts of India and families of emoji need it,
 and so is a selector behind an emoji. Others are not: two in a row, or one behind an ASCII letter.
@@ -34,7 +34,7 @@ flags of regions the black flag."""
 
 
 def seen(text: str) -> str:
-    """A text without what nobody would see, on one line."""
+    """Remove the invisible characters of a text, and put it on one line."""
     return UNSEEN.sub(lambda letter: " " if letter[0] in _BREAKS else "", text)
 
 
@@ -52,10 +52,10 @@ BEGINNING: Final = 400
 
 
 def short_id(row_id: str) -> str:
-    """The letters of an id by which people tell a row from others, and may name it."""
+    """Return the last letters of an id, by which people name a row."""
     return row_id.partition("_")[2][-_SHORT:]
 
 
 def short_commit(commit: str) -> str:
-    """A commit as people see and type it."""
+    """Shorten a commit's id as people see and type it."""
     return commit[:_SHORT]

@@ -14,17 +14,17 @@ from day1.errors import InvalidRequest
 
 MAX_SPACE: Final = 255
 SHARED: Final = "shared"
-"""What a call names to mean the rows without a space, which all share."""
+"""The name for the rows without a space, which all share."""
 EVERY: Final = "*"
-"""What a call names to mean the rows of all spaces, with none or any."""
+"""The name for all rows, whatever their space."""
 _KIND: Final = "namespace"
-"""What a bare word names."""
+"""The kind of a space whose name has no kind."""
 _FORM = re.compile(r"[\w-]++:\s*+[^\s/][^/]*+(?:/\s*+[^\s/][^/]*+)*+")
 _SIMILAR, _ENOUGH = 3, 0.6
 
 
 def space_name(text: str) -> str:
-    """The one way in which a space's name is written, in all rows and questions.
+    """Normalise the name of a space; all rows and requests have it in this form.
 
     A name is `kind:name`, such as `project:metal`, and may go on with `/kind:name`. A bare word
     is a `namespace`. Names are compared without case, so they are kept folded.
@@ -51,7 +51,7 @@ def space_name(text: str) -> str:
 
 
 def asked_space(text: str) -> str:
-    """What a call may name: a space in its one way, `SHARED` or `EVERY`.
+    """Normalise the space of a call: the name of a space, `SHARED` or `EVERY`.
 
     Raises:
         InvalidRequest: as `space_name`.
@@ -61,7 +61,7 @@ def asked_space(text: str) -> str:
 
 
 def similar_spaces(wanted: str, known: Iterable[str]) -> list[str]:
-    """Those of `known` that somebody who wrote `wanted` may have meant, the nearest first.
+    """Return the `known` names that are similar to `wanted`, nearest first.
 
     They are spelled almost the same, or have the same name and another kind.
     """
