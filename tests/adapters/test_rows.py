@@ -11,6 +11,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.services.rows.recording import NewFact, fact_row
+from day1.services.search.filters import Filter
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,16 @@ def test_a_query_combines_all_of_its_conditions(reading):
     red_late = Query(equal={"category": "red"}, without={"id": of(4)}, after=1_002)
     assert numbers(reading.find(FACT, red_late)) == [7]
     assert reading.find(FACT, Query(among={"id": []})) == []
+    assert numbers(reading.find(FACT, Query(among={"category": ["red", None]}))) == [
+        0,
+        1,
+        3,
+        4,
+        6,
+        7,
+        9,
+    ]
+    assert numbers(reading.find(FACT, Query(among={"category": [None]}))) == [0, 3, 6, 9]
 
 
 def test_a_window_has_both_its_ends_and_counts_by_when_it_happened(reading):
@@ -101,6 +112,26 @@ def test_rows_without_a_value_are_counted_and_found(reading):
     assert numbers(reading.find(FACT, Query(equal={"category": None}))) == [0, 3, 6, 9]
 
 
+def explained(reading, query):
+    """How the engine would read the rows of a query."""
+
+    def explain(_connection, _cursor, statement, parameters, _context, _many):
+        return f"EXPLAIN QUERY PLAN {statement}", parameters
+
+    event.listen(reading.connection, "before_cursor_execute", explain, retval=True)
+    try:
+        return str(reading.scan(FACT, ("id",), query))
+    finally:
+        event.remove(reading.connection, "before_cursor_execute", explain)
+
+
+@pytest.mark.parametrize("more", [{}, {"superseded": True}])
+def test_a_view_of_one_space_costs_what_its_rows_do(reading, more):
+    """However many rows the others have: they are found by the index on the space."""
+    held = Filter(FACT, scope={"space": "project:a"}, **more).held
+    assert "facts_space" in explained(reading, replace(held, public=False))
+
+
 @pytest.mark.parametrize(
     ("more", "index"),
     [
@@ -116,11 +147,4 @@ def test_rows_of_no_space_are_found_by_what_is_asked_beside_it(reading, more, in
         4 if "created_after" in more else 10
     )
 
-    def explained(_connection, _cursor, statement, parameters, _context, _many):
-        return f"EXPLAIN QUERY PLAN {statement}", parameters
-
-    event.listen(reading.connection, "before_cursor_execute", explained, retval=True)
-    try:
-        assert index in str(reading.scan(FACT, ("id",), query))
-    finally:
-        event.remove(reading.connection, "before_cursor_execute", explained)
+    assert index in explained(reading, query)

@@ -248,7 +248,9 @@ class SqlReading(Reading):
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
         values: dict[str, Any] = {f"equal_{c}": v for c, v in query.equal.items() if v is not None}
-        values |= {f"among_{c}": list(v) for c, v in query.among.items()}
+        for column, allowed in query.among.items():
+            some = [value for value in allowed if value is not None]
+            values[f"among_{column}" if len(some) == len(allowed) else f"maybe_{column}"] = some
         values |= {f"without_{c}": list(v) for c, v in query.without.items()}
         bounds = ("after", "before", "created_after", "limit")
         values |= {b: v for b in bounds if (v := getattr(query, b)) is not None}

@@ -103,9 +103,9 @@ def conditions(
 ) -> Iterator[ColumnElement[bool]]:
     """The conditions: columns without a value, and what the bound values mean.
 
-    These are `equal_category`, `among_id`, or a bound. An engine that knows no statistics takes an
-    index on a column without a value, which most rows have in common, for narrower than a list or
-    a time: beside these it is not shown one.
+    These are `equal_category`, `among_id`, `maybe_space` (one of a list, or no value), or a bound.
+    An engine that knows no statistics takes an index on a column without a value, which most rows
+    have in common, for narrower than a list or a time: beside these it is not shown one.
     """
     narrow = any(name == "created_after" or name.startswith("among_") for name in values)
     for column in empty:
@@ -121,6 +121,9 @@ def conditions(
             yield table.c[column] == bindparam(name)
         elif how == "among":
             yield table.c[column].in_(bindparam(name, expanding=True))
+        elif how == "maybe":
+            listed = table.c[column].in_(bindparam(name, expanding=True))
+            yield or_(table.c[column].is_(None), listed)
         elif how == "without":
             yield table.c[column].not_in(bindparam(name, expanding=True))
 

@@ -99,7 +99,7 @@ class Query:
 
     equal: Mapping[str, Cell] = field(default_factory=dict)
     among: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
-    """Column -> allowed values."""
+    """Column -> allowed values; None among them allows rows without a value."""
     without: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
     """Column -> values that are left out."""
     after: int | None = None
