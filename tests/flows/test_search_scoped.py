@@ -42,9 +42,9 @@ def on_disk(folder: Path, words: str) -> list[str]:
 def test_a_search_in_a_space_finds_its_rows_and_without_one_all(memory, ask):
     for name, space in (("a", A), ("b", B), ("s", None)):
         memory.add_fact("main", f"fact_{name}", fact_text=f"The gateway {name} waits.", space=space)
-    assert ask.ids("gateway", equal={"space": A}) == ["fact_a"]
-    assert ask.ids("gateway", equal={"space": B}) == ["fact_b"]
-    assert ask.ids("gateway", equal={"space": None}) == ["fact_s"]
+    assert ask.ids("gateway", spaces=(A,)) == ["fact_a"]
+    assert ask.ids("gateway", spaces=(B,)) == ["fact_b"]
+    assert ask.ids("gateway", spaces=(None,)) == ["fact_s"]
     assert sorted(ask.ids("gateway")) == ["fact_a", "fact_b", "fact_s"]
 
 
@@ -53,15 +53,15 @@ def test_the_rows_of_other_spaces_take_no_places(memory, ask, mode):
     for number in range(260):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway {number}", space=B)
     memory.add_fact("main", "fact_far", fact_text="a gateway in a long tale of old", space=A)
-    assert ask.ids("gateway", equal={"space": A}, mode=mode, wait=True) == ["fact_far"]
+    assert ask.ids("gateway", spaces=(A,), mode=mode, wait=True) == ["fact_far"]
 
 
 def test_a_row_that_moves_to_another_space_is_found_there(memory, ask):
     memory.add_fact("main", "fact_a", fact_text="The gateway waits.", space=A)
-    assert ask.ids("gateway", equal={"space": A}) == ["fact_a"]
+    assert ask.ids("gateway", spaces=(A,)) == ["fact_a"]
     memory.update_fact("main", "fact_a", space=B)
-    assert ask.ids("gateway", equal={"space": A}) == []
-    assert ask.ids("gateway", equal={"space": B}) == ["fact_a"]
+    assert ask.ids("gateway", spaces=(A,)) == []
+    assert ask.ids("gateway", spaces=(B,)) == ["fact_a"]
 
 
 def test_an_expired_row_is_gone_without_a_write_and_is_there_in_its_past(memory, ask):

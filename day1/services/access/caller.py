@@ -35,6 +35,8 @@ class Caller:
     """A branch that the wire names for this call (`_meta`, a header)."""
     space: str | None = None
     """The space of calls that name none; None: all spaces, and for new rows none."""
+    sees: tuple[str, ...] = ()
+    """Spaces whose rows calls that name no space find beside those of `space`."""
     head: Head | None = None
     access: Access = EVERYTHING
     client: str | None = None

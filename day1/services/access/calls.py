@@ -121,10 +121,25 @@ def active_or_none(call: Call) -> str | None:
 def in_space(call: Call, space: str | None) -> Row:
     """The condition that the space of a call puts on rows: the one given, else the caller's.
 
-    It is a column and its value, for queries and searches; nothing for the rows of all spaces.
+    It is a column and its value, for queries; nothing for the rows of all spaces.
+
+    Raises:
+        InvalidRequest: the call is about several spaces.
     """
-    name = space or call.caller.space or EVERY
-    return {} if name == EVERY else {"space": None if name == SHARED else name}
+    spaces = spaces_of(call, space)
+    if len(spaces) > 1:
+        raise InvalidRequest("This call is about one space: name it.", spaces=list(spaces))
+    return {"space": spaces[0]} if spaces else {}
+
+
+def spaces_of(call: Call, space: str | None) -> tuple[str | None, ...]:
+    """The spaces whose rows a call sees: the one given, else all of its caller's.
+
+    None stands for the rows without a space; nothing for the rows of all spaces.
+    """
+    names = (space,) if space else (call.caller.space, *call.caller.sees)
+    named = dict.fromkeys(name for name in names if name)
+    return () if EVERY in named else tuple(None if n == SHARED else n for n in named)
 
 
 def writing(
@@ -227,12 +242,15 @@ def repeatable(call: Call, request: Repeatable, branch: Branch | None = None) ->
     """The memory; with a `request_id` its new ids follow from the request.
 
     The same `request_id` by another agent or on another branch is another request. So is one
-    by a token with other limits, because that token cannot see what the first one wrote.
+    by a token with other limits, or by a caller who sees several other spaces: such a caller
+    cannot see what the first one wrote.
     """
     if request.request_id is None:
         return call.repo
     caller = call.caller
     agent = agent_of(caller, getattr(request, "agent_id", None))
     where = ("", *caller.access.branches) if branch is None else (branch.id,)
-    ids = ids_of_request(request.request_id, agent or "", *where)
+    spaces = sorted(spaces_of(call, None), key=str) if caller.sees else ()
+    seen = (f"sees {space}" for space in spaces)
+    ids = ids_of_request(request.request_id, agent or "", *where, *seen)
     return replace(call.repo, new_id=ids, of_request=True)

@@ -89,7 +89,7 @@ def matching(where: Where, wanted: Wanted) -> tuple[list[Match], SearchAnswer]:
         query=wanted.text or "",
         kinds=(FACT.table,) if wanted.metadata else (FACT.table, OBSERVATION.table),
         limit=2 * wanted.k,
-        equal={"space": wanted.space},
+        spaces=(wanted.space,),
         only=allowed,
     )
     if wanted.vector is None:

@@ -12,7 +12,7 @@ them (`tests/relevance`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from day1.model.branches.branch import Branch
@@ -22,7 +22,7 @@ from day1.model.rows.kind import when
 from day1.model.search.passages import PassageLimits, quote
 from day1.model.search.ranking import Mode
 from day1.services.prime.seen import Seen
-from day1.services.search.request import SearchAnswer, SearchRequest
+from day1.services.search.request import SearchRequest
 from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
 
@@ -64,12 +64,10 @@ def hint_of(
     Raises:
         UnknownBranch: the branch was deleted meanwhile.
     """
-    asked = SearchRequest(query=prompt[:_ASKED], limit=_LOOKED_AT)
-    answers = [_found(engine, branch, replace(asked, equal={"space": None}))]
-    if space is not None:
-        answers.append(_found(engine, branch, replace(asked, equal={"space": space})))
-    last = answers[-1]
-    hits = sorted((hit for one in answers for hit in one.hits), key=lambda hit: -hit.score)
+    spaces = tuple(dict.fromkeys((None, space)))
+    asked = SearchRequest(query=prompt[:_ASKED], limit=_LOOKED_AT, spaces=spaces)
+    answer = search(engine, Ref(branch=branch.name), branch.id, asked)
+    hits = answer.hits
     texts = [
         text.quotation or text.text
         for text in quote(asked.query, [hit.text for hit in hits], _LENGTHS)
@@ -79,21 +77,17 @@ def hint_of(
         for hit, text in zip(hits, texts, strict=True)
         if hit.score >= _FAR and not seen.has(text)
     ]
-    speaks = _is_near([hit.score for hit in hits], last.mode_used)
+    speaks = _is_near([hit.score for hit in hits], answer.mode_used)
     near = new[:ROWS] if speaks else []
     seen.add(text for _, text in near)
     ids = tuple(str(row["id"]) for row, _ in near)
     engine.uses.shown(ids, engine.clock(), branch.id)
     rows = [(text, when(row)) for row, text in near]
-    text = hint_text(branch.name, last.commit, rows, CHARACTERS)
-    return Hint(text, ids, last.commit, last.pending.count, last.mode_used)
+    text = hint_text(branch.name, answer.commit, rows, CHARACTERS)
+    return Hint(text, ids, answer.commit, answer.pending.count, answer.mode_used)
 
 
 def _is_near(scores: Sequence[float], mode: Mode) -> bool:
     """Whether memories with these scores, best first, are worth telling; too few count as 0."""
     best = scores[:ROWS]
     return bool(best) and (best[0] >= CLEARLY[mode] or sum(best) / ROWS >= FAIRLY[mode])
-
-
-def _found(engine: SearchEngine, branch: Branch, asked: SearchRequest) -> SearchAnswer:
-    return search(engine, Ref(branch=branch.name), branch.id, asked)

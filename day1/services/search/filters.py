@@ -14,6 +14,9 @@ SCOPES = ("task_id", "agent_id", "space")
 does not cost what all rows of the branch would."""
 
 
+FilterKey = tuple[object, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Which rows of one kind are wanted."""
@@ -37,6 +40,11 @@ class Filter:
     """Only rows whose valid time had not ended by then."""
     only: frozenset[str] | None = None
     """Only rows of these ids."""
+
+    @property
+    def key(self) -> FilterKey:
+        """Tells the filters of one state apart whose views hold different rows."""
+        return (self.kind.table, self.inactive, self.superseded, *sorted(self.scope.items()))
 
     @property
     def few(self) -> bool:
@@ -81,16 +89,21 @@ def active_rows(kind: Kind, *, inactive: bool, superseded: bool = False) -> Quer
 
 
 def shown_rows(
-    reading: Reading, filters: Iterable[Filter], row_ids: Iterable[str]
+    reading: Reading, filters: Sequence[Filter], row_ids: Iterable[str]
 ) -> dict[str, Row]:
-    """Found rows as they are shown, by id; without those that were made of hidden rows."""
+    """Read found rows as they are shown, by id; without those that were made of hidden rows.
+
+    Filters of one kind differ by their space alone, so their rows are read together.
+    """
     ids, rows = list(row_ids), dict[str, Row]()
+    spaces: dict[Kind, set[Cell]] = {}
     for wanted in filters:
-        mine = [row_id for row_id in ids if kind_of(row_id) is wanted.kind]
-        query = Query(among={"id": mine}, alive_at=wanted.alive_at, public=True)
-        found = reading.scan(wanted.kind, wanted.kind.columns, query) if mine else ()
-        # The space is looked at here: an engine would choose its index.
-        space = wanted.scope.get("space", EVERY)
-        some = (row for row in map(wanted.kind.row, found) if row["content_hash"] != REDACTED_HASH)
-        rows |= {str(row["id"]): row for row in some if space in {EVERY, row.get("space")}}
+        spaces.setdefault(wanted.kind, set()).add(wanted.scope.get("space", EVERY))
+    alive_at = next((wanted.alive_at for wanted in filters), None)
+    for kind, seen in spaces.items():
+        mine = [row_id for row_id in ids if kind_of(row_id) is kind]
+        query = Query(among={"id": mine}, alive_at=alive_at, public=True)
+        tuples = reading.scan(kind, kind.columns, query) if mine else ()
+        shown = (row for row in map(kind.row, tuples) if row["content_hash"] != REDACTED_HASH)
+        rows |= {str(row["id"]): row for row in shown if seen & {EVERY, row.get("space")}}
     return rows

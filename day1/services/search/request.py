@@ -36,10 +36,15 @@ class SearchRequest:
     wait: bool = False
     """Wait until every text of the branch has its words and vectors."""
     equal: Mapping[str, Cell] = field(default_factory=dict)
-    """Further columns (facets, `SCOPES`) and their values: conversation_id, role, space (None: the
-    rows that have none)."""
+    """Further columns (facets, `SCOPES`) and their values: conversation_id, role, task_id."""
     among: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
     """Facets and the values of which they have one."""
+    spaces: tuple[str | None, ...] = ()
+    """The spaces whose rows may be found (None: the rows that have none); empty: all.
+
+    Rows of all of them are ranked as one list. Messages have no space: name the ids of those that
+    may be found in `only` (`services.rows.spaces.newest_messages`).
+    """
     only: frozenset[str] | None = None
     """Ids of the rows that may be found; None: any."""
     vector: Vector | None = None

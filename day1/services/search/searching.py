@@ -27,7 +27,7 @@ from day1.model.search.passages import FoundText, best_rows, part_in, passage_at
 from day1.model.search.ranking import Question, Scored, rank
 from day1.model.search.wording import Usual, embedding_query, keyword_terms
 from day1.ports.index import Cursor, EmbedFirst, IndexBehind, IndexLost, TextId
-from day1.services.rows.spaces import empty_space
+from day1.services.rows.spaces import empty_spaces
 from day1.services.search.candidates import (
     AskedQuery,
     CandidateQuery,
@@ -37,7 +37,7 @@ from day1.services.search.candidates import (
     by_words,
     candidates,
 )
-from day1.services.search.filters import SCOPES, Filter, shown_rows
+from day1.services.search.filters import SCOPES, Filter, FilterKey, shown_rows
 from day1.services.search.indexing import TimeBudget, catch_up, catch_up_past, embed_pending
 from day1.services.search.live_query import LiveQuery
 from day1.services.search.request import Hit, SearchAnswer, SearchRequest
@@ -99,7 +99,7 @@ class _Search:
         self._filters, self._mode = _filters(request, now), request.mode
         self._asked = self._whole = AskedQuery(_terms(request.query, request.query))
         self._query_vector: QueryVector | None = None
-        self._order_matters: dict[str, bool] = {}
+        self._order_matters: dict[FilterKey, bool] = {}
         self._embed_first: list[TextId] = []
         self._notes: dict[str, None] = {}
         self._missing = 0
@@ -127,7 +127,7 @@ class _Search:
             if self._index.generation() != generation:
                 raise IndexLost("Another process began the index anew; search again.")
             if not hits:
-                self._notes |= dict.fromkeys(empty_space(reading, self._request.equal, hits))
+                self._notes |= dict.fromkeys(empty_spaces(reading, self._request.spaces))
             return SearchAnswer(
                 hits=hits,
                 mode_used=self._mode,
@@ -166,14 +166,14 @@ class _Search:
 
     @contextmanager
     def _visible(self, reading: Reading, wanted: Filter) -> Iterator[CachedView | LiveQuery]:
-        rows = self._engine.views.rows(reading, self._ref, wanted.kind)
-        many = rows > self._engine.limits.exact_rows and not wanted.few
-        self._is_large |= many
-        if many:
-            yield LiveQuery(wanted, reading, self._index, rows)
-        else:
-            with self._view(reading, wanted) as view:
-                yield view
+        if not wanted.few:
+            rows = self._engine.views.rows(reading, self._ref, wanted.kind)
+            if rows > self._engine.limits.exact_rows:
+                self._is_large = True
+                yield LiveQuery(wanted, reading, self._index, rows)
+                return
+        with self._view(reading, wanted) as view:
+            yield view
 
     def _view(self, reading: Reading, wanted: Filter) -> AbstractContextManager[CachedView]:
         return self._engine.views.at(reading, self._ref, wanted, self._engine.history, self._index)
@@ -194,15 +194,15 @@ class _Search:
         return embedder
 
     def _reduced(self, reading: Reading, embedder: Embedder) -> AskedQuery:
-        """The query without the words that tell no memory from another, in all kinds the same.
+        """The query without the words that tell no memory from another, for all filters the same.
 
-        Common words are not looked up; names and openers are not embedded. The scores of kinds are
-        comparable only if all are asked the same, so the kind with most rows decides. While vectors
-        wait, the rows with the best words are noted, to be embedded first.
+        Common words are not looked up; names and openers are not embedded. The scores of kinds and
+        spaces are comparable only if all are asked the same, so the filter with most rows decides.
+        While vectors wait, the rows with the best words are noted, to be embedded first.
         """
         query, index = self._request.query, self._index
-        usual = {f.kind.table: self._usual(reading, f, embedder) for f in self._filters}
-        self._order_matters = {table: found.ordered for table, (_, found) in usual.items()}
+        usual = {f.key: self._usual(reading, f, embedder) for f in self._filters}
+        self._order_matters = {key: found.ordered for key, (_, found) in usual.items()}
         _, most = max(usual.values(), key=itemgetter(0), default=(0, Usual()))
         names = frozenset().union(*(found.names for _, found in usual.values()))
         terms = _terms(embedding_query(query, most.common), query)
@@ -215,7 +215,7 @@ class _Search:
         return asked
 
     def _usual(self, reading: Reading, wanted: Filter, embedder: Embedder) -> tuple[int, Usual]:
-        """How many rows a kind has, and what is usual in them."""
+        """How many rows a filter looks among, and what is usual in them."""
         state = state_of(reading, self._ref)
         with self._visible(reading, wanted) as visible:
             return len(visible), self._engine.common_words.at(state, visible, self._index, embedder)
@@ -241,6 +241,7 @@ class _Search:
 
     def _find(self, reading: Reading) -> list[Hit]:
         found: dict[str, Found] = {}
+        kinds = list(dict.fromkeys(wanted.kind for wanted in self._filters))
         for wanted in self._filters:
             some = self._candidates(reading, wanted)
             self._missing += some.missing
@@ -252,9 +253,9 @@ class _Search:
 
         def read(row_ids: Sequence[str]) -> dict[str, str]:
             texts: dict[TextId, str] = {}
-            for wanted in self._filters:
-                mine = [found[i].text for i in row_ids if found[i].kind is wanted.kind]
-                texts |= self._index.words.texts(wanted.kind, mine)
+            for kind in kinds:
+                mine = [found[i].text for i in row_ids if found[i].kind is kind]
+                texts |= self._index.words.texts(kind, mine)
             return {i: texts[found[i].text] for i in row_ids if found[i].text in texts}
 
         asked = replace(self._question(), votes=self._engine.votes())
@@ -266,13 +267,11 @@ class _Search:
         )
         best = [s for s in ranked if s.score >= self._request.min_score]
         passages: dict[TextId, int] = {}
-        for wanted in self._filters:
-            mine = [s.row_id for s in best if found[s.row_id].kind is wanted.kind]
-            if self._query_vector is not None:
-                texts = [found[row_id].text for row_id in mine]
-                passages |= self._index.vectors.best_passages(
-                    self._query_vector.embedder, self._query_vector.vector, texts
-                )
+        vector, vectors = self._query_vector, self._index.vectors
+        if vector is not None:
+            for kind in kinds:
+                texts = [found[s.row_id].text for s in best if found[s.row_id].kind is kind]
+                passages |= vectors.best_passages(vector.embedder, vector.vector, texts)
         return [
             self._hit(rows[s.row_id], s, found[s.row_id].kind, passages.get(found[s.row_id].text))
             for s in best
@@ -292,7 +291,7 @@ class _Search:
     def _candidate_query(
         self, reading: Reading, wanted: Filter, asked: AskedQuery
     ) -> CandidateQuery:
-        ordered = self._order_matters.get(wanted.kind.table, True)
+        ordered = self._order_matters.get(wanted.key, True)
         return CandidateQuery(
             self._index,
             self._engine.limits,
@@ -317,7 +316,7 @@ def _terms(question: str, whole: str) -> list[str]:
 
 
 def _filters(request: SearchRequest, now: int) -> list[Filter]:
-    """One filter for each kind that can have rows that match the request at an instant."""
+    """Make one filter for each space and each kind that can have rows that match the request."""
     event, inactive = request.as_of_event, request.include_inactive
     present = event if event is not None else None if inactive else now
     until = [end for end in (request.before, event) if end is not None]
@@ -331,9 +330,13 @@ def _filters(request: SearchRequest, now: int) -> list[Filter]:
         if kind is None or kind.text is None:
             searched = [kind.table for kind in KINDS if kind.text]
             raise InvalidRequest(f"{table!r} has no text to search.", kinds=searched)
-        if equal.keys() <= {*kind.facets, *SCOPES} & kind.column.keys():
-            scope = {name: cell for name, cell in equal.items() if name in SCOPES}
-            facets = {name: cell for name, cell in equal.items() if name not in SCOPES}
-            held = Filter(kind, inactive, facets, *window, scope, request.among, event is not None)
-            filters.append(replace(held, only=request.only, alive_at=now, present_at=present))
+        asked = {*equal, "space"} if request.spaces else equal.keys()
+        if not asked <= {*kind.facets, *SCOPES} & kind.column.keys():
+            continue
+        scope = {name: cell for name, cell in equal.items() if name in SCOPES}
+        facets = {name: cell for name, cell in equal.items() if name not in SCOPES}
+        held = Filter(kind, inactive, facets, *window, scope, request.among, event is not None)
+        held = replace(held, only=request.only, alive_at=now, present_at=present)
+        in_spaces = [{**scope, "space": space} for space in dict.fromkeys(request.spaces)]
+        filters += [replace(held, scope=each) for each in in_spaces or [scope]]
     return filters

@@ -44,11 +44,6 @@ ViewKey = tuple[object, ...]
 """What a view is kept under."""
 
 
-def _key(wanted: Filter) -> ViewKey:
-    """What the views of one state are told apart by."""
-    return (wanted.kind.table, wanted.inactive, wanted.superseded, *sorted(wanted.scope.items()))
-
-
 def columns_of(kind: Kind) -> tuple[str, ...]:
     """The columns that make an entry."""
     return (
@@ -134,7 +129,7 @@ class CachedView:
     def __init__(self, wanted: Filter) -> None:
         """Hold nothing yet."""
         self.kind = kind = wanted.kind
-        self.key = _key(wanted)
+        self.key = wanted.key
         self.lock = threading.Lock()
         """Held while the view moves to another state, and while `readers` changes."""
         self.readers = 0
@@ -347,7 +342,7 @@ class ViewCache:
             if edition != self._edition:  # some numbers of texts mean nothing any more
                 self._views.clear()
                 self._edition = edition
-            key = (*state_of(reading, ref), *_key(wanted))
+            key = (*state_of(reading, ref), *wanted.key)
             view = self._views.pop(key, None)
             view = self._views[key] = CachedView(wanted) if view is None else view
             while len(self._views) > 1 and self._full():

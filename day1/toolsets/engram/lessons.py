@@ -24,7 +24,7 @@ from day1.model.rows.validation import secret_notes
 from day1.model.search.passages import QuotedText
 from day1.model.values.instant import show
 from day1.model.values.parts import MAX_TEXT, TooLong
-from day1.services.access.calls import branch_of, in_space, write_here
+from day1.services.access.calls import branch_of, spaces_of, write_here
 from day1.services.lessons.portable import project_of, shown_tags, space_of, tags_of
 from day1.services.lessons.storing import Lesson, store_lesson
 from day1.services.search.request import Hit, SearchRequest
@@ -152,8 +152,8 @@ class Hits(Response):
 def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     """Find memories by meaning and words."""
     branch = branch_of(ctx)
-    equal = in_space(ctx, space_of(request.project))
-    asked = SearchRequest(request.query, limit=request.limit or 10, equal=equal)
+    spaces = spaces_of(ctx, space_of(request.project))
+    asked = SearchRequest(request.query, limit=request.limit or 10, spaces=spaces)
     answer = search(ctx.search, Ref(branch=branch.name), branch.id, asked)
     note_shown(ctx, (hit.row["id"] for hit in answer.hits), branch.id)
     texts = texts_of(ctx, request.query, [hit.text for hit in answer.hits], full=request.full)

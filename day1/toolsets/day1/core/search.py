@@ -14,7 +14,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_NAME, Row, revision, text_of
 from day1.model.search.passages import QuotedText
 from day1.model.values.instant import parse, show, show_optional
-from day1.services.access.calls import branch_of, in_space
+from day1.services.access.calls import branch_of, in_space, spaces_of
 from day1.services.rows.graph import neighbourhood
 from day1.services.rows.spaces import empty_space
 from day1.services.rows.timeline import Moment, timeline
@@ -137,7 +137,7 @@ def searched(ctx: Context, request: MemorySearch) -> tuple[str, SearchAnswer]:
             limit=request.limit or 10,
             include_inactive=bool(request.include_inactive),
             as_of_event=event_of(request.as_of_event),
-            equal=in_space(ctx, request.space),
+            spaces=spaces_of(ctx, request.space),
             wait=bool(request.wait),
         ),
     )

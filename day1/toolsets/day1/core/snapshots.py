@@ -20,7 +20,7 @@ from day1.call.fields import (
 from day1.call.operation import Effect, Operation
 from day1.errors import Step
 from day1.model.values.instant import parse, show
-from day1.services.access.calls import branch_of, in_space, repeatable
+from day1.services.access.calls import branch_of, repeatable, spaces_of
 from day1.services.branches.snapshots import snapshot, snapshots
 from day1.services.search.request import SearchRequest
 from day1.toolsets.day1.core.search import Hits, found, hits, in_brief
@@ -128,8 +128,8 @@ class TimeTravel(Request):
 
 def time_travel(ctx: Context, request: TimeTravel) -> Hits:
     """Search memory as it was known at a moment."""
-    equal = in_space(ctx, request.space)
-    asked = SearchRequest(query=request.query, limit=request.limit or 10, equal=equal)
+    spaces = spaces_of(ctx, request.space)
+    asked = SearchRequest(query=request.query, limit=request.limit or 10, spaces=spaces)
     branch, answer = found(ctx, request.branch, parse(request.timestamp, end=True), asked)
     return hits(
         branch,

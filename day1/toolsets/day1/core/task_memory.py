@@ -13,7 +13,7 @@ from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, text_of
 from day1.model.values.space import SHARED
-from day1.services.access.calls import in_space, writable, writer
+from day1.services.access.calls import in_space, spaces_of, writable, writer
 from day1.services.search.request import SearchRequest
 from day1.services.tasks.consolidating import (
     COLUMNS,
@@ -212,9 +212,7 @@ class TaskHits(Response):
 
 def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
     """Find what a task's agents wrote for it, on all of their branches, best first."""
-    equal = in_space(ctx, request.space)
-    if request.agent_id is not None:
-        equal["agent_id"] = request.agent_id
+    equal: dict[str, Cell] = {} if request.agent_id is None else {"agent_id": request.agent_id}
     found = search_task(
         ctx.repo,
         ctx.search,
@@ -224,6 +222,7 @@ def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
             kinds=(FACT.table, OBSERVATION.table),
             limit=request.limit or 10,
             equal=equal,
+            spaces=spaces_of(ctx, request.space),
         ),
     )
     for place, _ in found.asked:
