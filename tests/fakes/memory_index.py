@@ -1,18 +1,34 @@
-"""An index in this process's memory, for unit tests: it knows texts by hash, and compares vectors.
+"""An index in this process's memory, for unit tests.
 
-It ranks nothing; whatever asks for that fails.
+A text's score by words is ten times the terms that it has, over one more than its words: so
+more matching terms and shorter texts come first. Vectors are compared exactly, one for each text.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from day1.model.rows.kind import Kind
-from day1.ports.embedder import Embedder
-from day1.ports.index import Cursor, TextId
+from day1.model.search.wording import Match, any_of
+from day1.ports.index import Again, Cursor, EmbedFirst, TextId
+
+
+def _words(text: str) -> str:
+    """The words of a text in lower case, each between blanks."""
+    words = re.findall(r"[^\W_]+", text.lower())
+    return f" {' '.join(words)} "
+
+
+def meets(text: str, match: Match) -> bool:
+    """Whether a text meets a match."""
+    if match.how == "phrase":
+        return _words(match.words) in _words(text)
+    parts = (meets(text, part) for part in match.parts)
+    return all(parts) if match.how == "all" else any(parts)
 
 
 class MemoryWords:
-    """The part of `ports.index.Words` that following a branch and views of it need."""
+    """`ports.index.Words`."""
 
     def __init__(self) -> None:
         self.learned: dict[tuple[str, str], tuple[TextId, str]] = {}
@@ -39,38 +55,126 @@ class MemoryWords:
         for content, text in texts.items():
             self.learned.setdefault((kind.table, content), (len(self.learned), text))
 
+    def of_kind(self, kind: Kind) -> dict[TextId, str]:
+        return {n: text for (table, _), (n, text) in self.learned.items() if table == kind.table}
+
+    def best(self, kind: Kind, match: Match, limit: int) -> dict[TextId, float]:
+        phrases = match.parts or (match,)
+        found = {n: _score(text, phrases) for n, text in self.of_kind(kind).items()}
+        best = sorted((n for n in found if found[n]), key=lambda n: (-found[n], -n))
+        return {n: found[n] for n in best[:limit]}
+
+    def newest(self, kind: Kind, match: Match, limit: int) -> list[TextId]:
+        found = [n for n, text in self.of_kind(kind).items() if meets(text, match)]
+        return sorted(found, reverse=True)[:limit]
+
+    def scores(
+        self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: Again = False
+    ) -> dict[TextId, float]:
+        wanted = set(texts)
+        found = self.best(kind, any_of(*terms), len(self.learned)) if terms else {}
+        return {number: score for number, score in found.items() if number in wanted}
+
+    def each(
+        self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: Again = False
+    ) -> list[dict[TextId, float]]:
+        return [self.scores(kind, [term], texts) for term in terms]
+
+    def hashes(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
+        wanted = set(texts)
+        found = self.learned.items()
+        return {n: h for (table, h), (n, _) in found if n in wanted and table == kind.table}
+
     def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
         wanted = set(texts)
-        found = ((key, value) for key, value in self.learned.items() if value[0] in wanted)
-        return {number: text for (table, _), (number, text) in found if table == kind.table}
+        return {number: text for number, text in self.of_kind(kind).items() if number in wanted}
+
+
+def _score(text: str, phrases: Sequence[Match]) -> float:
+    count = sum(meets(text, one) for one in phrases)
+    return 10 * count / (1 + len(text.split()))
 
 
 class MemoryVectors:
-    """The part of `ports.index.Vectors` that compares texts: each has its vector at once."""
+    """`ports.index.Vectors` without approximate neighbours."""
 
     def __init__(self, words: MemoryWords) -> None:
-        self._words = words
+        self.words = words
+        self.of: dict[TextId, Any] = {}
+
+    def _all(self) -> dict[TextId, str]:
+        return dict(self.words.learned.values())
+
+    def pending(self, embedder: Any) -> int:
+        return len(self.waiting(embedder, list(self._all())))
+
+    def waiting(self, embedder: Any, texts: Sequence[TextId]) -> list[TextId]:
+        return [text for text in texts if text not in self.of]
+
+    def embed(
+        self,
+        embedder: Any,
+        limit: int,
+        *,
+        wait: bool = False,
+        first: EmbedFirst | None = None,
+        enough: Callable[[], bool] | None = None,
+    ) -> int:
+        texts = self._all()
+        order = dict.fromkeys([*(first.texts if first else ()), *sorted(texts, reverse=True)])
+        for number in self.waiting(embedder, list(order))[:limit]:
+            (self.of[number],) = embedder.embed([texts[number]])
+        return self.pending(embedder)
+
+    def cosines(self, embedder: Any, vector: Any, texts: Sequence[TextId]) -> dict[TextId, float]:
+        return {n: float(self.of[n] @ vector) for n in texts if n in self.of}
+
+    def nearest(
+        self, embedder: Any, vector: Any, texts: Sequence[TextId], limit: int
+    ) -> tuple[dict[TextId, float], int]:
+        found = self.cosines(embedder, vector, texts)
+        best = sorted(found, key=lambda n: -found[n])[:limit]
+        return {n: found[n] for n in best}, len(texts) - len(found)
+
+    def neighbours(self, kind: Kind, embedder: Any, vector: Any, limit: int) -> None:
+        return None
+
+    def closest(self, kind: Kind, embedder: Any, vector: Any, limit: int) -> list[TextId]:
+        return list(self.nearest(embedder, vector, list(self.words.of_kind(kind)), limit)[0])
+
+    def trouble(self) -> str | None:
+        return None
+
+    def likeness(self, embedder: Any, pairs: Sequence[tuple[TextId, TextId]]) -> list[float]:
+        return [float(self.of[a] @ self.of[b]) for a, b in pairs if {a, b} <= self.of.keys()]
 
     def pairs(
         self,
-        embedder: Embedder,
+        embedder: Any,
         some: Sequence[TextId],
         others: Sequence[TextId],
         above: float,
     ) -> list[tuple[TextId, TextId, float]]:
-        texts = dict(self._words.learned.values())
+        """The pairs that are alike; each text has its vector at once."""
+        texts = self._all()
         vectors = {
             number: embedder.embed(embedder.passages(texts[number])[:1])[0]
             for number in {*some, *others}
         }
-        pairs = [
-            (one, other, float(vectors[one] @ vectors[other])) for one in some for other in others
-        ]
+        pairs = [(a, b, float(vectors[a] @ vectors[b])) for a in some for b in others]
         return [pair for pair in pairs if pair[2] > above]
+
+    def several_passages(self, embedder: Any, texts: Sequence[TextId]) -> dict[TextId, int]:
+        return {}
+
+    def best_passages(
+        self, embedder: Any, vector: Any, texts: Sequence[TextId]
+    ) -> dict[TextId, int]:
+        return {}
 
 
 class MemoryIndex:
-    """Words, vectors, and a generation that tests change as they like."""
+    """Words and vectors, and a generation that tests change as they like."""
 
     read_only = False
 
@@ -84,3 +188,6 @@ class MemoryIndex:
 
     def edition(self) -> str:
         return self.made
+
+    def in_memory(self) -> "MemoryIndex":
+        return MemoryIndex()
