@@ -291,7 +291,7 @@ class _Search:
     def _candidate_query(
         self, reading: Reading, wanted: Filter, asked: AskedQuery
     ) -> CandidateQuery:
-        ordered = self._order_matters.get(wanted.key, True)
+        in_order = self._mode == "hybrid" and self._order_matters.get(wanted.key, True)
         return CandidateQuery(
             self._index,
             self._engine.limits,
@@ -300,13 +300,15 @@ class _Search:
             asked,
             self._query_vector,
             lambda: self._view(reading, wanted),
-            self._mode == "hybrid" and ordered,
+            in_order,
         )
 
     def _hit(self, row: Row, scored: Scored, kind: Kind, number: int | None) -> Hit:
         text, embedder = str(row[kind.text or ""]), self._engine.embedder
-        passages = () if number is None or embedder is None else embedder.passages(text)
-        whole = FoundText(text, passage_at(passages, text, number or 0))
+        near = None
+        if number is not None and embedder is not None:
+            near = passage_at(embedder.passages(text), text, number)
+        whole = FoundText(text, near)
         return Hit(row, kind, scored.score, scored.cosine, scored.keyword, whole, part_in(row))
 
 
