@@ -1,4 +1,6 @@
-"""`day1`: each command is a file in `commands`, which is imported when the command is called.
+"""`day1`: each command is a file, which is imported when the command is called.
+
+A file in `commands` calls operations; one in `maintenance` works on the store itself.
 
 `day1 --help` imports click and nothing else, and no command imports what it does not need.
 Exit codes are in the epilog below, which `day1 --help` prints.
@@ -103,6 +105,9 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """The commands of each section of the help, with their help in a line."""
 
+_MAINTENANCE: Final = frozenset({"import", "export", "backup", "copy", "gc", "doctor"})
+"""Commands that are no operations: they work on the store's files."""
+
 _COMMANDS: Final = {name: found for names in SECTIONS.values() for name, found in names.items()}
 
 
@@ -119,7 +124,8 @@ class Porcelain(click.Group):
             return None
         name = cmd_name.replace("-", "_")
         file = f"{name}_" if keyword.iskeyword(name) else name
-        module = importlib.import_module(f"day1.interfaces.cli.commands.{file}")
+        folder = "maintenance" if cmd_name in _MAINTENANCE else "commands"
+        module = importlib.import_module(f"day1.interfaces.cli.{folder}.{file}")
         command: click.Command = getattr(module, f"{name}_command")
         command.short_help = _COMMANDS[cmd_name]
         return command

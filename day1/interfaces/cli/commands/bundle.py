@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
-from day1.interfaces.cli.files import lines_of, write_file, write_lines
-from day1.interfaces.cli.indexing import bring_up
+from day1.interfaces.cli.maintenance.bundle_files import (
+    bundle_export_command,
+    bundle_import_command,
+)
 from day1.interfaces.cli.options import (
     branch_option,
     deprecated_option,
@@ -64,56 +64,8 @@ def bundle_list_command(session: Session, *, deprecated: bool) -> None:
         session.screen.table(("bundle", "facts", "from", "name"), rows)
 
 
-@bundle_command.command("export")
-@click.argument("bundle")
-@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@porcelain
-def bundle_export_command(session: Session, bundle: str, file: Path | None) -> None:
-    """Write BUNDLE to FILE (default: stdout)."""
-    from day1.services.sharing.bundles import export_bundle
-
-    if session.as_json and file is None:
-        raise click.UsageError("--json goes with a FILE: the lines go there.")
-    lines = export_bundle(session.repo(), bundle)
-    if file is None:
-        write_lines(lines, sys.stdout.buffer)
-        return
-    count = write_file(lines, file)
-    if not session.answer({"file": str(file), "lines": count}):
-        session.screen.line(f"Wrote {plural(count, 'line')} to {file}")
-
-
-@bundle_command.command("import")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--no-branch", is_flag=True, help="Only take it in; knowledge_bundle_import uses it.")
-@branch_option
-@porcelain
-def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
-    """Take a bundle from FILE (`-` reads stdin), and copy its rows to a branch.
-
-    FILE is read completely first: if it is damaged, it is refused and nothing is imported.
-    """
-    from day1.services.access.calls import branch_of
-    from day1.services.sharing.bundles import take_bundle
-
-    context = session.context(create=True)
-    branch = branch_of(context, given["branch"])
-    with lines_of(file) as lines:
-        bundle = take_bundle(context.repo, lines, session.now())
-    taken: dict[str, Any] = {"bundle_id": bundle.id, "name": bundle.name}
-    if given["no_branch"]:
-        if not session.answer(taken):
-            session.screen.line(f"Took bundle {bundle.id} {bundle.name}")
-        return
-    answer = session.call("knowledge_bundle_import", bundle_id=bundle.id, target_branch=branch.name)
-    if not session.answer({**taken, **answer}):
-        session.screen.line(
-            f"Imported {bundle.name} into {branch.name}: "
-            f"{plural(answer['facts_imported'], 'fact')}, "
-            f"{plural(answer['conversations_imported'], 'conversation')}; "
-            f"{answer['skipped']:,} were there, {len(answer['left']):,} left as they are"
-        )
-    bring_up(session, branch)
+bundle_command.add_command(bundle_export_command)
+bundle_command.add_command(bundle_import_command)
 
 
 @bundle_command.command("deprecate")

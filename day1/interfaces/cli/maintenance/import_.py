@@ -10,8 +10,8 @@ import click
 
 from day1.foreign_files import shown
 from day1.interfaces.cli.files import lines_of
-from day1.interfaces.cli.importing import import_found, import_named, imported
 from day1.interfaces.cli.indexing import bring_up
+from day1.interfaces.cli.maintenance.importing import import_found, import_named, imported
 from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.session import Session, porcelain
 
