@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from day1.interfaces.cli import main as porcelain
+from day1.interfaces.cli import main as command_line
 from tests.engine import needs_files
 from tests.wires.command_line import CommandLine
 
@@ -58,7 +58,7 @@ def test_every_promised_command_is_there_and_helps(bare: CommandLine) -> None:
         assert bare(name, "--help").out.startswith(f"Usage: day1 {name}")
     for code in ("0", "1", "2", "3", "130"):
         assert f"\n    {code} " in shown
-    assert set(PROMISED) == {n for names in porcelain.SECTIONS.values() for n in names}
+    assert set(PROMISED) == {n for names in command_line.SECTIONS.values() for n in names}
 
 
 def test_help_loads_click_and_no_engine(bare: CommandLine) -> None:

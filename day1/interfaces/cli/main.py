@@ -111,7 +111,7 @@ _MAINTENANCE: Final = frozenset({"import", "export", "backup", "copy", "gc", "do
 _COMMANDS: Final = {name: found for names in SECTIONS.values() for name, found in names.items()}
 
 
-class Porcelain(click.Group):
+class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -146,7 +146,7 @@ class Porcelain(click.Group):
                 formatter.write_dl(list(commands.items()))
 
 
-@click.group(cls=Porcelain, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="day1", message="%(prog)s %(version)s")
 def day1() -> None:
     """Git for agent memory: remember, branch, review, merge, travel in time."""

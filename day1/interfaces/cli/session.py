@@ -169,10 +169,10 @@ class Session:
             self._store.close()
 
 
-def porcelain(command: Callable[..., None]) -> Callable[..., None]:
+def command(run: Callable[..., None]) -> Callable[..., None]:
     """Give a command its session as the first argument, and the option `--json`."""
     as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-    return as_json(with_session(command))
+    return as_json(with_session(run))
 
 
 def with_session(command: Callable[..., None]) -> Callable[..., None]:

@@ -15,7 +15,7 @@ from day1.interfaces.cli.options import (
     valid_until_option,
 )
 from day1.interfaces.cli.render import one_line, short
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.interfaces.cli.texts import given_text
 
 OBSERVATIONS = ("tool_use", "discovery", "decision", "error", "insight")
@@ -44,7 +44,7 @@ OBSERVATIONS = ("tool_use", "discovery", "decision", "error", "insight")
 @click.option("--request-id", metavar="ID", help="Run again with the same ID, it is added once.")
 @branch_option
 @agent_option
-@porcelain
+@command
 def add_command(session: Session, text: str | None, **given: Any) -> None:
     """Remember TEXT as a fact; with `-` TEXT is read from stdin, without it from an editor.
 

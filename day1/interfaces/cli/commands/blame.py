@@ -7,7 +7,7 @@ import click
 from day1.interfaces.cli.diffing import one_spaced
 from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.options import branch_option
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.interfaces.cli.whole_ids import whole_id
 from day1.model.values.showing import short_commit
 
@@ -15,7 +15,7 @@ from day1.model.values.showing import short_commit
 @click.command("blame")
 @click.argument("name", metavar="ID")
 @branch_option
-@porcelain
+@command
 def blame_command(session: Session, name: str, branch: str | None) -> None:
     """Say who wrote each part of the memory ID, when and where, and how it came to this branch."""
     branch = session.branch(branch)

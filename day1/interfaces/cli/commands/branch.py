@@ -9,7 +9,7 @@ import click
 
 from day1.interfaces.cli.new_branch import create_branch
 from day1.interfaces.cli.render import Part
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.model.values.showing import short_commit
 
 
@@ -24,7 +24,7 @@ from day1.model.values.showing import short_commit
 @click.option("--unprotect", is_flag=True, help="NAME takes writes again.")
 @click.option("--description", metavar="TEXT", help="Of a new branch.")
 @click.option("-v", "--verbose", is_flag=True, help="List with commit, parent and description.")
-@porcelain
+@command
 def branch_command(session: Session, name: str | None, start: str | None, **given: Any) -> None:
     """List branches; with NAME create one from START (default: the current branch).
 

@@ -17,7 +17,7 @@ from day1.interfaces.cli.options import (
     tags_option,
 )
 from day1.interfaces.cli.render import plural
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 
 @click.group("bundle")
@@ -33,7 +33,7 @@ def bundle_command() -> None:
 @description_option
 @tags_option
 @branch_option
-@porcelain
+@command
 def bundle_create_command(session: Session, name: str, **given: Any) -> None:
     """Bundle the facts and conversations of a branch as NAME."""
     answer = session.call(
@@ -51,7 +51,7 @@ def bundle_create_command(session: Session, name: str, **given: Any) -> None:
 
 @bundle_command.command("list")
 @deprecated_option
-@porcelain
+@command
 def bundle_list_command(session: Session, *, deprecated: bool) -> None:
     """List bundles, the newest first."""
     status = "deprecated" if deprecated else "active"
@@ -70,7 +70,7 @@ bundle_command.add_command(bundle_import_command)
 
 @bundle_command.command("deprecate")
 @click.argument("bundle")
-@porcelain
+@command
 def bundle_deprecate_command(session: Session, bundle: str) -> None:
     """Take BUNDLE out of use; it can still be imported by its id."""
     answer = session.call("knowledge_bundle_deprecate", bundle_id=bundle)

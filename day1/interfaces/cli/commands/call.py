@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from day1.errors import InvalidRequest, UnknownTool
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
     from day1.call.toolset import Tool
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("tool", required=False)
 @click.argument("arguments", metavar="[JSON]", required=False)
 @click.option("--toolset", metavar="NAME", help="Default: the first that has TOOL.")
-@porcelain
+@command
 def call_command(
     session: Session, tool: str | None, arguments: str | None, toolset: str | None
 ) -> None:

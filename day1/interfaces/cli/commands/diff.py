@@ -10,7 +10,7 @@ from day1.errors import InvalidRequest
 from day1.interfaces.cli.asking import show_conflict
 from day1.interfaces.cli.diffing import change_documents, draw, draw_changes
 from day1.interfaces.cli.render import plural
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
     from day1.services.repository.repository import Repository
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("a", required=False)
 @click.argument("b", required=False)
 @click.option("-c", "--category", metavar="NAME", help="Facts of this category only.")
-@porcelain
+@command
 def diff_command(session: Session, a: str | None, b: str | None, category: str | None) -> None:
     """Show what branch B has that A has not, since their last common commit.
 

@@ -16,7 +16,7 @@ from day1.interfaces.cli.options import (
     valid_until_option,
 )
 from day1.interfaces.cli.render import place, short
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.interfaces.cli.texts import given_text
 from day1.model.rows.kind import FACT, Kind, kind_of
 
@@ -38,7 +38,7 @@ from day1.model.rows.kind import FACT, Kind, kind_of
 @click.option("-m", "--reason", metavar="TEXT", help="Why.")
 @branch_option
 @agent_option
-@porcelain
+@command
 def edit_command(session: Session, fact_id: str, text: str | None, **given: Any) -> None:
     """Correct the fact ID; without TEXT or options its text opens in your editor.
 

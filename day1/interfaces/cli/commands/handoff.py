@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from day1.interfaces.cli.render import short
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 
 @click.group("handoff")
@@ -20,7 +20,7 @@ def handoff_command() -> None:
 @click.argument("target")
 @click.option("--summary", metavar="TEXT", help="What the receiver should know.")
 @click.option("--include-unverified", is_flag=True, help="Also facts that nobody has judged.")
-@porcelain
+@command
 def handoff_create_command(session: Session, source: str, target: str, **given: Any) -> None:
     """Hand what SOURCE found out over to TARGET."""
     answer = session.call(
@@ -37,7 +37,7 @@ def handoff_create_command(session: Session, source: str, target: str, **given: 
 
 @handoff_command.command("show")
 @click.argument("handoff")
-@porcelain
+@command
 def handoff_show_command(session: Session, handoff: str) -> None:
     """Show a handoff as it was made."""
     answer = session.call("memory_handoff_get", handoff_id=handoff)

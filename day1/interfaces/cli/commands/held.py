@@ -12,7 +12,7 @@ from day1.interfaces.cli.asking import WHOLE
 from day1.interfaces.cli.diffing import one_spaced, words
 from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.render import Screen, plural, short
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.model.rows.kind import kind_of
 
 Document = Mapping[str, Any]
@@ -24,7 +24,7 @@ Document = Mapping[str, Any]
 @click.argument("value", metavar="[VALUE]", required=False)
 @branch_option
 @agent_option
-@porcelain
+@command
 def held_command(session: Session, action: str | None, **given: Any) -> None:
     """List what merges held back on a branch, or decide the item ID.
 

@@ -10,7 +10,7 @@ from day1.interfaces.cli.diffing import one_spaced, text_of, words
 from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.options import branch_option
 from day1.interfaces.cli.render import WHOLE_ID, Part, one_line, plural, short
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.interfaces.cli.whole_ids import whole_id
 from day1.model.values.showing import short_commit
 
@@ -23,7 +23,7 @@ _STYLES = {"added": "added", "changed": "changed", "removed": "removed", "restor
 @click.argument("name", metavar="ID")
 @click.option("-n", "limit", type=click.IntRange(1, 1000), help="At most so many; default 50.")
 @branch_option
-@porcelain
+@command
 def history_command(session: Session, name: str, limit: int | None, branch: str | None) -> None:
     """Show every version of the memory ID, across merges, newest first.
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 
 @click.command("init")
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path))
-@porcelain
+@command
 def init_command(session: Session, folder: Path | None) -> None:
     """Make a store: the folder .day1 in FOLDER (default: here, or DAY1_HOME if that is set).
 

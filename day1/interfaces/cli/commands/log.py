@@ -12,7 +12,7 @@ from day1.interfaces.cli.diffing import told
 from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.options import at_option
 from day1.interfaces.cli.render import Part, plural
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.model.values.showing import short_commit
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--graph", is_flag=True, help="Draw branches and merges; each commit on one line.")
 @click.option("--all", "every", is_flag=True, help="Of every branch.")
 @at_option
-@porcelain
+@command
 def log_command(session: Session, branch: str | None, **given: Any) -> None:
     """Show the commits of BRANCH, newest first; pending rows come before them.
 

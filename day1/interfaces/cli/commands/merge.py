@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from day1.interfaces.cli.merge_dialogue import MergeDialogue, decide_and_merge, deciding
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 
 @click.command("merge")
@@ -15,7 +15,7 @@ from day1.interfaces.cli.session import Session, porcelain
 @click.option("--squash", is_flag=True, help="One commit with one parent; it closes SOURCE.")
 @click.option("--hold-duplicates", is_flag=True, help="Hold what may say the same in other words.")
 @deciding
-@porcelain
+@command
 def merge_command(session: Session, source: str, **given: Any) -> None:
     """Merge SOURCE into the current branch.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 
 @click.group("model")
@@ -17,7 +17,7 @@ def model_command() -> None:
 
 @model_command.command("install")
 @click.argument("path", required=False, type=click.Path(exists=True, path_type=Path))
-@porcelain
+@command
 def install_command(session: Session, path: Path | None) -> None:
     """Install all-MiniLM-L6-v2 from PATH (a folder or archive), else by download.
 
@@ -29,7 +29,7 @@ def install_command(session: Session, path: Path | None) -> None:
 
 
 @model_command.command("status")
-@porcelain
+@command
 def status_command(session: Session) -> None:
     """Say which model is used and whether it works."""
     from day1.errors import EmbedderUnavailable

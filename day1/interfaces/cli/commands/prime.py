@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from day1.interfaces.cli.options import branch_option
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 _STDIN: Final = "-"
 
@@ -19,7 +19,7 @@ _STDIN: Final = "-"
     "--space", metavar="NAME", help="Its facts too, such as project:metal. Default: DAY1_SPACE."
 )
 @branch_option
-@porcelain
+@command
 def prime_command(
     session: Session, branch: str | None, space: str | None, prompt: str | None
 ) -> None:

@@ -10,7 +10,7 @@ import click
 from day1.errors import Refused
 from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.render import plural
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.model.rows.kind import MEMORIES
 
 
@@ -21,7 +21,7 @@ from day1.model.rows.kind import MEMORIES
 @click.option("--whole", is_flag=True, help="Also the other parts of a longer text.")
 @branch_option
 @agent_option
-@porcelain
+@command
 def redact_command(session: Session, row: str, confirm: str | None, **given: Any) -> None:
     """Show [redacted] instead of the memory ID, its former texts and every equal text.
 

@@ -9,7 +9,7 @@ import click
 from day1.errors import Refused
 from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.render import plural, visible
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.model.rows.kind import MEMORIES
 
 
@@ -21,7 +21,7 @@ from day1.model.rows.kind import MEMORIES
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before restoring a whole branch.")
 @branch_option
 @agent_option
-@porcelain
+@command
 def restore_command(session: Session, row: str | None, **given: Any) -> None:
     """Bring the memory ID, or without ID the whole branch, back to a past state.
 

@@ -9,7 +9,7 @@ import click
 from day1.interfaces.cli.asking import WHOLE, decided, show_conflict
 from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.render import one_line, place, plural, short
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.model.values.showing import short_commit
 
 _SHOWN = 20
@@ -22,7 +22,7 @@ _SHOWN = 20
 @click.option("--theirs", is_flag=True, help="Undo also what changed since.")
 @branch_option
 @agent_option
-@porcelain
+@command
 def revert_command(session: Session, name: str, **given: Any) -> None:
     """Undo a commit of the current branch, or a merge into it, as a new commit.
 

@@ -13,7 +13,7 @@ from day1.interfaces.cli.codes import HELD
 from day1.interfaces.cli.diffing import one_spaced, text_of, words
 from day1.interfaces.cli.options import agent_option
 from day1.interfaces.cli.render import Screen, plural, short
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.model.values.showing import short_commit
 
 Document = Mapping[str, Any]
@@ -39,7 +39,7 @@ def review_command(ctx: click.Context) -> None:
 
 @review_command.command("list")
 @click.option("--all", "every", is_flag=True, help="Also those that are merged or closed.")
-@porcelain
+@command
 def list_command(session: Session, *, every: bool = False) -> None:
     """List reviews, newest first."""
     answer = session.call("review_list", status="all" if every else None)
@@ -59,7 +59,7 @@ def list_command(session: Session, *, every: bool = False) -> None:
 @click.option("-t", "--title", metavar="TEXT", help="What it is called in lists.")
 @click.option("--description", metavar="TEXT", help="What reviewers should know.")
 @agent_option
-@porcelain
+@command
 def open_command(session: Session, source: str | None, **given: Any) -> None:
     """Open a review of BRANCH (default: the current one), or name the one that is open."""
     answer = session.call(
@@ -79,7 +79,7 @@ def open_command(session: Session, source: str | None, **given: Any) -> None:
 @review_argument
 @click.option("--offset", type=click.IntRange(0), help="Rows to leave out.")
 @click.option("--limit", type=click.IntRange(1, 200), help="Rows to show; default 50.")
-@porcelain
+@command
 def show_command(session: Session, review: str | None, **given: Any) -> None:
     """Show what REVIEW would change, with both sides of each conflict."""
     answer = session.call("review_show", review_id=_find(session, review), **given)
@@ -99,7 +99,7 @@ def show_command(session: Session, review: str | None, **given: Any) -> None:
 @review_command.command("decide")
 @click.argument("given", metavar="[REVIEW] [ID[:CELL]=SIDE]...", nargs=-1)
 @agent_option
-@porcelain
+@command
 def decide_command(session: Session, given: tuple[str, ...], agent: str | None) -> None:
     """Decide rows of REVIEW: ours, theirs, skip (held), delete, or clear takes back.
 
@@ -128,7 +128,7 @@ def decide_command(session: Session, given: tuple[str, ...], agent: str | None) 
 @click.option("--squash", is_flag=True, help="One commit with one parent; it closes the branch.")
 @click.option("--expect", metavar="DIGEST", help="Refuse another plan than this one.")
 @agent_option
-@porcelain
+@command
 def merge_command(session: Session, review: str | None, **given: Any) -> None:
     """Merge REVIEW as decided; undecided conflicts are held, and the exit code is then 3."""
     answer = session.call(
@@ -155,7 +155,7 @@ def merge_command(session: Session, review: str | None, **given: Any) -> None:
 @click.option("--expect", metavar="DIGEST", help="The plan that you looked at. Default: as it is.")
 @click.option("--withdraw", is_flag=True, help="Take your approval back.")
 @agent_option
-@porcelain
+@command
 def approve_command(session: Session, review: str | None, **given: Any) -> None:
     """Say that you looked at what REVIEW would merge, and agree; one look of those that it needs.
 
@@ -179,7 +179,7 @@ def approve_command(session: Session, review: str | None, **given: Any) -> None:
 @review_argument
 @click.option("--reason", metavar="TEXT", help="Why; the review shows it.")
 @agent_option
-@porcelain
+@command
 def close_command(session: Session, review: str | None, **given: Any) -> None:
     """Close REVIEW without merging."""
     answer = session.call(

@@ -6,14 +6,14 @@ import click
 
 from day1.interfaces.cli.options import branch_option
 from day1.interfaces.cli.render import short
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 
 @click.command("rm")
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @click.option("-m", "--reason", metavar="TEXT", help="Why.")
 @branch_option
-@porcelain
+@command
 def rm_command(
     session: Session, ids: tuple[str, ...], reason: str | None, branch: str | None
 ) -> None:

@@ -9,7 +9,7 @@ import click
 from day1.interfaces.cli.moments import day
 from day1.interfaces.cli.options import at_option, branch_option, event_option, space_option
 from day1.interfaces.cli.render import short
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 
 @click.command("search")
@@ -27,7 +27,7 @@ from day1.interfaces.cli.session import Session, porcelain
 @click.option("--wait", is_flag=True, help="First give every new text its vector.")
 @at_option
 @branch_option
-@porcelain
+@command
 def search_command(session: Session, query: str, **given: Any) -> None:
     """Find memories on a branch by meaning and by words, best first."""
     if given["wait"]:

@@ -12,7 +12,7 @@ import click
 from day1.errors import Refused
 from day1.interfaces.cli.codes import FAILED
 from day1.interfaces.cli.render import Part
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
     from day1.ports.setup import Asked, Outcome, Setup
@@ -30,7 +30,7 @@ _STYLES: Final = {"added": "ok", "changed": "changed", "removed": "removed", "re
 @click.option("--tools", metavar="NAMES", help="What the agent gets, as for `day1 mcp --tools`.")
 @click.option("--no-hooks", is_flag=True, help="Leave hooks out, and say more in the instructions.")
 @click.option("--everywhere", is_flag=True, help="Make ~/.day1 too, for where no project is.")
-@porcelain
+@command
 def setup_command(session: Session, clients: Sequence[str], **given: Any) -> None:
     """Connect CLIENT to day1: its MCP server, hooks, and a section in its file of instructions.
 

@@ -9,7 +9,7 @@ import click
 
 from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.options import at_option, branch_option
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.model.values.showing import short_commit
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @at_option
 @branch_option
 @click.option("--space", metavar="NAME", help="Of a secret memory its own, to see its words.")
-@porcelain
+@command
 def show_command(session: Session, name: str, **given: Any) -> None:
     """Show a memory with the author of each part, or the changes of a commit.
 

@@ -7,7 +7,7 @@ import click
 from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.options import branch_option
 from day1.interfaces.cli.render import Part
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.model.values.showing import short_commit
 
 
@@ -15,7 +15,7 @@ from day1.model.values.showing import short_commit
 @click.argument("label", required=False)
 @click.option("-l", "--list", "lists", is_flag=True, help="List snapshots, oldest first.")
 @branch_option
-@porcelain
+@command
 def snapshot_command(
     session: Session, label: str | None, *, lists: bool, branch: str | None
 ) -> None:

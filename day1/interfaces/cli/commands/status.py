@@ -11,7 +11,7 @@ from day1.interfaces.cli.codes import WAITS
 from day1.interfaces.cli.moments import since
 from day1.interfaces.cli.options import branch_option
 from day1.interfaces.cli.render import plural
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
     from day1.services.health.doctor import IndexState
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command("status")
 @branch_option
 @click.option("--exit-code", is_flag=True, help=f"Exit with {WAITS} if something waits for you.")
-@porcelain
+@command
 def status_command(session: Session, branch: str | None, *, exit_code: bool) -> None:
     """Say which branch you are on, what is pending, what waits, and what to do next.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from day1.interfaces.cli.new_branch import create_branch
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 
 @click.command("switch")
@@ -13,7 +13,7 @@ from day1.interfaces.cli.session import Session, porcelain
 @click.argument("start", required=False)
 @click.option("-c", "--create", is_flag=True, help="Create NAME from START first.")
 @click.option("--description", metavar="TEXT", help="With -c: of the new branch.")
-@porcelain
+@command
 def switch_command(
     session: Session,
     name: str,

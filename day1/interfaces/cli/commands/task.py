@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from day1.interfaces.cli.options import agent_option
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
     from day1.services.tasks.tasks import TaskState
@@ -32,7 +32,7 @@ def task_command() -> None:
 @click.option("--tag", "tags", multiple=True, metavar="NAME", help="Repeatable.")
 @click.option("--description", metavar="TEXT", help="What the task is about.")
 @click.option("--parent", metavar="BRANCH", help="Default: main.")
-@porcelain
+@command
 def create_command(session: Session, name: str, **given: Any) -> None:
     """Open task NAME on a branch of its own."""
     answer = session.call(
@@ -61,7 +61,7 @@ def create_command(session: Session, name: str, **given: Any) -> None:
     metavar="INDEX",
     help="One to take on, by its place from 0; repeatable.",
 )
-@porcelain
+@command
 def join_command(session: Session, task: str, **given: Any) -> None:
     """Join TASK as an agent; prints the branch to write on, which is the same each time."""
     agent = given["agent"] or session.settings.agent_id
@@ -80,7 +80,7 @@ def join_command(session: Session, task: str, **given: Any) -> None:
 
 @task_command.command("status")
 @click.argument("task")
-@porcelain
+@command
 def status_command(session: Session, task: str) -> None:
     """Show TASK with its objectives and agents."""
     answer = session.call("memory_task_status", task_id=task)
@@ -104,7 +104,7 @@ def status_command(session: Session, task: str) -> None:
 @click.argument("status", type=click.Choice(["pending", "in_progress", "completed"]))
 @click.option("--notes", metavar="TEXT", help="What to know of the objective.")
 @agent_option
-@porcelain
+@command
 def update_command(session: Session, task: str, objective: int, status: str, **given: Any) -> None:
     """Say how far OBJECTIVE (its index, from 0) of TASK is."""
     answer = session.call(
@@ -124,7 +124,7 @@ def update_command(session: Session, task: str, objective: int, status: str, **g
 
 @task_command.command("list")
 @click.option("--type", "task_type", metavar="NAME", help="Only of this type.")
-@porcelain
+@command
 def list_command(session: Session, task_type: str | None) -> None:
     """List tasks, the newest first."""
     from day1.model.records.task import status_of

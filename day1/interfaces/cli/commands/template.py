@@ -13,7 +13,7 @@ from day1.interfaces.cli.options import (
     tags_option,
 )
 from day1.interfaces.cli.render import plural
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 
 @click.group("template")
@@ -27,7 +27,7 @@ def template_command() -> None:
 @click.option("--type", "types", multiple=True, metavar="NAME", help="For tasks of this type.")
 @tags_option
 @branch_option
-@porcelain
+@command
 def template_create_command(session: Session, name: str, **given: Any) -> None:
     """Keep a branch as template NAME; a name that exists gets its next version."""
     answer = session.call(
@@ -46,7 +46,7 @@ def template_create_command(session: Session, name: str, **given: Any) -> None:
 @template_command.command("list")
 @click.option("--type", "task_type", metavar="NAME", help="For tasks of this type.")
 @deprecated_option
-@porcelain
+@command
 def template_list_command(session: Session, task_type: str | None, *, deprecated: bool) -> None:
     """List templates, the newest first."""
     status = "deprecated" if deprecated else "active"
@@ -63,7 +63,7 @@ def template_list_command(session: Session, task_type: str | None, *, deprecated
 @click.argument("name")
 @click.argument("branch")
 @click.option("--task", metavar="ID", help="The task that the branch is for.")
-@porcelain
+@command
 def template_use_command(session: Session, name: str, branch: str, task: str | None) -> None:
     """Fork BRANCH from the newest version of template NAME."""
     answer = session.call(
@@ -77,7 +77,7 @@ def template_use_command(session: Session, name: str, branch: str, task: str | N
 @template_command.command("deprecate")
 @click.argument("name")
 @click.option("--version", type=int, metavar="N", help="Default: every version.")
-@porcelain
+@command
 def template_deprecate_command(session: Session, name: str, version: int | None) -> None:
     """Take template NAME out of use; its branches stay readable."""
     answer = session.call("memory_template_deprecate", name=name, version=version)

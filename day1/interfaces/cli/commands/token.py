@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from day1.interfaces.cli.render import plural
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 
 @click.group("token")
@@ -29,7 +29,7 @@ def token_command() -> None:
 )
 @click.option("--agent", metavar="NAME", help="It writes as this agent only.")
 @click.option("--days", type=click.IntRange(1, 3_650), help="It expires after so many.")
-@porcelain
+@command
 def create_command(session: Session, name: str, **given: Any) -> None:
     """Make a token. It is shown only once, because the store keeps only its hash.
 
@@ -49,7 +49,7 @@ def create_command(session: Session, name: str, **given: Any) -> None:
 
 
 @token_command.command("list")
-@porcelain
+@command
 def list_command(session: Session) -> None:
     """List all tokens, also those that were revoked; secrets are not kept."""
     answer = session.call("token_list")
@@ -72,7 +72,7 @@ def list_command(session: Session) -> None:
 
 @token_command.command("revoke")
 @click.argument("name")
-@porcelain
+@command
 def revoke_command(session: Session, name: str) -> None:
     """Revoke a token, by name or id: it gives no access from now on."""
     answer = session.call("token_revoke", name=name)

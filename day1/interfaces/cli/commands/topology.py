@@ -7,14 +7,14 @@ from typing import Any
 import click
 
 from day1.interfaces.cli.render import Screen
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 
 @click.command("topology")
 @click.argument("root", required=False)
 @click.option("--depth", type=click.IntRange(0, 100), help="Levels below the root; default 10.")
 @click.option("--archived", is_flag=True, help="Archived branches too.")
-@porcelain
+@command
 def topology_command(
     session: Session, root: str | None, *, depth: int | None, archived: bool
 ) -> None:

@@ -12,7 +12,7 @@ import click
 from day1.interfaces.cli.codes import FAILED, INTERRUPTED
 from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.render import place, plural, short
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.interfaces.cli.whole_ids import whole_id
 
 _COLOURS: Final = {"verified": "ok", "invalidated": "warn", "unverified": "dim"}
@@ -27,7 +27,7 @@ _COLOURS: Final = {"verified": "ok", "invalidated": "warn", "unverified": "dim"}
 @click.option("--context", metavar="TEXT", help="With ID: what the fact is needed for.")
 @branch_option
 @agent_option
-@porcelain
+@command
 def verify_command(session: Session, fact_id: str | None, **given: Any) -> None:
     """Judge the fact ID, or the branch's facts, by what memory knows; verdicts are kept.
 

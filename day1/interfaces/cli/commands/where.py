@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from day1.errors import Day1Error
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.model.branches.branch import MAIN
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("where")
-@porcelain
+@command
 def where_command(session: Session) -> None:
     """Say which store, branch and agent a call from this folder has, and why.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from day1.interfaces.cli.render import plural
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
     from day1.model.files.backup import Manifest
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     metavar="FOLDER",
     help="With --restore: the store's folder. Default: DAY1_HOME, else .day1 here.",
 )
-@porcelain
+@command
 def backup_command(
     session: Session, file: Path, folder: Path | None, *, restore: bool, check: bool
 ) -> None:

@@ -12,13 +12,13 @@ from day1.interfaces.cli.files import lines_of, write_file, write_lines
 from day1.interfaces.cli.indexing import bring_up
 from day1.interfaces.cli.options import branch_option
 from day1.interfaces.cli.render import plural
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 
 @click.command("export")
 @click.argument("bundle")
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@porcelain
+@command
 def bundle_export_command(session: Session, bundle: str, file: Path | None) -> None:
     """Write BUNDLE to FILE (default: stdout)."""
     from day1.services.sharing.bundles import export_bundle
@@ -38,7 +38,7 @@ def bundle_export_command(session: Session, bundle: str, file: Path | None) -> N
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--no-branch", is_flag=True, help="Only take it in; knowledge_bundle_import uses it.")
 @branch_option
-@porcelain
+@command
 def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
     """Take a bundle from FILE (`-` reads stdin), and copy its rows to a branch.
 

@@ -10,7 +10,7 @@ import click
 
 from day1.errors import StoreReadOnly
 from day1.interfaces.cli.render import plural
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
     from day1.services.exchange.store_copy import CopiedStore
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @click.option("--purge-redacted", "purges", is_flag=True, help="Leave redacted words behind.")
-@porcelain
+@command
 def copy_command(session: Session, source: str, target: str, *, purges: bool) -> None:
     """Copy the store FROM into a new one TO: each is a folder, or a database's URL on a server.
 

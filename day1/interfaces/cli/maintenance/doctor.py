@@ -9,7 +9,7 @@ import click
 from day1.errors import Day1Error, NotAStore
 from day1.interfaces.cli.codes import FAILED
 from day1.interfaces.cli.render import Part
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.interfaces.cli.wording import said
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option(
     "--repair", is_flag=True, help="Mend ledger rows, the index, and times ahead of the clock."
 )
-@porcelain
+@command
 def doctor_command(session: Session, *, repair: bool) -> None:
     """Check engine, rows, ledger, refs, space, model and index, and say what to do.
 

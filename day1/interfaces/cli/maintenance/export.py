@@ -11,7 +11,7 @@ import click
 from day1.interfaces.cli.files import write_file, write_lines
 from day1.interfaces.cli.options import at_option, branch_option
 from day1.interfaces.cli.render import plural
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 
 @click.command("export")
@@ -27,7 +27,7 @@ from day1.interfaces.cli.session import Session, porcelain
 )
 @at_option
 @branch_option
-@porcelain
+@command
 def export_command(session: Session, **given: Any) -> None:
     """Write a branch's memories as JSON Lines; the same rows give the same bytes.
 

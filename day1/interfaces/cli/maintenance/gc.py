@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from day1.interfaces.cli.render import Part, plural
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 from day1.model.values.showing import short_commit
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.command("gc")
 @click.option("--retire", is_flag=True, help="Retire the branches that are offered.")
 @click.option("--purge-redacted", "purges", is_flag=True, help="Purge what is redacted first.")
-@porcelain
+@command
 def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
     """Give unused space back, and offer branches to retire.
 

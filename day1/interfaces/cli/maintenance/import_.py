@@ -13,7 +13,7 @@ from day1.interfaces.cli.files import lines_of
 from day1.interfaces.cli.indexing import bring_up
 from day1.interfaces.cli.maintenance.importing import import_found, import_named, imported
 from day1.interfaces.cli.options import agent_option, branch_option
-from day1.interfaces.cli.session import Session, porcelain
+from day1.interfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
     from day1.model.branches.branch import Branch
@@ -66,7 +66,7 @@ def _from_tools(command: Callable[..., None]) -> Callable[..., None]:
 @import_command.command("auto")
 @click.option("-y", "--yes", is_flag=True, help="Import all that is found without asking.")
 @_from_tools
-@porcelain
+@command
 def import_auto(session: Session, **given: Any) -> None:
     """Look for the memory of other tools on this machine, and import what you confirm.
 
@@ -81,7 +81,7 @@ def _tool_command(name: str, told: str) -> None:
         "paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path, allow_dash=True)
     )
     @_from_tools
-    @porcelain
+    @command
     def run(session: Session, paths: tuple[Path, ...], **given: Any) -> None:
         import_named(session, name, paths, given)
 
@@ -93,7 +93,7 @@ for _name, _told in _TOOLS.items():
 @import_command.command("git")
 @click.argument("path", type=click.Path(path_type=Path), default=Path())
 @_importing
-@porcelain
+@command
 def import_git(session: Session, path: Path, **given: Any) -> None:
     """Import the history of the git repository at PATH: commits, files, authors, tags."""
     _foreign(session, "git", [path], given)
@@ -104,7 +104,7 @@ def import_git(session: Session, path: Path, **given: Any) -> None:
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @_importing
-@porcelain
+@command
 def import_markdown(session: Session, paths: tuple[Path, ...], **given: Any) -> None:
     """Import notes: each section of Markdown files, or of the notes in folders, is a fact."""
     _foreign(session, "markdown", list(paths), given)
@@ -115,7 +115,7 @@ def import_markdown(session: Session, paths: tuple[Path, ...], **given: Any) -> 
     "paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @_importing
-@porcelain
+@command
 def import_text(session: Session, paths: tuple[Path, ...], **given: Any) -> None:
     """Import texts of any length: each file is one fact, a long one in parts found as one."""
     _foreign(session, "text", list(paths), given)
@@ -124,7 +124,7 @@ def import_text(session: Session, paths: tuple[Path, ...], **given: Any) -> None
 @import_command.command("graph")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 @_importing
-@porcelain
+@command
 def import_graph(session: Session, path: Path, **given: Any) -> None:
     """Import the JSON Lines of a knowledge graph (the MCP reference memory server's file)."""
     _foreign(session, "graph", [path], given)
@@ -133,7 +133,7 @@ def import_graph(session: Session, path: Path, **given: Any) -> None:
 @import_command.command("jsonl")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @_importing
-@porcelain
+@command
 def import_jsonl(session: Session, path: Path, **given: Any) -> None:
     """Import what `day1 export` wrote, with every column as it was; `-` reads stdin.
 
