@@ -17,7 +17,7 @@ from day1.errors import ChatUnavailable
 from day1.ports.chat import Answer
 from day1.services.access.caller import Caller
 from day1.services.access.calls import now
-from day1.services.tasks import consolidating
+from day1.services.tasks import observations
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets.day1.core import CORE, task_memory
 
@@ -191,7 +191,7 @@ def test_a_real_model_groups_what_says_the_same(tmp_path: Path) -> None:
 def test_what_is_too_much_for_one_consolidation_is_done_by_several(
     by_words: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consolidating, "MOST", 3)
+    monkeypatch.setattr(observations, "MOST", 3)
     monkeypatch.setattr(task_memory, "MOST", 3)
     texts = [f"Host {name} answers the probe." for name in ("elm", "oak", "fir", "ash", "yew")]
     observe(by_words, *texts, texts[-1], texts[-1])

@@ -33,11 +33,6 @@ from day1.services.search.search_engine import SearchEngine
 
 log = logging.getLogger(__name__)
 
-MOST = 2_000
-"""Observations that one consolidation looks at."""
-COLUMNS = ("summary", "observation_type", "happened_at", "space", "expires_at")
-"""The columns that are read of an observation, besides its id and its time."""
-
 _CONFIDENCE = (0.5, 0.7, 0.85)
 """By how many observations say it."""
 _FROM, _WITH = CONSOLIDATED, "consolidated with "
@@ -134,22 +129,6 @@ def consolidate(
     return done
 
 
-def waiting_first(repo: Repository, branch: Branch, rows: Sequence[Row]) -> tuple[list[str], int]:
-    """The ids of at most `MOST` observations to look at, and how many are left for later.
-
-    An observation comes first if neither it nor another one of the same text was made a fact of
-    the branch yet; newer ones come before older ones. So several consolidations together get
-    through more than one takes.
-    """
-    edits = {_edit_id(row): row["content_hash"] for row in rows}
-    with repo.store.reading(Ref(branch=branch.name)) as reading:
-        done = {edits[edit_id] for edit_id in reading.get(EDIT, list(edits))}
-    waiting = [str(row["id"]) for row in rows if row["content_hash"] not in done]
-    others = [str(row["id"]) for row in rows if row["content_hash"] in done]
-    chosen = [*others, *waiting][-MOST:]
-    return chosen, max(0, len(waiting) - MOST)
-
-
 def _by_space(rows: Sequence[Row]) -> Iterable[list[Row]]:
     """The rows of each space: what two spaces say alike becomes a fact of each.
 
@@ -182,7 +161,7 @@ def _unknown(
     One is consolidated if any of its sources went into a fact, or if its wording is alike to that
     of a fact of its space that was consolidated, which may have been retracted.
     """
-    edit_of = {_edit_id(row): row for candidate in candidates for row in candidate.sources}
+    edit_of = {source_edit_id(row): row for candidate in candidates for row in candidate.sources}
     edits = reading.get(EDIT, list(edit_of))
     known = {edit_of[edit_id]["id"] for edit_id in edits}
     firsts = [edit_of[i] for i, edit in edits.items() if str(edit["reason"]).startswith(_FROM)]
@@ -244,10 +223,11 @@ def _edit(fact: Row, source: Row, candidate: CandidateFact, origin: Origin, now:
     if source is first:
         reason = _FROM + ", ".join(str(row["id"]) for row in candidate.sources)
     edited = EditedCells(FACT, fact, ["fact_text"], reason)
-    return edit_rows(edited, origin, now, lambda *_: _edit_id(source))
+    return edit_rows(edited, origin, now, lambda *_: source_edit_id(source))
 
 
-def _edit_id(observation: Row) -> str:
+def source_edit_id(observation: Row) -> str:
+    """The id of the edit that says which fact an observation went into."""
     learned = int(observation["created_at"] or 0)
     return derived_id(EDIT.prefix, learned, _SAYS, str(observation["id"]))
 

@@ -195,6 +195,7 @@ def test_the_same_memory_again_within_a_minute_is_the_first_one(
     assert first.row == second.row
     assert (first.after.pending, second.after.pending) == (2, 2)
     assert (len(first.notes), len(second.notes)) == (0, 1)
+    assert second.same_text == ()
     bench.now += 61_000_000
     third = record(bench.repo, bench.branch(), memory, ADA)
     assert third.row["id"] != first.row["id"]

@@ -1,6 +1,5 @@
 """Tools for the memory of a team: consolidate, search, timeline of an agent, replay."""
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
@@ -8,23 +7,17 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import Label, Read, Request, Response, Space, Text, WriteRequest, Written
 from day1.call.operation import Effect, Operation
-from day1.errors import InvalidRequest, Refused, Step
+from day1.errors import InvalidRequest, Step
 from day1.model.branches.branch import MAIN
-from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, text_of
 from day1.model.values.space import SHARED
 from day1.services.access.calls import in_space, spaces_of, writable, writer
 from day1.services.search.request import SearchRequest
-from day1.services.tasks.consolidating import (
-    COLUMNS,
-    MOST,
-    ConsolidateRequest,
-    consolidate,
-    waiting_first,
-)
 from day1.services.tasks.consolidating import Consolidated as Done
-from day1.services.tasks.sessions import WrittenBranch, written_branches
-from day1.services.tasks.task_rows import agent_timeline, newest_rows, task_branches_written
+from day1.services.tasks.consolidating import ConsolidateRequest, consolidate
+from day1.services.tasks.observations import MOST, branch_for_facts, observed, waiting_first
+from day1.services.tasks.sessions import written_branches
+from day1.services.tasks.task_rows import agent_timeline
 from day1.services.tasks.task_search import search_task
 from day1.toolsets.day1.core.replays import REPLAY
 from day1.toolsets.day1.core.search import (
@@ -94,19 +87,12 @@ class Consolidated(Response):
 def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
     """Turn observations into candidate facts: of a session, of an agent's task, or of a task."""
     equal = _scope(request) | in_space(ctx, request.space)
-    found = _written_branches(ctx, equal)
-    newest = Query(equal=equal, limit=MOST)
-    seen = newest_rows(ctx.repo, found, OBSERVATION, COLUMNS, newest)
-    if not seen.rows:
+    seen = observed(ctx.repo, equal)
+    if not seen.newest.rows:
         said = " and ".join(f"{name} {value or SHARED!r}" for name, value in equal.items())
         return _answer(ctx, request, request.branch or MAIN, [f"No observation has {said}."])
-    branch = writable(ctx, request.branch or _target(ctx, found, equal))
-    rows, more = seen.rows, 0
-    if seen.truncated:
-        every = newest_rows(ctx.repo, found, OBSERVATION, ("content_hash",), Query(equal=equal))
-        chosen, more = waiting_first(ctx.repo, branch, every.rows)
-        some = Query(equal=equal, among={"id": chosen})
-        rows = newest_rows(ctx.repo, found, OBSERVATION, COLUMNS, some).rows
+    branch = writable(ctx, request.branch or branch_for_facts(ctx.repo, seen))
+    rows, more = waiting_first(ctx.repo, branch, seen)
     who = request.agent_id
     if "agent_id" in equal:  # that is whose observations they are
         who = ctx.caller.agent_id or who
@@ -131,28 +117,6 @@ def _scope(request: Consolidate) -> dict[str, Cell]:
             problems=[{"argument": name, "problem": "missing"} for name in missing],
         )
     return given
-
-
-def _written_branches(ctx: Context, equal: Mapping[str, Cell]) -> list[WrittenBranch]:
-    if "task_id" in equal:
-        return task_branches_written(ctx.repo, str(equal["task_id"]))
-    return written_branches(ctx.repo, session_id=str(equal["session_id"]))
-
-
-def _target(ctx: Context, found: Sequence[WrittenBranch], equal: Mapping[str, Cell]) -> str:
-    """Where facts go: the branch of the task, the agent's, or that of the last row."""
-    task_id, agent_id = equal.get("task_id"), equal.get("agent_id")
-    for place in found:
-        if task_id and (place.branch.task_id, place.branch.agent_id) == (task_id, agent_id):
-            return place.branch.name
-    if task_id and agent_id is None:
-        raise Refused("The task's branch is gone: name the `branch` that the facts are for.")
-    last = [
-        newest_rows(ctx.repo, found, kind, (), Query(equal=equal, limit=1))
-        for kind in (FACT, OBSERVATION)
-    ]
-    newest = max((row["created_at"] or 0, row["id"], some) for some in last for row in some.rows)
-    return newest[2].branch_of[str(newest[1])]
 
 
 def _answer(

@@ -1,0 +1,85 @@
+"""The observations of a session, an agent or a task, and where facts made of them belong."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from day1.errors import Refused
+from day1.model.branches.branch import Branch
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell, Row
+from day1.services.repository.repository import Repository
+from day1.services.tasks.consolidating import source_edit_id
+from day1.services.tasks.sessions import WrittenBranch, written_branches
+from day1.services.tasks.task_rows import NewestRows, newest_rows, task_branches_written
+
+MOST: Final = 2_000
+"""Observations that one consolidation looks at."""
+_COLUMNS: Final = ("summary", "observation_type", "happened_at", "space", "expires_at")
+"""The columns that are read of an observation, besides its id and its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The newest observations of a session, an agent or a task, wherever they are."""
+
+    equal: Mapping[str, Cell]
+    """The columns that name them: the task or the session, perhaps the agent and the space."""
+    branches: Sequence[WrittenBranch]
+    newest: NewestRows
+
+
+def observed(repo: Repository, equal: Mapping[str, Cell]) -> Observed:
+    """Read the newest observations with these columns, of which `task_id` or `session_id` is one.
+
+    Raises:
+        NotFound: there is no such task.
+    """
+    if "task_id" in equal:
+        branches = task_branches_written(repo, str(equal["task_id"]))
+    else:
+        branches = written_branches(repo, session_id=str(equal["session_id"]))
+    query = Query(equal=equal, limit=MOST)
+    return Observed(equal, branches, newest_rows(repo, branches, OBSERVATION, _COLUMNS, query))
+
+
+def branch_for_facts(repo: Repository, seen: Observed) -> str:
+    """The branch that facts of some observations belong to.
+
+    It is the agent's branch of the task or the task's own, and else the branch that has the newest
+    fact or observation with the same columns.
+
+    Raises:
+        Refused: the task's branch is gone.
+    """
+    task_id, agent_id = seen.equal.get("task_id"), seen.equal.get("agent_id")
+    for place in seen.branches:
+        if task_id and (place.branch.task_id, place.branch.agent_id) == (task_id, agent_id):
+            return place.branch.name
+    if task_id and agent_id is None:
+        raise Refused("The task's branch is gone: name the `branch` that the facts are for.")
+    query = Query(equal=seen.equal, limit=1)
+    last = [newest_rows(repo, seen.branches, kind, (), query) for kind in (FACT, OBSERVATION)]
+    newest = max((row["created_at"] or 0, row["id"], some) for some in last for row in some.rows)
+    return newest[2].branch_of[str(newest[1])]
+
+
+def waiting_first(repo: Repository, branch: Branch, seen: Observed) -> tuple[list[Row], int]:
+    """At most `MOST` observations to make facts of on a branch, and how many are left for later.
+
+    An observation comes first if neither it nor another one of the same text was made a fact of
+    the branch yet; newer ones come before older ones. So several consolidations together get
+    through more than one takes.
+    """
+    if not seen.newest.truncated:
+        return seen.newest.rows, 0
+    query = Query(equal=seen.equal)
+    rows = newest_rows(repo, seen.branches, OBSERVATION, ("content_hash",), query).rows
+    edits = {source_edit_id(row): row["content_hash"] for row in rows}
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
+        done = {edits[edit_id] for edit_id in reading.get(EDIT, list(edits))}
+    waiting = [str(row["id"]) for row in rows if row["content_hash"] not in done]
+    others = [str(row["id"]) for row in rows if row["content_hash"] in done]
+    chosen = Query(equal=seen.equal, among={"id": [*others, *waiting][-MOST:]})
+    first = newest_rows(repo, seen.branches, OBSERVATION, _COLUMNS, chosen).rows
+    return first, max(0, len(waiting) - MOST)
