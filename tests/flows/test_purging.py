@@ -18,6 +18,7 @@ import pytest
 from day1.app.engines import rewriting
 from day1.app.open import open_with_mask
 from day1.interfaces.open_store import OpenStore
+from day1.model.records.desk import next_desk
 from day1.model.records.merge_record import MergeRecord
 from day1.model.redaction.mask import mask_of
 from day1.model.redaction.redaction import Redaction
@@ -96,7 +97,15 @@ def tell(opened_store: OpenStore) -> list[str]:
     aims = [{"description": f"Find out. It is {SECRET}."}]
     call(opened_store, "memory_task_create", name="Find out", objectives=aims)
     deleting.delete(opened_store.repo, find(opened_store.repo, "gone"), "main", now())
+    work_on(opened_store, {"lines": [f"Ask. It is {SECRET}."], f"It is {SECRET}.": ["Go."]})
     return [told, saw, near, said["message_id"], said["conversation_id"]]
+
+
+def work_on(opened_store: OpenStore, value: Any) -> None:
+    """Put JSON on the desk of a client, as working sessions do."""
+    whose = find(opened_store.repo, "main").id, "client", "session"
+    desk = next_desk(None, whose, json.dumps(value), now())
+    assert opened_store.repo.ledger.swap(None, desk)
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,18 @@ from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from day1.errors import Forbidden, NotFound
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
+from day1.model.records.desk import Desk, next_desk
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import CONVERSATION, FACT, HELD, MESSAGE, OBSERVATION, RELATION, Kind
+from day1.model.rows.kind import (
+    CONVERSATION,
+    FACT,
+    HELD,
+    MESSAGE,
+    OBSERVATION,
+    RELATION,
+    Kind,
+    canonical,
+)
 from day1.services.access.caller import Caller
 from day1.services.access.calls import now
 from day1.services.branches import deleting
@@ -335,6 +345,27 @@ def test_whatever_happens_no_state_shows_a_redacted_text(store: OpenStore, seed:
         rows += [side for change in changed for side in (change.before, change.after) if side]
         assert redacted.isdisjoint(row.get("fact_text") for row in rows)
     assert redacted
+
+
+def test_what_is_redacted_leaves_the_desks_and_the_file_of_the_ledger(
+    store: OpenStore, folder: Path
+) -> None:
+    row_id = remember(store)
+    whose = find(store.repo, "main").id, "client", "session"
+    value = {"lines": ["Ask ann.", f"Know: {SECRET}"], SECRET: [{"deep": SECRET}]}
+    desk = next_desk(None, whose, canonical(value), 1)
+    assert store.repo.ledger.swap(None, desk)
+    redact(store, row_id)
+    kept = store.repo.ledger.record(Desk, desk.id)
+    assert kept is not None
+    assert json.loads(kept.value) == {
+        "lines": ["Ask ann.", f"Know: {REDACTED}"],
+        REDACTED: [{"deep": REDACTED}],
+    }
+    store.close()
+    files = {path.name: path.read_bytes() for path in folder.glob("ledger.db*")}
+    assert "ledger.db" in files
+    assert [name for name, content in files.items() if SECRET.encode() in content] == []
 
 
 def test_a_token_with_limits_redacts_nothing(store: OpenStore) -> None:

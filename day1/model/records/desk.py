@@ -29,7 +29,7 @@ class Desk:
     changed_at: int
 
     def cleaned(self, rows: Collection[str], clean: Callable[[str], str]) -> "Desk":
-        """The desk with each of its texts cleaned, and without reasons about redacted rows."""
+        """The desk with its texts and their names cleaned, and without reasons about redacted rows."""
         value = canonical(_cleaned(json.loads(self.value), rows, clean))
         return self if value == self.value else replace(self, value=value)
 
@@ -41,7 +41,7 @@ def _cleaned(value: Any, rows: Collection[str], clean: Callable[[str], str]) -> 
         return [_cleaned(one, rows, clean) for one in value]
     if not isinstance(value, dict):
         return value
-    fresh = {name: _cleaned(one, rows, clean) for name, one in value.items()}
+    fresh = {clean(name): _cleaned(one, rows, clean) for name, one in value.items()}
     ids = value.get("ids")
     if "reason" in fresh and isinstance(ids, list) and not {*rows}.isdisjoint(map(str, ids)):
         fresh["reason"] = REDACTED  # a model wrote it, who had read the rows
