@@ -1,6 +1,6 @@
 """Counts of the memories that this node has shown; they are no memory and may be lost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -33,6 +33,9 @@ class Uses(Protocol):
     def known(self, branches: Branches = None) -> Mapping[str, Use]:
         """Return the use of every row that was shown, by id."""
 
+    def of(self, row_ids: Collection[str], branches: Branches = None) -> Mapping[str, Use]:
+        """Those of these rows that were shown, by id; the cost grows with the ids alone."""
+
     def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
         """Return the most often used rows and the last shown used rows, so many of each."""
 
@@ -46,6 +49,10 @@ class NoUses(Uses):
 
     @override
     def known(self, branches: Branches = None) -> Mapping[str, Use]:
+        return {}
+
+    @override
+    def of(self, row_ids: Collection[str], branches: Branches = None) -> Mapping[str, Use]:
         return {}
 
     @override

@@ -167,6 +167,7 @@ LEDGER: dict[str, Way] = {
 USES: dict[str, Way] = {
     "shown": lambda s: s.uses.shown([s.row], 2, s.main.id),
     "known": lambda s: s.uses.known() or s.uses.known(frozenset({s.main.id})),
+    "of": lambda s: s.uses.of([s.row]) or s.uses.of([s.row], frozenset({s.main.id})),
     "most": lambda s: s.uses.most(9) or s.uses.most(9, frozenset({s.main.id})),
 }
 WAYS: dict[type, dict[str, Way]] = {History: HISTORY, Store: STORE, Ledger: LEDGER, Uses: USES}

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -27,8 +27,9 @@ CREATE TABLE IF NOT EXISTS shown (
     PRIMARY KEY (row_id, branch_id)) WITHOUT ROWID"""
 _EARLIER = "SELECT row_id, NULL AS branch_id, times, last FROM uses"
 """What an earlier day1 has counted, without branches."""
-_SOME = " WHERE branch_id IN (SELECT value FROM json_each(?))"
-_ALL = "SELECT row_id, sum(times) AS times, max(last) AS last FROM ({}){} GROUP BY row_id"
+_ON_BRANCHES = "branch_id IN (SELECT value FROM json_each(?))"
+_OF_ROWS = "row_id IN (SELECT value FROM json_each(?))"
+_ALL = "SELECT row_id, sum(times) AS times, max(last) AS last FROM ({}) WHERE {} GROUP BY row_id"
 _OFTEN = " HAVING sum(times) > 0 ORDER BY sum(times) DESC, max(last) DESC, row_id LIMIT ?"
 _LAST = " HAVING sum(times) > 0 ORDER BY max(last) DESC, row_id LIMIT ?"
 _SHOWN = """
@@ -65,6 +66,10 @@ class FileUses(Uses):
         return self._read(branches)
 
     @override
+    def of(self, row_ids: Collection[str], branches: Branches = None) -> Mapping[str, Use]:
+        return self._read(branches, row_ids) if row_ids else {}
+
+    @override
     def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
         try:
             found = self._path.stat()
@@ -73,17 +78,24 @@ class FileUses(Uses):
         state = (count, found.st_ino, found.st_size, found.st_mtime_ns)
         known, most = self._most.get(branches, ((), {}))
         if state != known:
-            most = {**self._read(branches, _OFTEN, count), **self._read(branches, _LAST, count)}
+            often = self._read(branches, None, _OFTEN, count)
+            most = {**often, **self._read(branches, None, _LAST, count)}
             if len(self._most) >= _MOST_KEPT:
                 self._most.clear()
             self._most[branches] = state, most
         return most
 
-    def _read(self, branches: Branches, order: str = "", *limit: int) -> dict[str, Use]:
+    def _read(
+        self,
+        branches: Branches,
+        rows: Collection[str] | None = None,
+        order: str = "",
+        *limit: int,
+    ) -> dict[str, Use]:
         with self._usable():
             if self._path.exists():
                 with self._opened() as connection:
-                    return _counted(connection, branches, order, *limit)
+                    return _counted(connection, branches, rows, order, *limit)
         return {}
 
     def is_whole(self) -> bool:
@@ -131,18 +143,24 @@ class FileUses(Uses):
 
 
 def _counted(
-    connection: sqlite3.Connection, branches: Branches, order: str = "", *limit: int
+    connection: sqlite3.Connection,
+    branches: Branches,
+    row_ids: Collection[str] | None = None,
+    order: str = "",
+    *limit: int,
 ) -> dict[str, Use]:
-    """How often, and when, memories were shown on some branches."""
+    """Count how often, and when, memories were shown on some branches; None: all memories."""
     listed = "SELECT name FROM sqlite_schema WHERE name IN ('shown', 'uses')"
     names = {name for (name,) in connection.execute(listed)}
     tables = ["SELECT * FROM shown"] if "shown" in names else []
     tables += [_EARLIER] if "uses" in names and branches is None else []
     if not tables:
         return {}
-    some = [] if branches is None else [json.dumps(sorted(branches))]
-    statement = _ALL.format(" UNION ALL ".join(tables), _SOME * len(some)) + order
-    rows = connection.execute(statement, (*some, *limit))
+    limits = {_ON_BRANCHES: branches, _OF_ROWS: row_ids}
+    lists = {where: json.dumps(sorted(ids)) for where, ids in limits.items() if ids is not None}
+    where = " AND ".join(lists) or "TRUE"
+    statement = _ALL.format(" UNION ALL ".join(tables), where) + order
+    rows = connection.execute(statement, (*lists.values(), *limit))
     return {as_text(row_id): _use(times, last) for row_id, times, last in rows}
 
 

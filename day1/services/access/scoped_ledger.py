@@ -5,7 +5,7 @@ Each kind of record says by which branches it is visible (`RecordKind`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Any, Final, Protocol, TypeVar
@@ -249,6 +249,10 @@ class ScopedUses(Uses):
     @override
     def known(self, branches: Branches = None) -> Mapping[str, Use]:
         return self._uses.known(self._within(branches))
+
+    @override
+    def of(self, row_ids: Collection[str], branches: Branches = None) -> Mapping[str, Use]:
+        return self._uses.of(row_ids, self._within(branches))
 
     @override
     def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
