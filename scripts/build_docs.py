@@ -22,7 +22,7 @@ from day1.formats.events import agent_of
 from day1.interfaces.mcp.schemas import documented_schema, listed_schema, output_schema
 from day1.settings import Settings
 from day1.toolsets import TOOLSETS
-from day1.toolsets.seeds import SEEDS
+from day1.toolsets.combined import SHARED
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 HEAD = "<!-- Written by scripts/build_docs.py: do not edit. -->\n"
@@ -30,7 +30,7 @@ HEAD = "<!-- Written by scripts/build_docs.py: do not edit. -->\n"
 
 def pages() -> dict[Path, str]:
     """Every generated page with its text."""
-    toolsets = {**TOOLSETS, SEEDS.name: SEEDS}
+    toolsets = {**TOOLSETS, SHARED.name: SHARED}
     tools = {DOCS / "tools" / f"{name}.md": tool_page(name, ops) for name, ops in toolsets.items()}
     schemas = {
         DOCS / "tools" / f"{name}.schema.json": schema_page(ops) for name, ops in toolsets.items()
@@ -48,12 +48,12 @@ def tool_page(name: str, toolset: Toolset) -> str:
     """The reference of one toolset."""
     return (
         HEAD
-        + f"\n# Toolset `{name}`\n\n{_SEEDS * (toolset is SEEDS)}{_ABOUT}\n\n"
+        + f"\n# Toolset `{name}`\n\n{_COMBINED * (toolset is SHARED)}{_ABOUT}\n\n"
         + "\n".join(map(tool_entry, toolset.operations))
     )
 
 
-_SEEDS = """Its tools are those of [core](core.md), [Kompanion](kompanion.md) and
+_COMBINED = """Its tools are those of [core](core.md), [Kompanion](kompanion.md) and
 [engram](engram.md). This page has the one that serves the arguments of two.
 
 """

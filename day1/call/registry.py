@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 from day1.call.toolset import Tool, Toolset, Wire
 from day1.errors import InvalidRequest, NotFound, Step
 
+log = logging.getLogger(__name__)
 _NAME: Final = re.compile("[a-z][a-z0-9_]*")
 
 
@@ -20,7 +22,11 @@ class Registry(Mapping[str, Toolset]):
     """
 
     def __init__(
-        self, lists: Mapping[str, tuple[Tool, ...]], default: str, everything: str
+        self,
+        lists: Mapping[str, tuple[Tool, ...]],
+        default: str,
+        everything: str,
+        former: Mapping[str, str],
     ) -> None:
         """Begin without toolsets.
 
@@ -28,8 +34,10 @@ class Registry(Mapping[str, Toolset]):
             lists: named lists of tools.
             default: the choice of tools for a client that asks for none.
             everything: the choice of tools for a client that asks for all.
+            former: names that lists had before, and those that they have now.
         """
         self.lists, self.default, self.everything = lists, default, everything
+        self.former = former
         self._toolsets: dict[str, Toolset] = {}
         self._first: dict[str, Tool] = {}
         self._qualified: dict[str, Tool] = {}
@@ -55,7 +63,7 @@ class Registry(Mapping[str, Toolset]):
         """
         if not _NAME.fullmatch(toolset.name) or len(toolset.tools) != len(toolset.operations):
             raise ValueError(f"Toolset {toolset.name!r} has a name twice, or one that is no word.")
-        if toolset.name in {*self, *self.lists, *self._first, "all"}:
+        if toolset.name in {*self, *self.lists, *self.former, *self._first, "all"}:
             raise ValueError(f"The name {toolset.name!r} is taken: give the toolset another one.")
         for other in self.values():
             _refuse_clash(toolset, other)
@@ -123,6 +131,9 @@ class Registry(Mapping[str, Toolset]):
     def _named(self, name: str) -> tuple[Tool, ...]:
         if name in self._toolsets:
             return tuple(self._toolsets[name].tools.values())
+        if name in self.former:
+            log.warning(renamed(name, self.former[name]))
+            name = self.former[name]
         if name in self.lists:
             return self.lists[name]
         tool = self.tool(name)
@@ -147,6 +158,11 @@ class Registry(Mapping[str, Toolset]):
         for name in self.lists:
             yield name, name
         yield "all", self.everything
+
+
+def renamed(name: str, now: str) -> str:
+    """Say the present name to whoever uses a former one."""
+    return f"{name} is called {now} now: the old name goes with the next version."
 
 
 def _refuse_wire(toolset: Toolset, wire: Wire) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Final
 from day1.call.operation import Operation
 from day1.call.registry import Registry
 from day1.call.toolset import Tool, Toolset
+from day1.toolsets.combined import COMBINED
 from day1.toolsets.day1.admin import ADMIN
 from day1.toolsets.day1.browse import BROWSE
 from day1.toolsets.day1.core import CORE
@@ -13,7 +14,6 @@ from day1.toolsets.day1.recall import RECALL
 from day1.toolsets.day1.review import REVIEW
 from day1.toolsets.engram import ENGRAM
 from day1.toolsets.kompanion import KOMPANION
-from day1.toolsets.seeds import TOGETHER
 
 _DAILY: Final = (
     "memory_write_fact",
@@ -33,10 +33,12 @@ _DAILY: Final = (
 )
 LISTS: Final[Mapping[str, tuple[Tool, ...]]] = {
     "core14": tuple(CORE.tools[name] for name in _DAILY),
-    "seeds": TOGETHER,
+    "combined": COMBINED,
 }
 """What an agent needs daily, for clients that pay for each tool in their context (docs/tools), and
 the tools of all products whose contract day1 keeps."""
+FORMER: Final[Mapping[str, str]] = {"seeds": "combined"}
+"""Names that version 0.1 had for lists: they are accepted until the version after this one."""
 DEFAULT: Final = "core"
 EVERYTHING: Final = "core,review,browse"
 """day1's own tools for agents. Tokens are left out: managing them is no part of an agent's work."""
@@ -48,7 +50,7 @@ def registered(*toolsets: Toolset) -> Registry:
     Raises:
         ValueError: one clashes with another.
     """
-    registry = Registry(LISTS, DEFAULT, EVERYTHING)
+    registry = Registry(LISTS, DEFAULT, EVERYTHING, FORMER)
     for toolset in (CORE, REVIEW, BROWSE, ADMIN, RECALL, KOMPANION, ENGRAM, *toolsets):
         registry.register(toolset)
     return registry

@@ -34,7 +34,7 @@ TOOLS: dict[str, Tool] = {
     tool.qualified_name: tool
     for tool in (
         *(tool for toolset in TOOLSETS.values() for tool in toolset.tools.values()),
-        *LISTS["seeds"],
+        *LISTS["combined"],
     )
 }
 LESSON = {"context": "Tea is cold", "action": "Made it anew", "result": "Hot tea"}
@@ -209,7 +209,7 @@ CALLS: dict[str, Any] = {
     "engram.memory_export": {},
     "engram.memory_consolidate_preview": [{}, {"stale_days": 0, "min_score": 1.0}],
     "engram.memory_consolidate": [{}, {"stale_days": 0, "min_score": 1.0}],
-    "seeds.memory_search": {"query": "likes tea"},
+    "combined.memory_search": {"query": "likes tea"},
     # What writes, in an order in which each can be called.
     "core.memory_write_fact": [{"fact_text": "Tea number 3, secret."}, {"fact_text": "Ada!"}],
     "core.memory_write_observation": {"observation_type": "insight", "summary": "Tea."},

@@ -36,7 +36,7 @@ class Systems:
                 ("day1", "/mcp", "core"),
                 ("kompanion", "/mcp/kompanion", "kompanion"),
                 ("engram", "/mcp/engram", "engram"),
-                ("seeds", "/mcp/seeds", "seeds"),
+                ("combined", "/mcp/combined", "combined"),
             )
         }
 
@@ -129,28 +129,28 @@ def test_at_one_place_a_search_takes_the_arguments_of_both(systems: Systems) -> 
     core = takes["day1"]("memory_search")
     assert list(takes["engram"]("memory_search")) == ["query", "limit", "project", "full"]
     assert "project" not in core
-    assert takes["seeds"]("memory_search") == {**core, "project": "string|null = null"}
-    assert takes["seeds"]("memory_consolidate") == takes["day1"]("memory_consolidate")
+    assert takes["combined"]("memory_search") == {**core, "project": "string|null = null"}
+    assert takes["combined"]("memory_consolidate") == takes["day1"]("memory_consolidate")
 
 
 @pytest.mark.line("S1-020", "S4-003", "S4-008")
 def test_at_one_place_a_search_finds_lessons_with_their_parts_and_counts_them(
     systems: Systems,
 ) -> None:
-    seeds = systems.clients["seeds"]
+    combined = systems.clients["combined"]
     parts = {"context": "Glazing in frost", "action": "Warmed the putty", "result": "It held"}
     space = "project:glass"
-    lesson = seeds.ok("memory_store", **parts, tags="putty, frost", project="Glass")["id"]
-    plain = seeds.ok("memory_write_fact", fact_text="Putty hates frost", space=space)["id"]
+    lesson = combined.ok("memory_store", **parts, tags="putty, frost", project="Glass")["id"]
+    plain = combined.ok("memory_write_fact", fact_text="Putty hates frost", space=space)["id"]
     seen = {"observation_type": "discovery", "summary": "Putty in frost cracks", "space": space}
-    seen_id = seeds.ok("memory_write_observation", **seen)["id"]
-    before = seeds.ok("memory_status")["pending_judgments"]
+    seen_id = combined.ok("memory_write_observation", **seen)["id"]
+    before = combined.ok("memory_status")["pending_judgments"]
 
     asked = {"query": "putty in frost", "types": ["fact", "observation"]}
     for times, given in enumerate(
         ({"project": "glass"}, {"space": space}, {"project": "GLASS", "space": space}), start=1
     ):
-        answer = seeds.call("memory_search", {**asked, **given})
+        answer = combined.call("memory_search", {**asked, **given})
         hits = {hit["id"]: hit for hit in answer.structured["result"]}
         assert hits.keys() == {lesson, plain, seen_id}
         own = {"tags": "putty,frost", "project": "glass"}
@@ -163,9 +163,9 @@ def test_at_one_place_a_search_finds_lessons_with_their_parts_and_counts_them(
         assert own.items() <= said.items()
         assert not parts.keys() & said.keys(), "the text has them, each with its name"
         systems.clients["day1"].ok("memory_search", **asked, space=space)
-        used = {m["id"]: m["used_count"] for m in seeds.ok("memory_export")["memories"]}
+        used = {m["id"]: m["used_count"] for m in combined.ok("memory_export")["memories"]}
         assert (used[lesson], used[plain]) == (2 * times, 2 * times), "by both of them"
-    assert seeds.ok("memory_status")["pending_judgments"] == before + 2
+    assert combined.ok("memory_status")["pending_judgments"] == before + 2
 
 
 @pytest.mark.line("S1-008", "S4-003")
@@ -182,7 +182,7 @@ def test_at_one_place_a_search_refuses_a_project_that_cannot_be(systems: Systems
         ("tags", {"tags": ["putty"]}),
         ("projects", {"projects": "glass"}),
     ):
-        answer = systems.clients["seeds"].call("memory_search", {"query": "frost", **given})
+        answer = systems.clients["combined"].call("memory_search", {"query": "frost", **given})
         assert answer.is_error, given
         error = answer.structured["error"]
         assert error["code"] == "invalid_request"

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
+import anyio
 import httpx2
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # no stubs
+from mcp import Client
 
 from day1.call.context import Context
 from day1.call.fields import (
@@ -24,11 +26,12 @@ from day1.call.fields import (
     Written,
 )
 from day1.call.operation import Effect, Operation
+from day1.call.registry import renamed
 from day1.call.toolset import Binding, DocumentHead, Namespace, Route, StatusOf, Toolset
 from day1.errors import InvalidRequest
 from day1.interfaces.http.openapi import openapi
 from day1.interfaces.open_store import OpenStore
-from day1.toolsets import registered
+from day1.toolsets import TOOLSETS, registered
 from tests.flows.opened_store import opened
 from tests.wires.served_toolsets import served
 
@@ -352,3 +355,17 @@ def test_a_toolset_without_mcp_has_qualified_names_and_no_endpoint(http: httpx2.
         with pytest.raises(InvalidRequest, match="not offered over mcp"):
             registry.choose(choice)
     assert http.post("/mcp/shelf", json={}).status_code == 404
+
+
+def test_the_former_name_of_a_list_is_served_with_a_warning(
+    http: httpx2.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def names(path: str) -> list[str]:
+        async with Client(f"{http.base_url}{path}") as client:
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert anyio.run(names, "/mcp/seeds") == anyio.run(names, "/mcp/combined")
+    warnings = [record.message for record in caplog.records if "/mcp/seeds" in record.message]
+    assert warnings == [renamed("/mcp/seeds", "/mcp/combined")]
+    assert TOOLSETS.choose("seeds") == TOOLSETS.choose("combined")
+    assert renamed("seeds", "combined") in caplog.messages

@@ -70,7 +70,8 @@ def build_app(served: Served) -> Starlette:
         f"/mcp/{name}".rstrip("/"): build_server(toolsets.choose(choice), context, listening)
         for name, choice in toolsets.endpoints()
     }
-    mcp = streams(servers, body_bytes=settings.body_bytes, sse=settings.sse)
+    former = {f"/mcp/{before}": f"/mcp/{name}" for before, name in toolsets.former.items()}
+    mcp = streams(servers, body_bytes=settings.body_bytes, sse=settings.sse, former=former)
 
     looking = partial(_looking, callers)
     site = Site(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from day1.call.registry import renamed
+
+log = logging.getLogger(__name__)
 _MESSAGES = "/sse/messages/"
 
 
@@ -42,9 +46,16 @@ class Streams:
                 self.served = False
 
 
-def streams(servers: Mapping[str, Server[Any]], *, body_bytes: int, sse: bool) -> Streams:
+def streams(
+    servers: Mapping[str, Server[Any]],
+    *,
+    body_bytes: int,
+    sse: bool,
+    former: Mapping[str, str],
+) -> Streams:
     """Serve each server at its path; the first one also by SSE, if that is asked for.
 
+    `former` names paths that servers had before, and those that they have now.
     The middleware checks Host, Origin and tokens, for these paths as for all others.
     """
     endpoints: dict[str, ASGIApp] = {}
@@ -54,8 +65,25 @@ def streams(servers: Mapping[str, Server[Any]], *, body_bytes: int, sse: bool) -
         managers.append(manager)
         # With a slash at the end as well: a client that is redirected may drop its token.
         endpoints |= dict.fromkeys((path, f"{path}/"), manager.asgi_app)
+    for before, path in former.items():
+        app = _warning(endpoints[path], renamed(before, path))
+        endpoints |= dict.fromkeys((before, f"{before}/"), app)
     routes = _sse_routes(next(iter(servers.values())), body_bytes) if sse else []
     return Streams(endpoints, routes, tuple(managers))
+
+
+def _warning(app: ASGIApp, text: str) -> ASGIApp:
+    """Let an app log a warning at its first request."""
+    warned = False
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal warned
+        if not warned:
+            log.warning(text)
+            warned = True
+        await app(scope, receive, send)
+
+    return serve
 
 
 class Endpoints:

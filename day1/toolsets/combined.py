@@ -1,6 +1,6 @@
 """The tools of all products at one place, and those that two of them share as one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -8,7 +8,7 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import Read, Response
 from day1.call.operation import Effect, Operation
-from day1.call.toolset import Tool
+from day1.call.toolset import Tool, Toolset
 from day1.errors import InvalidRequest, Json
 from day1.model.rows.kind import FACT
 from day1.model.search.passages import QuotedText
@@ -94,18 +94,38 @@ def _in_brief(hit: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in core.in_brief(hit).items() if name not in parts}
 
 
-SEEDS: Final = toolset(
-    "seeds",
+SHARED: Final = toolset(
+    "combined",
     (Operation("memory_search", MemorySearch, Hits, memory_search, Effect.READ, brief=_in_brief),),
 )
-"""What serves the arguments of two tools of one name. It is a part of `TOGETHER` only."""
-TOGETHER: Final[tuple[Tool, ...]] = tuple(
-    {
-        **CORE.tools,
-        **KOMPANION.tools,
-        **ENGRAM.tools,
-        **SEEDS.tools,
-        "memory_consolidate": CORE.tools["memory_consolidate"],
-    }.values()
+"""What serves the arguments of two tools of one name. It is a part of `COMBINED` only."""
+
+
+def combined(toolsets: Iterable[Toolset], decided: Mapping[str, Tool]) -> tuple[Tool, ...]:
+    """Put the tools of toolsets at one place.
+
+    Args:
+        toolsets: whose tools, in order.
+        decided: the tool for each name that two of them have.
+
+    Raises:
+        ValueError: two have a name that is not decided, or a decided name is not of two.
+    """
+    owners: dict[str, list[Tool]] = {}
+    for one in toolsets:
+        for name, tool in one.tools.items():
+            owners.setdefault(name, []).append(tool)
+    clashes = {name for name, tools in owners.items() if len(tools) > 1}
+    if clashes != decided.keys():
+        names = ", ".join(sorted(clashes ^ decided.keys()))
+        raise ValueError(
+            f"Decide which tool has a name that two toolsets have, and only then: {names}."
+        )
+    return tuple(decided.get(name, tools[0]) for name, tools in owners.items())
+
+
+COMBINED: Final = combined(
+    (CORE, KOMPANION, ENGRAM),
+    {**SHARED.tools, "memory_consolidate": CORE.tools["memory_consolidate"]},
 )
 """The tools of day1, Kompanion and engram, one of each name."""
