@@ -1,4 +1,4 @@
-"""What one call works with: the caller, the branch, the store and its ports."""
+"""The context of one call: the caller, the branch, the store and its ports."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Limits:
     """Settings that operations obey."""
 
     raw_characters: int = 4_000
-    """`raw_input` and `raw_output` are cut here."""
+    """The most characters kept of `raw_input` and `raw_output`."""
     secrets: str = "warn"
-    """warn, refuse or ignore what looks like a secret."""
+    """What to do with texts that look like a secret: warn, refuse or ignore."""
     prime_chars: int = 1_200
-    """Characters of a prime."""
+    """The most characters of a prime."""
 
 
 def unseen(done: int, total: int | None) -> None:
@@ -35,13 +35,13 @@ def unseen(done: int, total: int | None) -> None:
 
 
 def never() -> bool:
-    """Nobody can stop this call."""
+    """Answer that nobody stopped the call."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What one call works with."""
+    """The context of one call."""
 
     repo: Repository
     search: SearchEngine
@@ -50,17 +50,17 @@ class Context:
     caller: Caller = field(default_factory=Caller)
     limits: Limits = field(default_factory=Limits)
     chat: Chat | None = None
-    """A chat model, where one is configured."""
+    """The chat model; None without a configured one."""
     progress: Callable[[int, int | None], None] = unseen
-    """Tell the caller how many of how many are done; it costs a message, so not for each row."""
+    """Reports progress to the caller; each report is a message, so not for each row."""
     stopped: Callable[[], bool] = never
-    """Whether the caller wants no more: an operation asks between parts of its work."""
+    """Tells whether the caller cancelled; operations ask between parts of their work."""
 
     branch_rule: BranchRule = active_branch
-    """The branch of a call that names none."""
+    """Chooses the branch of a call that names none."""
     say: Say = str
-    """How the wire names a step that an answer advises."""
+    """Writes a step that an answer advises in the words of the wire."""
     configuration: Mapping[str, Json] = field(default_factory=dict)
-    """The settings in force, without secrets and places."""
+    """The settings in force, without secrets and paths."""
     prime: PrimeServices = field(default_factory=PrimeServices)
-    """What primes are made with."""
+    """The services that make primes."""

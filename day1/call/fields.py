@@ -46,13 +46,13 @@ def _space(text: str) -> str:
 
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), AfterValidator(filled)]
-"""What memory is made of: not empty, no NUL, at most 32,768 characters."""
+"""The text of a memory: not empty, no NUL, at most 32,768 characters."""
 MemoryText = Annotated[
     str,
     Field(min_length=1, json_schema_extra={"maxLength": MAX_TEXT}),
     AfterValidator(one_memory),
 ]
-"""A text that becomes a memory: whoever gives a longer one is told how to bring it in."""
+"""A text that becomes a memory; the refusal of a longer one says how to import it."""
 LongText = Annotated[str, AfterValidator(clean)]
 """Debugging output of any length: the operation cuts it."""
 Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(filled)]
@@ -79,7 +79,7 @@ _Sound = Annotated[JsonValue, AfterValidator(sound)]
 
 
 class Request(BaseModel):
-    """What a caller says; unknown arguments are refused, by name."""
+    """The arguments of a call; unknown ones are refused by name."""
 
     # A process uses few of its many models: each is built at its first use (by one thread, since
     # pydantic 2.14).
@@ -200,7 +200,7 @@ class Read(BaseModel):
     branch: str | None
     commit: str
     pending: int = 0
-    """Rows that no commit holds yet."""
+    """The number of rows that no commit holds yet."""
     mode: str | None = None
     notes: list[Note] = Field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""What each argument means, said once: under `Attributes:` in the docstring of its class.
+"""The meaning of each argument, written once: under `Attributes:` in its class's docstring.
 
 The docs and OpenAPI show it. An agent pays for each token of MCP's list of tools, so there an
 argument has at most a hint: its field's `description`.
@@ -12,7 +12,7 @@ _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {6,}.+)*)", re.MULTILINE)
 
 
 def meanings(owner: type) -> dict[str, str]:
-    """The meanings that a class and those it derives from give; the nearest class decides."""
+    """Collect the meanings of arguments from a class and its bases; the nearest class decides."""
     found: dict[str, str] = {}
     for one in reversed(owner.__mro__):
         doc = inspect.cleandoc(vars(one).get("__doc__") or "")
@@ -30,7 +30,7 @@ def put_meanings(owner: type, schema: dict[str, Any]) -> None:
 
 
 def explained(schema: Any) -> Any:
-    """A JSON schema in which the description of each argument is its whole meaning."""
+    """Return a JSON schema in which the description of each argument is its whole meaning."""
     if isinstance(schema, list):
         return [explained(part) for part in schema]
     if not isinstance(schema, dict):

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class Effect(Enum):
-    """What an operation does to memory; each wire turns it into its own hints."""
+    """The effect of an operation on memory; each wire turns it into its own hints."""
 
     READ = "read"
     WRITE = "write"
@@ -48,7 +48,7 @@ class Operation(Generic[Q, R]):
     effect: Effect
     idempotent: bool = False
     scope: Scope | None = None
-    """What a token needs for it; default: read for what reads, else write."""
+    """The scope that a token needs; default: read for reading operations, else write."""
     asks: bool = False
     """Whether a person confirms each call, in clients that can ask: the decisions of a review, what
     cannot be undone, and who may do what."""
@@ -88,7 +88,7 @@ class Operation(Generic[Q, R]):
 
     @property
     def needs(self) -> Scope:
-        """What a token needs for it."""
+        """The scope that a token needs for the operation."""
         return self.scope or ("read" if self.effect is Effect.READ else "write")
 
     @property
@@ -97,7 +97,7 @@ class Operation(Generic[Q, R]):
         return "result" in self.response.model_fields
 
     def text(self, answer: Mapping[str, Json]) -> Any:
-        """The answer as text has it: the bare list where it is one, its rows in brief, a text."""
+        """Write the answer as text: a bare list where it is one, its rows in brief, or a text."""
         if not self.is_list:
             return answer["text"] if self.plain else answer
         rows: Any = answer["result"]
@@ -105,6 +105,6 @@ class Operation(Generic[Q, R]):
 
     @property
     def description(self) -> str:
-        """What an agent reads: the function's docstring."""
+        """The description that agents read: the function's docstring."""
         lines = (self.run.__doc__ or "").strip().splitlines()
         return "\n".join(line.strip() for line in lines).strip()

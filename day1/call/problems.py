@@ -1,4 +1,4 @@
-"""What is wrong with the arguments of a call, said all at once."""
+"""The problems of a call's arguments, all reported at once."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ _BRING_IN: Final = (
 
 
 def invalid(name: str, request: type[BaseModel], exc: ValidationError) -> InvalidRequest:
-    """Say every problem of the arguments, without repeating what was given."""
+    """Build the error with every problem of the arguments, without repeating their values."""
     too_long = False
     problems: list[dict[str, Json]] = []
     for error in exc.errors(include_url=False, include_input=False, include_context=True):
@@ -37,7 +37,7 @@ def invalid(name: str, request: type[BaseModel], exc: ValidationError) -> Invali
 
 
 def text_too_long(what: str, **details: Json) -> InvalidRequest:
-    """Say how a text that is too long is brought in."""
+    """Build the error for a text that is too long; it says how to import the text."""
     return InvalidRequest(f"{what}. {_BRING_IN}", **details)
 
 

@@ -1,4 +1,4 @@
-"""Which toolsets there are, and which tools a server was asked to serve."""
+"""The registry of toolsets, and the choice of tools that a server serves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Registry(Mapping[str, Toolset]):
         everything: str,
         former: Mapping[str, str],
     ) -> None:
-        """Begin without toolsets.
+        """Make an empty registry.
 
         Args:
             lists: named lists of tools.
@@ -43,7 +43,7 @@ class Registry(Mapping[str, Toolset]):
         self._qualified: dict[str, Tool] = {}
 
     def __getitem__(self, name: str) -> Toolset:
-        """A toolset by its name."""
+        """Return a toolset by its name."""
         return self._toolsets[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -51,7 +51,7 @@ class Registry(Mapping[str, Toolset]):
         return iter(self._toolsets)
 
     def __len__(self) -> int:
-        """How many toolsets there are."""
+        """The number of toolsets."""
         return len(self._toolsets)
 
     def register(self, toolset: Toolset) -> None:
@@ -76,11 +76,11 @@ class Registry(Mapping[str, Toolset]):
 
     @property
     def tools(self) -> Mapping[str, Tool]:
-        """The tools by bare name; of those with one name, the one that was registered first."""
+        """Return the tools by bare name; of tools with one name, the one registered first."""
         return self._first
 
     def tool(self, name: str) -> Tool | None:
-        """The tool of a bare or a qualified name, if there is one."""
+        """Return the tool of a bare or qualified name; None without one."""
         return self._first.get(name) or self._qualified.get(name)
 
     def of(self, toolset: Toolset, operation: str) -> Tool:
@@ -106,7 +106,7 @@ class Registry(Mapping[str, Toolset]):
         return self.of(self.get(step.toolset) or self[self.default], step.operation)
 
     def choose(self, names: str, wire: Wire = "mcp") -> tuple[Tool, ...]:
-        """The tools of toolsets, named lists or single tools, named with commas, in order.
+        """Resolve a comma-separated choice of toolsets, named lists and tools to tools, in order.
 
         Raises:
             NotFound: there is no such toolset, list or tool.

@@ -18,7 +18,7 @@ from day1.errors import Day1Error, Json, Say, Step
 from day1.services.access.calls import BranchRule, active_branch
 
 Wire = Literal["mcp", "http", "call"]
-"""A way in that a toolset can leave out; `call` is the command `day1 call`."""
+"""A wire that a toolset can leave out; `call` is the command `day1 call`."""
 
 _FAILURE: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -70,7 +70,7 @@ class Binding:
 
     operation: str
     path: Mapping[str, str] = field(default_factory=dict)
-    """Name in the path -> argument."""
+    """The argument by its name in the path."""
     query: Mapping[str, str] = field(default_factory=dict)
     """Name in the query -> argument. Other names are refused unless the namespace is loose."""
     only: str | None = None
@@ -78,7 +78,7 @@ class Binding:
 
 
 Answer = Mapping[str, Json]
-"""What an operation answers, as a mapping."""
+"""The answer of an operation, as a mapping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +99,14 @@ class Route:
     status: int | StatusOf
     binding: Binding
     id: str | None = None
-    """Its id in the OpenAPI document; default: the operation's name."""
+    """The route's id in the OpenAPI document; default: the operation's name."""
     location: str | None = None
     """The path of the created resource, for the header `Location` of an answer with status 201. It
     lies below the prefix, and `{id}` in it is the field `id` of the answer."""
     refusals: tuple[int, ...] | None = None
     """The statuses of errors that the OpenAPI document names; default: every one there is."""
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """Name in the path -> the component of the OpenAPI document that describes it."""
+    """By name in the path the component of the OpenAPI document that describes it."""
 
     @property
     def statuses(self) -> tuple[int, ...]:
@@ -119,7 +119,7 @@ class Route:
 
     @property
     def in_path(self) -> dict[str, str]:
-        """The names in the path, and the arguments that they give."""
+        """The names in the path, with the arguments that they give."""
         names = [name for _, name, _, _ in Formatter().parse(self.path) if name]
         return {name: self.binding.path.get(name, name) for name in names}
 
@@ -129,7 +129,7 @@ class DocumentHead:
     """How an OpenAPI document begins and how it names its parts; the default is day1's own way."""
 
     version: str | None = None
-    """Default: the version of day1."""
+    """The version in the document; default: that of day1."""
     summary: str | None = None
     dialect: str | None = None
     """The JSON schema dialect."""
@@ -165,7 +165,7 @@ class Prompt:
     title: str
     description: str
     arguments: Mapping[str, str]
-    """Name -> what it is; the first is required unless it has a default."""
+    """The meaning of each argument by name; the first one is required unless it has a default."""
     text: str
     defaults: Mapping[str, str] = field(default_factory=dict)
     operation: str | None = None
@@ -174,7 +174,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What a client is told of a toolset besides its tools."""
+    """The hints that a client gets on a toolset beside its tools."""
 
     lines: tuple[str, ...] = ()
     """How to work with it. A line that names tools, in braces, is told if they are all served."""
@@ -183,7 +183,7 @@ class Hints:
     """Folders of day1/skills: how to do something with it, step by step."""
 
     def told(self, served: Mapping[str, Any]) -> list[str]:
-        """The lines for a client that is served the tools of these names."""
+        """Return the lines for a client that gets the tools of these names."""
         return [
             line.format_map({name: name for name in served})
             for line in self.lines
@@ -200,7 +200,7 @@ class Toolset:
     namespace: Namespace
     errors: ErrorShape = field(default_factory=ErrorShape)
     routes: tuple[Route, ...] = ()
-    """Default: POST to the name of each operation."""
+    """The HTTP routes; default: POST to the name of each operation."""
     branch_rule: BranchRule = active_branch
     """The branch of a call that names none."""
     hints: Hints = field(default_factory=Hints)
@@ -215,12 +215,12 @@ class Toolset:
 
     @cached_property
     def tools(self) -> dict[str, Tool]:
-        """Its operations by their bare names."""
+        """The tools of the toolset by bare name."""
         return {operation.name: Tool(self, operation) for operation in self.operations}
 
     @cached_property
     def served_routes(self) -> tuple[Route, ...]:
-        """Its routes, or the ones that it has without any of its own."""
+        """The routes of the toolset: its own, else the default ones."""
         return self.routes or tuple(
             Route("POST", f"/{name}", 200, Binding(name)) for name in self.tools
         )
@@ -235,17 +235,17 @@ class Tool:
 
     @property
     def name(self) -> str:
-        """Its name on the toolset's own endpoint."""
+        """The tool's name on the toolset's own endpoint."""
         return self.operation.name
 
     @property
     def qualified_name(self) -> str:
-        """Its name among all toolsets."""
+        """The tool's name among all toolsets."""
         return f"{self.toolset.name}.{self.operation.name}"
 
     @property
     def dotted_name(self) -> str | None:
-        """Another name under which it can be called among others; no list has it."""
+        """A second name of the tool where toolsets are served together; no list shows it."""
         dotted = self.toolset.dotted
         return None if dotted is None else f"{dotted}.{self.operation.name}"
 

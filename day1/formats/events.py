@@ -1,4 +1,4 @@
-"""What clients say of an event, in one form for all of them.
+"""The events of clients, in one form for all clients.
 
 Each client has names of its own for the same things: `docs/clients.md` has them in a table.
 """
@@ -25,9 +25,9 @@ CLIENTS: Final = ("claude", "codex", "cursor", "vscode", "gemini", "opencode", "
 """The clients that have hooks."""
 
 MOST_TEXT: Final = 1_000_000
-"""Characters of a message that are kept: more than any model says or takes in one turn."""
+"""The most characters kept of a message: more than a model says or takes in one turn."""
 MOST_SUMMARY: Final = 32_000
-"""Characters of the summary of a context that are kept: it becomes one record, no message."""
+"""The most characters kept of a context's summary, which becomes one record."""
 _MOST_NAME: Final = 200
 
 _SESSION: Final = ("session_id", "sessionId", "conversation_id", "trajectory_id", "sessionID")
@@ -40,19 +40,19 @@ _TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "subagent-start": ("prompt", "description", "task"),
     "subagent-stop": ("last_assistant_message", "summary", "text"),
 }
-"""Where the text of an event is."""
+"""The fields that hold the text of an event, by event."""
 _HOOKED: Final = ("<hook_context>", "</hook_context>")
 
 
 def agent_of(client: str) -> str:
-    """The agent's name in a client, by which its memories are known."""
+    """Return an agent's name in a client; its memories carry that name."""
     return "claude-code" if client == "claude" else client
 
 
 def event_of(
     event: str, client: str, payload: Mapping[str, Any], environment: Mapping[str, str], now: int
 ) -> dict[str, Any] | None:
-    """One event, as a line of the spool has it; None if the client names no session.
+    """Build an event for a line of the spool; None if the client names no session.
 
     Args:
         event: one of `EVENTS`.
@@ -91,24 +91,24 @@ def event_of(
 
 
 def session_of(payload: Mapping[str, Any]) -> str | None:
-    """The session that a client names."""
+    """Return the session that a client names."""
     return _first(payload, _SESSION)
 
 
 def line_of(told: Mapping[str, Any]) -> bytes:
-    """An event as a line of the spool, with a checksum of all else that the line says."""
+    """Write an event as a line of the spool, with a checksum of the rest of the line."""
     line = {**told, "sum": sum_of(told)}
     return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def sum_of(told: Mapping[str, Any]) -> int:
-    """The checksum of an event's content."""
+    """Compute the checksum of an event's content."""
     rest = {name: value for name, value in told.items() if name != "sum"}
     return crc32(json.dumps(rest, sort_keys=True).encode())
 
 
 def really(client: str, payload: Mapping[str, Any]) -> str:
-    """The client that speaks: VS Code and Cursor also run the hooks of Claude's files."""
+    """Return the client that sent an event: VS Code and Cursor also run Claude's hooks."""
     if "cursor_version" in payload:
         return "cursor"
     if "sessionId" in payload and "hookEventName" in payload:
@@ -117,7 +117,7 @@ def really(client: str, payload: Mapping[str, Any]) -> str:
 
 
 def _own(event: str, client: str, text: str | None) -> str | None:
-    """A text without what a client itself has put around it."""
+    """Remove the parts of a text that the client itself put around it."""
     if text is None or (client == "claude" and text.startswith("<task-notification>")):
         return None  # no prompt: so Claude Code tells its agent that another one is done
     if client == "gemini" and text.startswith(_HOOKED[0]):  # what hooks told it, escaped
@@ -133,7 +133,7 @@ def _first(payload: Mapping[str, Any], names: Sequence[str]) -> str | None:
 
 
 def _name(value: Any) -> str | None:
-    """A short name as it is; one that is too long or cannot be printed by its hash."""
+    """Return a short name; one that is too long or not printable becomes its hash."""
     if not isinstance(value, str) or not value.strip():
         return None
     if len(value) <= _MOST_NAME and value.isprintable():
@@ -144,7 +144,7 @@ def _name(value: Any) -> str | None:
 
 
 def _text(payload: Mapping[str, Any], event: str) -> str | None:
-    """The first text of an event that says something, cut, and without what no engine keeps."""
+    """Return the first text of an event that is not blank, cut, without unstorable characters."""
     most = MOST_SUMMARY if event == "compacted" else MOST_TEXT
     for name in _TEXTS.get(event, ()):
         value = payload.get(name)

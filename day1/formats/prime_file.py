@@ -1,4 +1,4 @@
-"""The prime of a branch as a file: what a session is told when it begins.
+"""The prime of a branch as a file: the text that a session gets at its start.
 
 A process that writes to the memory renews it (`services.prime.renewing`). A hook only reads it: it
 cannot ask the engine. Both take the file's name, and what says that the store has changed since,
@@ -29,39 +29,39 @@ from zlib import crc32
 FORMAT: Final = 1
 FOLDER: Final = "prime"
 FRAME: Final = "day1-memory"
-"""The word of the marks around what is told."""
+"""The word in the marks around a prime."""
 _PRIME: Final = ".json"
 _TOLD: Final = ".told"
 _FRESH: Final = ".new"
 """How the names of files end: of a prime, of what a session was told, and of one half written."""
 _MOST_TOLD: Final = 100
-"""Sessions of which it is kept what they were told."""
+"""The most sessions for which the last prime is kept."""
 _LONGEST: Final = 256 * 1024
-"""A prime's file is shorter, in bytes."""
+"""The limit in bytes of a prime's file."""
 FORGOTTEN: Final = "prime.forgotten"
-"""A byte of this file for each time that something was forgotten."""
+"""The file that has one byte for each deletion of all primes."""
 _STORED: Final = "memory.db"
-"""Every write of rows to a store in a folder changes this file, and reading does not."""
+"""The file that every write of rows changes and reading does not."""
 _READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""A pipe in a file's place is not waited for."""
+"""Flags that open a file without waiting, should it be a pipe."""
 _COUNTING: Final = (
     os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 )
 _LONGEST_KEY: Final = 100
-"""Characters of a branch or a space in a name of a file; a longer one ends in its hash."""
+"""The most characters of a branch or space in a file's name; a longer one ends in its hash."""
 
 
 class Prime(NamedTuple):
-    """What a session is told, and of what state."""
+    """The text that a session gets, and the state that it is from."""
 
     branch: str
     at: str
-    """The commit."""
+    """The commit of the state."""
     text: str
     stamp: Any
     """`stamp_of` the store when this was made: with another one, the text may be older than it."""
     space: str | None = None
-    """A space whose facts it has beside those that all share."""
+    """The space whose facts the prime has beside the shared ones."""
     pinned: tuple[str, ...] = ()
     """The ids of the branch's pinned facts: the next renewal reads only what changed since."""
     evergreen: tuple[str, ...] | None = None
@@ -73,7 +73,7 @@ class Prime(NamedTuple):
 
 
 def file_name(branch: str, space: str | None = None) -> str:
-    """A branch's name, and that of a space, as one safe name of a file."""
+    """Build a safe file name from the names of a branch and a space."""
     key = _key(branch) if space is None else f"{_key(branch)}@{_key(space)}"
     return f"{key}{_PRIME}"
 
@@ -88,12 +88,12 @@ def _key(name: str) -> str:
 
 
 def path_of(store: Path, branch: str, space: str | None = None) -> Path:
-    """Where the prime of a branch is."""
+    """Return the path of a branch's prime."""
     return store / FOLDER / file_name(branch, space)
 
 
 def stamp_of(store: Path) -> list[int]:
-    """What changes with each write of rows to a store in a folder: size and time of its file.
+    """Return a value that changes with each write of rows: size and time of the store's file.
 
     Of a store on a server it is empty: this machine does not see its writes.
     """
@@ -105,7 +105,7 @@ def stamp_of(store: Path) -> list[int]:
 
 
 def times_forgotten(store: Path) -> int:
-    """How often something was forgotten: to be asked before the memory is read for a prime."""
+    """Count the deletions of all primes; take it before reading the memory for a prime."""
     try:
         return (store / FORGOTTEN).lstat().st_size
     except OSError:
@@ -113,13 +113,13 @@ def times_forgotten(store: Path) -> int:
 
 
 def read(store: Path, branch: str, space: str | None = None) -> Prime | None:
-    """The prime of a branch; None if there is none that can be read."""
+    """Read the prime of a branch; None if there is no readable one."""
     found = _read(path_of(store, branch, space), times_forgotten(store))
     return found if found is not None and found.branch == branch else None
 
 
 def told_at(prime: Prime, now: int) -> Prime:
-    """A prime without the lines that have ended by now (microseconds UTC)."""
+    """Return a prime's text without the lines that have ended by now (microseconds UTC)."""
     over = {line for line, end in prime.ends if end <= now}
     if not over:
         return prime
@@ -170,7 +170,7 @@ def _said(path: Path) -> dict[str, Any] | None:
 
 
 def _sum_of(said: Mapping[str, Any]) -> int:
-    """The checksum of a file's content."""
+    """Compute the checksum of a file's content."""
     rest = {name: value for name, value in said.items() if name != "sum"}
     return crc32(json.dumps(rest, sort_keys=True).encode())
 
@@ -203,7 +203,7 @@ def write(store: Path, said: Mapping[str, Any]) -> bool:
 
 
 def _put(store: Path, path: Path, content: bytes, forgotten: int) -> bool:
-    """Have a file with this content, unless something was forgotten since; as `write`."""
+    """Write a file, unless all primes were deleted since; as `write`."""
     fresh = path.with_suffix(f".{os.getpid()}{_FRESH}")
     path.parent.mkdir(mode=0o700, exist_ok=True)
     if path.parent.is_symlink():
@@ -230,7 +230,7 @@ def _put(store: Path, path: Path, content: bytes, forgotten: int) -> bool:
 
 
 def note_told(store: Path, session: str, text: str, forgotten: int) -> None:
-    """Note what a session was told at its start, for the server that is asked for hints in it.
+    """Record the prime that a session got, for the server that is asked for hints in it.
 
     It is not kept if something was forgotten since it had been `forgotten` so often.
 
@@ -245,7 +245,7 @@ def note_told(store: Path, session: str, text: str, forgotten: int) -> None:
 
 
 def told(store: Path, session: str) -> tuple[int, str] | None:
-    """When a session was last told a prime (nanoseconds), and the text; None if that is unknown."""
+    """Read when a session last got a prime (nanoseconds), and its text; None if unknown."""
     try:
         with os.fdopen(os.open(_told_path(store, session), _READING), "rb") as file:
             at = os.fstat(file.fileno()).st_mtime_ns
@@ -259,14 +259,14 @@ def _told_path(store: Path, session: str) -> Path:
 
 
 def lines_of(text: str) -> list[str]:
-    """A prime's lines without its marks and its notice, for whoever gives it marks of his own."""
+    """Return a prime's lines without its marks and notice, for callers with marks of their own."""
     lines = text.split("\n")
     framed = lines[0].startswith(f"<{FRAME} ") and lines[-1] == f"</{FRAME}>"
     return lines[2:-1] if framed else lines
 
 
 def restamp(store: Path, found: Prime, stamp: list[int]) -> None:
-    """Note that a prime is as new as the store that has this stamp.
+    """Record that a prime is up to date with the store of this stamp.
 
     Raises:
         OSError: as `write`.
@@ -277,7 +277,7 @@ def restamp(store: Path, found: Prime, stamp: list[int]) -> None:
 
 
 def kept(store: Path) -> list[Prime]:
-    """Every prime of a store that can be read, the newest file first."""
+    """Read every readable prime of a store, newest file first."""
     forgotten = times_forgotten(store)
     every = ((path, _read(path, forgotten)) for path in _paths(store, {_PRIME}))
     found = [(_changed(path), prime) for path, prime in every if prime is not None]
@@ -295,7 +295,7 @@ def drop(store: Path, branch: str, space: str | None) -> None:
 
 
 def forget(store: Path) -> None:
-    """Remove every prime, told and half-written ones too: one may say what nobody is to read.
+    """Remove every prime, also those of sessions and half-written ones: one may hold hidden words.
 
     One that somebody makes of what he has read by now is not kept, and not read.
 
@@ -310,7 +310,7 @@ def forget(store: Path) -> None:
 
 
 def _count(path: Path) -> None:
-    """Let a file grow by a byte, durably."""
+    """Append a byte to a file, durably."""
     handle = os.open(path, _COUNTING, 0o666)
     try:
         os.write(handle, b".")

@@ -1,4 +1,4 @@
-"""The spool: what hooks have heard, a file for each session of a client, a line for each event.
+"""The spool: events from hooks, a file for each session of a client, a line for each event.
 
 A hook adds a line at the end and has it on the disk before it leaves. A server or command takes the
 lines in later and gives the file back (`adapters/spool.py`). Who changes a file holds its lock; who
@@ -18,9 +18,9 @@ from urllib.parse import quote
 FOLDER: Final = "spool"
 ENDING: Final = ".jsonl"
 MOST_LINE: Final = 7 * 1024 * 1024
-"""Bytes of a line: the longest message, if JSON escapes each character of it."""
+"""The most bytes of a line: the longest message with every character escaped in JSON."""
 MOST_FILE: Final = 8 * 1024 * 1024
-"""Bytes of a file: some thousand turns."""
+"""The most bytes of a file: some thousand turns."""
 MOST_FILES: Final = 1_000
 _MOST_NAME: Final = 150
 _TAIL: Final = 16 * 1024
@@ -32,7 +32,7 @@ class Full(Exception):
 
 
 def path_of(store: Path, session: str) -> Path:
-    """The file of a session."""
+    """Return the path of a session's file."""
     name = quote(session, safe="")
     if len(name) > _MOST_NAME:
         import hashlib  # noqa: PLC0415 - names are seldom so long
@@ -96,7 +96,7 @@ def take(path: Path, flags: int = 0, *, waits: bool = True) -> int:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names of a folder's files on the disk."""
+    """Make the names of a folder's files durable."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -118,7 +118,7 @@ def _is_full(folder: Path) -> bool:
 
 
 def _write(handle: int, data: bytes, size: int) -> None:
-    """Write all of it or nothing: a full disk may take a part."""
+    """Write all bytes or none: a full disk may take a part."""
     try:
         rest = memoryview(data)
         while rest:

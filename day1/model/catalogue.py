@@ -1,4 +1,4 @@
-"""Every kind of record of the ledger. Each says of itself what else must be known (`KIND`)."""
+"""The kinds of records in the ledger; each describes itself by `KIND`."""
 
 from typing import Any, Final
 

@@ -8,12 +8,12 @@ from day1.errors import Forbidden
 
 Scope = Literal["read", "write", "merge", "admin"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
-"""Each scope includes those before it."""
+"""The scopes of tokens; each includes those before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a caller may do; without a token, what the owner of the files may: everything."""
+    """The rights of a caller; without a token those of the files' owner: everything."""
 
     token_id: str | None = None
     scope: Scope = "admin"
@@ -22,12 +22,12 @@ class Access:
     """The agent that the token is bound to."""
 
     scopes: tuple[Scope, ...] = field(init=False)
-    """The scope, and those that it includes."""
+    """The scope of the token, and the scopes that it includes."""
     home: str | None = field(init=False)
-    """The one branch that it is limited to; None if there may be several."""
+    """The one branch that the access is limited to; None if there may be several."""
 
     def __post_init__(self) -> None:
-        """Derive what every call asks for."""
+        """Derive the fields that every call reads."""
         only = self.branches[0] if len(self.branches) == 1 else "*"
         object.__setattr__(self, "scopes", SCOPES[: SCOPES.index(self.scope) + 1])
         object.__setattr__(self, "home", None if set(only) & set("*?[") else only)

@@ -1,4 +1,4 @@
-"""Tokens and sign-ins as the ledger keeps them: of a secret only its hash."""
+"""Tokens and sign-ins in the ledger, which keeps only the hash of each secret."""
 
 import hashlib
 import secrets
@@ -14,7 +14,7 @@ _BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """An access token as the ledger keeps it: of the secret only its hash."""
+    """The ledger's record of an access token, with the hash of its secret."""
 
     KIND: ClassVar = RecordKind("tokens")
 
@@ -36,7 +36,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A browser that signed in with a token; it is known by the hash of its cookie."""
+    """A browser that signed in with a token, identified by the hash of its cookie."""
 
     KIND: ClassVar = RecordKind("sign_ins")
 
@@ -47,15 +47,15 @@ class SignIn:
 
 
 def access_of(token: Token) -> Access:
-    """The access that a token gives to its bearer."""
+    """Return the access that a token gives to its bearer."""
     return Access(token.id, token.scope, token.branches, token.agent_id)
 
 
 def new_secret() -> str:
-    """A secret for a new token, shown once: 256 random bits."""
+    """Make the secret of a new token, which is shown once: 256 random bits."""
     return _PREFIX + secrets.token_urlsafe(_BYTES)
 
 
 def digest(secret: str) -> str:
-    """The hash by which a token is found. A secret of 256 random bits needs no slow hash."""
+    """Hash a secret to look up its token; 256 random bits need no slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

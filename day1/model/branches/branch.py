@@ -1,4 +1,4 @@
-"""Branches as people and agents know them: a name, notes, a place in the tree."""
+"""Branches: a name, notes, and a place in the tree."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -29,11 +29,11 @@ class Branch:
     tags: tuple[str, ...] = ()
     archived: bool = False
     closed: bool = False
-    """It takes no writes and no merges: it was squashed, or is kept as a template or bundle."""
+    """Whether it refuses writes and merges: it was squashed, or is a template or bundle."""
     merged_tip: CommitId | None = None
-    """The tip at which everything of the branch was merged."""
+    """The tip at which all of the branch was merged."""
     retired_tip: CommitId | None = None
-    """Where the branch stood when its ref was given up; None while it has a ref."""
+    """The tip of the branch when its ref was deleted; None while it has a ref."""
     task_id: str | None = None
     """The task of the branch's rows, unless a writer names another."""
     agent_id: str | None = None
@@ -45,7 +45,7 @@ class Branch:
     """The rules of `tiers`, a line each: what may merge unseen, and how often else is looked."""
 
     def status(self, tip: CommitId, pending: Pending) -> Status:
-        """What the branch is now: a write after its merge makes it active again."""
+        """Return the branch's status: a write after its merge makes it active again."""
         if self.archived:
             return "archived"
         if self.merged_tip == tip and not pending.count:
@@ -53,11 +53,11 @@ class Branch:
         return "active"
 
     def with_notes(self, **notes: object) -> "Branch":
-        """The branch with the given notes set and the others kept."""
+        """Return the branch with the given notes set and the others kept."""
         return replace(self, **{k: v for k, v in notes.items() if v is not None})  # type: ignore[arg-type]  # the caller names fields
 
     def metadata(self) -> dict[str, Json]:
-        """The notes as the tools show them."""
+        """The branch's notes in the form that tools show."""
         return {
             "purpose": self.purpose,
             "owner": self.owner,

@@ -49,7 +49,7 @@ def branch_part(name: str) -> str:
 
 
 def numbered(name: str, taken: Iterable[str]) -> str:
-    """The name, or the name with the first number from 2 on that is not taken."""
+    """Return the name, or the name with the first free number from 2 on."""
     folded = {other.lower() for other in taken}
     if name.lower() not in folded:
         return name

@@ -1,4 +1,4 @@
-"""The record of who changed what merges into a branch must fulfil."""
+"""The record of a change of a branch's protection."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,17 +8,17 @@ from day1.model.values.record_kind import RecordKind
 
 @dataclass(frozen=True, slots=True)
 class ProtectionChange:
-    """What a branch required before and after."""
+    """A change of a branch's protection: the requirements before and after."""
 
     KIND: ClassVar = RecordKind("protections", ("branch_id",), branch_ids=("branch_id",))
 
     id: str
     branch_id: str
     agent_id: str | None
-    """Who changed it, as far as day1 can tell."""
+    """The agent who changed the protection, as far as day1 can tell."""
     token_id: str | None
     source: str | None
-    """By what: `user` is the command line or the pages."""
+    """The way in that was used: `user` is the command line or the pages."""
     required: tuple[str, ...]
     """The requirements before."""
     tiers_before: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Any JSON as a memory: the text that keeps it as it came, and the text that search reads."""
+"""Any JSON as a memory: the text that stores it unchanged, and the text for search."""
 
 import json
 import math
@@ -10,12 +10,12 @@ from day1.model.rows.validation import clean
 from day1.model.values.parts import MAX_TEXT, TooLong
 
 _DEEPEST: Final = 64
-"""Levels of lists and objects; what reads JSON at the other end has limits of its own."""
+"""The most levels of nested lists and objects: readers of JSON have limits of their own."""
 _CUT: Final = "…"
 
 
 def as_kept(value: Any) -> str:
-    """JSON as it is kept: keys in their order, numbers as they were read, no spaces.
+    """Write JSON for storage: keys in their order, numbers as they were read, no spaces.
 
     Raises:
         ValueError: it is no JSON, or longer or deeper than what is kept.
@@ -35,7 +35,7 @@ def as_kept(value: Any) -> str:
 
 
 def kept_json(value: Any) -> Any:
-    """The same value, once it is known that it can be kept.
+    """Check that a JSON value can be stored, and return it.
 
     Raises:
         ValueError: it cannot.
@@ -45,12 +45,12 @@ def kept_json(value: Any) -> Any:
 
 
 def from_kept(kept: str) -> Any:
-    """The JSON that `as_kept` was given."""
+    """Read stored JSON: the inverse of `as_kept`."""
     return json.loads(kept)
 
 
 def flattened(value: Any) -> str:
-    """JSON as text: one line `path: value` for each value in it, such as `tasks[0].done: true`.
+    """Write JSON as text: a line `path: value` for each value, such as `tasks[0].done: true`.
 
     A text alone is itself. The result is never empty, is NFC, and is cut at 32,768 characters.
     """

@@ -1,4 +1,4 @@
-"""Vectors that a caller made with a model of its own: how they are checked, kept and compared.
+"""Vectors that a caller made with its own model: their check, storage and comparison.
 
 A vector cannot be made again without that model, so it is kept with the text, as truth. Nobody can
 tell from a vector which model made it; so those of other lengths are never compared, and one that
@@ -15,13 +15,13 @@ from typing import Final
 
 MAX_DIMENSION: Final = 4_096
 SAME: Final = 0.98
-"""The least cosine at which two vectors of one text are by the same model."""
+"""The lowest cosine of two vectors of one text that count as made by one model."""
 _LEAST: Final = 1e-18
-"""A shorter vector has no direction that its 32-bit numbers could tell."""
+"""The least length of a vector; a shorter one has no direction in 32-bit numbers."""
 
 
 def sound_vector(values: list[float]) -> list[float]:
-    """A vector that has a direction, also with 32 bits for each number.
+    """Check that a vector has a direction, also in 32-bit numbers.
 
     Raises:
         ValueError: it has none, is too long, or holds what is no number.
@@ -40,7 +40,7 @@ def sound_vector(values: list[float]) -> list[float]:
 
 
 def as_kept(values: Sequence[float]) -> str:
-    """A vector as the column `vector` holds it: its dimension, and 32-bit floats in base64."""
+    """Write a vector for the column `vector`: its dimension, and 32-bit floats in base64."""
     return json.dumps(
         {"dimension": len(values), "values": base64.b64encode(_little(values)).decode()},
         separators=(",", ":"),

@@ -1,4 +1,4 @@
-"""Rows that a caller names: their ids, what is noted of them, and what makes one secret."""
+"""Rows under a caller's key: their ids, their notes, and what makes one secret."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -11,26 +11,26 @@ from day1.model.values.ids import derived_id, short_hash
 CONTEXT: Final = "context"
 """The `observation_type` of a saved context, and the category of a fact made of one."""
 _PASSAGES: Final = 64
-"""As many as an embedder cuts a text into."""
+"""The most passages of a context: as many as an embedder cuts a text into."""
 
 
 def context_id(space: str | None, key: str) -> str:
-    """The id of a context: two branches that set one key in one space mean one row."""
+    """Derive the id of a context: one key in one space is one row on all branches."""
     return derived_id(OBSERVATION.prefix, None, CONTEXT, space or "", key)
 
 
 def memory_id(space: str | None, given: str) -> str:
-    """The id of a fact that a caller calls `given` in a space."""
+    """Derive the id of the fact that a caller names `given` in a space."""
     return derived_id(FACT.prefix, None, "memory", space or "", given)
 
 
 def passage_id(context: str, number: int) -> str:
-    """The id of the fact that a passage of a context becomes."""
+    """Derive the id of the fact that is made of a passage of a context."""
     return derived_id(FACT.prefix, None, "passage", context, str(number))
 
 
 def passage_ids(context: str) -> list[str]:
-    """The ids of all facts that a context may have become."""
+    """Derive the ids of all facts that may be made of a context."""
     return [passage_id(context, number) for number in range(_PASSAGES)]
 
 
@@ -64,7 +64,7 @@ def passages_noted(context: Mapping[str, Cell], detail: Cell) -> int | None:
 def sensitivity(
     given: str | None, inside: object = None, tags: Sequence[str] | None = None
 ) -> str | None:
-    """How sensitive a memory is: as given, else as its JSON or a tag says."""
+    """Return how sensitive a memory is: the given value, else that of its JSON or a tag."""
     if given is not None:
         return given
     said = inside.get("sensitivity") if isinstance(inside, Mapping) else None

@@ -1,4 +1,4 @@
-"""The plan of a consolidation: what was found, what is to be done, and a digest of both. Pure."""
+"""The plan of a consolidation: findings, recommendations, and a digest of both. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,12 +12,12 @@ from day1.model.values.ids import short_hash
 
 Action = Literal["merge", "archive", "delete", "keep"]
 MOST_WITHOUT_EXPECT: Final = 3
-"""One in so many rows may be touched by whoever does not name the plan."""
+"""Without the plan's digest at most one row in this many may be touched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What to do with some rows. `into` is the row that the others are merged into."""
+    """A recommended change of some rows; `into` is the row into which the others are merged."""
 
     action: Action
     ids: tuple[str, ...]
@@ -27,7 +27,7 @@ class Recommendation:
 
     @property
     def touched(self) -> tuple[str, ...]:
-        """The rows that it changes or removes."""
+        """The ids of the rows that the recommendation changes or removes."""
         if self.action == "keep":
             return ()
         return tuple(row_id for row_id in self.ids if row_id != self.into)
@@ -35,21 +35,21 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a consolidation found on a branch."""
+    """The findings of a consolidation on a branch."""
 
     groups: tuple[tuple[Row, ...], ...]
-    """Lessons that say nearly the same."""
+    """Groups of lessons that say nearly the same."""
     stale: tuple[Row, ...]
     garbage: tuple[Row, ...]
-    """Relations to rows that are gone."""
+    """Relations to rows that no longer exist."""
     analyzed: int
     scores: Mapping[str, float]
-    """The mean vote on lessons that have one."""
+    """The mean vote by lesson, for lessons with votes."""
     notes: tuple[str, ...] = ()
 
     @property
     def basis(self) -> str:
-        """A digest of all that the plan is made from."""
+        """The digest of everything that the plan is made from."""
         groups = [[(r["id"], revision(FACT, r)) for r in group] for group in self.groups]
         stale = [(r["id"], revision(FACT, r)) for r in self.stale]
         garbage = [(r["id"], revision(RELATION, r)) for r in self.garbage]
@@ -57,7 +57,7 @@ class Findings:
 
     @property
     def revisions(self) -> dict[str, str]:
-        """The revision of each row, as it was found."""
+        """The revision of each row at the time of the findings."""
         facts = [*(row for group in self.groups for row in group), *self.stale]
         found = {str(row["id"]): revision(FACT, row) for row in facts}
         return found | {str(row["id"]): revision(RELATION, row) for row in self.garbage}
@@ -74,7 +74,7 @@ def is_exact(group: Sequence[Row]) -> bool:
 
 
 def keeper(group: Sequence[Row], scores: Mapping[str, float]) -> Row:
-    """The lesson that others are merged into: the best rated, the best worded, the newest."""
+    """Choose the lesson into which others are merged: the best rated, best worded, newest."""
     return max(
         group,
         key=lambda row: (
@@ -87,7 +87,7 @@ def keeper(group: Sequence[Row], scores: Mapping[str, float]) -> Row:
 
 
 def by_rules(group: Sequence[Row], scores: Mapping[str, float]) -> Recommendation:
-    """What the rules recommend for lessons that say nearly the same.
+    """Recommend, by rules, what to do with lessons that say nearly the same.
 
     Only what differs in nothing but wording is merged: vectors take opposites for the same.
     """
@@ -104,7 +104,7 @@ def by_rules(group: Sequence[Row], scores: Mapping[str, float]) -> Recommendatio
 
 
 def of_the_others(findings: Findings, merged: frozenset[str]) -> list[Recommendation]:
-    """What to do with stale lessons, if they are not merged, and with relations to nothing."""
+    """Recommend what to do with stale lessons that are not merged, and with dangling relations."""
     stale = [
         Recommendation(
             "archive",

@@ -1,4 +1,4 @@
-"""A lesson: in which situation what was done, and what came of it."""
+"""A lesson: a situation, the approach taken in it, and its result."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Final
 from day1.model.rows.kind import Cell, canonical
 
 LABEL: Final = "Context"
-"""What the text of each lesson begins with."""
+"""The first words of every lesson's text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,12 @@ class Experience:
 
     @property
     def text(self) -> str:
-        """The parts as one text, each with its name: what search finds."""
+        """The three parts as one text, each with its name; search indexes it."""
         return f"{LABEL}: {self.context}\nAction: {self.action}\nResult: {self.result}"
 
     @property
     def structure(self) -> str:
-        """The parts as the row keeps them beside the text."""
+        """The three parts in the form in which the row keeps them beside the text."""
         return canonical(asdict(self))
 
     @property
@@ -36,7 +36,7 @@ class Experience:
 
 
 def experience_of(row: Mapping[str, Cell]) -> Experience | None:
-    """The parts of a row; None for a row that is no lesson."""
+    """Read the three parts of a row; None for a row that is not a lesson."""
     kept = row.get("structure")
     if kept is None:
         return None

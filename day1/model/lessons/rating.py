@@ -1,4 +1,4 @@
-"""Ratings: how useful somebody found a memory for what was asked. They are no memory."""
+"""Ratings: how useful an agent found a memory for a query. They are not memory."""
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ from day1.model.values.record_kind import RecordKind
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One vote: of one agent, on one row, for one query; the newest counts."""
+    """The vote of one agent on one row for one query; the newest counts."""
 
     KIND: ClassVar = RecordKind("ratings", ("row_id",), branch_ids=("branch_id",))
 
@@ -20,20 +20,20 @@ class Rating:
     agent_id: str | None
     query: str | None
     score: float
-    """From 0, of no use, to 1, it solved the problem."""
+    """From 0 (no use) to 1 (it solved the problem)."""
     created_at: int
     branch_id: str | None = None
-    """Where it was given; None of one that an earlier day1 kept."""
+    """The branch on which the vote was given; None for a vote kept by an earlier day1."""
 
     @property
     def voter(self) -> str:
-        """What votes have in common of which the newest counts: row, agent, words of the query."""
+        """The key of a vote, of which the newest counts: row, agent, words of the query."""
         agent = [] if self.agent_id is None else [f"={self.agent_id}"]
         words = "" if self.query is None else " ".join(sorted(asked_words(self.query)))
         return short_hash("rating", self.row_id, words, *agent)
 
     def on(self, branch_id: str) -> "Rating":
-        """The vote as given on a branch: it replaces none of another branch.
+        """Return the vote as one of a branch: it replaces no vote of another branch.
 
         So whoever sees some branches finds every vote that was given there.
         """
@@ -43,7 +43,7 @@ class Rating:
 def rating_of(
     row_id: str, agent_id: str | None, query: str | None, score: float, now: int
 ) -> Rating:
-    """A vote; one by the same agent on the same row for the same query replaces it.
+    """Build a vote; a later one of the same agent, row and query replaces it.
 
     Queries of the same words are the same.
     """
@@ -52,7 +52,7 @@ def rating_of(
 
 
 Votes = Mapping[str, RowVotes]
-"""Of each row that has some."""
+"""Votes by row, for rows that have some."""
 _LOOK_BACK_US: Final = 600_000_000
 
 
@@ -65,11 +65,11 @@ class KnownVotes:
 
     @property
     def since(self) -> int:
-        """Ratings that were made later may be new: the clock of another node may be behind."""
+        """The instant from which ratings may be new: another node's clock may be behind."""
         return -1 if self.newest is None else self.newest - _LOOK_BACK_US
 
     def plus(self, fresh: Sequence[Rating]) -> "KnownVotes":
-        """These and fresh ones, of which some may be known."""
+        """Return these votes with new ones, some of which may be known already."""
         if not fresh:
             return self
         new: dict[str, dict[str, Vote]] = {}
@@ -85,7 +85,7 @@ class KnownVotes:
 
 
 def given_on(votes: Votes, branches: Container[str | None]) -> Votes:
-    """Those of the votes that were given on some branches, by the ids of these."""
+    """Return the votes that were given on certain branches, by their ids."""
     found = {}
     for row_id, of_row in votes.items():
         some = {i: vote for i, vote in of_row.by_rating.items() if vote.branch_id in branches}

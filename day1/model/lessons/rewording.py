@@ -1,4 +1,4 @@
-"""Whether one lesson is another one in other words, so that it may take its place. Pure.
+"""Whether one lesson says the same as another in other words, and may replace it. Pure.
 
 Vectors alone do not tell: "PostgreSQL over MySQL" and "MySQL over PostgreSQL" have a cosine of
 nearly 1, as "waits 30 s" and "waits 60 s" have. So words decide too, and they are strict: a lesson
@@ -26,7 +26,7 @@ def _set(words: str) -> frozenset[str]:
 _SILENT: Final = _set(
     "a an the is are was were be been being am has have had that which so very just"
 )
-"""Words that are there in one wording and not in another. "on", "before" and "from" are not."""
+"""Words that a wording may add or drop; not so "on", "before" and "from"."""
 _TURNING: Final = _set(
     """
     against avoid avoided cannot despite disable disabled except fail failed fails instead lacks
@@ -34,11 +34,11 @@ _TURNING: Final = _set(
     until without wrong
     """
 )
-"""Words whose insertion turns what is said, or narrows it."""
+"""Words whose insertion reverses or narrows the meaning."""
 _ENDINGS: Final = frozenset({"", "e", "s", "es", "d", "ed", "ing", "ly"})
 _Y_ENDINGS: Final = frozenset({"y", "ies", "ied", "ying"})
 _SHORTEST: Final = 4
-"""Letters of the beginning that two forms of one word share."""
+"""The number of first letters that two forms of a word must share."""
 
 
 def same_in_words(one: Experience, other: Experience) -> bool:
@@ -54,13 +54,13 @@ def same_in_words(one: Experience, other: Experience) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    """The words that say something, in order, in lower case."""
+    """Return the words that carry meaning, in order, in lower case."""
     words = (word.casefold().replace("\u2019", "'") for word in _WORD.findall(text))
     return [word for word in words if word not in _SILENT]
 
 
 def _within(fewer: Sequence[str], more: Sequence[str]) -> bool:
-    """Whether the words are the others without some that were inserted, and in their order."""
+    """Whether the words are a subsequence of the others, which have more words inserted."""
     at, inserted = 0, []
     for word in more:
         if at < len(fewer) and _one_word(fewer[at], word):
@@ -73,7 +73,7 @@ def _within(fewer: Sequence[str], more: Sequence[str]) -> bool:
 
 
 def _one_word(one: str, other: str) -> bool:
-    """Whether two words are forms of one."""
+    """Whether two words are forms of one word."""
     if one == other:
         return True
     shared = 0

@@ -26,55 +26,55 @@ from typing import Final
 from day1.model.values.instant import DAY
 
 PINNED: Final = "pinned"
-"""The category of a fact that every session is to begin with."""
+"""The category of facts that every session begins with."""
 EVERGREEN: Final = frozenset({"convention", "preference"})
 """The categories of facts that say how to work: their rank does not fall with age."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A fact that may be in a prime, and what is known of it. Times are in microseconds UTC."""
+    """A candidate fact for a prime, and its attributes. Times are in microseconds UTC."""
 
     id: str
     text: str
     at: int
-    """When it happened, else when it was written."""
+    """When the fact happened, else when it was written."""
     pinned: bool = False
     evergreen: bool = False
     verified: bool = False
     passage: bool = False
-    """Whether it is a passage of a document that was imported."""
+    """Whether the fact is a passage of an imported document."""
     confidence: float = 1.0
     session_id: str | None = None
     times: int = 0
-    """How often it was used on this machine (`ports.uses.Use`)."""
+    """The number of uses of the fact on this machine (`ports.uses.Use`)."""
     last_shown: int = 0
     usefulness: float = 0.0
-    """What votes say of it, -1 to 1 (`model.search.usefulness`)."""
+    """The usefulness by votes, -1 to 1 (`model.search.usefulness`)."""
     until: int | None = None
-    """When it will no longer be true, if that is known."""
+    """The time at which the fact ends, if it is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrimeWeights:
-    """What counts how much: the three parts by their ratio, times in days."""
+    """The weights of the order: the ratio of its three parts, and times in days."""
 
     used: float = 0.4
     judged: float = 0.25
     recent: float = 0.35
     often: float = 3.0
-    """Used so many times, a fact has half of what use can give it."""
+    """The number of uses that give a fact half of the weight of use."""
     passage: int = 10
     """Used so many times, a passage that nobody judged may be told. A search shows something for
     every question, so a few times say little of a passage."""
     used_half_life: float = 14.0
     recent_half_life: float = 7.0
     verified: float = 0.5
-    """What a verdict counts as a judgement."""
+    """The weight of a verdict, as a judgement."""
     same_session: float = 0.85
-    """What each further fact of one session keeps of *recent*."""
+    """The part of *recent* that each further fact of one session keeps."""
     most_evergreen: int = 5
-    """Of the facts that say how to work, so many do not age; beside them there is room for news."""
+    """The most evergreen facts that do not age, so that room stays for news."""
 
 
 DEFAULT: Final = PrimeWeights()
@@ -83,7 +83,7 @@ DEFAULT: Final = PrimeWeights()
 def worth_of(
     fact: KnownFact, now: int, weights: PrimeWeights = DEFAULT, *, before: int = 0
 ) -> float:
-    """What a fact is worth for a session that begins now, 0 to 1, but for its being pinned.
+    """Score a fact for a session that begins now, 0 to 1, without regard to pinning.
 
     `before` is the number of better facts of its session.
     """
@@ -100,7 +100,7 @@ def worth_of(
 def ordered(
     facts: Iterable[KnownFact], now: int, weights: PrimeWeights = DEFAULT
 ) -> list[KnownFact]:
-    """The facts that serve, the one that serves best first; of equal texts the newest alone.
+    """Order the facts that may be told, best first; of equal texts only the newest.
 
     Pinned ones come first, the newest of them before the others.
     """
@@ -132,5 +132,5 @@ def _serves(fact: KnownFact, weights: PrimeWeights) -> bool:
 
 
 def _faded(age: int, half_life: float) -> float:
-    """What is left of 1 after an age; a time ahead of the clock is now."""
+    """Return the decay after an age, 1 for a new fact; a future time counts as now."""
     return float(0.5 ** (max(age, 0) / DAY / half_life))

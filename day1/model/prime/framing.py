@@ -28,7 +28,7 @@ def size(text: str) -> int:
 
 
 def one_line(text: str, most: int) -> str:
-    """A text as data on one line of at most `most` characters; a longer one ends in an ellipsis."""
+    """Write a text on one line of at most `most` characters; a cut one ends in an ellipsis."""
     line = text if text.isascii() and text.isprintable() else seen(text)
     if _MARK.search(unicodedata.normalize("NFKC", line)):
         line = _MARK.sub("memory of day1", unicodedata.normalize("NFKC", line))
@@ -40,7 +40,7 @@ def one_line(text: str, most: int) -> str:
 
 
 def _shortened(line: str, most: int) -> str:
-    """The longest beginning of whole words, or of whole letters if the first word is too long."""
+    """Cut a text after its last whole word that fits, or in the first word if that is too long."""
     kept, room = 0, most - size(_CUT)
     for kept, letter in enumerate(line):  # noqa: B007 - where it ended is what is wanted
         room -= size(letter)
@@ -55,10 +55,10 @@ def _shortened(line: str, most: int) -> str:
 
 
 class Frame:
-    """Lines between two marks, never more than so many characters together."""
+    """Lines between two marks, with a limit on their characters together."""
 
     def __init__(self, attributes: Iterable[tuple[str, str]], notice: str, most: int) -> None:
-        """Begin with the mark and a notice, which says what the lines are."""
+        """Begin with the mark, and a notice that explains the lines."""
         said = "".join(f' {name}="{_attribute(value)}"' for name, value in attributes)
         self._lines, self._end = [f"<{FRAME}{said}>", notice], f"</{FRAME}>"
         self._room = most - size("\n".join([*self._lines, self._end])) - 1  # print ends the last
@@ -69,7 +69,7 @@ class Frame:
         self._reserved = size(line) + 1
 
     def room(self) -> int:
-        """Characters that the next line may have."""
+        """The number of characters that the next line may have."""
         return self._room - self._reserved - 1
 
     def add(self, *lines: str) -> bool:

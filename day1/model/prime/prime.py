@@ -1,17 +1,17 @@
-"""A prime: the few lines of a branch's memory with which a session begins."""
+"""A prime: the lines of a branch's memory with which a session begins."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Prime:
-    """The text, and the state that it was read from."""
+    """The text of a prime, and the state that it was read from."""
 
     branch: str
     space: str | None
-    """Whose facts it has beside those that all share; None: those alone."""
+    """The space whose facts the prime has beside the shared ones; None: only shared ones."""
     at: str
-    """The commit; rows that were pending on top of it are in the text too."""
+    """The commit that was read; rows pending on top of it are in the text too."""
     pending: int
     made_at: int
     """Microseconds UTC."""
@@ -19,6 +19,6 @@ class Prime:
     pinned: tuple[str, ...]
     """The ids of all facts that are pinned on the branch."""
     evergreen: tuple[str, ...]
-    """The ids of the last facts there that say how to work."""
+    """The ids of the newest evergreen facts of the branch."""
     ends: tuple[tuple[int, int], ...] = ()
     """The lines of facts that end, by their number, and when (microseconds UTC)."""

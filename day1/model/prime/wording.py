@@ -23,24 +23,24 @@ _COMMIT: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a prime is made of."""
+    """The input of a prime."""
 
     branch: str
     commit: str
     pending: int = 0
     about: str | None = None
-    """What the branch is for."""
+    """The purpose of the branch."""
     task: str | None = None
     handoff: tuple[str, int, str] | None = None
-    """The last one to the branch: from where, when (microseconds UTC), and its summary."""
+    """The last handoff to the branch: source, time (microseconds UTC) and summary."""
     reviews: int = 0
     held: int = 0
     facts: Sequence[KnownFact] = ()
-    """The one that serves best first."""
+    """The facts, best first."""
 
 
 def prime_text(found: Situation, most: int) -> str:
-    """The prime, of at most `most` characters; what does not fit is left out by whole lines.
+    """Write the prime in at most `most` characters; lines that do not fit are left out.
 
     The branch and what waits come first, then the facts with the rest of the room.
     """
@@ -68,7 +68,7 @@ def prime_text(found: Situation, most: int) -> str:
 
 
 def _lines(facts: Sequence[KnownFact], room: int, most: int) -> list[str]:
-    """The lines of facts, in the order in which they are tried; of each sort at most so many.
+    """List the lines of facts in the order in which they are tried, with a limit for each sort.
 
     Pinned facts come first, but with no more than half of the room: else many of them would leave
     none for anything else. One always does. The others come last, for what is left.
@@ -84,14 +84,14 @@ def _lines(facts: Sequence[KnownFact], room: int, most: int) -> list[str]:
 
 
 def ends_of(text: str, facts: Sequence[KnownFact]) -> tuple[tuple[int, int], ...]:
-    """The lines of a prime's text that say facts which end, by their number, and when."""
+    """Find the lines of a prime's text with facts that end: the end by line number."""
     ends = {_said(fact): fact.until for fact in facts if fact.until is not None}
     lines = enumerate(text.split("\n")) if ends else ()
     return tuple((place, ends[line]) for place, line in lines if line in ends)
 
 
 def hint_text(branch: str, commit: str, rows: Sequence[tuple[str, int]], most: int) -> str:
-    """Memories (text, and when it was) near a prompt, in at most `most` characters.
+    """Write memories near a prompt (text and time) in at most `most` characters.
 
     Each may be as long as an equal share of the room that is left. Nothing without rows.
     """

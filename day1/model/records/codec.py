@@ -11,13 +11,13 @@ T = TypeVar("T")
 
 
 def to_json(record: object) -> dict[str, Json]:
-    """The fields of a record as JSON has them."""
+    """Return the fields of a record as JSON values."""
     values: dict[str, Any] = {f.name: getattr(record, f.name) for f in fields(record)}  # type: ignore[arg-type]  # a dataclass
     return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
 
 
 def from_json(kind: type[T], values: Mapping[str, Any]) -> T:
-    """Build a record of `kind` from its fields as JSON has them."""
+    """Build a record of `kind` from its fields as JSON values."""
     lists = _lists(kind)  # type: ignore[arg-type]  # a class is hashable
     return kind(**{n: tuple(v) if n in lists else v for n, v in values.items()})
 

@@ -1,4 +1,4 @@
-"""A desk: what a client works with at the moment. It is no memory and has no versions."""
+"""A desk: a client's present working data. It is not memory and has no versions."""
 
 import json
 from collections.abc import Callable, Collection
@@ -13,7 +13,7 @@ from day1.model.values.record_kind import RecordKind
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """One JSON text of a client on a branch, by name."""
+    """A named JSON text of a client on a branch."""
 
     KIND: ClassVar = RecordKind("desks", ("branch_id",), branch_ids=("branch_id",))
 
@@ -24,7 +24,7 @@ class Desk:
     value: str
     """Canonical JSON."""
     revision: int
-    """How often it was written: a writer says which one it saw."""
+    """The number of writes so far: a writer names the revision that it read."""
     created_at: int
     changed_at: int
 

@@ -41,10 +41,10 @@ class IntentKind(Generic[R, P]):
 
     name: str
     payload: type[P]
-    """A dataclass: all that finishing or withdrawing the operation needs."""
+    """The dataclass with the data that finishing or withdrawing the operation needs."""
     finish: Callable[[R, P], None]
     """Finishes or withdraws it after its process died; doing that twice is harmless."""
 
     def recover(self, repo: R, intent: Intent) -> None:
-        """Finish or withdraw what an intent announced."""
+        """Finish or withdraw the operation of an intent."""
         self.finish(repo, from_json(self.payload, intent.payload))

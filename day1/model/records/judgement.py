@@ -1,4 +1,4 @@
-"""What a judge is given of a claim, what it answers, and the verdict that its scores amount to.
+"""A judge's input for a claim, its answer, and the verdict from its scores.
 
 A verdict follows from the mean of the scores: `VERIFIED` and above verified, below `INVALIDATED`
 invalidated, else unverified. One rule stands beside it: what memory clearly refutes (newer or
@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 Verdict = Literal["verified", "unverified", "invalidated"]
 Stance = Literal["supports", "contradicts", "related"]
-"""What one memory says of another: that it is so, that it is not, or something about the same."""
+"""The stance of one memory towards another: support, contradiction, or the same topic only."""
 
 DIMENSIONS: Final = ("accuracy", "relevance", "specificity")
 VERIFIED: Final = 0.6
@@ -25,10 +25,10 @@ class Evidence:
 
     id: str
     kind: str
-    """fact or observation."""
+    """The kind of the memory: fact or observation."""
     text: str
     at: int
-    """When it happened, else when it was learned; microseconds UTC."""
+    """When the memory happened, else when it was learned; microseconds UTC."""
     agent_id: str | None = None
     source: str | None = None
     verified: bool = False
@@ -39,7 +39,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A claim with what memory knows of it. All its texts were written by others."""
+    """A claim with the memories about it. Its texts are untrusted: others wrote them."""
 
     text: str
     at: int
@@ -50,16 +50,16 @@ class Case:
     source: str | None = None
     evidence: tuple[Evidence, ...] = ()
     relations: tuple[str, ...] = ()
-    """Relations that touch what the claim names, each as a line."""
+    """Relations of the entities that the claim names, each as a line."""
     context: str | None = None
     dimensions: tuple[str, ...] = DIMENSIONS
     left_out: int = 0
-    """Pieces of its texts that spoke to the judge."""
+    """The number of removed pieces of text that gave the judge instructions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One dimension, 0 to 1, with a reason in words."""
+    """The score of one dimension, 0 to 1, with a reason in words."""
 
     dimension: str
     score: float
@@ -68,7 +68,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a judge found."""
+    """A judge's answer."""
 
     verdict: Verdict
     reason: str
@@ -79,11 +79,11 @@ class Judgement:
     weighed: tuple[str, ...] = ()
     """Ids of the evidence that supports or contradicts the claim."""
     left_out: int = 0
-    """Pieces of the case that spoke to the judge, and were not read."""
+    """The number of pieces of the case that gave the judge instructions and were removed."""
 
 
 def verdict_of(scores: Sequence[Score], *, refuted: bool = False) -> Verdict:
-    """The verdict that scores amount to; `refuted` says that memory clearly says the contrary."""
+    """Return the verdict for scores; `refuted` means that memory clearly says the contrary."""
     if refuted:
         return "invalidated"
     if not scores:

@@ -1,4 +1,4 @@
-"""What the ledger keeps of a merge."""
+"""The ledger's record of a merge."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -31,4 +31,4 @@ class MergeRecord:
     decided_by: str | None
     created_at: int
     review_id: str | None = None
-    """The review that it concludes."""
+    """The review that the merge concludes."""

@@ -1,4 +1,4 @@
-"""A review: a branch, a target, and what people decided so far about what would be merged."""
+"""A review: a source, a target, and the decisions so far about what would be merged."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ ReviewStatus = Literal["open", "merged", "closed"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What somebody decided about a cell of a row, or with cell `*` about all of it."""
+    """A decision about one cell of a row, or with cell `*` about the whole row."""
 
     row_id: str
     cell: str
@@ -27,43 +27,43 @@ class Decision:
     by: str | None
     at: int
     seen: str
-    """The fingerprint of what it was decided about."""
+    """The fingerprint of the values that the decision is about."""
     token_id: str | None = None
-    """The token of who decided: whoever gives a value is an author."""
+    """The token of the person who decided: whoever gives a value is an author."""
 
     @property
     def choice(self) -> Choice:
-        """The decision as a plan takes it."""
+        """The decision in the form that a merge plan takes."""
         value = cast("Mapping[str, Cell] | None", self.value)
         return Choice(self.row_id, self.take, self.cell, value)
 
     def replaces(self, other: "Decision") -> bool:
-        """Whether the other says nothing any more: a whole row and one of its cells exclude."""
+        """Whether it replaces another decision: a row's and its cell's exclude each other."""
         return self.row_id == other.row_id and (
             self.cell == other.cell or WHOLE in {self.cell, other.cell}
         )
 
     def holds(self, rows: Mapping[str, PlanRow]) -> bool:
-        """Whether what it was decided about is as it was."""
+        """Whether the values that the decision is about are unchanged."""
         row = rows.get(self.row_id)
         return row is not None and fingerprint(row, self.cell) == self.seen
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """Somebody looked at what a review would merge, and agrees."""
+    """A person's agreement to the plan of a review."""
 
     digest: str
-    """Of the plan that was looked at: of another one it says nothing."""
+    """The digest of the approved plan; the approval counts for that plan only."""
     by: str | None
     at: int
     token_id: str | None = None
-    """None: a person at this machine's command line or pages."""
+    """The token of the person; None on this machine's command line or pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A review as the ledger keeps it."""
+    """The ledger's record of a review."""
 
     KIND: ClassVar = RecordKind(
         "reviews",
@@ -89,11 +89,11 @@ class Review:
 
     @property
     def approved(self) -> list[Approval]:
-        """The approvals, oldest first; each token has one at most."""
+        """The approvals, oldest first; at most one for each token."""
         return [from_json(Approval, one) for one in self.approvals]
 
     def with_approval(self, token_id: str | None, given: Approval | None) -> "Review":
-        """The review with a new approval of a token's in the place of its old one, or without."""
+        """Return the review with a token's approval replaced, or removed."""
         kept = [one for one in self.approved if one.token_id != token_id]
         kept += [] if given is None else [given]
         return replace(self, approvals=tuple(to_json(one) for one in kept))
@@ -133,7 +133,7 @@ class Review:
         )
 
     def merged(self, record: MergeRecord) -> "Review":
-        """The review as its merge leaves it."""
+        """Return the review as it is after its merge."""
         return replace(
             self,
             status="merged",
@@ -144,7 +144,7 @@ class Review:
 
 
 def fingerprint(row: PlanRow, cell: str) -> str:
-    """Name what a decision is about: base, source and target of a cell, or of the whole row."""
+    """Hash the values that a decision is about: base, source and target of a cell or a row."""
     columns = row.kind.group(cell)
     sides = (row.base, row.source, row.target)
     return short_hash(canonical([s and content_of(row.kind, s, columns) for s in sides]))

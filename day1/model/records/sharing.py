@@ -7,12 +7,12 @@ from day1.model.rows.change import CommitId
 from day1.model.values.record_kind import RecordKind
 
 FILLED: Final = ""
-"""For a commit: the one with which the branch of the record is filled."""
+"""Stands for a commit: the one with which the branch of the record is filled."""
 
 TEMPLATES: Final = "template"
-"""Where the branches of templates are: `template/{name}/v1`."""
+"""The prefix of templates' branches: `template/{name}/v1`."""
 BUNDLES: Final = "bundle"
-"""Where the branches of bundles are that came as files: `bundle/{name}/{end of the id}`."""
+"""The prefix of branches for imported bundles: `bundle/{name}/{end of the id}`."""
 KEPT: Final = (f"{TEMPLATES}/", f"{BUNDLES}/")
 
 ShelfStatus = Literal["active", "deprecated"]
@@ -41,7 +41,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
-    """What one branch hands over to another, as it was when it was handed over."""
+    """The memories that one branch hands over to another, as they were at that time."""
 
     KIND: ClassVar = RecordKind("handoffs", branch_ids=("source_id", "target_id"))
 
@@ -51,18 +51,18 @@ class Handoff:
     target_id: str
     commit: CommitId
     facts: tuple[str, ...]
-    """Ids, to be read at `commit`."""
+    """The ids of the facts, which are read at `commit`."""
     conversations: tuple[str, ...]
     context_summary: str
     left_out: int
-    """Facts that were not verified, and so stayed behind."""
+    """The number of facts that were left out because nobody verified them."""
     created_by: str | None
     created_at: int
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Knowledge to be carried elsewhere: a choice of the rows of one commit."""
+    """A selection of one commit's rows, to be carried to other branches and stores."""
 
     KIND: ClassVar = RecordKind("bundles", branch_names=("source_branch",), commits=("commit",))
 
@@ -71,11 +71,11 @@ class Bundle:
     description: str | None
     tags: tuple[str, ...]
     source_branch: str
-    """Name of the branch that it was made from, which may be in another store."""
+    """The name of the bundle's source branch, which may be in another store."""
     source_commit: CommitId
-    """Its commit there."""
+    """The commit of the source branch."""
     commit: CommitId
-    """Where its rows are in this store."""
+    """The commit that has the bundle's rows in this store."""
     verified_only: bool
     sha256: str
     fact_count: int

@@ -14,6 +14,6 @@ class CopyMark:
     KIND: ClassVar = RecordKind("clones", carried=False)
 
     id: CommitId
-    """The other store's first commit."""
+    """The first commit of the store that was copied."""
     created_at: int
     whole: bool = False

@@ -8,12 +8,12 @@ from day1.model.values.record_kind import RecordKind
 
 ObjectiveStatus = Literal["pending", "in_progress", "completed"]
 ROOT: Final = "task"
-"""Where the branches of tasks are: `task/{task}`, `task/{task}/{agent}`."""
+"""The prefix of tasks' branches: `task/{task}`, `task/{task}/{agent}`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task; its status follows its objectives."""
+    """A task; its status is derived from its objectives."""
 
     KIND: ClassVar = RecordKind("tasks", ("task_type",), branch_ids=("branch_id",))
 

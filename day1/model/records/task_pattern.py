@@ -1,4 +1,4 @@
-"""What recurs in several tasks. Pure rules; every pattern names the tasks that show it."""
+"""Patterns that recur in several tasks. Pure rules; every pattern names its tasks."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,13 +8,13 @@ T = TypeVar("T", bound=Hashable)
 
 PatternName = Literal["objective_order", "tool", "error", "fact", "duration"]
 FEWEST = 2
-"""In how many tasks something must occur to be a pattern."""
+"""The fewest tasks in which something must occur to be a pattern."""
 _LONGEST_RUN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class TaskStep:
-    """An observation, and what its agent noted next."""
+    """An observation, and the next one of its agent."""
 
     id: str
     observation_type: str
@@ -30,13 +30,13 @@ class Pattern:
     name: PatternName
     text: str
     tasks: list[str]
-    """The tasks that have it."""
+    """The tasks that have the pattern."""
     ids: list[str] = field(default_factory=list)
-    """The rows that show it."""
+    """The ids of the rows that show the pattern."""
     value: float | None = None
-    """What was counted or measured: uses of a tool, seconds."""
+    """The count or measure of the pattern: uses of a tool, or seconds."""
     followed_by: list[TaskStep] = field(default_factory=list)
-    """What came after it, once each time."""
+    """The observations that followed, one for each occurrence."""
 
 
 def recurring_runs(orders: Mapping[str, Sequence[T]]) -> dict[tuple[T, ...], list[str]]:

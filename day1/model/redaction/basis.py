@@ -39,17 +39,17 @@ BASES: Final = frozenset({BASIS, VERDICT_BASIS})
 INSIGHT: Final = "insight"
 """The category of facts that were derived from lessons."""
 CONSOLIDATED: Final = "consolidated from "
-"""How the reason of an edit begins that lists the observations of a consolidated fact."""
+"""The first words of an edit's reason that lists the observations of a consolidated fact."""
 GONE: Final = -(2**62)
-"""When a removed source ended: before any instant."""
+"""The end of a removed source: before any instant."""
 
 
 _HOOKED: Final = f"{CONVERSATION.prefix}_0000000000"
-"""How the ids of conversations begin that hooks began: they are derived, and have no time."""
+"""The start of ids of conversations from hooks: derived ids, without a time."""
 
 
 class State(Protocol):
-    """A state whose rows can be read as they were written, but for redacted words."""
+    """A state whose rows can be read as they were written; only redacted words are masked."""
 
     @property
     def mask(self) -> Mask:
@@ -61,12 +61,12 @@ class State(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Hiding:
-    """How the sources of some words are hidden, all together. Units: microseconds UTC."""
+    """How the sources of a row's words are hidden, taken together. Units: microseconds UTC."""
 
     redacted: bool = False
     secret: bool = False
     ends: int | None = None
-    """When the first source expires; `GONE` if one was removed."""
+    """The time at which the first source expires; `GONE` if one was removed."""
     spaces: frozenset[str] = frozenset()
     """The spaces that sources are in; a source without a space is in everybody's."""
 
@@ -75,7 +75,7 @@ class Hiding:
         return self.redacted or self.secret or self.ends is not None or bool(self.spaces)
 
     def joined(self, other: "Hiding") -> "Hiding":
-        """What two sources hide together."""
+        """Combine how two sources hide a row's words."""
         ends = [end for end in (self.ends, other.ends) if end is not None]
         return Hiding(
             self.redacted or other.redacted,
@@ -85,15 +85,15 @@ class Hiding:
         )
 
     def over(self, at: int | None) -> bool:
-        """Whether a source was over at an instant; never without one."""
+        """Whether a source had ended by an instant; without an instant, no."""
         return at is not None and self.ends is not None and self.ends <= at
 
     def elsewhere(self, spaces: Collection[Cell] | None) -> bool:
-        """Whether a source is in none of the spaces that are asked for; None: in any."""
+        """Whether a source is outside of the requested spaces; None requests all."""
         return spaces is not None and not self.spaces <= {*spaces}
 
     def space(self, own: Cell) -> Cell:
-        """The space that words are shown in: that of a source that is in another one, if any is."""
+        """Return the space in which words are shown: that of a source in another space, if any."""
         return min(self.spaces - {own}, default=own)
 
 
@@ -120,13 +120,13 @@ def _listed(reason: str) -> list[object]:
 
 
 class Sources:
-    """The sources of some rows of a state, and what of the rows is hidden by them."""
+    """The sources of rows of a state, and how they hide the words of these rows."""
 
     def __init__(self, state: State) -> None:
-        """Look nothing up yet."""
+        """Hold a state; look nothing up yet."""
         self._state = state
         self._rows: dict[str, Row] = {}
-        """What decides whether a source is hidden, by its id."""
+        """The columns that decide whether a source is hidden, by its id."""
         self._sources: dict[tuple[str, str], list[str]] = {}
         """The ids of sources, by row and `BASIS` or `VERDICT_BASIS`."""
         self._removed: frozenset[str] = frozenset()
@@ -183,7 +183,7 @@ class Sources:
             found.update(sources)
 
     def _read(self, ids: Collection[str]) -> dict[str, Row]:
-        """What decides of sources whether they are hidden."""
+        """Read the columns that decide whether sources are hidden."""
         rows: dict[str, Row] = {}
         for kind in MEMORIES:
             mine = sorted(row_id for row_id in ids if kind_of(row_id) is kind)
@@ -196,7 +196,7 @@ class Sources:
         return rows
 
     def _by_first_message(self, conversations: Collection[str]) -> None:
-        """Titles from before there were bases quote the first message of their conversation.
+        """Find sources of old titles without a basis: each quotes its conversation's first message.
 
         A hook begins a conversation with a message: where none is the first, it was removed.
         """
@@ -210,14 +210,14 @@ class Sources:
         self._known |= dict.fromkeys(without, Hiding(ends=GONE))
 
     def _removed_among(self, ids: Collection[str]) -> frozenset[str]:
-        """Those of the ids whose row an edit of this state removed."""
+        """Return the ids whose row an edit of this state removed."""
         if not ids:
             return frozenset()
         query = Query(equal={"cell": WHOLE, "value": REMOVED}, among={"row_id": sorted(ids)})
         return frozenset(str(row[0]) for row in self._state.scan(EDIT, ("row_id",), query))
 
     def hiding(self, row_id: str, cell: str = BASIS) -> Hiding:
-        """How the sources of a row's words, or of its verdict, hide them."""
+        """Return how the sources of a row's words, or of its verdict, hide them."""
         if cell == BASIS and row_id in self._known:
             return self._known[row_id]
         if cell == BASIS:
@@ -230,7 +230,7 @@ class Sources:
         return joined
 
     def _itself(self, row_id: str) -> Hiding:
-        """How one source is hidden by what it says itself."""
+        """Return how one source is hidden by its own columns."""
         row = self._rows.get(row_id)
         if row_id in self._state.mask.rows:
             return Hiding(redacted=True)
@@ -254,10 +254,10 @@ _DECIDING: Final = (
     "origin_id",
     "category",
 )
-"""The columns that decide whether a source hides what was made of it, and whether it was derived
+"""The columns that decide whether a source hides rows derived from it, and whether it is derived
 itself."""
 
 
 def may_derive(row: Mapping[str, Cell]) -> bool:
-    """Whether a row may be made of others: most are not, and cost nothing."""
+    """Whether a row may be derived from others; a cheap test, as most rows are not."""
     return row.get("origin_id") is not None or row.get("category") == INSIGHT

@@ -18,18 +18,18 @@ from day1.model.rows.kind import CONVERSATION, EDIT, FACT, Cell, Kind, Row
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How rows are shown. Units: microseconds UTC."""
+    """Conditions under which rows are shown. Units: microseconds UTC."""
 
     at: int | None
-    """Without what was over then; None: whatever its time."""
+    """The instant at which rows must not have ended; None: rows of any time."""
     public: bool
-    """Without secret rows. Where they are not left out, a mark stands for their words."""
+    """Whether secret rows are left out; else a mark stands for their words."""
     spaces: Collection[Cell] | None = None
-    """Only rows of these spaces; None: of any."""
+    """The spaces whose rows are shown; None: all."""
 
 
 def needed(kind: Kind, columns: Sequence[str]) -> tuple[str, ...] | None:
-    """The further columns that tell whether a row's words were made of others'.
+    """Return the further columns that tell whether a row's words were derived from other rows.
 
     None if there are no such words in `columns`, and no such rows of the kind.
     """
@@ -51,7 +51,7 @@ def as_shown(
     rows: Sequence[tuple[Cell, ...]],
     shown: Shown,
 ) -> Sequence[tuple[Cell, ...]]:
-    """Rows as visible as what they were made of; those that are hidden are left out.
+    """Show rows no more visibly than their sources; hidden rows are left out.
 
     Args:
         state: which the rows are of, as it was written.
@@ -79,7 +79,7 @@ def as_shown(
 
 
 def _facts(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]:
-    """Facts as they are shown beside their sources; None for those that are not."""
+    """Show facts as visibly as their sources allow; None for hidden ones."""
     sources = Sources(state)
     sources.of({str(row["id"]): row for row in rows})
     found = []
@@ -93,7 +93,7 @@ def _facts(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]:
 
 
 def _fact(row: Row, hiding: Hiding, shown: Shown) -> Row | None:
-    """A fact as it is shown beside its sources; None if it is not."""
+    """Show a fact as visibly as its sources allow; None if it is hidden."""
     if not hiding:
         return row
     left_out = hiding.over(shown.at) or hiding.elsewhere(shown.spaces)
@@ -109,7 +109,7 @@ def _fact(row: Row, hiding: Hiding, shown: Shown) -> Row | None:
 
 
 def _titles(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]:
-    """Conversations that hooks began; the title is hidden as the message is that it quotes."""
+    """Show conversations from hooks; a title is hidden with the message that it quotes."""
     sources = Sources(state)
     talks = [str(row["id"]) for row in rows]
     sources.of({row_id: {} for row_id in talks}, titles=talks)
@@ -118,7 +118,7 @@ def _titles(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]
 
 
 def _reasons(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]:
-    """Edits by verdicts; the reason is hidden as what the judge had read is."""
+    """Show edits by verdicts; a reason is hidden with the rows that the judge had read."""
     sources = Sources(state)
     sources.of({str(row["row_id"]): {} for row in rows})
     marks = [_mark(sources.hiding(str(row["row_id"]), VERDICT_BASIS), shown) for row in rows]
@@ -130,7 +130,7 @@ def _marked(row: Row, column: str, mark: str | None) -> Row:
 
 
 def _mark(hiding: Hiding, shown: Shown) -> str | None:
-    """The placeholder for words with hidden sources, or None if they may be shown."""
+    """Return the placeholder for words with hidden sources, or None if they may be shown."""
     if hiding.redacted:
         return REDACTED
     if hiding.secret:
@@ -139,7 +139,7 @@ def _mark(hiding: Hiding, shown: Shown) -> str | None:
 
 
 def may_be_veiled(kind: Kind, rows: Iterable[Row]) -> bool:
-    """Whether one of some whole rows of a kind may have words of other rows."""
+    """Whether any of these whole rows of a kind may have words of other rows."""
     tests = () if kind is EDIT or kind not in _WAYS else _WAYS[kind][0]
     return any(
         row[column] is not None if value is None else row[column] == value
@@ -180,7 +180,7 @@ def veils(state: State, kind: Kind, rows: Iterable[Row], at: int) -> dict[str, R
 
 
 def veiled(row: Row | None, veil: Row | None) -> Row | None:
-    """A version of a row with what stands for its words, as `veils` gives it."""
+    """Return a version of a row with the placeholders from `veils` for its words."""
     if row is None or not veil:
         return row
     return {c: veil[c] if c in veil and cell is not None else cell for c, cell in row.items()}

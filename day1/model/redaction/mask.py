@@ -37,7 +37,7 @@ REDACTED_HASH: Final = content_hash(REDACTED)
 
 
 def _hidden(kind: Kind, how: Literal["with_text", "with_row"]) -> Row:
-    """The columns that are redacted so, and how they read; what is no text reads as empty."""
+    """Return the redacted columns and their replacements; values other than text become empty."""
     words = {c.name: c.type in {"label", "text"} for c in kind.column.values() if c.redacted == how}
     return {name: REDACTED if is_text else None for name, is_text in words.items()}
 
@@ -50,9 +50,9 @@ _BY_TEXT: Final = {
 }
 _KEYS: Final = frozenset({"id", "origin_id", "content_hash", *(kind.about for kind in KINDS)})
 _QUOTING: Final = {CONVERSATION: "title", FACT: "scores", EDIT: "reason"}
-"""Columns that have no hash of their own, and may be made of the words of other rows."""
+"""Columns without a hash of their own that may quote other rows."""
 COPIED: Final = frozenset({CONVERSATION, MESSAGE})
-"""Kinds whose rows a conversation's fork copies under new ids."""
+"""Kinds whose rows are copied under new ids when a conversation is forked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,11 @@ class Mask:
     """All redactions together. Every reading of rows applies one."""
 
     rows: frozenset[str] = frozenset()
-    """Ids; empty where nothing is redacted."""
+    """The ids of redacted rows; empty without redactions."""
     hashes: frozenset[str] = frozenset()
 
     def needs(self, kind: Kind, columns: Collection[str]) -> tuple[str, ...]:
-        """The further columns that tell whether one of `columns` is masked."""
+        """Return the further columns that tell whether one of `columns` is masked."""
         if kind is HELD:
             keys: tuple[str, ...] = ("row_id", "row_kind")
             touched = not {"ours", "theirs"}.isdisjoint(columns)
@@ -107,7 +107,7 @@ class Mask:
         return {**row, **shown} if shown else row
 
     def hides(self, kind: Kind, row: Row) -> frozenset[str]:
-        """The columns of a row, given as it reads, that do not say what they hold."""
+        """Return the masked columns of a row that was read."""
         by_text = _BY_TEXT.get(kind, {}) if row.get("content_hash") == REDACTED_HASH else {}
         by_row = _BY_ROW[kind] if self._lists(kind, row) else {}
         return frozenset({*by_text, *by_row})
@@ -150,22 +150,22 @@ class Mask:
 
 
 def _asked(query: Query) -> set[str]:
-    """Columns whose values a query asks for."""
+    """Return the columns on whose values a query has conditions."""
     equal = {column for column, value in query.equal.items() if value is not None}
     return equal | query.among.keys() | query.without.keys()
 
 
 def _values(query: Query, column: str) -> Iterable[Cell]:
-    """The values that a query wants of a column."""
+    """Return the values that a query requires of a column."""
     return (*query.among.get(column, ()), *(v for c, v in query.equal.items() if c == column))
 
 
 CLEAR: Final = Mask()
-"""Nothing is redacted."""
+"""The mask without any redaction."""
 
 
 def mask_of(redactions: Iterable[Redaction]) -> Mask:
-    """What these redactions mask together."""
+    """Build the mask of all these redactions together."""
     found = list(redactions)
     return Mask(
         frozenset(row_id for redaction in found for row_id in redaction.rows),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from day1.model.redaction.mask import REDACTED
 
 Clean = Callable[[str], str]
-"""Removes redacted texts from what somebody wrote."""
+"""A function that removes redacted texts from another text."""
 
 
 def without(texts: Collection[str]) -> Clean:

@@ -1,4 +1,4 @@
-"""The record of a redaction. What it masks, and how, is in `mask.py`."""
+"""The record of a redaction; `mask.py` applies it."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from day1.model.values.record_kind import RecordKind
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What was redacted: a row, and the hashes of the texts that it had until then."""
+    """A redaction: a row, and the hashes of the texts that it ever had."""
 
     KIND: ClassVar = RecordKind("redactions", ("row_id",))
 
@@ -16,14 +16,14 @@ class Redaction:
     row_id: str
     row_kind: str
     rows: tuple[str, ...]
-    """The row, and its copies."""
+    """The ids of the row and of its copies."""
     hashes: tuple[str, ...]
     masked_rows: int
-    """Rows that it masked, as the branches were then."""
+    """The number of rows that it masked on the branches of that time."""
     branches: int
-    """Branches that had such rows."""
+    """The number of branches that had such rows."""
     reason: str | None
     agent_id: str | None
     created_at: int
     purged_at: int | None = None
-    """When the store's files were last rewritten without what it masks."""
+    """The time at which the store's files were last rewritten without the masked words."""

@@ -1,4 +1,4 @@
-"""The veil: what of a row is shown to people and models, and what leaves the store.
+"""Hiding secret and expired rows: what people and models see, and what leaves the store.
 
 The words of a secret row read `[secret]`, wherever rows are listed, compared or reviewed. A row
 whose time is over is in no answer; where its change has to be told, its words read `[expired]`.
@@ -18,10 +18,10 @@ SECRET: Final = "secret"  # noqa: S105 - a label
 SECRET_MARK: Final = "[secret]"  # noqa: S105 - what stands in its place
 EXPIRED_MARK: Final = "[expired]"
 MARKS: Final = frozenset({SECRET_MARK, EXPIRED_MARK, REDACTED})
-"""What reads in place of words that are not shown. Nobody writes it."""
+"""The placeholders for hidden words. Nobody can write them."""
 
 _KEPT: Final = frozenset({"content_hash", "space"})
-"""What is hidden where a row is redacted, and not where it is secret."""
+"""Columns that a redaction hides and secrecy does not."""
 _HIDDEN: Final = {
     kind: {
         c.name: c.type in {"label", "text"}
@@ -31,7 +31,7 @@ _HIDDEN: Final = {
     for kind in KINDS
     if "sensitivity" in kind.column
 }
-"""By kind the columns of words, and whether they are text: what is no text reads as empty."""
+"""The columns of words by kind, and whether they are text; other hidden values become empty."""
 
 
 def is_secret(row: Row | None) -> bool:
@@ -40,7 +40,7 @@ def is_secret(row: Row | None) -> bool:
 
 
 def is_expired(row: Row | None, at: int) -> bool:
-    """Whether the time of a row was over at an instant (microseconds UTC)."""
+    """Whether a row had expired by an instant (microseconds UTC)."""
     end = None if row is None else row.get("expires_at")
     return end is not None and int(end) <= at
 
@@ -65,7 +65,7 @@ def mark_of(at: int, *versions: Row | None, past: Row | None = None) -> str | No
 
 
 def without_words(kind: Kind, row: Row, mark: str | None) -> Row:
-    """A row, or some columns of one, with a mark in place of its words; as it is without one."""
+    """Put a mark in place of a row's words; without a mark return the row unchanged."""
     hidden = _HIDDEN.get(kind)
     if mark is None or hidden is None:
         return row
@@ -84,12 +84,12 @@ def whole_veil(kind: Kind, mark: str | None) -> Row:
 
 
 def shown_row(kind: Kind, row: Row) -> Row:
-    """A row as a list shows it."""
+    """Return a row as lists show it."""
     return without_words(kind, row, SECRET_MARK) if is_secret(row) else row
 
 
 def shown_change(kind: Kind, change: RowChange, mark: str | None) -> RowChange:
-    """A change with a mark in place of the words of both versions; as it is without one."""
+    """Put a mark in place of the words of both versions of a change, if there is a mark."""
     if mark is None:
         return change
     before, after = (
@@ -113,7 +113,7 @@ def asks_for_words(kind: Kind, query: Query) -> bool:
 def veil_tuples(
     kind: Kind, columns: tuple[str, ...], rows: Collection[tuple[Cell, ...]]
 ) -> list[tuple[Cell, ...]]:
-    """The same of rows of some columns, among which is `sensitivity`."""
+    """Put a mark in place of the words of secret rows, given as tuples with `sensitivity`."""
     at = columns.index("sensitivity")
     return [
         tuple(without_words(kind, dict(zip(columns, row, strict=True)), SECRET_MARK).values())
