@@ -35,12 +35,13 @@ class Reading(Protocol):
         """Rows by id; unknown ids are left out."""
 
     def find(self, kind: Kind, query: Query) -> list[Row]:
-        """Rows by conditions, ordered by time and id."""
+        """Rows by conditions, ordered by time and id, whatever order the query says."""
 
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
         """Some columns of the rows that `find` would give, as tuples.
 
-        In the order of ids, or with `created_after` in that of `created_at`.
+        In the order that the query says, else in that of ids, or with `created_after` in that of
+        `created_at`.
         """
 
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
@@ -52,9 +53,9 @@ class Reading(Protocol):
     def merge_base(self, other: CommitId) -> CommitId:
         """The merge base of this state and an older commit."""
 
-    def changes(self, base: CommitId, through: "Reading | None" = None) -> Changes:
+    def changes(self, base: CommitId, of: "Reading | None" = None) -> Changes:
         """Rows that differ between a commit and this state; the cost grows with their number.
 
-        `through` is another reading of the same store, begun after this one. An engine that reads
-        into a cache for each connection uses that one's, if the caller goes on with it.
+        With `of`, an older reading of the same store: the rows that differ in that one's state. Who
+        goes on with this reading asks it.
         """

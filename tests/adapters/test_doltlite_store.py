@@ -256,7 +256,7 @@ def test_two_commits_are_compared_where_the_caller_goes_on_reading(store, monkey
         store.reading(Ref(branch="side")) as source,
         store.reading(Ref(branch="main")) as target,
     ):
-        assert list(source.changes(base, through=target)) == [FACT.table]
+        assert list(target.changes(base, of=source)) == [FACT.table]
         assert used == [target.connection]
 
 

@@ -93,6 +93,8 @@ def test_what_was_learned_since_comes_in_that_order(reading):
     found = reading.scan(FACT, ("id", "created_at"), Query(created_after=1_004))
     assert found == [(f"fact_{number}", 1_000 + number) for number in range(5, 10)]
     assert [row for (row,) in reading.scan(FACT, ("id",), Query())] == of(*range(10))
+    newest = Query(order="created_at", descending=True, limit=3)
+    assert [row for (row,) in reading.scan(FACT, ("id",), newest)] == of(9, 8, 7)
 
 
 def test_rows_are_counted_by_value(reading):
@@ -138,6 +140,7 @@ def test_a_view_of_one_space_costs_what_its_rows_do(reading, more):
         ({"among": {"content_hash": ["a", "b"]}}, "facts_content_hash"),
         ({"among": {"status": ["active"]}, "created_after": 1_005}, "facts_created_at"),
         ({"among": {"status": ["active"]}}, "SCAN facts"),
+        ({"without": {"status": ["archived"]}, "order": "created_at"}, "facts_created_at"),
     ],
 )
 def test_rows_of_no_space_are_found_by_what_is_asked_beside_it(reading, more, index):

@@ -85,7 +85,7 @@ class MemoryReading:
         return [dict(row) for row in rows[: query.limit]]
 
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
-        order = "id" if query.created_after is None else "created_at"
+        order = query.order or ("id" if query.created_after is None else "created_at")
         rows = [row for row in self.tables[kind.table].values() if _fits(row, query)]
         rows.sort(key=lambda row: (row[order], row["id"]), reverse=query.descending)
         return [tuple(row[column] for column in columns) for row in rows[: query.limit]]
@@ -99,7 +99,9 @@ class MemoryReading:
     def merge_base(self, other: CommitId) -> CommitId:
         return self.store.history.merge_base(self.tip, other)
 
-    def changes(self, base: CommitId, through: Reading | None = None) -> Changes:
+    def changes(self, base: CommitId, of: Reading | None = None) -> Changes:
+        if of is not None:
+            return of.changes(base)
         return _changes(self.store.rows[base], self.tables)
 
     # Writing

@@ -184,7 +184,7 @@ class SqlReading(Reading):
     @override
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
         """Read columns of many rows: in the order of an index, and without building dicts."""
-        order = "id" if query.created_after is None else "created_at"
+        order = query.order or ("id" if query.created_after is None else "created_at")
         parts = (self._select(kind, tuple(columns), order, part) for part in _narrowed(query))
         return [row for part in parts for row in part]
 
@@ -254,6 +254,8 @@ class SqlReading(Reading):
         values |= {f"without_{c}": list(v) for c, v in query.without.items()}
         bounds = ("after", "before", "created_after", "limit")
         values |= {b: v for b in bounds if (v := getattr(query, b)) is not None}
+        if query.order == "created_at":  # a bound by which an engine takes the index on it
+            values.setdefault("created_after", -1)
         values |= self._seen(kind, query)
         empty = tuple(c for c, v in query.equal.items() if v is None)
         shape = Shape(
@@ -270,6 +272,8 @@ class SqlReading(Reading):
             return len(self._select(kind, ("id",), "id", query))
         asked = query.equal.items()
         values = {f"equal_{column}": value for column, value in asked if value is not None}
+        if query.order == "created_at":  # a bound by which an engine takes the index on it
+            values.setdefault("created_after", -1)
         values |= self._seen(kind, query)
         empty = tuple(column for column, value in asked if value is None)
         count = prepared(counting, kind.table, empty, tuple(values), self.version)
@@ -293,9 +297,10 @@ class SqlReading(Reading):
         return self.past.base(self, other)
 
     @override
-    def changes(self, base: CommitId, through: Reading | None = None) -> Changes:
-        other = through if isinstance(through, SqlReading) else None
-        return self.past.since(self, base, other)
+    def changes(self, base: CommitId, of: Reading | None = None) -> Changes:
+        if isinstance(of, SqlReading | None):  # read into this connection's cache, for what follows
+            return self.past.since(of or self, base, self)
+        return of.changes(base)
 
     def _seen(self, kind: Kind, query: Query) -> dict[str, Any]:
         """Return the bounds, by name, of the rows of this state that a query is about."""
@@ -343,7 +348,7 @@ class Past(Protocol):
     def base(self, reading: SqlReading, other: CommitId) -> CommitId:
         """As `SqlReading.merge_base`."""
 
-    def since(self, reading: SqlReading, base: CommitId, through: SqlReading | None) -> Changes:
+    def since(self, reading: SqlReading, base: CommitId, through: SqlReading) -> Changes:
         """As `SqlReading.changes`."""
 
 

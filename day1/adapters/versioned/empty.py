@@ -47,5 +47,5 @@ class EmptyReading(Reading):
         return other
 
     @override
-    def changes(self, _base: CommitId, _through: Reading | None = None) -> Changes:
-        return {}
+    def changes(self, base: CommitId, of: Reading | None = None) -> Changes:
+        return {} if of is None else of.changes(base)

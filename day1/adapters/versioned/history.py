@@ -124,14 +124,12 @@ class SqlHistory(History):
         """The merge base of a state that is read; takes no other connection of the pool."""
         return self._dialect.merge_base(reading.connection, reading.tip, other)
 
-    def since(
-        self, reading: SqlReading, base: CommitId, through: SqlReading | None = None
-    ) -> Changes:
+    def since(self, reading: SqlReading, base: CommitId, through: SqlReading) -> Changes:
         """Rows that differ between a commit and a state that is read, as that reading sees it."""
         if reading.pending.count:
             found = self._pending_too(reading.connection, base, reading.tip, reading.mask)
         else:
-            at = through if through and self._connections.own_caches else reading
+            at = through if self._connections.own_caches else reading
             found = self._between(at.connection, base, reading.tip, at.version)
         return found if reading.until is None else _until(found, reading.until)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from day1.errors import Json
 from day1.model.rows.kind import Cell, Row
@@ -115,5 +115,7 @@ class Query:
     they say when."""
     public: bool = False
     """Whether secret rows are left out."""
+    order: Literal["id", "created_at"] | None = None
+    """What `scan` sorts by. `created_at`, descending, up to a limit: costs what these rows do."""
     descending: bool = False
     limit: int | None = None

@@ -29,7 +29,7 @@ def recent_conversations(
 
     The cost is that of the messages of the `limit` newest and the `limit` most active ones.
     """
-    newest = Query(equal=equal, created_after=0, descending=True, limit=limit)
+    newest = Query(equal=equal, order="created_at", descending=True, limit=limit)
     ids = [str(row[0]) for row in reading.scan(CONVERSATION, ("id",), newest)]
     if len(ids) == limit:
         ids += _active(reading, equal, limit)
@@ -68,7 +68,7 @@ def _active(reading: Reading, equal: Mapping[str, Cell], limit: int) -> list[str
     """The ids of the conversations with the newest messages, read back as far as it takes."""
     most = 8 * limit
     while True:
-        newest = Query(created_after=0, descending=True, limit=most)
+        newest = Query(order="created_at", descending=True, limit=most)
         messages = reading.scan(MESSAGE, ("conversation_id",), newest)
         ids = list(dict.fromkeys(str(row[0]) for row in messages))
         rows = reading.get(CONVERSATION, ids)

@@ -130,7 +130,7 @@ def last_message(repo: Repository, work: Additions, conversation_id: str) -> str
     left it since. Only then the cost grows with the conversation's own length.
     """
     equal = {"conversation_id": conversation_id}
-    query = Query(equal=equal, created_after=0, descending=True, limit=1)
+    query = Query(equal=equal, order="created_at", descending=True, limit=1)
     ((newest, at),) = work.scan(MESSAGE, ("id", "created_at"), query)
     written, oldest = int(at or 0), work.pending.oldest
     pending = oldest is not None and written >= oldest  # it is later than every commit

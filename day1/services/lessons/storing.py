@@ -172,11 +172,7 @@ def _shared(words: set[str], text: str) -> float:
 
 
 def _lessons(rows: Sequence[Row], lesson: Lesson) -> list[_Same]:
-    """Those of the rows that can be the lesson, with their parts.
-
-    The rows are asked for by hash or time alone: an engine that knows no statistics takes an index
-    that all rows of no project have in common for the narrowest.
-    """
+    """Those of the rows that can be the lesson, with their parts."""
     return [
         (row, there)
         for row in rows

@@ -127,7 +127,7 @@ def plan_of(
         as `preview`.
     """
     source, target = both
-    changes = source.changes(base, through=target)
+    changes = target.changes(base, of=source)
     # A decision that comes along with the merge counts; a pick brings none.
     coming = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
     held = _held(source, target, coming, picks=bool(request.items))

@@ -110,8 +110,8 @@ def _facts(
     judged, used = services.judged.of(votes), services.uses.most(_USED)
     named = sorted({*judged, *used, *lasting})
     active = replace(active_rows(FACT, inactive=False), alive_at=now, present_at=now)
-    # The space is looked at here: an engine would choose its index, and read every row of none.
-    newest = replace(active, created_after=-1, descending=True, limit=_NEWEST)
+    # Rows of other spaces are left out afterwards, so the cost does not grow with the facts.
+    newest = replace(active, order="created_at", descending=True, limit=_NEWEST)
     rows = _rows(reading, newest)
     if len(rows) == _NEWEST and any(map(_is_passage, rows.values())):
         rows |= _rows(reading, replace(newest, limit=_BEHIND_AN_IMPORT))

@@ -259,7 +259,7 @@ class CachedView:
             self._add_pending(reading, index, reading.pending.oldest - 1)
 
     def _add_pending(self, reading: Reading, index: Index, since: int) -> None:
-        """By their time alone: an engine would go through all rows of a space for the newest."""
+        """Add the rows since an instant: they are few, so those of other spaces are read too."""
         equal, own = dict(self._active.equal), len(self._columns)
         space = (equal.pop("space"),) if "space" in equal else ()
         query = replace(self._active, equal=equal, created_after=since)
