@@ -45,6 +45,14 @@ NOTHING_PENDING: Final = Pending()
 
 
 @dataclass(frozen=True, slots=True)
+class ReadState:
+    """The state of a branch that rows were read from."""
+
+    tip: CommitId
+    pending: Pending
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """One commit of a branch."""
 

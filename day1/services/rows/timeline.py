@@ -1,10 +1,16 @@
-"""Memories in the order of time."""
+"""Memories in the order of time.
+
+`read_timeline` is one reading of a branch; `timeline` is part of an open one.
+"""
 
 from dataclasses import dataclass, replace
 
-from day1.model.rows.change import Query
+from day1.errors import InvalidRequest
+from day1.model.rows.change import Query, ReadState, Ref
 from day1.model.rows.kind import FACT, OBSERVATION, Kind, Row, when
 from day1.ports.reading import Reading
+from day1.services.repository.repository import Repository
+from day1.services.rows.spaces import empty_space
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +21,58 @@ class Moment:
     row: Row
     at: int
     """When it happened, else when it was learned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Whose memories a timeline shows, and of which time."""
+
+    equal: Row
+    """Columns that name them: their session, their space."""
+    after: int | None = None
+    before: int | None = None
+    true_at: int | None = None
+    """Only what was true at this instant, or had happened by then; None: all."""
+    limit: int = 50
+
+    def query(self) -> Query:
+        """The conditions on rows.
+
+        Raises:
+            InvalidRequest: the window ends before it begins.
+        """
+        if self.after is not None and self.before is not None and self.after > self.before:
+            raise InvalidRequest("`after` is later than `before`: swap them.")
+        ends = [end for end in (self.before, self.true_at) if end is not None]
+        return Query(
+            equal=self.equal,
+            after=self.after,
+            before=min(ends, default=None),
+            present_at=self.true_at,
+            limit=self.limit,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineRead:
+    """The moments of a window, the state they were read from, and notes."""
+
+    moments: list[Moment]
+    read: ReadState
+    notes: list[str]
+
+
+def read_timeline(repo: Repository, ref: Ref, window: Window) -> TimelineRead:
+    """Read the newest facts and observations of a window, in ascending order of time.
+
+    Raises:
+        InvalidRequest: the window ends before it begins.
+    """
+    query = window.query()
+    with repo.store.reading(repo.shown(ref)) as reading:
+        moments = timeline(reading, query)
+        notes = empty_space(reading, window.equal, moments)
+        return TimelineRead(moments, ReadState(reading.tip, reading.pending), notes)
 
 
 def timeline(reading: Reading, window: Query) -> list[Moment]:

@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from day1.call.context import Context
 from day1.call.fields import Read
 from day1.errors import Advice
-from day1.model.rows.change import Ref
+from day1.model.rows.change import ReadState, Ref
 from day1.model.rows.kind import FACT, kind_of
 from day1.ports.reading import Reading
 from day1.services.search.request import SearchAnswer
 
 
-def read_of(reading: Reading, branch: str, *notes: str) -> Read:
-    """The state that an open reading stands for."""
-    return Read(branch=branch, commit=reading.tip, pending=reading.pending.count, notes=list(notes))
+def read_of(state: ReadState | Reading, branch: str, *notes: str) -> Read:
+    """The state of a branch that an answer was read from."""
+    return Read(branch=branch, commit=state.tip, pending=state.pending.count, notes=list(notes))
 
 
 def state_of(ctx: Context, branch: str | None) -> Read:

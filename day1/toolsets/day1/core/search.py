@@ -9,7 +9,7 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import InSpace, Label, OnBranch, Read, Request, Response, Space, Text, When
 from day1.call.operation import Effect, Operation
-from day1.errors import InvalidRequest, Json, Step
+from day1.errors import Json, Step
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_NAME, Row, revision, text_of
 from day1.model.search.passages import QuotedText
@@ -17,7 +17,7 @@ from day1.model.values.instant import parse, show, show_optional
 from day1.services.access.calls import branch_of, in_space, spaces_of
 from day1.services.rows.graph import neighbourhood
 from day1.services.rows.spaces import empty_space
-from day1.services.rows.timeline import Moment, timeline
+from day1.services.rows.timeline import Moment, Window, read_timeline
 from day1.services.search.request import Hit, SearchAnswer, SearchRequest
 from day1.services.search.searching import search
 from day1.toolsets.shared.fields import Limit
@@ -327,28 +327,19 @@ class TimelineItems(Response):
 def memory_timeline(ctx: Context, request: Timeline) -> TimelineItems:
     """The newest facts and observations, oldest first, by when they happened."""
     branch = branch_of(ctx, request.branch).name
-    after = None if request.after is None else parse(request.after)
-    before = None if request.before is None else parse(request.before, end=True)
-    if after is not None and before is not None and after > before:
-        raise InvalidRequest("`after` is later than `before`: swap them.")
-    of: Row = {} if request.session_id is None else {"session_id": request.session_id}
-    of |= in_space(ctx, request.space)
-    event = event_of(request.as_of_event)
-    ends = [end for end in (before, event) if end is not None]
-    window = Query(
-        equal=of,
-        after=after,
-        before=min(ends, default=None),
-        present_at=event,
-        limit=request.limit or 50,
+    session: Row = {} if request.session_id is None else {"session_id": request.session_id}
+    window = Window(
+        session | in_space(ctx, request.space),
+        None if request.after is None else parse(request.after),
+        None if request.before is None else parse(request.before, end=True),
+        event_of(request.as_of_event),
+        request.limit or 50,
     )
-    with ctx.repo.store.reading(ctx.repo.shown(at(branch, request.at))) as reading:
-        moments = timeline(reading, window)
-        notes = empty_space(reading, of, moments)
-        return TimelineItems(
-            result=[shown_moment(moment) for moment in moments],
-            read=read_of(reading, branch, *notes),
-        )
+    timeline = read_timeline(ctx.repo, at(branch, request.at), window)
+    return TimelineItems(
+        result=[shown_moment(moment) for moment in timeline.moments],
+        read=read_of(timeline.read, branch, *timeline.notes),
+    )
 
 
 def shown_moment(moment: Moment) -> TimelineItem:
