@@ -1,10 +1,23 @@
 """Rating memories: how useful one was for what was asked. A rating is no memory."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from day1.errors import ChatUnavailable, EmbedderUnavailable, Json
-from day1.model.lessons.rating import Rating
+from day1.errors import (
+    Advice,
+    ChatUnavailable,
+    EmbedderUnavailable,
+    InvalidRequest,
+    Json,
+    NotFound,
+    Refused,
+)
+from day1.model.branches.branch import Branch
+from day1.model.lessons.rating import Rating, rating_of
+from day1.model.redaction.veil import is_secret
+from day1.model.rows.change import ReadState, Ref
+from day1.model.rows.kind import FACT
 from day1.model.search.wording import content_words
 from day1.ports.chat import Chat
 from day1.ports.judge import Judge
@@ -31,9 +44,62 @@ class Opinion:
     """How useful a judge finds a memory for a query, 0 to 1, and why."""
 
     score: float
-    reason: str
+    reason: str | None = None
+    """None: the caller gave the score."""
     degraded: bool = False
     """No chat model was asked: the words and vectors decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRequest:
+    """A memory to rate: by a score, or for the query that it was found for."""
+
+    row_id: str
+    memory_id: str
+    """The memory as its caller calls it."""
+    query: str | None = None
+    score: float | None = None
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The opinion that was kept of a memory, how many votes it has, and where it was read."""
+
+    opinion: Opinion
+    votes: int
+    read: ReadState
+
+
+def judge_memory(
+    repo: Repository, branch: Branch, request: JudgeRequest, rate_for: Callable[[str, str], Opinion]
+) -> Judged:
+    """Keep a vote on a memory of a branch; without a score `rate_for` finds one.
+
+    Raises:
+        NotFound: the branch has no such memory.
+        InvalidRequest: there is neither a score nor a query.
+        Refused: the memory is secret, and has no score.
+    """
+    with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
+        row = reading.get(FACT, [request.row_id]).get(request.row_id)
+        read = ReadState(reading.tip, reading.pending)
+    if row is None:
+        raise NotFound(
+            f"{request.memory_id} is no memory of branch {branch.name!r}.",
+            Advice("{memory_search} finds those there are."),
+            id=request.memory_id,
+        )
+    if request.score is not None:
+        found = Opinion(request.score)
+    elif request.query is None:
+        raise InvalidRequest("Give a score from 0 to 1, or the query to rate the memory for.")
+    elif is_secret(row):
+        raise Refused("A secret memory is shown to no judge: give a score.", id=request.memory_id)
+    else:
+        found = rate_for(request.query, str(row["fact_text"]))
+    vote = rating_of(request.row_id, request.agent_id, request.query, found.score, repo.clock())
+    return Judged(found, rate(repo, vote.on(branch.id)), read)
 
 
 def opinion(

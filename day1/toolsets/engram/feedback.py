@@ -1,5 +1,6 @@
 """Tools of engram that rate memories and tell how things stand."""
 
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -7,16 +8,11 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import Label, Note, Read, Repeatable, Request, Response, Text
 from day1.call.operation import Effect, Operation
-from day1.errors import Advice, InvalidRequest, NotFound, Refused, Unsupported
-from day1.model.lessons.rating import rating_of
-from day1.model.redaction.veil import is_secret
-from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import FACT
+from day1.errors import Unsupported
 from day1.services.access.calls import agent_of, branch_of, writable
-from day1.services.lessons.judging import last_votes, opinion, rate
+from day1.services.lessons.judging import JudgeRequest, judge_memory, opinion
 from day1.services.lessons.portable import row_id_of
-from day1.services.search.filters import Filter
-from day1.services.search.indexing import catch_up
+from day1.services.lessons.status import status_of
 from day1.toolsets.shared.fields import Maybe, absent
 from day1.toolsets.shared.state import read_of
 
@@ -57,35 +53,23 @@ def memory_judge(ctx: Context, request: MemoryJudge) -> MemoryJudged:
     0.1-0.4 tangentially related, not very helpful.
     """
     branch = writable(ctx, None)
-    row_id = row_id_of(request.memory_id)
-    with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch.name))) as reading:
-        row = reading.get(FACT, [row_id]).get(row_id)
-        read = read_of(reading, branch.name)
-    if row is None:
-        raise NotFound(
-            f"{request.memory_id} is no memory of branch {branch.name!r}.",
-            Advice("{memory_search} finds those there are."),
-            id=request.memory_id,
-        )
-    score, reason, degraded = request.score, None, False
-    if score is None:
-        if request.query is None:
-            raise InvalidRequest("Give a score from 0 to 1, or the query to rate the memory for.")
-        if is_secret(row):
-            raise Refused(
-                "A secret memory is shown to no judge: give a score.", id=request.memory_id
-            )
-        found = opinion(ctx.search, ctx.chat, ctx.judge, request.query, str(row["fact_text"]))
-        score, reason, degraded = found.score, found.reason, found.degraded
-    vote = rating_of(row_id, agent_of(ctx.caller), request.query, score, ctx.clock())
-    count = rate(ctx.repo, vote.on(branch.id))
+    asked = JudgeRequest(
+        row_id_of(request.memory_id),
+        request.memory_id,
+        request.query,
+        request.score,
+        agent_of(ctx.caller),
+    )
+    judged = judge_memory(
+        ctx.repo, branch, asked, partial(opinion, ctx.search, ctx.chat, ctx.judge)
+    )
     return MemoryJudged(
         memory_id=request.memory_id,
-        score=score,
-        reason=reason,
-        degraded=degraded,
-        judgments=count,
-        read=read,
+        score=judged.opinion.score,
+        reason=judged.opinion.reason,
+        degraded=judged.opinion.degraded,
+        judgments=judged.votes,
+        read=read_of(judged.read, branch.name),
     )
 
 
@@ -107,48 +91,20 @@ class Status(Response):
 
 def memory_status(ctx: Context, request: MemoryStatus) -> Status:  # noqa: ARG001 - there are none
     """Counts: memories, index, judgments that are waited for."""
-    branch, now = branch_of(ctx), ctx.clock()
-    query = Query(equal={"status": "active"}, alive_at=now, present_at=now, public=True)
-    ref = Ref(branch=branch.name)
-    with ctx.repo.store.reading(ref) as reading:
-        ids = {str(row_id) for (row_id,) in reading.scan(FACT, ("id",), query)}
-        indexed = _indexed(ctx, reading, ref, branch.id)
-        read = read_of(reading, branch.name)
-    votes = last_votes(ctx.repo)
-    shown = ctx.search.uses.known().items()
-    pending = sorted(i for i, use in shown if i in ids and votes.get(i, -1) < use.last)
+    branch = branch_of(ctx)
+    status = status_of(ctx.repo, ctx.search, branch, ctx.clock())
     hints: list[Note] = []
-    if pending:
-        some = ", ".join(pending[:_SOME])
-        hints.append(f"Shown and not judged yet: {some}.")
-    if indexed < len(ids):
+    if status.unrated:
+        hints.append(f"Shown and not judged yet: {', '.join(status.unrated[:_SOME])}.")
+    if status.indexed < status.memories:
         hints.append("`day1 search --wait` indexes what is left.")
     return Status(
-        memory_count=len(ids),
-        indexed_count=indexed,
+        memory_count=status.memories,
+        indexed_count=status.indexed,
         index_size=0 if ctx.caller.access.branches else ctx.search.index.size(),
-        pending_judgments=len(pending),
+        pending_judgments=len(status.unrated),
         hints=hints,
-        read=read,
-    )
-
-
-def _indexed(ctx: Context, reading: Any, ref: Ref, branch_id: str) -> int:
-    """How many active memories can be found by all that this store has: vectors, else words."""
-    now = ctx.clock()
-    engine, wanted = ctx.search, Filter(FACT, alive_at=now, present_at=now)
-    if not engine.index.read_only:
-        catch_up(reading, engine.history, engine.index, branch_id, engine.words_wait_s)
-    with engine.views.at(reading, ref, wanted, engine.history, engine.index) as view:
-        texts = view.texts(wanted)
-        without = set() if engine.embedder is None else _waiting(ctx, texts)
-        return sum(entry.text not in without for entry in view.entries(texts, wanted))
-
-
-def _waiting(ctx: Context, texts: Any) -> set[int]:
-    embedder = ctx.search.embedder
-    return (
-        set() if embedder is None else set(ctx.search.index.vectors.waiting(embedder, list(texts)))
+        read=read_of(status.read, branch.name),
     )
 
 

@@ -1,0 +1,57 @@
+"""How the lessons of a branch stand: how many are indexed, and which wait to be rated."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from day1.model.branches.branch import Branch
+from day1.model.rows.change import Query, ReadState, Ref
+from day1.model.rows.kind import FACT
+from day1.ports.reading import Reading
+from day1.services.lessons.judging import last_votes
+from day1.services.repository.repository import Repository
+from day1.services.search.filters import Filter
+from day1.services.search.indexing import catch_up
+from day1.services.search.search_engine import SearchEngine
+
+
+@dataclass(frozen=True, slots=True)
+class LessonStatus:
+    """Counts of the active facts of a branch."""
+
+    memories: int
+    indexed: int
+    """Those that all indexes of this store can find: by vectors, or else by words."""
+    unrated: list[str]
+    """Ids of those that this machine showed, and that nobody rated since."""
+    read: ReadState
+
+
+def status_of(repo: Repository, engine: SearchEngine, branch: Branch, now: int) -> LessonStatus:
+    """Count the active facts of a branch, after its new texts are indexed by words."""
+    query = Query(equal={"status": "active"}, alive_at=now, present_at=now, public=True)
+    ref = Ref(branch=branch.name)
+    with repo.store.reading(ref) as reading:
+        ids = {str(row_id) for (row_id,) in reading.scan(FACT, ("id",), query)}
+        indexed = _indexed(engine, reading, branch, now)
+        read = ReadState(reading.tip, reading.pending)
+    votes = last_votes(repo)
+    uses = engine.uses.known().items()
+    unrated = sorted(i for i, use in uses if i in ids and votes.get(i, -1) < use.last)
+    return LessonStatus(len(ids), indexed, unrated, read)
+
+
+def _indexed(engine: SearchEngine, reading: Reading, branch: Branch, now: int) -> int:
+    wanted = Filter(FACT, alive_at=now, present_at=now)
+    if not engine.index.read_only:
+        catch_up(reading, engine.history, engine.index, branch.id, engine.words_wait_s)
+    ref = Ref(branch=branch.name)
+    with engine.views.at(reading, ref, wanted, engine.history, engine.index) as view:
+        texts = view.texts(wanted)
+        without = _without_vector(engine, texts)
+        return sum(entry.text not in without for entry in view.entries(texts, wanted))
+
+
+def _without_vector(engine: SearchEngine, texts: Collection[int]) -> set[int]:
+    if engine.embedder is None:
+        return set()
+    return set(engine.index.vectors.waiting(engine.embedder, list(texts)))
