@@ -21,7 +21,7 @@ from day1.adapters.ledger.sqlite import check_file, open_ledger
 from day1.adapters.mysql.url import ServerDatabase, ServerUrl, connect, engine_of, parse
 from day1.adapters.versioned.doltlite.store import FILE, LOCK_FILE, DoltLiteStore, close_to_others
 from day1.adapters.versioned.store import SqlStore
-from day1.errors import Day1Error, StoreFull, Unsupported
+from day1.errors import Day1Error, StoreFull
 from day1.git_folders import keep_out
 from day1.model.values.callbacks import Clock
 from day1.model.values.ids import new_id
@@ -30,8 +30,6 @@ from day1.settings import Settings
 if TYPE_CHECKING:
     from day1.adapters.versioned.dolt.store import DoltStore
     from day1.adapters.versioned.matrixone.store import MatrixOneStore
-    from day1.ports.archive import Archives, Copying
-    from day1.ports.rewriting import Rewriting
 
 log = logging.getLogger(__name__)
 
@@ -191,45 +189,3 @@ def obstacles_in(folder: Path) -> list[Day1Error]:
         text = f"The disk has {free:,} bytes free: free some space. Reading goes on."
         found.append(StoreFull(text, free=free))
     return found
-
-
-def archives() -> Archives:
-    """Backups as files."""
-    from day1.adapters.archive.files import FileArchives
-
-    return FileArchives()
-
-
-def copying(settings: Settings, folder: Path) -> Copying:
-    """What copies the files of an open store.
-
-    Raises:
-        Unsupported: the rows are on a server.
-    """
-    if settings.store.url is not None:
-        raise Unsupported(
-            "A store on a server is backed up with the server's own tools (docs/servers.md says "
-            "how); `day1 copy` brings it into a folder, and `day1 export --all` into text.",
-            operation="backup",
-        )
-    from day1.adapters.archive.file_copy import StoreCopying
-
-    return StoreCopying(folder, settings.store.wait_s)
-
-
-def rewriting(settings: Settings, folder: Path) -> Rewriting:
-    """What rewrites the rows of an open store without what is redacted.
-
-    Raises:
-        Unsupported: the rows are on a server.
-    """
-    if settings.store.url is not None:
-        raise Unsupported(
-            "A database on a server cannot be rewritten in its place: `day1 copy "
-            "--purge-redacted` writes it into a new one, which you then use instead.",
-            operation="purge",
-            instead="day1 copy --purge-redacted",
-        )
-    from day1.adapters.archive.rewriting import StoreRewriting
-
-    return StoreRewriting(folder, settings.store.wait_s)

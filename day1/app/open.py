@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from day1.adapters.embedders.install import find as find_model
-from day1.adapters.embedders.minilm import MiniLm
-from day1.adapters.embedders.model_folder import lacking
 from day1.adapters.failures import of_system
 from day1.adapters.index.uses import FileUses
-from day1.adapters.judges.rules.judge import RulesJudge
 from day1.adapters.primes import FilePrimes, closing_stamp
 from day1.app.engines import EngineHandles, create_store, obstacles_in, open_engine
 from day1.app.ingest import ingest_before_command
+from day1.app.models import chat, embedder, judge
 from day1.app.owners import own_home
-from day1.errors import EmbedderUnavailable, InvalidRequest, NotAStore
-from day1.home import cache_folder, find_home
+from day1.errors import NotAStore
+from day1.home import find_home
 from day1.interfaces.open_store import OpenStore
 from day1.model.redaction.mask import Mask
 from day1.model.search.passages import PassageLimits
@@ -42,19 +39,13 @@ from day1.services.search.candidates import SearchLimits
 from day1.services.search.indexing import withdraw_secrets
 from day1.services.search.search_engine import SearchEngine
 from day1.settings import (
-    ChatSettings,
-    EmbedderSettings,
     SearchSettings,
     Settings,
 )
 
 if TYPE_CHECKING:
     from day1.adapters.index.chroma_address import ChromaAddress
-    from day1.ports.chat import Chat
-    from day1.ports.embedder import Embedder
     from day1.ports.index import Index
-    from day1.ports.judge import Judge
-    from day1.ports.source import Machine, Source, ToolMemory
 
 
 def open_store(
@@ -119,7 +110,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             replace(search, uses=prime.uses),
             prime,
             chat_model,
-            _judge(settings, chat_model),
+            judge(settings, chat_model),
             read_only,
             now,
             partial(obstacles_in, folder),
@@ -242,65 +233,6 @@ def lengths(settings: SearchSettings) -> PassageLimits:
     return PassageLimits(**settings.model_dump(include=set(PassageLimits.__dataclass_fields__)))
 
 
-def embedder(settings: EmbedderSettings) -> Embedder | None:
-    """The embedder that the settings name; it loads its model when it is first used.
-
-    Raises:
-        EmbedderUnavailable: an endpoint is chosen, and its address or model is missing.
-    """
-    if settings.kind == "none":
-        return None
-    if settings.kind == "openai":
-        from day1.adapters.embedders.openai import OpenAiEmbedder
-
-        if settings.url is None or settings.model is None:
-            raise EmbedderUnavailable(
-                "The endpoint needs DAY1_EMBEDDER__URL and DAY1_EMBEDDER__MODEL."
-            )
-        return OpenAiEmbedder(
-            settings.url,
-            settings.model,
-            key=settings.key.get_secret_value(),
-            dimension=settings.dimension,
-        )
-    return MiniLm(
-        partial(find_model, settings.model_dir, _model_folders()),
-        threads=settings.threads,
-        weights=settings.weights,
-    )
-
-
-def chat(settings: ChatSettings) -> Chat | None:
-    """The chat model that the settings name, if they name one.
-
-    Raises:
-        InvalidRequest: they name only one of address and model.
-    """
-    if settings.url is None and settings.model is None:
-        return None
-    if settings.url is None or settings.model is None:
-        raise InvalidRequest("A chat model needs DAY1_CHAT__URL and DAY1_CHAT__MODEL.")
-    from day1.adapters.chat.openai import OpenAiChat
-
-    return OpenAiChat(
-        settings.url,
-        settings.model,
-        key=settings.key.get_secret_value(),
-        timeout_s=settings.timeout_s,
-        tries=settings.tries,
-    )
-
-
-def _judge(settings: Settings, chat: Chat | None) -> Judge:
-    if settings.judge == "rules" or (settings.judge == "auto" and chat is None):
-        return RulesJudge()
-    if chat is None:
-        raise InvalidRequest("DAY1_JUDGE=chat needs DAY1_CHAT__URL and DAY1_CHAT__MODEL.")
-    from day1.adapters.judges.chat import ChatJudge
-
-    return ChatJudge(chat, RulesJudge())
-
-
 def _point_of(kill_at: str | None) -> KillPoint:
     """A point at which the process kills itself: tests prove with it what survives."""
     if kill_at is None:
@@ -313,69 +245,6 @@ def _point_of(kill_at: str | None) -> KillPoint:
     return at
 
 
-def model_place(settings: EmbedderSettings) -> str | None:
-    """Where the embedding model is: a folder or an address; None if there is none."""
-    if settings.kind == "none":
-        return None
-    if settings.kind == "openai":
-        return settings.url
-    folder = find_model(settings.model_dir, _model_folders())
-    return None if folder is None or lacking(folder) is not None else str(folder)
-
-
-def install_model(
-    settings: EmbedderSettings, given: Path | None, report: Callable[[str], None]
-) -> Path | None:
-    """Put the model where it is looked for, from `given` or by download; None if neither works."""
-    from day1.adapters.embedders.install import install
-
-    return install(settings.model_dir or _own_model_folder(), given=given, report=report)
-
-
-def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
-    """What to import from: git, graph, or many paths of text or markdown."""
-    if kind == "git":
-        from day1.adapters.sources.git import GitSource
-
-        return GitSource(paths[0])
-    if kind == "graph":
-        from day1.adapters.sources.graph import GraphSource
-
-        return GraphSource(paths[0])
-    if kind == "text":
-        from day1.adapters.sources.text import TextSource
-
-        return TextSource(paths, root)
-    from day1.adapters.sources.markdown import MarkdownSource
-
-    return MarkdownSource(paths, root)
-
-
-def tool_memory(name: str, paths: Sequence[Path], machine: Machine) -> ToolMemory:
-    """What the tool of that name remembers: at the given paths, else where it keeps it."""
-    from day1.adapters.sources.tools import catalogue
-
-    return catalogue.tool_memory(name, paths, machine)
-
-
-def found_memories(machine: Machine) -> Sequence[ToolMemory]:
-    """What each tool remembers that has a memory on a machine."""
-    from day1.adapters.sources.tools import catalogue
-
-    return catalogue.found_memories(machine)
-
-
 def point(settings: Settings) -> KillPoint:
     """The named points at which tests kill a process that has no open store."""
     return _point_of(settings.kill_at)
-
-
-def _model_folders() -> list[Path]:
-    """Where a model may lie that nobody named: Chroma's cache, then day1's own."""
-    chroma = Path.home() / ".cache" / "chroma" / "onnx_models" / "all-MiniLM-L6-v2" / "onnx"
-    return [chroma, _own_model_folder()]
-
-
-def _own_model_folder() -> Path:
-    """Where `day1 model install` puts the model."""
-    return cache_folder() / "day1" / "models" / "minilm-l6-v2"

@@ -108,7 +108,7 @@ class Bench:
     @property
     def embedder(self) -> Embedder | None:
         """What the stores of this run are embedded with."""
-        from day1.app.open import embedder  # noqa: PLC0415
+        from day1.app.models import embedder  # noqa: PLC0415
 
         if self.vectors == "fake":
             return FakeEmbedder()

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from day1.app.engines import archives, copying
+from day1.app.archives import copying
+from day1.app.archives import files as archives
 from day1.interfaces.open_store import OpenStore
 from day1.model.files.backup import Manifest
 from day1.services.access.calls import now

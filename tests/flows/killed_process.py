@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from day1.app import engines
+from day1.app import archives
 from day1.app import open as opening
 from day1.app.open import open_copy_target, open_store, open_with_mask
 from day1.errors import Day1Error
@@ -163,7 +163,7 @@ def backup(store: OpenStore, _action: Action) -> str:
     """Beside the store."""
     file = store.folder.with_name("backup.tar.gz")
     backups.back_up(
-        store.repo, engines.copying(store.settings, store.folder), engines.archives(), file, now()
+        store.repo, archives.copying(store.settings, store.folder), archives.files(), file, now()
     )
     return str(file)
 
@@ -171,7 +171,7 @@ def backup(store: OpenStore, _action: Action) -> str:
 def restore(store: OpenStore, action: Action) -> None:
     """Of a backup, into another folder beside."""
     file, folder = Path(backup(store, action)), store.folder.with_name("restored")
-    backups.restore_backup(engines.archives(), file, folder, store.repo.point)
+    backups.restore_backup(archives.files(), file, folder, store.repo.point)
 
 
 def copy(store: OpenStore, _action: Action) -> None:
@@ -185,7 +185,7 @@ def purge(store: OpenStore, action: Action) -> None:
     """Of a fact that is redacted first."""
     redact(store, action)
     redactions = store.repo.ledger.records(Redaction)
-    files = engines.rewriting(store.settings, store.folder)
+    files = archives.rewriting(store.settings, store.folder)
     with open_with_mask(store, mask_of(redactions)) as seen:
         purging.purge(seen, redactions, files, _untold, now())
 

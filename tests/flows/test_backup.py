@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from day1.adapters.archive.file_copy import StoreCopying
-from day1.app.engines import archives
+from day1.app.archives import files as archives
 from day1.services.access.calls import now
 from day1.services.exchange.backup import back_up
 from tests.flows import killed_process

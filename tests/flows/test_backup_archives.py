@@ -14,7 +14,8 @@ import pytest
 
 from day1.adapters.archive.file_copy import StoreCopying
 from day1.adapters.archive.files import FileArchives
-from day1.app.engines import archives, copying
+from day1.app.archives import copying
+from day1.app.archives import files as archives
 from day1.model.files.backup import Content, Manifest
 from day1.services.access.calls import now
 from day1.services.exchange.backup import back_up, check_backup

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from day1.app.engines import rewriting
+from day1.app.archives import rewriting
 from day1.app.open import open_with_mask
 from day1.interfaces.open_store import OpenStore
 from day1.model.records.desk import next_desk

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from day1.app.engines import archives
+from day1.app.archives import files as archives
 from day1.interfaces.open_store import OpenStore
 from day1.services.access.calls import now
 from tests.flows.backed_up_store import backed_up, restored

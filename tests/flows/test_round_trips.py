@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from day1.app.engines import archives, copying
+from day1.app.archives import copying
+from day1.app.archives import files as archives
 from day1.errors import ImportBroken, InvalidRequest
 from day1.interfaces.open_store import OpenStore
 from day1.model.files.export import json_line

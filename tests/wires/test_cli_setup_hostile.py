@@ -280,6 +280,6 @@ def test_a_file_that_a_client_changes_meanwhile_is_not_overwritten(
         if name == "setup-before-rename":
             path.write_bytes(b'{"theme": "theirs"}')
 
-    monkeypatch.setattr("day1.app.commands.point", lambda _: changing)
+    monkeypatch.setattr("day1.app.stores.point", lambda _: changing)
     assert "try again" in cli("setup", "zed", code=1).err
     assert path.read_bytes() == b'{"theme": "theirs"}'

@@ -1,4 +1,7 @@
-"""What commands ask of the composition root; click's context object leads to it."""
+"""What commands ask of the composition root; click's context object leads to it.
+
+The modules of `day1.app` fulfil these protocols, and tell what their functions raise.
+"""
 
 from __future__ import annotations
 
@@ -22,132 +25,114 @@ if TYPE_CHECKING:
     from day1.settings import EmbedderSettings, Settings
 
 
-class Application(Protocol):
-    """Opens stores, finds adapters and starts servers; `day1.app.commands` implements it."""
-
-    def now(self) -> int:
-        """The clock: microseconds since 1970 UTC."""
-        ...
+class Stores(Protocol):
+    """Open and make stores."""
 
     def open_store(
         self, settings: Settings, *, create: bool = False, folder: Path | None = None
     ) -> OpenStore:
-        """Open the store that the settings name; `folder` overrides where they say it is.
-
-        Raises:
-            NotAStore: there is none, and `create` is false.
-        """
-        ...
+        """Open the store that the settings name; `folder` overrides where they say it is."""
 
     def create_store(self, settings: Settings, folder: Path, clock: Callable[[], int]) -> bool:
-        """Make a store where there is none; says whether one was made.
-
-        Raises:
-            ForeignStore: another program has what would be the store's, or its ledger's.
-        """
-        ...
+        """Make a store where there is none; says whether one was made."""
 
     def refuse_anothers(self, folder: Path) -> None:
-        """Refuse the folder of a store that another user made.
-
-        Raises:
-            StoreOfAnother: it is one.
-        """
-        ...
+        """Refuse the folder of a store that another user made."""
 
     def open_with_mask(self, store: OpenStore, mask: Mask) -> AbstractContextManager[Repository]:
         """Open the rows once more, through a mask that no later redaction changes."""
-        ...
 
     def open_copy_target(
         self, settings: Settings, source: Repository
     ) -> AbstractContextManager[Repository]:
-        """Open the store that the settings name, as a copy of `source` that is still to be filled.
-
-        Raises:
-            Conflict: another store is there.
-        """
-        ...
+        """Open the store that the settings name, as a copy of `source` that is to be filled."""
 
     def place_of(self, store: OpenStore) -> StoreLocation:
-        """What `day1 doctor` reports of the place where a store is."""
-        ...
+        """Describe the place of a store for `day1 doctor`."""
 
     def point(self, settings: Settings) -> KillPoint:
-        """The named points at which tests kill a process that has no open store."""
-        ...
+        """Make the points at which tests kill a process that has no open store."""
 
     def prime_renewer(self, store: OpenStore) -> PrimeRenewer:
-        """What renews the kept primes of an open store."""
-        ...
+        """Make what renews the kept primes of an open store."""
 
-    def archives(self) -> Archives:
-        """Where backups are kept."""
-        ...
+
+class ArchiveTools(Protocol):
+    """Back up, copy and rewrite stores."""
+
+    def files(self) -> Archives:
+        """Keep backups as files."""
 
     def copying(self, settings: Settings, folder: Path) -> Copying:
-        """What copies the files of an open store.
-
-        Raises:
-            Unsupported: its rows are on a server.
-        """
-        ...
+        """Copy the files of an open store."""
 
     def rewriting(self, settings: Settings, folder: Path) -> Rewriting:
-        """What rewrites the rows of an open store without what is redacted.
+        """Rewrite the rows of an open store without what is redacted."""
 
-        Raises:
-            Unsupported: its rows are on a server.
-        """
-        ...
+
+class Sources(Protocol):
+    """Find what to import from."""
 
     def import_source(self, kind: str, paths: Sequence[Path], root: Path) -> Source:
-        """What to import from: git, markdown or graph; only markdown takes many paths."""
-        ...
+        """Open a source: git, graph, or many paths of text or markdown."""
 
     def tool_memory(self, name: str, paths: Sequence[Path], machine: Machine) -> ToolMemory:
-        """What the tool of that name remembers: at the given paths, else where it keeps it.
-
-        Raises:
-            NotFound: there is none.
-        """
-        ...
+        """Find the memory of a tool: at the given paths, else where the tool keeps it."""
 
     def found_memories(self, machine: Machine) -> Sequence[ToolMemory]:
-        """What each tool remembers that has a memory on a machine."""
-        ...
+        """Find the memory of each tool that has one on a machine."""
+
+
+class Models(Protocol):
+    """Find and install the embedding model."""
 
     def embedder(self, settings: EmbedderSettings) -> Embedder | None:
-        """The embedder that the settings name; it loads its model when it is first used."""
-        ...
+        """Make the embedder that the settings name; it loads its model when it is first used."""
 
-    def model_place(self, settings: EmbedderSettings) -> str | None:
-        """Where the embedding model is; None if there is none."""
-        ...
+    def place(self, settings: EmbedderSettings) -> str | None:
+        """Find the embedding model: a folder or an address; None if there is none."""
 
-    def install_model(
+    def install(
         self, settings: EmbedderSettings, given: Path | None, report: Callable[[str], None]
     ) -> Path | None:
-        """Put the model where it is looked for, from `given` or by download; None if neither works.
+        """Install the model from `given`, else by download; None if neither works."""
 
-        `report` is told each step in words.
-        """
-        ...
 
-    def setup(self) -> Setup:
-        """What connects the clients of this machine."""
-        ...
+class Servers(Protocol):
+    """Start the servers."""
 
     def serve_stdio(self, settings: Settings, toolsets: str, branch: str | None) -> None:
         """Serve MCP over stdin and stdout until the client leaves."""
-        ...
 
     def serve_http(self, settings: Settings, ready: Callable[[str], None]) -> None:
-        """Serve over HTTP until a signal; `ready` is told the address.
+        """Serve over HTTP until a signal; `ready` is told the address."""
 
-        Raises:
-            NotAStore: there is none, and other machines can reach the address.
-            Refused: the port is taken, or others could come in without a token.
-            Conflict: another process serves the store.
-        """
-        ...
+
+class Application(Protocol):
+    """The parts of the composition root that commands use; `day1.app.commands` fulfils it."""
+
+    @property
+    def stores(self) -> Stores:
+        """Open and make stores."""
+
+    @property
+    def archives(self) -> ArchiveTools:
+        """Back up, copy and rewrite stores."""
+
+    @property
+    def sources(self) -> Sources:
+        """Find what to import from."""
+
+    @property
+    def models(self) -> Models:
+        """Find and install the embedding model."""
+
+    @property
+    def servers(self) -> Servers:
+        """Start the servers."""
+
+    def now(self) -> int:
+        """The clock: microseconds since 1970 UTC."""
+
+    def setup(self) -> Setup:
+        """What connects the clients of this machine."""

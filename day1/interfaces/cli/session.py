@@ -86,8 +86,8 @@ class Session:
             NotAStore: there is none.
         """
         if self._store is None:
-            self._store = self.app.open_store(self.settings, create=create)
-            self._renewer = self.app.prime_renewer(self._store)
+            self._store = self.app.stores.open_store(self.settings, create=create)
+            self._renewer = self.app.stores.prime_renewer(self._store)
             self._renewer.begin()
         return self._store
 

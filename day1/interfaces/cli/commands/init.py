@@ -31,9 +31,9 @@ def init_command(session: Session, folder: Path | None) -> None:
         here = find_home(settings)
     else:
         here = ((folder or _usual_folder()) / STORE).absolute()
-        session.app.refuse_anothers(here)
-    made = session.app.create_store(settings, here, session.now)
-    store = session.app.open_store(settings, folder=here)
+        session.app.stores.refuse_anothers(here)
+    made = session.app.stores.create_store(settings, here, session.now)
+    store = session.app.stores.open_store(settings, folder=here)
     store.close()
     if not session.answer({"store": store.where, "created": made, "branch": "main"}):
         kind = "Initialized empty" if made else "Reinitialized existing"

@@ -23,7 +23,7 @@ def install_command(session: Session, path: Path | None) -> None:
 
     If neither works, that is no failure: search then uses keywords only.
     """
-    place = session.app.install_model(session.settings.embedder, path, session.screen.note)
+    place = session.app.models.install(session.settings.embedder, path, session.screen.note)
     if not session.answer({"installed": place is not None, "folder": _text(place)}):
         session.screen.line("No model." if place is None else f"The model is in {place}")
 
@@ -35,9 +35,9 @@ def status_command(session: Session) -> None:
     from day1.errors import EmbedderUnavailable
 
     settings = session.settings.embedder
-    used = session.app.embedder(settings)
+    used = session.app.models.embedder(settings)
     document: dict[str, Any] = {"kind": settings.kind, "name": None, "works": False}
-    document["place"] = session.app.model_place(settings)
+    document["place"] = session.app.models.place(settings)
     problem = "search is by keywords, by setting"
     if used is not None:
         document["name"] = used.name

@@ -51,7 +51,7 @@ def setup_command(session: Session, clients: Sequence[str], **given: Any) -> Non
     setup = session.app.setup()
     chosen = _chosen(session, setup, clients, ask=not any(looks))
     asked = Asked(chosen, not given["user"], given["tools"], given["remove"], not given["no_hooks"])
-    point = session.app.point(session.settings)
+    point = session.app.stores.point(session.settings)
     outcomes, notes = setup.run(asked, write=not any(looks), point=point)
     lacks = given["everywhere"] and not given["remove"] and _lacks_users_store()
     if lacks:
@@ -81,8 +81,8 @@ def _make_users_store(session: Session, *, write: bool) -> str:
     folder, settings = Path.home() / STORE, session.settings
     if not write:
         return f"{_short(folder)} is to be made: it serves where there is no other store"
-    session.app.create_store(settings, folder, session.now)
-    session.app.open_store(settings, folder=folder).close()
+    session.app.stores.create_store(settings, folder, session.now)
+    session.app.stores.open_store(settings, folder=folder).close()
     return f"{_short(folder)} was made: it serves where there is no other store"
 
 

@@ -38,7 +38,7 @@ def status_command(session: Session, branch: str | None, *, exit_code: bool) -> 
         here = branch_status(store.repo, session.find(branch))
         index = index_state(store.repo, store.search, here.state.branch)
         waits = waiting(store.repo, here.state.branch.name)
-    model = session.app.model_place(session.settings.embedder)
+    model = session.app.models.place(session.settings.embedder)
     document = {
         "branch": here.state.branch.name,
         "parent": here.state.parent,

@@ -51,8 +51,8 @@ def _write(session: Session, file: Path) -> None:
     store = session.store()
     made = back_up(
         store.repo,
-        session.app.copying(store.settings, store.folder),
-        session.app.archives(),
+        session.app.archives.copying(store.settings, store.folder),
+        session.app.archives.files(),
         file,
         session.now(),
     )
@@ -71,13 +71,13 @@ def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -
 
     if not restore:
         aside = file.with_name(f"{file.name}.check")
-        document = _document(check_backup(session.app.archives(), file, aside), file)
+        document = _document(check_backup(session.app.archives.files(), file, aside), file)
         if not session.answer(document):
             session.screen.line(f"{file} is whole: {_said(document)}, as of {document['made_at']}")
         return
     place = (folder or session.settings.home or Path(STORE)).expanduser().absolute()
     manifest = restore_backup(
-        session.app.archives(), file, place, session.app.point(session.settings)
+        session.app.archives.files(), file, place, session.app.stores.point(session.settings)
     )
     document = {**_document(manifest, file), "folder": str(place)}
     if not session.answer(document):

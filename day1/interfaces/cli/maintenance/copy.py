@@ -36,7 +36,7 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
     from day1.settings import settings_at
 
     with ExitStack() as opened:
-        store = session.app.open_store(settings_at(session.settings, source))
+        store = session.app.stores.open_store(settings_at(session.settings, source))
         opened.callback(store.close)
         if store.read_only:
             raise StoreReadOnly(
@@ -44,10 +44,10 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
                 "copy its folder to a place that can be written, and copy that."
             )
         redactions = store.repo.ledger.records(Redaction) if purges else []
-        seen = opened.enter_context(session.app.open_with_mask(store, mask_of(redactions)))
+        seen = opened.enter_context(session.app.stores.open_with_mask(store, mask_of(redactions)))
         carry = without_redacted(seen, redactions, session.now()) if redactions else unchanged
         made = opened.enter_context(
-            session.app.open_copy_target(settings_at(session.settings, target), seen)
+            session.app.stores.open_copy_target(settings_at(session.settings, target), seen)
         )
         with session.screen.progress("Copying") as report:
             done = copy_store(seen, made, carry, report)

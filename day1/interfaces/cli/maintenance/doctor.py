@@ -34,7 +34,7 @@ def doctor_command(session: Session, *, repair: bool) -> None:
         store = session.store()
         if repair:
             done = doctor.repair(store.repo, store.search, session.now())
-        findings = list(doctor.check(store.repo, store.search, session.app.place_of(store)))
+        findings = list(doctor.check(store.repo, store.search, session.app.stores.place_of(store)))
     except NotAStore:
         raise
     except Day1Error as exc:

@@ -64,7 +64,7 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
 def _files(session: Session) -> Rewriting:
 
     store = session.store()
-    return session.app.rewriting(store.settings, store.folder)
+    return session.app.archives.rewriting(store.settings, store.folder)
 
 
 def _purge(session: Session, files: Rewriting) -> dict[str, int]:
@@ -76,7 +76,7 @@ def _purge(session: Session, files: Rewriting) -> dict[str, int]:
     store = session.store()
     redactions = store.repo.ledger.records(Redaction)
     with (
-        session.app.open_with_mask(store, mask_of(redactions)) as seen,
+        session.app.stores.open_with_mask(store, mask_of(redactions)) as seen,
         session.screen.progress("Purging") as report,
     ):
         done = purge(seen, redactions, files, report, session.now())

@@ -160,7 +160,7 @@ def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, An
     context = session.context(create=True)
     branch = branch_of(context, given["branch"])
     # Ids come from paths relative to the folder around the store, not to the current one.
-    source = session.app.import_source(kind, paths, session.store().folder.parent)
+    source = session.app.sources.import_source(kind, paths, session.store().folder.parent)
     origin = origin_of(context, WriteRequest(agent_id=given["agent"]))
 
     def bring(report: ReportProgress) -> Imported:

@@ -45,7 +45,9 @@ def import_named(session: Session, name: str, paths: Sequence[Path], given: Docu
     """Import from the tool of that name, or show with `--dry-run` what that would bring."""
     from day1.services.exchange.tool_import import survey
 
-    source = _screened(session, session.app.tool_memory(name, paths, _machine(given, paths)))
+    source = _screened(
+        session, session.app.sources.tool_memory(name, paths, _machine(given, paths))
+    )
     found = survey(source)
     document = _described(source, found)
     if not session.as_json:
@@ -63,7 +65,7 @@ def import_found(session: Session, given: Document) -> None:
     """
     documents = [
         _one_of_them(session, _screened(session, source), given)
-        for source in session.app.found_memories(_machine(given))
+        for source in session.app.sources.found_memories(_machine(given))
     ]
     in_words = not session.answer({"found": documents})
     if in_words and not documents:

@@ -1,0 +1,114 @@
+"""Embedding models, chat models and judges, as the settings say; `Models` of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from day1.adapters.embedders.install import find as find_model
+from day1.adapters.embedders.install import install as install_from
+from day1.adapters.embedders.minilm import MiniLm
+from day1.adapters.embedders.model_folder import lacking
+from day1.adapters.judges.rules.judge import RulesJudge
+from day1.errors import EmbedderUnavailable, InvalidRequest
+from day1.home import cache_folder
+from day1.settings import ChatSettings, EmbedderSettings, Settings
+
+if TYPE_CHECKING:
+    from day1.ports.chat import Chat
+    from day1.ports.embedder import Embedder
+    from day1.ports.judge import Judge
+
+
+def embedder(settings: EmbedderSettings) -> Embedder | None:
+    """The embedder that the settings name; it loads its model when it is first used.
+
+    Raises:
+        EmbedderUnavailable: an endpoint is chosen, and its address or model is missing.
+    """
+    if settings.kind == "none":
+        return None
+    if settings.kind == "openai":
+        from day1.adapters.embedders.openai import OpenAiEmbedder
+
+        if settings.url is None or settings.model is None:
+            raise EmbedderUnavailable(
+                "The endpoint needs DAY1_EMBEDDER__URL and DAY1_EMBEDDER__MODEL."
+            )
+        return OpenAiEmbedder(
+            settings.url,
+            settings.model,
+            key=settings.key.get_secret_value(),
+            dimension=settings.dimension,
+        )
+    return MiniLm(
+        partial(find_model, settings.model_dir, _model_folders()),
+        threads=settings.threads,
+        weights=settings.weights,
+    )
+
+
+def chat(settings: ChatSettings) -> Chat | None:
+    """The chat model that the settings name, if they name one.
+
+    Raises:
+        InvalidRequest: they name only one of address and model.
+    """
+    if settings.url is None and settings.model is None:
+        return None
+    if settings.url is None or settings.model is None:
+        raise InvalidRequest("A chat model needs DAY1_CHAT__URL and DAY1_CHAT__MODEL.")
+    from day1.adapters.chat.openai import OpenAiChat
+
+    return OpenAiChat(
+        settings.url,
+        settings.model,
+        key=settings.key.get_secret_value(),
+        timeout_s=settings.timeout_s,
+        tries=settings.tries,
+    )
+
+
+def judge(settings: Settings, chat: Chat | None) -> Judge:
+    """Choose the judge that the settings name.
+
+    Raises:
+        InvalidRequest: it needs a chat model, and there is none.
+    """
+    if settings.judge == "rules" or (settings.judge == "auto" and chat is None):
+        return RulesJudge()
+    if chat is None:
+        raise InvalidRequest("DAY1_JUDGE=chat needs DAY1_CHAT__URL and DAY1_CHAT__MODEL.")
+    from day1.adapters.judges.chat import ChatJudge
+
+    return ChatJudge(chat, RulesJudge())
+
+
+def place(settings: EmbedderSettings) -> str | None:
+    """Where the embedding model is: a folder or an address; None if there is none."""
+    if settings.kind == "none":
+        return None
+    if settings.kind == "openai":
+        return settings.url
+    folder = find_model(settings.model_dir, _model_folders())
+    return None if folder is None or lacking(folder) is not None else str(folder)
+
+
+def install(
+    settings: EmbedderSettings, given: Path | None, report: Callable[[str], None]
+) -> Path | None:
+    """Put the model where it is looked for, from `given` or by download; None if neither works."""
+    return install_from(settings.model_dir or _own_model_folder(), given=given, report=report)
+
+
+def _model_folders() -> list[Path]:
+    """Where a model may lie that nobody named: Chroma's cache, then day1's own."""
+    chroma = Path.home() / ".cache" / "chroma" / "onnx_models" / "all-MiniLM-L6-v2" / "onnx"
+    return [chroma, _own_model_folder()]
+
+
+def _own_model_folder() -> Path:
+    """Where `day1 model install` puts the model."""
+    return cache_folder() / "day1" / "models" / "minilm-l6-v2"

@@ -1,0 +1,43 @@
+"""What to import from: `Sources` of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from day1.ports.source import Machine, Source, ToolMemory
+
+
+def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
+    """What to import from: git, graph, or many paths of text or markdown."""
+    if kind == "git":
+        from day1.adapters.sources.git import GitSource
+
+        return GitSource(paths[0])
+    if kind == "graph":
+        from day1.adapters.sources.graph import GraphSource
+
+        return GraphSource(paths[0])
+    if kind == "text":
+        from day1.adapters.sources.text import TextSource
+
+        return TextSource(paths, root)
+    from day1.adapters.sources.markdown import MarkdownSource
+
+    return MarkdownSource(paths, root)
+
+
+def tool_memory(name: str, paths: Sequence[Path], machine: Machine) -> ToolMemory:
+    """What the tool of that name remembers: at the given paths, else where it keeps it."""
+    from day1.adapters.sources.tools import catalogue
+
+    return catalogue.tool_memory(name, paths, machine)
+
+
+def found_memories(machine: Machine) -> Sequence[ToolMemory]:
+    """What each tool remembers that has a memory on a machine."""
+    from day1.adapters.sources.tools import catalogue
+
+    return catalogue.found_memories(machine)
