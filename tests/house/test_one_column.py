@@ -1,5 +1,6 @@
 """A column that is added to a kind in one place is found wherever rows are known."""
 
+import ast
 import json
 import os
 import shutil
@@ -16,12 +17,27 @@ from tests.wires.mcp_session import environment
 from tests.wires.scriptless_browser import Browser
 
 ROOT = Path(__file__).parents[2]
-BEFORE = '        (Column("confidence", "real",'
-LINE = (
-    '        (Column("mood", indexed=True, facet=True, claimed=True, given=True, main=True, '
-    'redacted="with_row"),),\n'
+CELL = (
+    'Column("mood", indexed=True, facet=True, claimed=True, given=True, main=True, '
+    'redacted="with_row"),'
 )
 """The one line: a cell of its own, with all that can be said of a column."""
+
+
+def with_one_more_cell(source: str) -> str:
+    """The source of the kinds, in which facts have the new cell before that of confidence."""
+    tree = ast.parse(source)
+    (made,) = (
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "FACT"
+    )
+    assert isinstance(made, ast.Call)
+    (cells,) = (argument for argument in made.args if isinstance(argument, ast.Tuple))
+    columns = [ast.unparse(cell) for cell in cells.elts]
+    (place,) = (n for n, column in enumerate(columns) if "'confidence'" in column)
+    cells.elts.insert(place, ast.parse(CELL, mode="eval").body)
+    return ast.unparse(tree)
 
 
 class Grown(NamedTuple):
@@ -68,9 +84,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
         ignore=shutil.ignore_patterns("__pycache__"),
     )
     kinds = package / "day1/model/rows/kind.py"
-    source = kinds.read_text()
-    assert source.count(BEFORE) == 1
-    kinds.write_text(source.replace(BEFORE, LINE + BEFORE))
+    kinds.write_text(with_one_more_cell(kinds.read_text()))
     with served(folder, package) as server:
         fact = server.ok("memory_write_fact", fact_text="The gate is green.")["id"]
         other = server.ok("memory_write_fact", fact_text="The gate is old.")["id"]
