@@ -339,4 +339,6 @@ def test_a_connection_let_go_gives_up_its_lock(path):
     lost = driver.connect(path)
     lost.execute("BEGIN IMMEDIATE")
     del lost
-    driver.connect(path, busy_timeout_ms=1).execute("BEGIN IMMEDIATE")
+    next_one = driver.connect(path, busy_timeout_ms=1)
+    next_one.execute("BEGIN IMMEDIATE")
+    assert next_one.in_transaction

@@ -110,9 +110,10 @@ def test_a_redaction_beside_a_search_is_no_damage(tmp_path, embedder):
     numbers = dict(zip(VERSIONS, learn(LocalIndex(tmp_path), *VERSIONS), strict=True))
     one, other = LocalIndex(tmp_path), LocalIndex(tmp_path)
     embed_all(one, embedder)
-    other.vectors.cosines(embedder, vector(embedder, "x"), [numbers[VERSIONS[0]]])
+    asked = embedder, vector(embedder, "x"), list(numbers.values())
+    before = other.vectors.cosines(*asked)
     one.forget([content_hash(VERSIONS[1])])
-    other.vectors.cosines(embedder, vector(embedder, "x"), list(numbers.values()))
+    assert other.vectors.cosines(*asked) == {**before, numbers[VERSIONS[1]]: 0}
 
 
 def test_a_process_that_had_a_damaged_index_open_goes_on_with_the_new_one(tmp_path, embedder):

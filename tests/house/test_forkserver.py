@@ -44,7 +44,7 @@ def begin(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("how", ["read", "leave", "fail", "die", "nothing"])
-def test_it_ends_as_python_ends(begin: Any, how: str) -> None:
+def test_a_forked_process_ends_as_python_ends(begin: Any, how: str) -> None:
     ends = []
     for prefix in ([sys.executable], python()):
         process = begin(prefix, how, "more")
@@ -54,7 +54,7 @@ def test_it_ends_as_python_ends(begin: Any, how: str) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_it_is_stopped_as_python_is(begin: Any, number: signal.Signals) -> None:
+def test_a_forked_process_is_stopped_as_python_is(begin: Any, number: signal.Signals) -> None:
     ends = []
     for prefix in ([sys.executable], python()):
         process = begin(prefix, "stay")

@@ -47,7 +47,7 @@ def test_a_sound_vector_need_not_have_length_one() -> None:
     assert sound_vector([1.0] * MAX_DIMENSION)
 
 
-def test_cosines() -> None:
+def test_the_cosine_of_two_vectors_tells_their_direction_alone() -> None:
     assert cosine([3.0, 4.0], [6.0, 8.0]) == pytest.approx(1)
     assert cosine([1.0, 0.0], [0.0, 2.0]) == 0
     assert cosine([1.0, 0.0], [-5.0, 0.0]) == pytest.approx(-1)

@@ -108,11 +108,17 @@ def test_a_version_is_not_found_by_its_digits_apart(texts):
 @example("NEAR(a b, 1) AND NOT c*")
 @example("body : x ^y {a b}")
 @example("nul\x00byte \ud800")
-def test_no_input_is_a_syntax_error(texts, question):
-    for all_words in (False, True):
+def test_any_input_is_a_query_and_its_content_words_find_no_more_than_all(texts, question):
+    bodies = ("a kestrel near c", "OR and NOT", "x y body", "nul byte")
+    texts.execute("DELETE FROM texts")
+    texts.executemany("INSERT INTO texts VALUES (?)", [(body,) for body in bodies])
+
+    def rows(*, all_words):
         query = keyword_query(question, all_words=all_words)
-        if query:
-            texts.execute("SELECT 1 FROM texts WHERE texts MATCH ?", (query,)).fetchall()
+        select = "SELECT rowid FROM texts WHERE texts MATCH ?"
+        return set(texts.execute(select, (query,))) if query else set()
+
+    assert rows(all_words=False) <= rows(all_words=True)
 
 
 @given(

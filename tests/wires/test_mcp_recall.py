@@ -142,7 +142,7 @@ def test_who_names_the_toolset_has_them_in_the_list(tmp_path: Path) -> None:
         assert session.tools["memory_recall_hint"].annotations.read_only_hint
 
 
-def test_they_are_routes_too(tmp_path: Path) -> None:
+def test_the_recall_tools_are_routes_too(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "store") as server:
         url = f"{server.address}/api/v1/memory_recall_hint"
         answer = httpx2.post(url, json={"prompt": "thanks"}, timeout=30)
