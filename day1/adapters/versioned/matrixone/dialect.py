@@ -193,10 +193,12 @@ class MatrixOneDialect(Dialect):
         self, connection: Connection, states: tuple[PastState, PastState], versions: Versions
     ) -> Callable[[Kind], set[str]]:
         """A function that asks for the ids of rows that may differ, of states the earlier first."""
-        legs = self.lineage.legs(connection, states, versions)
+        segments = self.lineage.segments(connection, states, versions)
 
         def ids(kind: Kind) -> set[str]:
-            return {row_id for leg in legs for row_id in leg.differing(connection, kind)}
+            return {
+                row_id for segment in segments for row_id in segment.differing(connection, kind)
+            }
 
         return ids
 

@@ -1,4 +1,4 @@
-"""How two states are compared: along the line of tables that they come from, in legs.
+"""How two states are compared: along the line of tables that they come from, in segments.
 
 The server's difference is right between two times of one table, and between a clone and the state
 that it was made from. Between other states it leaves rows out (run on 4.2.0): those that were
@@ -22,8 +22,8 @@ from day1.model.rows.kind import KINDS, Kind
 
 
 @dataclass(frozen=True, slots=True)
-class Leg:
-    """Two states: together the legs have every row in which the states at their ends differ."""
+class Segment:
+    """Two states: together the segments have every row in which the states at their ends differ."""
 
     later: PastState
     earlier: PastState
@@ -69,23 +69,23 @@ class Lineage:
             self._origins[database] = self._graph.origin(connection, database)
         return self._origins[database]
 
-    def legs(
+    def segments(
         self, connection: Connection, states: tuple[PastState, PastState], versions: Versions
-    ) -> list[Leg]:
+    ) -> list[Segment]:
         """What to compare for the difference of two states, the earlier first."""
         before, after = states
         try:
             if before.database == after.database and versions[0] == versions[1]:
-                legs = [self._leg(connection, after, before, versions[0])]
+                segments = [self._segment(connection, after, before, versions[0])]
             else:
-                legs = list(self._between(connection, states, versions))
+                segments = list(self._between(connection, states, versions))
         except NotFound:
-            return [Leg(after, before, whole=True)]
-        return [leg for leg in legs if leg.later != leg.earlier]
+            return [Segment(after, before, whole=True)]
+        return [segment for segment in segments if segment.later != segment.earlier]
 
     def _between(
         self, connection: Connection, states: tuple[PastState, PastState], versions: Versions
-    ) -> Iterator[Leg]:
+    ) -> Iterator[Segment]:
         """Each line down to the tables that both have, and there from one line to the other."""
         one, other = (
             {part.tables: part for part in self._line(connection, state, version)}
@@ -96,8 +96,8 @@ class Lineage:
             for part in line.values():
                 if part.tables == shared:
                     break
-                yield self._leg(connection, part.end, part.start, part.version)
-        yield self._leg(connection, one[shared].end, other[shared].end, one[shared].version)
+                yield self._segment(connection, part.end, part.start, part.version)
+        yield self._segment(connection, one[shared].end, other[shared].end, one[shared].version)
 
     def _line(self, connection: Connection, state: PastState, version: int) -> Iterator[_Part]:
         """The tables that a state comes from, the nearest first."""
@@ -123,7 +123,9 @@ class Lineage:
             (s for s in steps if self._connections.find(connection, s.id).ns <= state.ns), None
         )
 
-    def _leg(self, connection: Connection, one: PastState, other: PastState, version: int) -> Leg:
+    def _segment(
+        self, connection: Connection, one: PastState, other: PastState, version: int
+    ) -> Segment:
         """Two states of tables that are one, unless a step was killed in between.
 
         Raises:
@@ -136,7 +138,7 @@ class Lineage:
             for kind in KINDS
             if kind.younger
         )
-        return Leg(later, earlier, whole=killed)
+        return Segment(later, earlier, whole=killed)
 
 
 def _columns(connection: Connection, kind: Kind, state: PastState) -> frozenset[str]:
