@@ -1,8 +1,9 @@
-"""The branches and how they were forked from one another."""
+"""The branches, how they were forked from one another, and the merges between them."""
 
 from dataclasses import dataclass
 
 from day1.model.branches.branch import MAIN, Branch, Status
+from day1.model.records.merge_record import MergeRecord
 from day1.model.rows.change import CommitId, Pending, Ref
 from day1.services.repository.repository import Repository
 
@@ -76,3 +77,39 @@ def topology(
         return Node(state, tuple(grow(child, depth + 1) for child in below))
 
     return grow(next(s for s in shown if s.branch.id == root.id), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMerge:
+    """A merge with the names of its branches; of one that is gone it is empty."""
+
+    record: MergeRecord
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class BranchGraph:
+    """Branches, oldest first, when each was last written to, and the merges between them."""
+
+    branches: list[tuple[BranchState, int]]
+    merges: list[NamedMerge]
+    left_out: int
+    """Branches that were written to longer ago."""
+
+
+def branch_graph(repo: Repository, limit: int) -> BranchGraph:
+    """`main` and the branches that were last written to, with their newest merges."""
+    every = [(s, repo.history.commit(s.tip).ts) for s in states(repo)]
+    lasting = sorted(every, key=lambda pair: (pair[0].branch.name == MAIN, pair[1]))[-limit:]
+    shown = {s.branch.id: s.branch.name for s, _ in lasting}
+    merges = [
+        NamedMerge(record, shown.get(record.source_id, ""), shown[record.target_id])
+        for record in repo.ledger.records(MergeRecord)
+        if record.commit is not None and record.target_id in shown
+    ]
+    return BranchGraph(
+        [pair for pair in every if pair[0].branch.id in shown],
+        merges[-limit:],
+        len(every) - len(shown),
+    )

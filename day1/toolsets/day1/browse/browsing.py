@@ -18,8 +18,7 @@ from day1.model.values.space import EVERY
 from day1.ports.reading import Reading
 from day1.services.access.calls import active_or_none, branch_of, in_space
 from day1.services.branches.resolving import shown_at
-from day1.services.branches.tree import BranchState
-from day1.services.history.branch_graph import NamedMerge, branch_graph
+from day1.services.branches.tree import BranchState, NamedMerge, branch_graph
 from day1.services.history.pages import message_page, newest_page
 from day1.services.rows.spaces import empty_space
 from day1.services.rows.whole_texts import parts_around
