@@ -1,14 +1,13 @@
-"""Conflicts as tools show them, and the choices that decide them."""
+"""The choices that decide conflicts, and the conflicts that a merge left held."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import JsonObject, Label, Request, Response
+from day1.call.fields import JsonObject, Label, Request
 from day1.errors import InvalidRequest
 from day1.model.merge.held import HeldItem, value_of
-from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import Choice
 from day1.model.records.merge_record import MergeRecord
 from day1.model.redaction.derived import veiled
@@ -17,34 +16,7 @@ from day1.model.rows.kind import HELD, MEMORIES, WHOLE, Row, kind_of
 from day1.services.branches.lookup import name_of
 from day1.services.merges.held import veils_of
 from day1.toolsets.shared.given import given_columns
-from day1.toolsets.shared.shown import cell_text, row_shown
-
-
-class ConflictShown(Response):
-    """A cell that both sides changed; `source` and `target` are its values (S1-036)."""
-
-    id: str
-    type: str
-    cell: str
-    source: str
-    target: str
-    reason: str
-
-
-def conflicts_of(plan: MergePlan, at: int) -> list[ConflictShown]:
-    """The cells of a plan that are held, with both values as they are shown at an instant."""
-    return [
-        ConflictShown(
-            id=row.id,
-            type=row.kind.name,
-            cell=cell,
-            source=cell_text(row.kind, row.source, cell),
-            target=cell_text(row.kind, row.target, cell),
-            reason=reason,
-        )
-        for row in (row_shown(row, at) for row in plan.rows if row.held)
-        for cell, reason in row.held.items()
-    ]
+from day1.toolsets.shared.shown import ConflictShown, cell_text
 
 
 class ChoiceGiven(Request):

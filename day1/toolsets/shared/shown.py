@@ -1,9 +1,11 @@
-"""Rows, their columns and their changes, as tools show them."""
+"""Rows, their columns, changes and conflicts, as tools show them."""
 
 import json
 from dataclasses import replace
 from typing import Any
 
+from day1.call.fields import Response
+from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import PlanRow
 from day1.model.redaction.derived import veiled
 from day1.model.redaction.veil import SECRET_MARK, mark_of, shown_row, without_words
@@ -98,3 +100,30 @@ def summary(row: PlanRow, at: int) -> dict[str, Any]:
         "belongs_to": row.belongs_to,
         "decided": dict(row.decided),
     }
+
+
+class ConflictShown(Response):
+    """A cell that both sides changed; `source` and `target` are its values (S1-036)."""
+
+    id: str
+    type: str
+    cell: str
+    source: str
+    target: str
+    reason: str
+
+
+def conflicts_of(plan: MergePlan, at: int) -> list[ConflictShown]:
+    """The cells of a plan that are held, with both values as they are shown at an instant."""
+    return [
+        ConflictShown(
+            id=row.id,
+            type=row.kind.name,
+            cell=cell,
+            source=cell_text(row.kind, row.source, cell),
+            target=cell_text(row.kind, row.target, cell),
+            reason=reason,
+        )
+        for row in (row_shown(row, at) for row in plan.rows if row.held)
+        for cell, reason in row.held.items()
+    ]

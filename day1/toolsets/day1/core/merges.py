@@ -21,8 +21,8 @@ from day1.services.merges.planning import MergeRequest
 from day1.services.merges.proposing import Proposed, Proposer, propose
 from day1.services.merges.protection import TIERED, Merger, guard
 from day1.services.repository.idempotency import BY_REQUEST
-from day1.toolsets.shared.choices import Choices, ConflictShown, chosen, conflicts_of, held_by
-from day1.toolsets.shared.shown import changed, shown
+from day1.toolsets.shared.choices import Choices, chosen, held_by
+from day1.toolsets.shared.shown import ConflictShown, changed, conflicts_of, shown
 
 
 class BranchDiff(Request):

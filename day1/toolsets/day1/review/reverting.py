@@ -12,8 +12,8 @@ from day1.services.access.calls import branch_of, note_token, origin_of
 from day1.services.branches.lookup import name_of
 from day1.services.history.reverting import Revert, RevertRequest, preview, revert
 from day1.services.repository.repository import Repository
-from day1.toolsets.shared.choices import Choices, ConflictShown, conflicts_of
-from day1.toolsets.shared.shown import summary
+from day1.toolsets.shared.choices import Choices
+from day1.toolsets.shared.shown import ConflictShown, conflicts_of, summary
 
 
 class Undo(WriteRequest):

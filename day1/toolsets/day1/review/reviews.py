@@ -27,7 +27,8 @@ from day1.toolsets.day1.review.review_rows import (
     review_rows,
 )
 from day1.toolsets.day1.review.review_state import ReviewItem, ReviewState, in_full, in_short, look
-from day1.toolsets.shared.choices import ChoiceGiven, ConflictShown, conflicts_of, held_by
+from day1.toolsets.shared.choices import ChoiceGiven, held_by
+from day1.toolsets.shared.shown import ConflictShown, conflicts_of
 from day1.toolsets.shared.state import state_of
 
 _SHOWN = 50
