@@ -106,6 +106,11 @@ class MergePlan:
         return len(self.rows) - self.rejected_count
 
     @property
+    def counts(self) -> dict[str, int]:
+        """Both numbers, as records and messages of merges name them."""
+        return {"merged_count": self.merged_count, "rejected_count": self.rejected_count}
+
+    @property
     def writes(self) -> Writes:
         """Rows to bring about on the target."""
         writes: Writes = {table: dict(rows) for table, rows in self.records.items() if rows}

@@ -119,8 +119,7 @@ def merge(
             done = _do(work, plan, details)
             at = work.now
         repo.point("merge.after_engine")
-        counts = {"merged_count": plan.merged_count, "rejected_count": plan.rejected_count}
-        record = intent.record(**counts, base=base, commit=done)
+        record = intent.record(**plan.counts, base=base, commit=done)
         record_merge(repo, record)
         repo.point("merge.after_ledger")
     return Merged(record, plan, at, _left(plan))
@@ -183,17 +182,17 @@ def _do(work: Work, plan: MergePlan, details: _MergeDetails) -> CommitId | None:
         work.apply(writes)
     request = details.request
     op = {"auto": "merge", "cherry_pick": "pick", "squash": "squash"}[plan.strategy]
-    line = f"{op} {request.source.name} into {request.target.name}: {plan.merged_count} merged"
-    if plan.rejected_count:
-        line += f", {plan.rejected_count} held"
+    counts = plan.counts
+    line = f"{op} {request.source.name} into {request.target.name}: {counts['merged_count']} merged"
+    if counts["rejected_count"]:
+        line += f", {counts['rejected_count']} held"
     meta: dict[str, Json] = {
         "source": request.source.name,
         "source_id": request.source.id,
         "source_commit": details.source_commit,
         "base": details.base,
         "strategy": plan.strategy,
-        "merged_count": plan.merged_count,
-        "rejected_count": plan.rejected_count,
+        **counts,
     }
     return work.commit(Message(op, line, details.merge_id, meta))
 
@@ -256,11 +255,13 @@ def record_merge(repo: Repository, record: MergeRecord) -> None:
     """Write a merge to the ledger, and what follows for its review and its source."""
     with repo.ledger.transaction():
         repo.ledger.put(record)
-        review = repo.ledger.record(Review, record.review_id or "")
-        if review is not None and record.commit is not None:
+        if record.commit is None:
+            return
+        review = None if record.review_id is None else repo.ledger.record(Review, record.review_id)
+        if review is not None:
             repo.ledger.put(review.merged(record))
         source = repo.ledger.record(Branch, record.source_id)
-        if source is None or record.commit is None:
+        if source is None:
             return
         if record.strategy == "squash":
             repo.ledger.put_branch(replace(source, closed=True, merged_tip=record.source_commit))

@@ -65,7 +65,7 @@ def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
         new_facts=_added(rows, FACT),
         new_relations=_added(rows, RELATION),
         new_observations=_added(rows, OBSERVATION),
-        changed=[changed(BY_TABLE[t], c) for t, c in _every(rows) if c.how == "changed"],
+        changed=[changed(BY_TABLE[t], c) for t, c in _every(rows) if c.before and c.after],
         removed=[
             shown(BY_TABLE[t], c.before)
             for t, c in _every(rows)
