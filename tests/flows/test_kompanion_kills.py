@@ -1,6 +1,7 @@
 """`kill -9` in a deed of Kompanion: it is whole or absent, and doing it again completes it."""
 
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,15 @@ from typing import Any
 import pytest
 
 from day1.interfaces.open_store import OpenStore
+from day1.model.contexts.keyed import CONTEXT, context_id
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import EDIT, OBSERVATION
 from day1.services.access.caller import Caller
 from day1.toolsets.kompanion import KOMPANION
 from tests.engine import needs_files
-from tests.flows.kill_scenarios import die_at
+from tests.flows.kill_scenarios import Killed, Process, die_at
 from tests.flows.killed_process import call_system, opened
+from tests.flows.test_processes import together
 
 HERE = {"namespace": "project:metal"}
 OLD = [f"Bolt {number} is loose." for number in range(30)]
@@ -114,3 +119,47 @@ def test_a_killed_promotion_is_finished_by_the_next(before: Path, tmp_path: Path
     left = [call_system(store, deed("sync_semantic", max_batch=2)) for _ in range(3)]
     store.close()
     assert [(done["processed"], done["pending"]) for done in left] == [(2, 1), (1, 0), (0, 0)]
+
+
+def values_of_first(folder: Path) -> set[str]:
+    """Every value that the context `first` had after its first one; no row or edit is doubled."""
+    row_id = context_id("project:metal", "first")
+    store = opened(folder)
+    with store.repo.store.reading(Ref(branch="main")) as reading:
+        edits = reading.count(EDIT, {"row_id": row_id})
+        contexts = reading.count(OBSERVATION, {"observation_type": CONTEXT})
+        versions = store.repo.history.versions(OBSERVATION, row_id, reading.tip)
+    store.close()
+    texts = {str(row["summary"]) for row in versions.values()}
+    assert (contexts, edits) == (5, len(texts) - 1)
+    return {text.removeprefix("step: ") for text in texts if text.startswith("step: ")}
+
+
+@pytest.mark.parametrize("point", [None, *CHANGED[1:]])
+def test_two_processes_that_replace_one_key_lose_no_update(
+    before: Path, tmp_path: Path, point: str | None
+) -> None:
+    """One of them may be killed in its first replacement, while the other one goes on."""
+    folder = tmp_path / "store"
+    shutil.copytree(before, folder)
+    peers = {"a": Process(folder, kill_at=point), "b": Process(folder)}
+    acknowledged: list[str] = []
+    start = threading.Barrier(2)
+
+    def replace(name: str) -> None:
+        start.wait()
+        for number in range(8):
+            value = f"{name}{number}"
+            try:
+                peers[name].do(deed("save_context", key="first", content={"step": value}))
+            except Killed:
+                return
+            acknowledged.append(value)
+
+    together(*(lambda name=name: replace(name) for name in peers))
+    for peer in peers.values():
+        peer.end()
+    # One that was killed after its commit was not told of it.
+    unheard = {"a0"} if point == "change.after_commit" else set()
+    assert values_of_first(folder) == {*acknowledged, *unheard}
+    assert len(acknowledged) == (16 if point is None else 8)
