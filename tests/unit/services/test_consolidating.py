@@ -201,6 +201,18 @@ def test_what_an_active_fact_says_is_no_news(
     assert bool(run(bench, [seen(bench, 1, BEST)]).facts) is is_new
 
 
+@pytest.mark.parametrize(
+    ("text", "space", "is_new"),
+    [(SHORT, None, False), (OTHER, None, True), (SHORT, "project:mill", True)],
+    ids=["alike", "another", "alike in another space"],
+)
+def test_what_is_alike_to_an_active_fact_by_its_vector_is_no_news(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, text: str, space: str | None, is_new: bool
+) -> None:
+    monkeypatch.setattr(consolidating, "said_by_facts", lambda *_: {(None, SHORT)})
+    assert bool(run(bench, [seen(bench, 1, text, space=space)]).facts) is is_new
+
+
 def test_two_branches_make_one_fact_of_the_same_observations(bench: Bench) -> None:
     rows = [seen(bench, 1, BEST)]
     side = bench.fork("side")
@@ -267,23 +279,3 @@ def test_a_chat_model_is_asked_for_the_first_facts_only(
     done = run(bench, rows, chat=chat, report=lambda *at: progress.append(at))
     assert (len(chat.asked), progress) == (1, [(0, 1)])
     assert "chat worded the first 1 of 2 facts." in done.notes
-
-
-# More than one consolidation takes
-
-
-def test_observations_that_wait_come_first_and_the_newest_of_them(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(consolidating, "MOST", 3)
-    rows = [seen(bench, number, f"Wheel {number} is loose.") for number in range(6)]
-    run(bench, rows[4:])
-    same = seen(bench, 9, "Wheel 5 is loose.")
-
-    def chosen(some: list[Row]) -> tuple[list[int], int]:
-        ids, more = consolidating.waiting_first(bench.repo, bench.branch(), some)
-        return [int(i[4:]) for i in ids], more
-
-    assert chosen(rows) == ([1, 2, 3], 1)
-    assert chosen([*rows[2:], same]) == ([9, 2, 3], 0)
-    assert chosen(rows[5:]) == ([5], 0)

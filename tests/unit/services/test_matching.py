@@ -109,7 +109,7 @@ def test_a_text_asks_a_search_of_facts_and_contexts_of_the_space(
     found(bench, Wanted(SPACE, bench.now, "left", k=3))
     (request,) = searches.requests
     assert (request.query, request.kinds) == ("left", ("facts", "observations"))
-    assert (request.limit, request.equal, request.only) == (6, {"space": SPACE}, None)
+    assert (request.limit, request.spaces, request.only) == (6, (SPACE,), None)
 
 
 def test_at_most_k_memories_are_answered(bench: Bench, searches: Searches) -> None:
@@ -178,6 +178,7 @@ def test_vectors_of_another_model_are_compared_with_one_another(
     searches.scores = {far: (0.5, None), memory(bench, "words"): (1.0, None)}
     wanted = Wanted(SPACE, bench.now, text, (1.0, 0.0, 0.0))
     assert found(bench, wanted) == expected
+    assert [(r.mode, r.limit) for r in searches.requests] == [("keyword", 200)] * (text is not None)
     _, answer = matching.matching(where(bench), wanted)
     assert answer.mode_used == ("vector" if text is None else "hybrid")
     assert answer.notes[0].startswith("compared with 3 vectors")

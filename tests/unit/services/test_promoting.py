@@ -182,3 +182,65 @@ def test_facts_that_an_earlier_version_promoted_count_and_go_back_too() -> None:
     assert len(space.rows(MAIN, EDIT)) >= 2
     space.save(MAIN, "k", "a")
     space.check(MAIN)
+
+
+@pytest.mark.parametrize(
+    ("more", "promoted"),
+    [
+        ({}, True),
+        ({"sensitivity": "secret"}, False),
+        ({"expires_at": 1_500}, False),
+        ({"expires_at": 900_000}, True),
+    ],
+    ids=["public", "secret", "expired", "expires later"],
+)
+def test_which_contexts_are_promoted(more: dict[str, object], promoted: bool) -> None:
+    space = Namespace()
+    space.save(MAIN, "k", "a b", **more)
+    assert space.sync(MAIN).processed == promoted
+    assert len(space.rows(MAIN, FACT)) == 2 * promoted
+
+
+def test_a_promoted_fact_has_what_its_context_has_but_its_text() -> None:
+    space = Namespace()
+    space.save(MAIN, "k", "a b", tags=("x",), expires_at=900_000)
+    space.sync(MAIN)
+    (context,) = space.rows(MAIN, OBSERVATION)
+    for fact in space.rows(MAIN, FACT):
+        same = ("space", "tags", "expires_at", "sensitivity")
+        assert [fact[column] for column in same] == [context[column] for column in same]
+        assert (fact["category"], fact["origin_id"]) == (CONTEXT, context["id"])
+
+
+@pytest.mark.parametrize(
+    "meanwhile", [{"text": "c"}, {"text": "a b", "sensitivity": "secret"}], ids=["new", "secret"]
+)
+def test_a_context_that_changes_while_it_is_cut_is_not_promoted(meanwhile: dict[str, str]) -> None:
+    space = Namespace()
+    space.save(MAIN, "k", "a b")
+
+    class Slow(Words):
+        def passages(self, text: str) -> list[str]:
+            changed = dict(meanwhile)
+            space.save(MAIN, "k", changed.pop("text"), **changed)
+            return super().passages(text)
+
+    wanted = Promotion(space.bench.branch(), SPACE, ADA, space.bench.now)
+    done = promote(space.bench.repo, Slow(), wanted)  # type: ignore[arg-type]  # as much as is asked
+    assert (done.processed, done.pending) == (0, 1)
+    assert space.rows(MAIN, FACT) == []
+
+
+@pytest.mark.parametrize(("most", "expected"), [(1, (1, 2)), (2, (2, 1)), (9, (3, 0))])
+def test_a_run_promotes_so_many_contexts_the_oldest_first(
+    most: int, expected: tuple[int, int]
+) -> None:
+    space = Namespace()
+    for key in "klm":
+        space.save(MAIN, key, key)
+    wanted = Promotion(space.bench.branch(), SPACE, ADA, space.bench.now, most)
+    done = promote(space.bench.repo, Words(), wanted)  # type: ignore[arg-type]  # as much as is asked
+    assert (done.processed, done.pending) == expected
+    texts = sorted(str(row["fact_text"]) for row in space.rows(MAIN, FACT))
+    assert "".join(texts) == "klm"[: expected[0]]
+    assert len(done.hashes) == expected[0]

@@ -179,8 +179,11 @@ def test_facts_that_no_judge_saw_come_first_and_the_newest_before_all(
     for name in "abcd":
         bench.add(f"fact_{name}", name)
     add(bench, "fact_s", "secret", sensitivity="secret")
-    for name in "bd":
+    bench.add("fact_t", "judged, then secret")
+    for name in "bdt":
         write(bench, f"fact_{name}", judgement("unverified"))
+    hidden = Correction("fact_t", {"sensitivity": "secret"})
+    update(bench.repo, bench.branch(), hidden, ADA)
     done = Batch(verification).run(bench, limit)
     assert "".join(case.text for case in judge.cases) == expected
     assert done.remaining == remaining
