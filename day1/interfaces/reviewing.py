@@ -24,7 +24,7 @@ REASONS: Final = {
     "skipped": "it was skipped",
 }
 """Why something is in conflict."""
-TIERS: Final = {"unseen": "may merge unseen", "look": "needs a look", "two": "needs two looks"}
+TIERS: Final = {"none": "may merge unseen", "one": "needs a look", "two": "needs two looks"}
 TAKEN: Final = {
     "ours": "ours",
     "theirs": "theirs",

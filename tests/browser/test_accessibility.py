@@ -42,7 +42,7 @@ def pages(server: HttpServer, secret: str) -> list[str]:
     decision = {"id": scene.timeout, "cell": "fact_text", "take": "theirs"}
     say("review_decide", review_id=review.rpartition("/")[2], decisions=[decision])
     say("memory_branch_create", branch_name="guarded")
-    given = {"branch_name": "guarded", "tiers": ["unseen kind=relation", "two category=policy"]}
+    given = {"branch_name": "guarded", "tiers": ["none kind=relation", "two category=policy"]}
     server.ok("memory_branch_protect", secret, **given, requires=["tiers"])
     say("memory_write_fact", fact_text="Doors are shut.", category="policy", branch=scene.branch)
     looked = say("review_open", source_branch=scene.branch, target_branch="guarded")["id"]

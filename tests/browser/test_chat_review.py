@@ -325,7 +325,7 @@ def test_somebody_else_looks_and_the_look_is_of_what_was_seen(
         server.ok("memory_branch_create", writer, branch_name=name, parent_branch=parent)
     given = {"fact_text": "Doors are shut at six.", "category": "policy", "branch": "chat/looked"}
     server.ok("memory_write_fact", writer, **given)
-    rules = {"requires": ["tiers"], "tiers": ["look category=policy"]}
+    rules = {"requires": ["tiers"], "tiers": ["one category=policy"]}
     server.ok("memory_branch_protect", boss, branch_name="chat/guarded", **rules)
     sides = {"source_branch": "chat/looked", "target_branch": "chat/guarded"}
     author = chatting(writer)

@@ -24,7 +24,7 @@ def test_somebody_else_looks_and_the_look_is_of_what_was_seen(
     for text, category in (("Doors are shut at six.", "policy"), ("Tea is green.", None)):
         given = {"fact_text": text, "category": category, "branch": source}
         server.ok("memory_write_fact", writer, **given)
-    rules = ["look category=policy", "unseen"]
+    rules = ["one category=policy", "none"]
     protected = {"branch_name": target, "requires": ["tiers"], "tiers": rules}
     server.ok("memory_branch_protect", boss, **protected)
     asked = {"source_branch": source, "target_branch": target}

@@ -102,7 +102,7 @@ def propose(store: OpenStore, action: Action) -> None:
     with store.repo.store.adding(source.name) as work:
         for row_id, sort in action["facts"].items():
             work.add(FACT, [fact_row(row_id, NewFact(sort, category=sort), ORIGIN, work.now)])
-    target = protection.protect(store.repo, target, ["tiers"], ["unseen category=note"])
+    target = protection.protect(store.repo, target, ["tiers"], ["none category=note"])
     proposing.propose(
         store.repo,
         planning.MergeRequest(source, target, "auto"),

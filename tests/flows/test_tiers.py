@@ -49,7 +49,7 @@ def test_what_may_be_unseen_merges_at_once_and_the_rest_becomes_a_review(store: 
     tiers = {row["theirs"]["fact_text"]: (row["tier"], row["why"]) for row in review["rows"]}
     assert tiers == {
         "policy": ("two", "two category=policy"),
-        "other": ("look", "no rule is about it"),
+        "other": ("one", "no rule is about it"),
     }
     assert set(done["left"]) == {row["id"] for row in review["rows"]}
     assert (done["merged_count"], done["rejected_count"]) == (1, 0)
@@ -164,9 +164,9 @@ def test_another_plan_than_the_one_seen_is_refused(store: OpenStore) -> None:
     sides = {"source_branch": "side", "target_branch": "main"}
     seen = call(store, "memory_merge_preview", **sides)
     assert {row["text"]: row["tier"] for row in seen["rows"]} == {
-        "note": "unseen",
+        "note": "none",
         "policy": "two",
-        "other": "look",
+        "other": "one",
     }
     assert all(row["why"] for row in seen["rows"])
     fact(store, "later", "note")
@@ -193,7 +193,7 @@ def test_two_looks_are_of_two_others(store: OpenStore) -> None:
 
 
 def test_one_look_is_enough_where_the_rules_ask_for_one(store: OpenStore) -> None:
-    protect(store, "unseen category=note")
+    protect(store, "none category=note")
     review = opened_review(store)
     refused(partial(merge_review, store, review), "branch_protected")
     approve(store, "bob", review)
@@ -262,7 +262,7 @@ def test_who_restores_does_not_hide_behind_whoever_wrote_what_is_restored(tmp_pa
         then = by(store, "cy", "memory_snapshot", branch="main", label="then")
         by(store, "cy", "memory_update_fact", fact_id=rows[0], fact_text="new", branch="main")
         by(store, "cy", "verify_fact", fact_id=rows[1], verdict="verified", branch="main")
-        protect(store, "unseen agent=cy")
+        protect(store, "none agent=cy")
         by(store, "ann", "memory_branch_create", branch_name="side")
         given = {"to": then["created_at"], "id": rows[0], "branch": "side"}
         by(store, "ann", "memory_restore", "write", **given)
@@ -296,7 +296,7 @@ def test_a_person_does_not_approve_what_people_wrote(store: OpenStore) -> None:
     review = opened_review(store)
     given = {"review_id": review, "expect": shown(store, review)["digest"]}
     refused(lambda: person(store, "review_approve", **given), "refused")
-    protect(store, "unseen source=user", "look agent=ann")
+    protect(store, "none source=user", "one agent=ann")
     done = merge(store)
     assert "by hand" in facts(store)
     given["expect"] = shown(store, done["review_id"])["digest"]
@@ -345,11 +345,11 @@ def test_an_approval_is_taken_back(store: OpenStore) -> None:
 def test_rules_that_change_while_a_review_is_open_count_as_they_are(store: OpenStore) -> None:
     review = opened_review(store)
     approve(store, "bob", review)
-    protect(store, "look")
+    protect(store, "one")
     assert shown(store, review)["can_merge"]
     protect(store, "two agent=ann")
     refused(partial(merge_review, store, review), "branch_protected")
-    protect(store, "unseen")
+    protect(store, "none")
     merge_review(store, review)
 
 

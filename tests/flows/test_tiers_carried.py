@@ -28,7 +28,7 @@ def bundle(tmp_path: Path) -> list[bytes]:
 def store(tmp_path: Path, bundle: list[bytes]) -> Iterator[OpenStore]:
     """It has taken the bundle; ann may write."""
     with opened(tmp_path / "store", create=True) as store:
-        protect(store, "unseen source=user", "unseen agent=bob")
+        protect(store, "none source=user", "none agent=bob")
         taken = take_bundle(store.repo, bundle, store.clock())
         by(store, "ann", "memory_branch_create", "write", branch_name="first")
         given = {"bundle_id": taken.id, "target_branch": "first"}
@@ -50,7 +50,7 @@ def test_a_bundle_does_not_merge_unseen_by_whose_it_says_it_is(store: OpenStore,
         by(store, "ann", "memory_branch_merge", "merge", **given)
     person(store, "memory_write_fact", fact_text="By hand.", branch="side")
     assert (merge(store)["merged_count"], facts(store)) == (1, ["By hand."])
-    protect(store, "unseen source=user,import")
+    protect(store, "none source=user,import")
     assert (merge(store)["merged_count"], set(facts(store))) == (1, {"By hand.", FORGED})
 
 
@@ -85,9 +85,9 @@ def test_a_bundle_on_a_branch_that_is_gone_is_still_what_a_file_says(
     carry(store, way)
     deleting.delete(store.repo, lookup.find(store.repo, "first"), "main", store.clock())
     if not tagged:
-        monkeypatch.setattr(type(store.repo.history), "kept", lambda _: {})
+        monkeypatch.setattr(type(store.repo.history), "tags", lambda _: {})
     assert (merge(store)["merged_count"], facts(store)) == (0, [])
-    protect(store, "unseen source=user,import")
+    protect(store, "none source=user,import")
     assert (merge(store)["merged_count"], facts(store)) == (1, [FORGED])
 
 

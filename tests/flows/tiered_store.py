@@ -7,7 +7,7 @@ from day1.model.access.permissions import Access, Scope
 from day1.services.access.caller import Caller
 from tests.flows.opened_store import TOOLS, call
 
-RULES = ["unseen category=note", "two category=policy"]
+RULES = ["none category=note", "two category=policy"]
 
 
 def protect(store: OpenStore, *rules: str, requires: tuple[str, ...] = ("tiers",)) -> None:

@@ -42,74 +42,74 @@ NEW = change(None, row(category="note"))
 @pytest.mark.parametrize(
     ("rule", "about"),
     [
-        ("unseen", True),
-        ("unseen category=note", True),
-        ("unseen category=NOTE,other", True),
-        ("unseen category=no*", True),
-        ("unseen category=policy", False),
-        ("unseen agent=b?t kind=fact source=agent change=new branch=side", True),
-        ("unseen agent=b?t kind=observation", False),
-        ("unseen change=removed", False),
-        ("unseen branch=task/*", False),
-        ("unseen space=*", False),
-        ("unseen confidence>=1", True),
-        ("unseen confidence>0.9", True),
-        ("unseen confidence>1", False),
-        ("unseen confidence<=1", True),
-        ("unseen confidence<1", False),
+        ("none", True),
+        ("none category=note", True),
+        ("none category=NOTE,other", True),
+        ("none category=no*", True),
+        ("none category=policy", False),
+        ("none agent=b?t kind=fact source=agent change=new branch=side", True),
+        ("none agent=b?t kind=observation", False),
+        ("none change=removed", False),
+        ("none branch=task/*", False),
+        ("none space=*", False),
+        ("none confidence>=1", True),
+        ("none confidence>0.9", True),
+        ("none confidence>1", False),
+        ("none confidence<=1", True),
+        ("none confidence<1", False),
     ],
 )
 def test_a_rule_is_about_what_fulfils_all_its_conditions(rule: str, about: bool) -> None:
     found = tier([rule], NEW)
-    assert found == (Judged("unseen", rule.lower()) if about else Judged("look", found.why))
+    assert found == (Judged("none", rule.lower()) if about else Judged("one", found.why))
     assert about or found.why == "no rule is about it"
 
 
 def test_of_rules_that_overlap_the_strictest_counts_whatever_their_order() -> None:
-    rules = ["unseen category=note", "two agent=bot", "look kind=fact"]
+    rules = ["none category=note", "two agent=bot", "one kind=fact"]
     for order in (rules, rules[::-1]):
         assert tier(order, NEW) == Judged("two", "two agent=bot")
-    assert tier(["unseen", "look agent=nobody"], NEW).tier == "unseen"
+    assert tier(["none", "one agent=nobody"], NEW).tier == "none"
 
 
 def test_no_rule_means_a_look() -> None:
-    assert tier([], NEW) == Judged("look", "no rule is about it")
+    assert tier([], NEW) == Judged("one", "no rule is about it")
 
 
 @pytest.mark.parametrize(("before", "after"), [("policy", "note"), ("note", "policy")])
 def test_what_leaves_or_enters_a_category_is_of_both(before: str, after: str) -> None:
     moved = change(row(category=before), row(category=after))
-    assert tier(["unseen category=note", "two category=policy"], moved, edit("bot")).tier == "two"
+    assert tier(["none category=note", "two category=policy"], moved, edit("bot")).tier == "two"
     removed = change(row(category=before), None)
-    found = tier(["unseen category=note", "two category=policy"], removed, edit("bot"))
-    assert found.tier == ("two" if before == "policy" else "unseen")
+    found = tier(["none category=note", "two category=policy"], removed, edit("bot"))
+    assert found.tier == ("two" if before == "policy" else "none")
 
 
 def test_what_the_target_has_by_now_counts_too() -> None:
     moved = change(row(category="note"), row(category="note"), row(category="policy"))
-    assert tier(["unseen category=note", "two category=policy"], moved, edit("bot")).tier == "two"
+    assert tier(["none category=note", "two category=policy"], moved, edit("bot")).tier == "two"
 
 
 def test_everybody_who_made_a_change_counts() -> None:
     """A trusted agent's own fact that another edited is both of theirs."""
-    rules = ["unseen agent=bot"]
-    assert tier(rules, NEW).tier == "unseen"
-    assert tier(rules, NEW, edit("eve")) == Judged("look", "no rule is about it")
+    rules = ["none agent=bot"]
+    assert tier(rules, NEW).tier == "none"
+    assert tier(rules, NEW, edit("eve")) == Judged("one", "no rule is about it")
     old = change(row(agent_id="bot"), row(agent_id="bot", category="x"))
-    assert tier(rules, old, edit("eve")).tier == "look"
+    assert tier(rules, old, edit("eve")).tier == "one"
     assert tier(rules, change(row(agent_id="eve"), row(agent_id="eve")), edit("bot")).tier == (
-        "unseen"
+        "none"
     ), "who changed it, not who wrote it once"
-    assert tier(rules, change(row(), None)).tier == "look", "nobody says who removed it"
+    assert tier(rules, change(row(), None)).tier == "one", "nobody says who removed it"
 
 
 def test_what_is_in_conflict_or_was_decided_needs_a_look_at_least() -> None:
     held = change(row(), row(category="x"), row(category="y"))
     held.held["category"] = "both_changed"
-    assert tier(["unseen"], held) == Judged("look", "it is in conflict")
+    assert tier(["none"], held) == Judged("one", "it is in conflict")
     decided = change(None, row())
     decided.decided["*"] = "theirs"
-    assert tier(["unseen"], decided) == Judged("look", "it was decided for this merge")
+    assert tier(["none"], decided) == Judged("one", "it was decided for this merge")
     assert tier(["two"], decided).tier == "two"
 
 
@@ -120,12 +120,12 @@ def test_the_sort_of_other_memories_is_their_category() -> None:
     ):
         new = change(None, row(kind, **{column: sort}), kind=kind)
         assert tier([f"two category={sort}"], new).tier == "two"
-        assert tier([f"two kind={kind.name} confidence>=0"], new).tier == "look"
+        assert tier([f"two kind={kind.name} confidence>=0"], new).tier == "one"
 
 
 def test_a_plan_has_the_strictest_tier_of_its_rows_and_without_any_none() -> None:
-    assert strictest([]) == Judged("unseen", "nothing changes")
-    found = [Judged("look", "a"), Judged("two", "b"), Judged("two", "c"), Judged("unseen", "d")]
+    assert strictest([]) == Judged("none", "nothing changes")
+    found = [Judged("one", "a"), Judged("two", "b"), Judged("two", "c"), Judged("none", "d")]
     assert strictest(found) == Judged("two", "b")
     assert [one.looks for one in found] == [1, 2, 2, 0]
 
@@ -136,21 +136,21 @@ def test_a_plan_has_the_strictest_tier_of_its_rows_and_without_any_none() -> Non
         "",
         "three",
         "category=note",
-        "look category",
-        "look category=",
-        "look category=a,,b",
-        "look colour=red",
-        "look category>=1",
-        "look confidence=0.5",
-        "look confidence>=high",
-        "look confidence>=2",
-        "look confidence>=nan",
-        "look confidence>=0.1,0.2",
-        "look kind=facts",
-        "look change=moved",
-        "look source=robot",
-        "look category='x",
-        "look category=a\ncategory=b",
+        "one category",
+        "one category=",
+        "one category=a,,b",
+        "one colour=red",
+        "one category>=1",
+        "one confidence=0.5",
+        "one confidence>=high",
+        "one confidence>=2",
+        "one confidence>=nan",
+        "one confidence>=0.1,0.2",
+        "one kind=facts",
+        "one change=moved",
+        "one source=robot",
+        "one category='x",
+        "one category=a\ncategory=b",
     ],
 )
 def test_what_is_no_rule_is_refused_and_says_what_one_is(rule: str) -> None:
@@ -162,10 +162,11 @@ def test_what_is_no_rule_is_refused_and_says_what_one_is(rule: str) -> None:
     ("given", "kept"),
     [
         ("Two  Category=A,b   agent=bot-*", "two category=a,b agent=bot-*"),
-        ("look 'category=on call'", "look 'category=on call'"),
-        ('look category="on call"', "look 'category=on call'"),
-        ("look space=project:a>b", "look space=project:a>b"),
-        ("unseen", "unseen"),
+        ("Look 'category=on call'", "one 'category=on call'"),
+        ('one category="on call"', "one 'category=on call'"),
+        ("unseen kind=fact", "none kind=fact"),
+        ("one space=project:a>b", "one space=project:a>b"),
+        ("none", "none"),
     ],
 )
 def test_a_rule_is_kept_in_one_way_which_reads_the_same(given: str, kept: str) -> None:
@@ -178,10 +179,10 @@ def test_the_documented_rules_are_rules_and_every_condition_is_documented() -> N
     section = page.partition("## Tiers\n")[2].partition("\n## ")[0]
     rules = re.findall(r'--tier "([^"]+)"', section)
     assert len(rules) == 4
-    for rule in (*rules, "look 'category=on call'", "unseen source=user"):
+    for rule in (*rules, "one 'category=on call'", "none source=user"):
         assert rule in section
         assert str(rule_of(rule)) == rule
     rows = re.findall(r"^\| (`.+) \| .+ \|$", section, re.MULTILINE)
     conditions = [said for row in rows for said in re.findall(r"`(\w+[=<>].+?)`", row)]
-    assert str(rule_of("look " + " ".join(conditions))).split()[1:] == conditions
+    assert str(rule_of("one " + " ".join(conditions))).split()[1:] == conditions
     assert {re.split("[=<>]", one)[0] for one in conditions} == {*FIELDS, "confidence"}

@@ -1,6 +1,9 @@
 """Tiers on every wire: a branch is proposed, looked at by others, and merged."""
 
+import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +14,7 @@ from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.mcp_session import Session
 from tests.wires.scriptless_browser import Browser
 
-RULES = ["unseen category=note", "two category=policy"]
+RULES = ["none category=note", "two category=policy"]
 
 # The command line
 
@@ -41,41 +44,41 @@ def tiered(cli: CommandLine, *rules: str) -> str:
 
 
 def test_who_changed_what_a_branch_requires_is_kept(cli: CommandLine) -> None:
-    tiered(cli, "unseen")
-    tiered(cli, "unseen")
+    tiered(cli, "none")
+    tiered(cli, "none")
     with beside(cli, DAY1_AGENT_ID="bob", toolsets="review") as agent:
-        given = {"branch_name": "main", "requires": ["tiers"], "tiers": ["look"]}
+        given = {"branch_name": "main", "requires": ["tiers"], "tiers": ["one"]}
         agent.ok("memory_branch_protect", **given)
     cli("branch", "--unprotect", "main")
     said = cli.json("topology")["metadata"]["protected"]
     none: dict[str, list[str]] = {"protection": [], "tiers": []}
-    unseen, look = ({"protection": ["tiers"], "tiers": [rule]} for rule in ("unseen", "look"))
+    no_look, one_look = ({"protection": ["tiers"], "tiers": [rule]} for rule in ("none", "one"))
     assert [(one["by"], one["source"], one["before"], one["after"]) for one in said] == [
-        (None, "user", look, none),
-        ("bob", "agent", unseen, look),
-        (None, "user", none, unseen),
+        (None, "user", one_look, none),
+        ("bob", "agent", no_look, one_look),
+        (None, "user", none, no_look),
     ], "what changes nothing is no change"
     shown = cli("topology").out
-    assert " by a person: required tiers; look, now nothing" in shown
-    assert " by bob: required tiers; unseen, now tiers; look" in shown
+    assert " by a person: required tiers; one, now nothing" in shown
+    assert " by bob: required tiers; none, now tiers; one" in shown
 
 
 def test_a_person_sets_rules_looks_and_merges(cli: CommandLine) -> None:
-    said = tiered(cli, "Unseen category=note", "look category=policy,claim")
-    assert said.splitlines()[1:] == ["  unseen category=note", "  look category=policy,claim"]
-    assert "tiers: unseen category=note; look category=policy,claim" in cli("topology").out
+    said = tiered(cli, "none category=note", "one category=policy,claim")
+    assert said.splitlines()[1:] == ["  none category=note", "  one category=policy,claim"]
+    assert "tiers: none category=note; one category=policy,claim" in cli("topology").out
     seen = cli.json("merge", "work", "--dry-run")
     assert {row["text"]: row["tier"] for row in seen["rows"]} == {
-        "a note": "unseen",
-        "a policy": "look",
-        "a claim": "look",
+        "a note": "none",
+        "a policy": "one",
+        "a claim": "one",
     }
     done = cli("merge", "work", "-y", code=4)
     assert "Merged work into main: 1 memory" in done.out
     assert "2 changes must be looked at first" in done.err
     assert "Nothing is merged yet." in cli("merge", "work", "-y", code=4).out
     shown = cli("review", "show", "work")
-    assert shown.out.count("    tier look: look category=policy,claim") == 2
+    assert shown.out.count("    tier one: one category=policy,claim") == 2
     assert "it has 0" in shown.err
     assert "it has 0" in cli("review", "merge", "work", code=1).err
     digest = cli.json("review", "show", "work")["digest"]
@@ -83,14 +86,29 @@ def test_a_person_sets_rules_looks_and_merges(cli: CommandLine) -> None:
     cli("review", "approve", "work", "--expect", digest)
     taken = cli("review", "approve", "work", "--withdraw")
     assert "it has 0" in taken.err
-    assert "Looks: 1 of 1 (look category=policy,claim)" in cli("review", "approve", "work").err
+    assert "Looks: 1 of 1 (one category=policy,claim)" in cli("review", "approve", "work").err
     cli("review", "merge", "work")
     cli("status", "--exit-code")
 
 
+def test_the_former_words_of_tiers_are_taken_and_stay_in_the_ledger(cli: CommandLine) -> None:
+    """A day1 of version 0.1 on the same store reads no other words."""
+    said = tiered(cli, "Unseen category=note", "look category=claim", "one category=policy", "two")
+    shown = ["none category=note", "one category=claim", "one category=policy", "two"]
+    assert said.splitlines()[1:] == [f"  {rule}" for rule in shown]
+    assert cli.json("topology")["metadata"]["tiers"] == shown
+    assert tiered(cli, *shown) == said
+    assert len(cli.json("topology")["metadata"]["protected"]) == 1, "the same rules again"
+    with closing(sqlite3.connect(cli.folder / ".day1" / "ledger.db")) as ledger:
+        (kept,) = ledger.execute("SELECT tiers FROM branches WHERE name = 'main'").fetchone()
+        (noted,) = ledger.execute("SELECT tiers FROM protections").fetchone()
+    stored = ["unseen category=note", "look category=claim", "look category=policy", "two"]
+    assert json.loads(kept) == json.loads(noted) == stored
+
+
 def test_what_does_not_fit_is_refused_with_what_would(cli: CommandLine) -> None:
     assert "A rule is a tier" in cli("branch", "--tier", "maybe", "main", code=1).err
-    cli("branch", "--tier", "look", "--unprotect", "main", code=2)
+    cli("branch", "--tier", "one", "--unprotect", "main", code=2)
     tiered(cli, "two")
     assert cli.json("branch", "--protect", "gate,tiers", "main")["tiers"] == ["two"]
     assert cli.json("branch", "--unprotect", "main")["tiers"] == []

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 from day1.errors import Json
 from day1.model.rows.change import CommitId, Pending
 from day1.model.values.record_kind import RecordKind
+from day1.model.values.tiers import shown_rule
 
 MAIN = "main"
 Status = Literal["active", "merged", "archived"]
@@ -42,7 +43,7 @@ class Branch:
     """Conditions of a merge into it (`review`, `gate`, `other`, `tiers`); it then takes no other
     writes."""
     tiers: tuple[str, ...] = ()
-    """The rules of `tiers`, a line each: what may merge unseen, and how often else is looked."""
+    """The rules of `tiers`, a line each, in the words of ledgers."""
 
     def status(self, tip: CommitId, pending: Pending) -> Status:
         """Return the branch's status: a write after its merge makes it active again."""
@@ -56,6 +57,11 @@ class Branch:
         """Return the branch with the given notes set and the others kept."""
         return replace(self, **{k: v for k, v in notes.items() if v is not None})  # type: ignore[arg-type]  # the caller names fields
 
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules of `tiers` as people read them."""
+        return tuple(map(shown_rule, self.tiers))
+
     def metadata(self) -> dict[str, Json]:
         """The branch's notes in the form that tools show."""
         return {
@@ -66,5 +72,5 @@ class Branch:
             **({"task_id": self.task_id} if self.task_id else {}),
             **({"agent_id": self.agent_id} if self.agent_id else {}),
             **({"protection": list(self.protection)} if self.protection else {}),
-            **({"tiers": list(self.tiers)} if self.tiers else {}),
+            **({"tiers": list(self.rules)} if self.tiers else {}),
         }

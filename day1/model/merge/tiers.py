@@ -1,13 +1,13 @@
-"""Tiers: how many people must look at a change before it is merged, by the rules of the target.
+"""Tiers: how many people must approve a change before it is merged, by the rules of the target.
 
 A rule is one line: a tier, and conditions that all hold for a change that it is about.
 
-    unseen kind=observation,message
-    look   change=removed
-    two    category=policy confidence<0.5
+    none kind=observation,message
+    one  change=removed
+    two  category=policy confidence<0.5
 
 Several rules may be about one change: the strictest tier counts. A change that no rule is about
-needs a look.
+needs one approval.
 """
 
 import operator
@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Final, Literal, get_args
+from typing import Final
 
 from day1.errors import InvalidRequest
 from day1.model.merge.plan import MergePlan
@@ -36,10 +36,8 @@ from day1.model.rows.kind import (
     Row,
     cell_value,
 )
+from day1.model.values.tiers import TIERS, WORDS, Tier
 
-Tier = Literal["unseen", "look", "two"]
-TIERS: Final[tuple[Tier, ...]] = get_args(Tier)
-"""From the least to the strictest; the place of each is how many looks it asks for."""
 _CHANGES: Final = ("new", "changed", "removed")
 _CATEGORY: Final[Mapping[Kind, str | None]] = {
     FACT: "category",
@@ -63,7 +61,7 @@ _COMPARES: Final[Mapping[str, Callable[[float, float], bool]]] = {
 _CONDITION: Final = re.compile("([a-z]+)(>=|<=|=|>|<)(.+)")
 _QUOTED: Final = frozenset(" '\"\\")
 _FORM: Final = (
-    "A rule is a tier (unseen, look, two), then conditions such as category=policy,security, "
+    "A rule is a tier (none, one, two), then conditions such as category=policy,security, "
     "agent=bot-*, change=removed or confidence>=0.8; each of: "
     f"{', '.join(FIELDS)}, confidence."
 )
@@ -100,7 +98,7 @@ class _Condition:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule, as its line says it."""
+    """A rule of tiers: how many approvals a change needs, if all conditions hold for it."""
 
     tier: Tier
     conditions: tuple[_Condition, ...] = ()
@@ -124,7 +122,7 @@ def rule_of(text: str) -> Rule:
         words = shlex.split(text) if text.isprintable() else []
     except ValueError:  # a quote that is not closed
         words = []
-    tier = next((tier for tier in TIERS if words and words[0].lower() == tier), None)
+    tier = WORDS.get(words[0].lower()) if words else None
     if tier is None:
         raise InvalidRequest(f"{text[:80]!r} is no rule. {_FORM}", rule=text[:80])
     return Rule(tier, tuple(_condition(word, text) for word in words[1:]))
@@ -169,10 +167,10 @@ class Judged:
         return TIERS.index(self.tier)
 
 
-_DEFAULT: Final = Judged("look", "no rule is about it")
-_HELD: Final = Judged("look", "it is in conflict")
-_DECIDED: Final = Judged("look", "it was decided for this merge")
-_CLOSED: Final = Judged("look", "what is held of it was decided on the branch")
+_DEFAULT: Final = Judged("one", "no rule is about it")
+_HELD: Final = Judged("one", "it is in conflict")
+_DECIDED: Final = Judged("one", "it was decided for this merge")
+_CLOSED: Final = Judged("one", "what is held of it was decided on the branch")
 
 
 def asks_who(rules: Iterable[str]) -> bool:
@@ -210,7 +208,7 @@ def judged(
 
 def strictest(found: Iterable[Judged]) -> Judged:
     """The first of the strictest; where there is no change, nobody must look."""
-    return max(found, key=lambda one: one.looks, default=Judged("unseen", "nothing changes"))
+    return max(found, key=lambda one: one.looks, default=Judged("none", "nothing changes"))
 
 
 def _closed(plan: MergePlan) -> Iterator[str]:

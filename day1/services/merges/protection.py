@@ -12,6 +12,7 @@ from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import OWN, Choice
 from day1.model.merge.tiers import Judged, asks_who, judged, rule_of, strictest
 from day1.model.records.review import Review, undecided
+from day1.model.values.tiers import stored_rule
 from day1.services.branches.lookup import find_again
 from day1.services.merges.authorship import authors, brought, looks, writers
 from day1.services.merges.gate import verdicts
@@ -75,7 +76,11 @@ def protect(
     """
     if rules and TIERED not in requires:
         raise InvalidRequest(f"Rules go with the requirement {TIERED!r}: add it to `requires`.")
-    lines = None if rules is None else tuple(dict.fromkeys(str(rule_of(one)) for one in rules))
+    lines = (
+        None
+        if rules is None
+        else tuple(dict.fromkeys(stored_rule(str(rule_of(one))) for one in rules))
+    )
     kept = lines if TIERED in requires else ()
     wanted = {"protection": tuple(r for r in _CHECKS if r in requires), "tiers": kept}
     by, now = by or Protector(), repo.clock()

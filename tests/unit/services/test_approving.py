@@ -5,9 +5,9 @@ import pytest
 from day1.errors import Conflict, PlanChanged, Refused
 from day1.model.branches.branch import MAIN
 from day1.model.merge.row_merge import Choice, Take
-from day1.model.merge.tiers import TIERS
 from day1.model.records.review import Review
 from day1.model.rows.origin import Origin
+from day1.model.values.tiers import TIERS
 from day1.services.merges.approving import Approver, approve, authors_of, counted, withdraw
 from day1.services.merges.protection import protect
 from day1.services.merges.reviews import (

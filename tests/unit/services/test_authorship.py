@@ -7,10 +7,11 @@ import pytest
 
 from day1.model.branches.branch import MAIN
 from day1.model.merge.row_merge import Take
-from day1.model.merge.tiers import TIERS, Judged
+from day1.model.merge.tiers import Judged
 from day1.model.records.review import Approval, Decision, Review
 from day1.model.rows.kind import EDIT
 from day1.model.rows.origin import Origin
+from day1.model.values.tiers import TIERS
 from day1.services.branches import deleting, retiring
 from day1.services.merges.authorship import Authors, authors, brought, looks, writers
 from day1.services.rows.editing import Correction, update

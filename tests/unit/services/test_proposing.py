@@ -6,10 +6,10 @@ import pytest
 
 from day1.errors import BranchProtected, PlanChanged
 from day1.model.branches.branch import MAIN
-from day1.model.merge.tiers import TIERS
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.review import Review
 from day1.model.rows.origin import Origin
+from day1.model.values.tiers import TIERS
 from day1.services.merges.planning import preview
 from day1.services.merges.proposing import Proposed, Proposer, propose
 from day1.services.merges.protection import Merger, guard, protect

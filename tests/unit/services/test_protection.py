@@ -9,8 +9,8 @@ from day1.errors import Advice, BranchProtected, InvalidRequest, UnknownBranch
 from day1.model.branches.branch import MAIN
 from day1.model.branches.protection_change import ProtectionChange
 from day1.model.merge.row_merge import Choice, Take
-from day1.model.merge.tiers import TIERS
 from day1.model.records.review import Approval, Decision, Review
+from day1.model.values.tiers import TIERS, stored_rule
 from day1.services.branches import deleting
 from day1.services.merges.protection import (
     Merger,
@@ -40,7 +40,7 @@ def set_(bench: Bench, *requires: str, rules: tuple[str, ...] | None = None) -> 
 
 def now_required(bench: Bench) -> tuple[tuple[str, ...], tuple[str, ...]]:
     branch = bench.branch()
-    return branch.protection, branch.tiers
+    return branch.protection, branch.rules
 
 
 def missing(bench: Bench, by: Merger, *choices: Choice) -> list[str]:
@@ -119,7 +119,7 @@ def test_a_change_of_protection_is_kept_with_who_made_it(bench: Bench) -> None:
         token_id="token_ada",
         source="user",
         required=("tiers",),
-        tiers_before=RULES,
+        tiers_before=tuple(map(stored_rule, RULES)),
         requires=("gate",),
         tiers=(),
         created_at=7_000,

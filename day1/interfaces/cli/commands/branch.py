@@ -30,7 +30,7 @@ def branch_command(session: Session, name: str | None, start: str | None, **give
 
     A tag of the store keeps the memories of a deleted branch. A protected branch takes merges
     only: reviewed, of verified facts (gate), by a token other than the author's, or looked at as
-    often as its rules say (tiers): --tier "unseen kind=observation" --tier "two category=policy".
+    often as its rules say (tiers): --tier "none kind=observation" --tier "two category=policy".
     """
     deletes = given["delete"] or given["force"]
     protects = given["unprotect"] or given["protect"] is not None or bool(given["tiers"])

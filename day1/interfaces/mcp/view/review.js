@@ -345,7 +345,7 @@ function change(row, place) {
     h("p", { class: "meta" }, h("span", { class: "place" }, place), " ", chip(row.type), " ", short(row.id),
       row.belongs_to && [" · goes with ", short(row.belongs_to)],
       row.held.map((item) => [" · held since ", when(item.held_at)])),
-    row.tier && h("p", { class: "meta tier" }, chip(WORDS.tiers[row.tier], row.tier), " ", said(row.why)),
+    row.tier && h("p", { class: "meta tier" }, chip(WORDS.tiers[row.tier], `tier-${row.tier}`), " ", said(row.why)),
     leads && h("div", { class: "text" }, inert(says(row))),
     shown.length > 0 && h("dl", { class: "cells" }, shown.map((one) =>
       h("div", null, h("dt", null, one.column), h("dd", { class: "diff" }, compared(one))))),

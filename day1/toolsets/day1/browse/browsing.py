@@ -278,7 +278,7 @@ def _node(state: BranchState, moved: int) -> BranchNode:
         status=state.status,
         closed=branch.closed,
         protection=list(branch.protection),
-        tiers=list(branch.tiers),
+        tiers=list(branch.rules),
         description=branch.description,
         parent=state.parent,
         fork_commit=branch.fork_commit,

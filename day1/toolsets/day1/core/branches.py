@@ -14,6 +14,7 @@ from day1.model.access.tokens import Token
 from day1.model.branches.branch import MAIN, Status
 from day1.model.branches.protection_change import ProtectionChange
 from day1.model.values.instant import show
+from day1.model.values.tiers import shown_rule
 from day1.services.access.calls import active_or_none, branch_of, repeatable
 from day1.services.branches.forking import create
 from day1.services.branches.notes import mark
@@ -197,8 +198,11 @@ def _changed(ctx: Context, change: ProtectionChange) -> dict[str, Any]:
         "by": change.agent_id,
         "token": None if token is None else token.name,
         "source": change.source,
-        "before": {"protection": list(change.required), "tiers": list(change.tiers_before)},
-        "after": {"protection": list(change.requires), "tiers": list(change.tiers)},
+        "before": {
+            "protection": list(change.required),
+            "tiers": [*map(shown_rule, change.tiers_before)],
+        },
+        "after": {"protection": list(change.requires), "tiers": [*map(shown_rule, change.tiers)]},
     }
 
 

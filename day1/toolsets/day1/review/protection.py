@@ -21,16 +21,16 @@ class BranchProtect(Repeatable):
             conflicts are all decided; `gate`, it brings verified facts only; `other`, another
             token merges than the authors'; `tiers`, others looked as often as the rules of `tiers`
             say. An empty list lifts the protection.
-        tiers: The rules: a tier (`unseen`, `look`, `two`), then conditions, such as
+        tiers: The rules: a tier (`none`, `one`, `two`), then conditions, such as
             `two category=policy agent=bot-* confidence<0.5`. The strictest of those that are about
-            a change counts; one that none is about needs a look. Default: as they are.
+            a change counts; one that no rule is about needs one approval. Default: as they are.
     """
 
     branch_name: Label
     requires: list[Literal["review", "gate", "other", "tiers"]]
-    tiers: Annotated[
-        Labels | None, Field(description="rules, such as `unseen kind=observation`")
-    ] = None
+    tiers: Annotated[Labels | None, Field(description="rules, such as `none kind=observation`")] = (
+        None
+    )
 
 
 class Protected(Response):
@@ -52,7 +52,7 @@ def branch_protect(ctx: Context, request: BranchProtect) -> Protected:
     return Protected(
         branch_name=branch.name,
         requires=list(branch.protection),
-        tiers=list(branch.tiers),
+        tiers=list(branch.rules),
         read=state_of(ctx, branch.name),
     )
 

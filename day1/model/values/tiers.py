@@ -1,0 +1,28 @@
+"""The words of tiers: how many approvals a change needs, and how a ledger says it.
+
+Ledgers keep the words of version 0.1, `unseen` and `look`, because that version reads no others and
+may use the same store. They are accepted as input until the version after this one.
+"""
+
+from typing import Final, Literal, get_args
+
+Tier = Literal["none", "one", "two"]
+TIERS: Final[tuple[Tier, ...]] = get_args(Tier)
+"""From the least to the strictest; the place of each is how many approvals it asks for."""
+_STORED: Final[dict[str, Tier]] = {"unseen": "none", "look": "one"}
+"""The words of ledgers, and what they mean, where the two differ."""
+_KEPT: Final = {tier: word for word, tier in _STORED.items()}
+WORDS: Final[dict[str, Tier]] = {**{tier: tier for tier in TIERS}, **_STORED}
+"""Every word that names a tier."""
+
+
+def shown_rule(line: str) -> str:
+    """Word a rule of a ledger as people read it."""
+    tier, blank, conditions = line.partition(" ")
+    return f"{WORDS.get(tier, tier)}{blank}{conditions}"
+
+
+def stored_rule(line: str) -> str:
+    """Word a rule as ledgers keep it."""
+    tier, blank, conditions = line.partition(" ")
+    return f"{_KEPT.get(tier, tier)}{blank}{conditions}"  # type: ignore[call-overload]  # any word
