@@ -2,9 +2,11 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from unittest.mock import Mock
 
 import pytest
 
+from day1.errors import StoreUnavailable
 from day1.model.values.instant import SECOND
 from day1.ports.ledger import Ledger
 from day1.services.upkeep.ledger_lease import LASTS, LedgerLease
@@ -56,6 +58,16 @@ class LeaseContract:
             assert mine.acquire()
             nodes.now += LASTS // 2
             assert not theirs.acquire()
+
+    def test_a_lease_that_was_renewed_just_now_is_held_without_asking(self, nodes: Nodes) -> None:
+        mine = nodes.lease(0)
+        assert mine.acquire()
+        mine.ledger = Mock(record=Mock(side_effect=StoreUnavailable("away")))
+        nodes.now += 20 * SECOND - 1
+        assert mine.acquire()
+        nodes.now += 1
+        with pytest.raises(StoreUnavailable):
+            mine.acquire()
 
     def test_a_node_that_lost_its_lease_learns_so(self, nodes: Nodes) -> None:
         mine, theirs = nodes.lease(0), nodes.lease(1)

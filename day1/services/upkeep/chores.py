@@ -138,9 +138,7 @@ class ChoreRunner:
     def _run(self) -> None:
         self.clock.wait(self.start_s)
         while not self.clock.is_stopped():
-            pause = self.step()
-            if pause:
-                self.clock.wait(pause)
+            self.clock.wait(self.step())
 
     def _result_of(self, chore: Chore) -> _Result:
         """Run a chore; return whether it has more to do, or its error."""

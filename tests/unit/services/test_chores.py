@@ -1,5 +1,7 @@
 """Chores: when each one runs, what a failure does to it and to the others, and its lease."""
 
+from threading import Event
+
 import pytest
 
 from day1.errors import StoreUnavailable
@@ -196,12 +198,22 @@ def test_no_chore_begins_after_the_process_was_stopped(clock: SteppedClock) -> N
     assert later.ran == []
 
 
-def test_a_started_runner_runs_its_chores_until_it_is_stopped() -> None:
-    from threading import Event
+def test_the_thread_waits_before_its_first_step_and_until_a_chore_is_due(
+    clock: SteppedClock,
+) -> None:
+    ran: list[float] = []
+    enough = Event()
 
-    ran = Event()
-    runner = ChoreRunner([Chore("once", 60.0, lambda _: bool(ran.set()))])
+    def work(_: object) -> bool:
+        ran.append(clock.at)
+        if len(ran) == 3:
+            clock.stop()
+            enough.set()
+        return False
+
+    runner = ChoreRunner([Chore("it", 2.0, work)], clock, start_s=1.0)
     runner.start()
-    assert ran.wait(30)
+    assert enough.wait(30)
     runner.stop()
     runner.stop()
+    assert ran == [1, 3, 5]
