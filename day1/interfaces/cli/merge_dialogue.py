@@ -97,17 +97,14 @@ def decide_and_merge(session: Session, merge: MergeDialogue, given: Mapping[str,
 
 def _chosen(session: Session, merge: MergeDialogue, given: tuple[str, ...]) -> list[ChoiceDocument]:
     """The choices that `--choose` makes."""
-    from day1.model.rows.change import Ref
-    from day1.services.branches.resolving import row_id
-
     choices = []
     for text in given:
         name, _, side = text.rpartition("=")
         name, _, cell = name.partition(":")
         if side not in {"ours", "theirs", "skip"} or not name:
             raise click.UsageError(f"--choose takes ID[:CELL]=ours|theirs|skip, not {text!r}.")
-        with session.repo().store.reading(Ref(branch=merge.source)) as reading:
-            choices.append({"id": row_id(reading, name), "cell": cell or WHOLE, "take": side})
+        row_id = session.whole_id(name, merge.source)
+        choices.append({"id": row_id, "cell": cell or WHOLE, "take": side})
     return choices
 
 

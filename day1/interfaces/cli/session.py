@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from day1.errors import InvalidRequest
+from day1.errors import InvalidRequest, Refused
 from day1.interfaces.cli.moments import moment
 from day1.interfaces.cli.render import Screen
 from day1.interfaces.cli.wording import command_of
@@ -122,6 +122,47 @@ class Session:
         from day1.services.access.calls import branch_of
 
         return branch_of(self.context(), given)
+
+    def whole_id(self, text: str, branch: str) -> str:
+        """Complete the id of a memory on a branch from its last letters.
+
+        Raises:
+            NotFound: no memory of the branch has it.
+            InvalidRequest: several memories have it.
+        """
+        return self.whole_ids([text], branch)[0]
+
+    def whole_ids(self, texts: Iterable[str], branch: str) -> list[str]:
+        """Complete the ids of memories, each once, as `whole_id`."""
+        from day1.model.rows.change import Ref
+        from day1.services.branches.resolving import row_ids
+
+        with self.repo().store.reading(Ref(branch=branch)) as reading:
+            return row_ids(reading, texts)
+
+    def given_text(self, text: str | None) -> str:
+        """The text of a memory: given, read from stdin, or written in the editor."""
+        if text == "-":
+            return sys.stdin.read().strip()
+        if text is not None:
+            return text
+        if not self.asks:
+            raise click.UsageError("Missing argument 'TEXT' (`-` reads it from stdin).")
+        written = click.edit("")
+        if not written or not written.strip():
+            raise Refused("Nothing was written, so nothing is remembered.")
+        return written.strip()
+
+    def create_branch(
+        self, name: str, start: str | None, description: str | None
+    ) -> dict[str, Any]:
+        """Create a branch from `start`, else from the current one; answers like the tool."""
+        return self.call(
+            "memory_branch_create",
+            branch_name=name,
+            parent_branch=start or self.branch(),
+            description=description,
+        )
 
     def call(
         self, tool: str, *, create: bool = False, watch: Watch | None = None, **arguments: Any

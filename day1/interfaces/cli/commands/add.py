@@ -16,7 +16,6 @@ from day1.interfaces.cli.options import (
 )
 from day1.interfaces.cli.render import one_line, short
 from day1.interfaces.cli.session import Session, command
-from day1.interfaces.cli.texts import given_text
 
 OBSERVATIONS = ("tool_use", "discovery", "decision", "error", "insight")
 
@@ -93,7 +92,7 @@ def _added(
             **common,
         )
     elif given["observation"]:
-        said = given_text(session, text)
+        said = session.given_text(text)
         answer = session.call(
             "memory_write_observation",
             create=True,
@@ -104,7 +103,7 @@ def _added(
             **kept,
         )
     else:
-        said = given_text(session, text)
+        said = session.given_text(text)
         answer = session.call(
             "memory_write_fact",
             create=True,

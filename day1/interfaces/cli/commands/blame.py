@@ -8,7 +8,6 @@ from day1.interfaces.cli.diffing import one_spaced
 from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.options import branch_option
 from day1.interfaces.cli.session import Session, command
-from day1.interfaces.cli.whole_ids import whole_id
 from day1.model.values.showing import short_commit
 
 
@@ -19,7 +18,7 @@ from day1.model.values.showing import short_commit
 def blame_command(session: Session, name: str, branch: str | None) -> None:
     """Say who wrote each part of the memory ID, when and where, and how it came to this branch."""
     branch = session.branch(branch)
-    answer = session.call("memory_blame", id=whole_id(session, name, branch), branch=branch)
+    answer = session.call("memory_blame", id=session.whole_id(name, branch), branch=branch)
     if session.answer(answer):
         return
     screen = session.screen

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from day1.interfaces.cli.new_branch import create_branch
 from day1.interfaces.cli.render import Part
 from day1.interfaces.cli.session import Session, command
 from day1.model.values.showing import short_commit
@@ -49,7 +48,7 @@ def branch_command(session: Session, name: str | None, start: str | None, **give
     elif archives:
         _archive(session, name, archived=given["archives"])
     else:
-        answer = create_branch(session, name, start, given["description"])
+        answer = session.create_branch(name, start, given["description"])
         if not session.answer(answer):
             session.screen.line(f"Branch {answer['branch_name']} created from {answer['parent']}.")
 

@@ -17,7 +17,6 @@ from day1.interfaces.cli.options import (
 )
 from day1.interfaces.cli.render import place, short
 from day1.interfaces.cli.session import Session, command
-from day1.interfaces.cli.texts import given_text
 from day1.model.rows.kind import FACT, Kind, kind_of
 
 
@@ -91,7 +90,7 @@ def _text(
     if kind is not FACT and (wanted or given is not None):
         raise Refused("Only facts have a text to edit; `day1 rm` it and add it anew.", id=row["id"])
     if given is not None:
-        return given_text(session, given) if given == "-" else given
+        return session.given_text(given) if given == "-" else given
     if not wanted:
         return None
     if row["sensitivity"] == "secret":

@@ -11,7 +11,6 @@ from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.options import branch_option
 from day1.interfaces.cli.render import WHOLE_ID, Part, one_line, plural, short
 from day1.interfaces.cli.session import Session, command
-from day1.interfaces.cli.whole_ids import whole_id
 from day1.model.values.showing import short_commit
 
 Document = dict[str, Any]
@@ -30,7 +29,7 @@ def history_command(session: Session, name: str, limit: int | None, branch: str 
     For a removed memory give its whole id.
     """
     branch = session.branch(branch)
-    row_id = whole_id(session, name, branch)
+    row_id = session.whole_id(name, branch)
     answer = session.call("memory_history", id=row_id, branch=branch, limit=limit)
     if session.answer(answer):
         return

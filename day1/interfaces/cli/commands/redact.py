@@ -11,7 +11,6 @@ from day1.errors import Refused
 from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.render import plural
 from day1.interfaces.cli.session import Session, command
-from day1.model.rows.kind import MEMORIES
 
 
 @click.command("redact")
@@ -29,13 +28,11 @@ def redact_command(session: Session, row: str, confirm: str | None, **given: Any
     if the memory is on the branch.
     """
     from day1.errors import NotFound
-    from day1.model.rows.change import Ref
-    from day1.services.branches.resolving import row_id
 
     name = session.branch(given["branch"])
     whole = row
-    with session.repo().store.reading(Ref(branch=name)) as reading, suppress(NotFound):
-        whole = row_id(reading, row, MEMORIES)
+    with suppress(NotFound):
+        whole = session.whole_id(row, name)
     if confirm is None and session.asks:
         if not click.confirm(f"Redact {whole} for good? It cannot be undone.", err=True):
             raise Refused("Nothing was changed.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -10,7 +11,6 @@ from day1.errors import Refused
 from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.render import plural, visible
 from day1.interfaces.cli.session import Session, command
-from day1.model.rows.kind import MEMORIES
 
 
 @click.command("restore")
@@ -65,14 +65,11 @@ def _anywhere(session: Session, branch: str, text: str, to: str) -> str:
     from day1.services.branches.snapshots import find_snapshot
 
     repo = session.repo()
-    with repo.store.reading(Ref(branch=branch)) as reading:
-        try:
-            return row_id(reading, text, MEMORIES)
-        except NotFound:
-            pass
+    with suppress(NotFound):
+        return session.whole_id(text, branch)
     try:
         past = Ref(commit=find_snapshot(repo, to).commit)
     except NotFound:
         past = Ref(branch=branch, until=parse(to))
     with repo.store.reading(past) as reading:
-        return row_id(reading, text, MEMORIES)
+        return row_id(reading, text)

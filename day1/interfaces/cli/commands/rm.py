@@ -21,12 +21,8 @@ def rm_command(
 
     `day1 restore ID --source TIME` brings one back.
     """
-    from day1.model.rows.change import Ref
-    from day1.services.branches.resolving import row_ids
-
     name = session.branch(branch)
-    with session.repo().store.reading(Ref(branch=name)) as reading:
-        whole_ids = row_ids(reading, ids)
+    whole_ids = session.whole_ids(ids, name)
     answer = session.call("memory_remove", ids=whole_ids, reason=reason or None, branch=name)
     if not session.answer(answer):
         for row_id in answer["ids"]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from day1.interfaces.cli.new_branch import create_branch
 from day1.interfaces.cli.session import Session, command
 
 
@@ -30,7 +29,7 @@ def switch_command(
         raise click.UsageError("START and --description go with -c.")
     done = "Switched to"
     if create:
-        create_branch(session, name, start, description)
+        session.create_branch(name, start, description)
         done = "Switched to a new"
     elif session.call("memory_branch_revive", branch_name=name)["revived"]:
         done = "Brought back and switched to"

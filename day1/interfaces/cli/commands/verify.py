@@ -13,7 +13,6 @@ from day1.interfaces.cli.codes import FAILED, INTERRUPTED
 from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.render import place, plural, short
 from day1.interfaces.cli.session import Session, command
-from day1.interfaces.cli.whole_ids import whole_id
 
 _COLOURS: Final = {"verified": "ok", "invalidated": "warn", "unverified": "dim"}
 
@@ -55,7 +54,7 @@ def _check_options(fact_id: str | None, given: dict[str, Any]) -> None:
 
 
 def _one(session: Session, fact_id: str, given: dict[str, Any]) -> None:
-    whole = whole_id(session, fact_id, session.branch(given["branch"]))
+    whole = session.whole_id(fact_id, session.branch(given["branch"]))
     answer = session.call(
         "verify_fact",
         fact_id=whole,
