@@ -50,6 +50,12 @@ def _importing(command: Callable[..., None]) -> Callable[..., None]:
     return index(branch_option(agent_option(command)))
 
 
+def _paths(metavar: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the argument of an import from one or more files."""
+    path = click.Path(path_type=Path)
+    return click.argument("paths", metavar=metavar, nargs=-1, required=True, type=path)
+
+
 def _from_tools(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of every import from a tool's own memory."""
     for option in (
@@ -100,9 +106,7 @@ def import_git(session: Session, path: Path, **given: Any) -> None:
 
 
 @import_command.command("markdown")
-@click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@_paths("PATH...")
 @_importing
 @command
 def import_markdown(session: Session, paths: tuple[Path, ...], **given: Any) -> None:
@@ -111,9 +115,7 @@ def import_markdown(session: Session, paths: tuple[Path, ...], **given: Any) -> 
 
 
 @import_command.command("text")
-@click.argument(
-    "paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@_paths("FILE...")
 @_importing
 @command
 def import_text(session: Session, paths: tuple[Path, ...], **given: Any) -> None:
