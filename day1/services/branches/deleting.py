@@ -77,10 +77,13 @@ def _refuse_deletion(branch: Branch, current: str | None) -> Branch:
         Refused: it is `main` or the caller's current branch.
     """
     name = refuse_loss(branch).name
-    if name in {MAIN, current}:
-        which = "main" if name == MAIN else "the branch you are on"
+    if name == MAIN:
+        text = Advice("The branch main cannot be deleted: {memory_remove} removes memories.")
+        raise Refused(text, branch=name)
+    if name == current:
         raise Refused(
-            f"{name!r} is {which} and cannot be deleted; switch to another first.", branch=name
+            f"{name!r} is the branch you are on and cannot be deleted; switch to another first.",
+            branch=name,
         )
     return branch
 
