@@ -14,6 +14,7 @@ from day1.model.merge.row_merge import Choice, Take
 from day1.model.records.review import Decision, fingerprint
 from day1.model.rows.kind import WHOLE
 from day1.model.rows.origin import Origin
+from day1.services.merges.planning import look
 from day1.services.merges.protection import protect
 from day1.services.merges.reviews import (
     Given,
@@ -23,7 +24,7 @@ from day1.services.merges.reviews import (
 from day1.services.rows.editing import Removal, remove
 from tests.unit.services.conftest import ADA, Bench
 from tests.unit.services.reviewed import BOTH, DAN, again, give, merged, opened, seen, set_up
-from tests.unit.services.writers import SIDE, correct
+from tests.unit.services.writers import SIDE, correct, request
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +55,8 @@ def test_a_decision_is_kept_with_who_made_it_and_applies(bench: Bench) -> None:
     assert (found.undecided, found.stale) == ([], ())
     assert found.plan.rows[0].result is not None
     assert found.plan.rows[0].result["category"] == SIDE
-    assert found.plan.digest == seen(bench, review).plan.digest != found.seen.plan.digest
+    planned = look(bench.repo, request(bench, choices=found.choices)).plan
+    assert found.plan.digest == planned.digest != found.seen.plan.digest
 
 
 @pytest.mark.parametrize(
