@@ -46,8 +46,6 @@ def newest_messages(
 
 def empty_spaces(reading: Reading, spaces: Sequence[str | None]) -> list[str]:
     """A note for each space, if a call that found nothing was about named spaces without rows."""
-    if None in spaces:
-        return []
     notes = [empty_space(reading, {"space": space}, ()) for space in spaces]
     return [note for some in notes for note in some] if all(notes) else []
 

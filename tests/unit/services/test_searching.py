@@ -63,6 +63,7 @@ ALWAYS = {"plain", "red", "old", "task", "in_a"}
             ALWAYS | {"superseded", "archived", "invalid", "ended"},
         ),
         ({"as_of_event": 400}, {"old", "ended"}),
+        ({"as_of_event": 400, "before": 10}, {"old"}),
     ],
     ids=str,
 )
