@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
@@ -21,7 +22,7 @@ from day1.call.meanings import put_meanings
 from day1.errors import Advice, InvalidRequest, Say
 from day1.model.rows.origin import MAX_LABEL
 from day1.model.rows.validation import clean, filled, one_memory, sound
-from day1.model.values.instant import NEVER, parse
+from day1.model.values.instant import NEVER, parse, show
 from day1.model.values.parts import MAX_TEXT
 from day1.model.values.space import asked_space
 
@@ -36,6 +37,10 @@ def _timed(text: str) -> str:
 
 def _ending(text: str) -> str:
     return NEVER if text.strip().casefold() == NEVER else _timed(text)
+
+
+def _shown_time(instant: Any) -> Any:
+    return show(instant) if isinstance(instant, int) else instant
 
 
 def _space(text: str) -> str:
@@ -63,6 +68,8 @@ When = Annotated[Label, AfterValidator(_timed)]
 """A date or time as ISO 8601 has it; what does not fit is refused by the argument's name."""
 Ending = Annotated[Label, AfterValidator(_ending)]
 """A time as `When`, or `never`."""
+Time = Annotated[str, BeforeValidator(_shown_time)]
+"""A time in an answer: ISO 8601, of an instant in microseconds."""
 Space = Annotated[Label, AfterValidator(_space)]
 """A space in its one way, or `shared` or `*`."""
 InSpace = Annotated[Space | None, Field(description="default: all")]
@@ -218,6 +225,12 @@ class Response(BaseModel):
     """An answer; a field called `result` makes it a list on wires that have one."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
+
+    @classmethod
+    def from_record(cls, record: object, **others: Any) -> Self:
+        """Build an answer from the attributes of a record with its names, and from others."""
+        names = (name for name in cls.model_fields if name not in others and hasattr(record, name))
+        return cls(**others, **{name: getattr(record, name) for name in names})
 
 
 def written(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, OnBranch, Read, Request, Response, Space
+from day1.call.fields import Label, OnBranch, Read, Request, Response, Space, Time
 from day1.call.operation import Effect, Operation
 from day1.errors import Advice, InvalidRequest, NotFound
 from day1.model.rows.change import Commit, Query
@@ -232,9 +232,9 @@ class BranchNode(Response):
     description: str | None
     parent: str | None
     fork_commit: str | None
-    forked_at: str
+    forked_at: Time
     commit: str
-    moved_at: str
+    moved_at: Time
 
 
 class MergeEdge(Response):
@@ -246,7 +246,7 @@ class MergeEdge(Response):
     source_commit: str
     target: str
     commit: str
-    at: str
+    at: Time
     merged_count: int
     rejected_count: int
 
@@ -273,33 +273,27 @@ def memory_graph(ctx: Context, request: GraphRequest) -> BranchGraph:
 
 def _node(state: BranchState, moved: int) -> BranchNode:
     branch = state.branch
-    return BranchNode(
+    return BranchNode.from_record(
+        branch,
         branch=branch.name,
         status=state.status,
-        closed=branch.closed,
-        protection=list(branch.protection),
-        tiers=list(branch.rules),
-        description=branch.description,
+        tiers=branch.rules,
         parent=state.parent,
-        fork_commit=branch.fork_commit,
-        forked_at=show(branch.created_at),
+        forked_at=branch.created_at,
         commit=state.tip,
-        moved_at=show(moved),
+        moved_at=moved,
     )
 
 
 def _edge(merge: NamedMerge) -> MergeEdge:
     record = merge.record
-    return MergeEdge(
+    return MergeEdge.from_record(
+        record,
         merge_id=record.id,
-        strategy=record.strategy,
         source=merge.source,
-        source_commit=record.source_commit,
         target=merge.target,
         commit=str(record.commit),
-        at=show(record.created_at),
-        merged_count=record.merged_count,
-        rejected_count=record.rejected_count,
+        at=record.created_at,
     )
 
 

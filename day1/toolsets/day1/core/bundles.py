@@ -1,14 +1,12 @@
 """Tools for knowledge bundles: create, import, list."""
 
 from day1.call.context import Context
-from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Written
+from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Time, Written
 from day1.call.operation import Effect, Operation
 from day1.errors import Advice, Step
 from day1.model.records.sharing import Bundle, ShelfStatus
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, RELATION
-from day1.model.values.instant import show
 from day1.services.access.calls import active_or_none, agent_of, branch_of, repeatable, writable
-from day1.services.rows.bulk_writes import LeftRow
 from day1.services.rows.transplanting import memories
 from day1.services.sharing.bundles import NewBundle, create_bundle, import_bundle, list_bundles
 from day1.toolsets.shared.fields import Limit
@@ -50,7 +48,7 @@ class BundleItem(Response):
     message_count: int
     sha256: str
     status: str
-    created_at: str
+    created_at: Time
 
 
 class BundleCreated(BundleItem):
@@ -87,22 +85,7 @@ def _why_empty(*, verified_only: bool) -> str | Advice:
 
 def bundle_item(bundle: Bundle) -> BundleItem:
     """A bundle as it is shown."""
-    return BundleItem(
-        id=bundle.id,
-        name=bundle.name,
-        description=bundle.description,
-        tags=list(bundle.tags),
-        source_branch=bundle.source_branch,
-        source_commit=bundle.source_commit,
-        only_verified=bundle.verified_only,
-        fact_count=bundle.fact_count,
-        relation_count=bundle.relation_count,
-        conversation_count=bundle.conversation_count,
-        message_count=bundle.message_count,
-        sha256=bundle.sha256,
-        status=bundle.status,
-        created_at=show(bundle.created_at),
-    )
+    return BundleItem.from_record(bundle, only_verified=bundle.verified_only)
 
 
 class BundleImport(Repeatable):
@@ -151,13 +134,9 @@ def bundle_import(ctx: Context, request: BundleImport) -> BundleImported:
         relations_imported=added.get(RELATION.table, 0),
         messages_imported=added.get(MESSAGE.table, 0),
         skipped=memories(done.present),
-        left=[_left(left) for left in done.left],
+        left=[RowLeft.from_record(row) for row in done.left],
         written=Written(branch=target.name, commit=now.commit),
     )
-
-
-def _left(left: LeftRow) -> RowLeft:
-    return RowLeft(id=left.id, why=left.why)
 
 
 class BundleList(Request):

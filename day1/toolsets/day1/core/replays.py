@@ -138,11 +138,9 @@ def _task(replayed: Replay) -> TaskReplayed:
 
 
 def _objective(objective: Objective) -> ObjectiveReplayed:
-    return ObjectiveReplayed(
+    return ObjectiveReplayed.from_record(
+        objective,
         id=objective.position,
-        description=objective.description,
-        status=objective.status,
-        agent_id=objective.agent_id,
         duration_s=seconds(objective.started_at, objective.completed_at),
     )
 
@@ -155,20 +153,15 @@ def _error(step: TaskStep) -> ErrorShown:
 
 
 def _step(step: TaskStep) -> StepShown:
-    return StepShown(
-        id=step.id, type=step.observation_type, summary=step.summary, agent_id=step.agent_id
-    )
+    return StepShown.from_record(step, type=step.observation_type)
 
 
 def _pattern(pattern: Pattern, of: int) -> PatternShown:
-    return PatternShown(
+    return PatternShown.from_record(
+        pattern,
         pattern=pattern.name,
-        text=pattern.text,
         support=len(pattern.tasks),
         of=of,
-        tasks=pattern.tasks,
-        ids=pattern.ids,
-        value=pattern.value,
         followed_by=[_step(step) for step in pattern.followed_by],
     )
 

@@ -5,12 +5,12 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Written
+from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Time, Written
 from day1.call.operation import Effect, Operation
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.task import Objective, ObjectiveStatus, Task, TaskAgent, status_of
 from day1.model.rows.validation import MAX_INTEGER
-from day1.model.values.instant import show, show_optional
+from day1.model.values.instant import show
 from day1.services.access.calls import agent_of, branch_of, repeatable
 from day1.services.branches.lookup import name_of
 from day1.services.branches.tree import states
@@ -83,9 +83,9 @@ class ObjectiveShown(Response):
     assigned_to: list[str]
     agent_id: str | None
     notes: str | None
-    started_at: str | None
-    completed_at: str | None
-    updated_at: str
+    started_at: Time | None
+    completed_at: Time | None
+    updated_at: Time
 
 
 class TaskCreated(Response):
@@ -188,7 +188,7 @@ class TaskShown(Response):
     branch_name: str
     branch_status: str
     created_by: str | None
-    created_at: str
+    created_at: Time
 
 
 class AgentShown(Response):
@@ -199,7 +199,7 @@ class AgentShown(Response):
     branch_name: str
     branch_status: str
     assigned_objectives: list[int]
-    joined_at: str
+    joined_at: Time
 
 
 class TaskWhole(Response):
@@ -218,17 +218,12 @@ def task_status(ctx: Context, request: TaskStatus) -> TaskWhole:
     branches = {s.branch.id: (s.branch.name, s.status) for s in states(ctx.repo)}
     name, status = branches.get(task.branch_id, ("", "gone"))
     return TaskWhole(
-        task=TaskShown(
+        task=TaskShown.from_record(
+            task,
             task_id=task.id,
-            name=task.name,
-            description=task.description,
-            task_type=task.task_type,
-            tags=list(task.tags),
             status=status_of(state.objectives),
             branch_name=name,
             branch_status=status,
-            created_by=task.created_by,
-            created_at=show(task.created_at),
         ),
         agents=[
             _agent(agent, *branches.get(agent.branch_id, ("", "gone"))) for agent in state.agents
@@ -302,28 +297,20 @@ def _objectives(state: TaskState) -> list[ObjectiveShown]:
 
 
 def _objective(objective: Objective, agents: list[TaskAgent]) -> ObjectiveShown:
-    return ObjectiveShown(
+    return ObjectiveShown.from_record(
+        objective,
         id=objective.position,
-        description=objective.description,
-        priority=objective.priority,
-        status=objective.status,
         assigned_to=[a.agent_id for a in agents if objective.position in a.assigned],
-        agent_id=objective.agent_id,
-        notes=objective.notes,
-        started_at=show_optional(objective.started_at),
-        completed_at=show_optional(objective.completed_at),
-        updated_at=show(objective.updated_at),
     )
 
 
 def _agent(agent: TaskAgent, branch: str, status: str) -> AgentShown:
-    return AgentShown(
-        agent_id=agent.agent_id,
-        role=agent.role,
+    return AgentShown.from_record(
+        agent,
         branch_name=branch,
         branch_status=status,
-        assigned_objectives=list(agent.assigned),
-        joined_at=show(agent.created_at),
+        assigned_objectives=agent.assigned,
+        joined_at=agent.created_at,
     )
 
 

@@ -5,10 +5,9 @@ from typing import Annotated
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Written
+from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Time, Written
 from day1.call.operation import Effect, Operation
 from day1.model.records.sharing import ShelfStatus, Template
-from day1.model.values.instant import show
 from day1.services.access.calls import active_or_none, agent_of, branch_of, repeatable
 from day1.services.branches.lookup import name_of
 from day1.services.sharing.templates import (
@@ -48,7 +47,7 @@ class TemplateItem(Response):
     conversation_count: int
     status: str
     created_by: str | None
-    created_at: str
+    created_at: Time
 
 
 class Templates(Response):
@@ -71,18 +70,10 @@ def template_list(ctx: Context, request: TemplateList) -> Templates:
 
 def template_item(ctx: Context, template: Template) -> TemplateItem:
     """A template as it is shown."""
-    return TemplateItem(
-        name=template.name,
-        version=template.version,
+    return TemplateItem.from_record(
+        template,
         branch_name=name_of(ctx.repo, template.branch_id),
-        description=template.description,
-        applicable_task_types=list(template.task_types),
-        tags=list(template.tags),
-        fact_count=template.fact_count,
-        conversation_count=template.conversation_count,
-        status=template.status,
-        created_by=template.created_by,
-        created_at=show(template.created_at),
+        applicable_task_types=template.task_types,
     )
 
 
