@@ -1,7 +1,8 @@
-"""Long texts in an answer: of each the passage that fits, and where it lies."""
+"""Long texts in an answer: the passage that fits, and the place of a memory that is a part."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import not_
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -10,6 +11,7 @@ from day1.call.context import Context
 from day1.call.fields import Response
 from day1.errors import Advice, Step
 from day1.model.search.passages import FoundText, QuotedText, quote
+from day1.model.values.parts import Part
 from day1.toolsets.shared.fields import absent
 
 Full = Annotated[bool | None, Field(description="long texts whole")]
@@ -74,3 +76,22 @@ def texts_of(
 def quoted_of(text: QuotedText) -> Quoted | None:
     """Which characters of a text are there; None for all of them."""
     return None if text.span is None else Quoted(**text.span._asdict(), of=text.length)
+
+
+class PartShown(Response):
+    """The place of a memory in a longer text, and the parts around it."""
+
+    place: str
+    """Such as `part 2 of 11`."""
+    before: str | None
+    """The id of the part before; null for the first one."""
+    after: str | None
+
+
+PartOfText = Annotated[PartShown | None, Field(exclude_if=not_)]
+"""The place of a memory in an answer, which leaves it out of a memory that is no part."""
+
+
+def part_shown(part: Part) -> PartShown:
+    """The place of a found row."""
+    return PartShown(place=str(part), before=part.before, after=part.after)

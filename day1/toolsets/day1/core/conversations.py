@@ -1,5 +1,6 @@
 """Tools for conversations: log, list, search."""
 
+from collections.abc import Iterable
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
@@ -26,6 +27,7 @@ from day1.model.rows.kind import MESSAGE, canonical, text_of
 from day1.model.rows.validation import secret_notes
 from day1.model.search.passages import QuotedText
 from day1.model.values.instant import parse, show, show_optional
+from day1.ports.reading import Reading
 from day1.services.access.calls import branch_of, in_space, writing
 from day1.services.conversations import messages
 from day1.services.conversations.listing import messages_within, recent_conversations
@@ -35,11 +37,17 @@ from day1.services.rows.spaces import empty_space
 from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.searching import search
 from day1.toolsets.day1.core.memory import written_after
-from day1.toolsets.day1.core.neighbours import Neighbour, neighbours
 from day1.toolsets.day1.core.search import in_brief
 from day1.toolsets.shared.fields import Limit
-from day1.toolsets.shared.parts import PartOfText, part_shown
-from day1.toolsets.shared.quoting import Full, Quoted, quoted_field, quoted_of, texts_of
+from day1.toolsets.shared.quoting import (
+    Full,
+    PartOfText,
+    Quoted,
+    part_shown,
+    quoted_field,
+    quoted_of,
+    texts_of,
+)
 from day1.toolsets.shared.state import read_found, read_of
 
 Role = Literal["user", "assistant", "system", "tool"]
@@ -181,6 +189,19 @@ def list_conversations(ctx: Context, request: ListConversations) -> Conversation
         )
 
 
+_CUT = 200
+"""Characters of a neighbour's content."""
+
+
+class Neighbour(Response):
+    """The message before or after a found one, in short."""
+
+    message_id: str
+    sequence: int
+    role: str
+    content: str
+
+
 class SearchMessages(Request):
     """The arguments of `memory_search_messages` (S1-065).
 
@@ -260,6 +281,37 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
         result=[_hit(*both, places, near) for both in zip(hits, texts.texts, strict=True)],
         read=read_found(branch.name, answer, texts.notes),
     )
+
+
+def neighbours(
+    reading: Reading, hits: Iterable[Hit], orders: dict[str, list[str]]
+) -> dict[str, list[Neighbour]]:
+    """The messages before and after each hit."""
+    near: dict[str, list[tuple[int, str]]] = {}
+    for hit in hits:
+        message_id, order = str(hit.row["id"]), orders[str(hit.row["conversation_id"])]
+        if message_id in order:
+            at = order.index(message_id)
+            near[message_id] = [
+                (place + 1, order[place]) for place in (at - 1, at + 1) if 0 <= place < len(order)
+            ]
+    rows = reading.get(MESSAGE, [i for places in near.values() for _, i in places])
+    return {
+        message_id: [
+            Neighbour(
+                message_id=i,
+                sequence=sequence,
+                role=str(rows[i]["role"]),
+                content=_short(str(rows[i]["content"])),
+            )
+            for sequence, i in places
+        ]
+        for message_id, places in near.items()
+    }
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _CUT else f"{text[:_CUT]} \u2026"
 
 
 def _hit(

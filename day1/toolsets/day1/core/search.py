@@ -21,8 +21,16 @@ from day1.services.rows.timeline import Moment, Window, read_timeline
 from day1.services.search.request import Hit, SearchAnswer, SearchRequest
 from day1.services.search.searching import search
 from day1.toolsets.shared.fields import Limit
-from day1.toolsets.shared.parts import PartOfText, part_shown
-from day1.toolsets.shared.quoting import Full, Quoted, Texts, quoted_field, quoted_of, texts_of
+from day1.toolsets.shared.quoting import (
+    Full,
+    PartOfText,
+    Quoted,
+    Texts,
+    part_shown,
+    quoted_field,
+    quoted_of,
+    texts_of,
+)
 from day1.toolsets.shared.state import note_shown, read_found, read_of
 
 FULL: Final = Step("memory_search", {"full": True})
