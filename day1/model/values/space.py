@@ -20,7 +20,10 @@ EVERY: Final = "*"
 _KIND: Final = "namespace"
 """The kind of a space whose name has no kind."""
 _FORM = re.compile(r"[\w-]++:\s*+[^\s/][^/]*+(?:/\s*+[^\s/][^/]*+)*+")
-_SIMILAR, _ENOUGH = 3, 0.6
+_SIMILAR: Final = 3
+"""Similar names that are suggested for an unknown one."""
+_ENOUGH: Final = 0.6
+"""The least similarity of spelling, as `difflib` measures it; its own default."""
 
 
 def space_name(text: str) -> str:

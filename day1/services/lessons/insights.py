@@ -37,7 +37,10 @@ from day1.services.rows.recording import NewFact, fact_row
 FEWEST: Final = 3
 """Lessons that an insight is made from."""
 _PARTS: Final = ("context", "action", "result")
-_QUOTED, _LONGEST = 5, 300
+_QUOTED: Final = 5
+"""Lessons that the text of an insight quotes; it says how many more there are."""
+_LONGEST: Final = 300
+"""Characters of a quoted lesson, and of the sentence of a chat model."""
 _INSTRUCTIONS = (
     "You get lessons of a coding agent that have one part in common, as one JSON document. Write "
     "one sentence that says what they teach together: keep numbers and names, and add nothing "

@@ -24,7 +24,10 @@ from day1.ports.judge import Judge
 from day1.services.repository.repository import Repository
 from day1.services.search.search_engine import SearchEngine
 
-_SENT, _REASON = 4_000, 400
+_SENT = 4_000
+"""Characters of the query, and of the memory, that a chat model is sent."""
+_REASON = 400
+"""Characters that are kept of the model's reason; it is asked for one sentence."""
 _INSTRUCTIONS = (
     "You get a query and a memory that was found for it, as one JSON document. Rate from 0 to 1 "
     "how useful the memory is for the query: 0.8 to 1 if it directly answers it, 0.5 to 0.7 if it "

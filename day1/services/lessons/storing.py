@@ -35,7 +35,16 @@ log = logging.getLogger(__name__)
 
 VIA = "engram"
 """What `detail` says of rows that were written as lessons."""
-_WORDS, _PARTS, _LOOKED, _READ, _TRIES = 6, 3, 20, 5, 5
+_WORDS: Final = 6
+"""Words of a lesson by which the same lesson is looked up: the longest, which are rare."""
+_PARTS: Final = 3
+"""Groups of these words: a text that has all words of one group is looked at."""
+_LOOKED: Final = 20
+"""Texts that are looked at, the newest."""
+_READ: Final = 5
+"""Texts whose rows are read, those with the most words in common."""
+_TRIES: Final = 5
+"""Attempts to store a lesson while others store lessons too."""
 _LIKELY: Final = 0.25
 """The share of the words of two texts from which the row of one is read."""
 _SHARED: Final = 0.4

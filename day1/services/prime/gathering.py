@@ -28,9 +28,15 @@ from day1.services.prime.prime_services import PrimeServices
 from day1.services.repository.repository import Repository
 from day1.services.search.filters import active_rows
 
-_NEWEST, _USED, _PINNED, _EVERGREEN = 100, 50, 20, 20
-"""Facts that are looked at beside the best judged: the newest, the most used, pinned ones, and
-those that say how to work."""
+# Facts that are looked at for a prime beside the best judged ones.
+_NEWEST = 100
+"""The newest facts that are looked at."""
+_USED = 50
+"""The most used facts that are looked at."""
+_PINNED = 20
+"""Pinned facts that are looked at."""
+_EVERGREEN = 20
+"""Facts that say how to work, of those that are looked at."""
 _BEHIND_AN_IMPORT = 2_000
 """Of the newest so many are looked at if passages of imported documents are among the first."""
 _COLUMNS: Final = (

@@ -21,7 +21,14 @@ from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
 
-_EVIDENCE, _RELATIONS, _ENTITIES, _QUESTION = 8, 8, 64, 1_000
+_EVIDENCE = 8
+"""Memories that a judge gets: a chat model reads, and is paid for, each of them."""
+_RELATIONS = 8
+"""Relations that a judge gets, for the same reason."""
+_ENTITIES = 64
+"""Words of a fact, and pairs of words, that are looked up as ends of relations."""
+_QUESTION = 1_000
+"""Characters of a fact by which evidence is searched for."""
 _LOOKED = 100
 """Memories that are looked at for evidence."""
 
