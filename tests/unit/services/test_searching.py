@@ -65,7 +65,6 @@ ALWAYS = {"plain", "red", "old", "task", "in_a"}
         ({"as_of_event": 400}, {"old", "ended"}),
         ({"as_of_event": 400, "before": 10}, {"old"}),
     ],
-    ids=str,
 )
 def test_a_search_finds_the_rows_that_its_request_is_about(
     either: Searching, request_fields: dict[str, Any], names: set[str]
