@@ -1,5 +1,6 @@
 """Reviews and protection on the command line: by flags, by keys, by two at once, and killed."""
 
+import re
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -42,9 +43,12 @@ def test_a_branch_comes_to_a_protected_one_by_a_review(cli: CommandLine) -> None
     assert "merge" in cli("review", "decide", "experiment", f"{short}:fact_text=theirs").err
     done = cli("review", "merge", "experiment")
     assert "Merged into main: 2 memories" in done.out
-    assert "merge_" in done.err
     assert text(cli) == THEIRS
     assert "(merged)" in cli("review", "list", "--all").out
+    advice = re.fullmatch(r"note: `day1 (.*)` undoes it\.\n", done.err)
+    assert advice is not None
+    cli(*advice[1].split())
+    assert text(cli) == OURS
 
 
 def test_what_is_skipped_is_held_and_the_exit_code_says_so(cli: CommandLine) -> None:

@@ -44,6 +44,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 CALLS: Final[Mapping[str, str]] = {
     "memory_branch_delete": "day1 branch -D {branch_name}",
     "memory_branch_protect": "day1 branch --unprotect {branch_name}",
+    "memory_revert": "day1 revert {commit}",
 }
 """The command that makes a whole call."""
 

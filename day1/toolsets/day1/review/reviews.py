@@ -8,7 +8,7 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import JsonObject, Label, Read, Request, Response, Text, WriteRequest, Written
 from day1.call.operation import Effect, Operation
-from day1.errors import Advice
+from day1.errors import Advice, Step
 from day1.model.branches.branch import MAIN
 from day1.model.merge.row_merge import OWN
 from day1.model.records.merge_record import MergeRecord
@@ -240,7 +240,8 @@ def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
         ctx.clock(),
     )
     record = done.record
-    notes = [Advice("{memory_revert} with commit={commit} undoes it.", commit=record.id)]
+    undo = Step("memory_revert", {"commit": record.id}, whole=True)
+    notes = [Advice("{undo} undoes it.", undo=undo)]
     if record.rejected_count:
         held = record.rejected_count
         notes.append(Advice("Held: {held}. {memory_held} lists and decides them.", held=held))
