@@ -8,13 +8,11 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_type_hints
 
-from pydantic import (
-    ValidationError,
-)
+from pydantic import ValidationError
 
 from day1.call.context import Context
 from day1.call.fields import Request, Response
@@ -42,9 +40,8 @@ class Operation(Generic[Q, R]):
     """A call that every wire offers: as a tool, a route and a command."""
 
     name: str
-    request: type[Q]
-    response: type[R]
     run: Callable[[Context, Q], R]
+    """Its annotations say what the call takes and answers."""
     effect: Effect
     idempotent: bool = False
     scope: Scope | None = None
@@ -57,6 +54,14 @@ class Operation(Generic[Q, R]):
     as it is, and nothing where that is empty."""
     brief: Callable[[Mapping[str, Json]], dict[str, Json]] | None = None
     """How a wire that answers text beside the structured form says one row of its list there."""
+    request: type[Q] = field(init=False)
+    response: type[R] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read the types of the request and the response from the function."""
+        _, request, response = get_type_hints(self.run).values()
+        object.__setattr__(self, "request", request)
+        object.__setattr__(self, "response", response)
 
     def call(self, ctx: Context, arguments: Mapping[str, Any]) -> dict[str, Json]:
         """Validate, run and dump; the answer is the structured form.

@@ -96,7 +96,7 @@ def _in_brief(hit: Mapping[str, Json]) -> dict[str, Json]:
 
 SHARED: Final = toolset(
     "combined",
-    (Operation("memory_search", MemorySearch, Hits, memory_search, Effect.READ, brief=_in_brief),),
+    (Operation("memory_search", memory_search, Effect.READ, brief=_in_brief),),
 )
 """What serves the arguments of two tools of one name. It is a part of `COMBINED` only."""
 

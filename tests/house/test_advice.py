@@ -221,7 +221,7 @@ def test_an_error_and_the_notes_of_an_answer_are_worded_by_the_toolset_that_was_
             raise Conflict("There is none.", advice)
         return Noted(note=advice)
 
-    operation = Operation("look", Asked, Noted, look, Effect.READ)
+    operation = Operation("look", look, Effect.READ)
     context: Any = Context(Mock(), Mock(), Mock(), Mock(), say=route_of)
     context.repo.ledger.same_version = nullcontext
     for name in TOOLSETS:

@@ -139,9 +139,9 @@ def shelf(caller: Caller) -> str:
 TOY = Toolset(
     "toy",
     (
-        Operation("memory_search", FindNotes, NotesFound, find_notes, Effect.READ),
-        Operation("note_put", PutNote, NotePut, put_note, Effect.WRITE),
-        Operation("note_drop", DropNote, NoteDropped, drop_note, Effect.DESTROY),
+        Operation("memory_search", find_notes, Effect.READ),
+        Operation("note_put", put_note, Effect.WRITE),
+        Operation("note_drop", drop_note, Effect.DESTROY),
     ),
     Namespace("/api/toy", "toy", "Notes of projects.", "/openapi/toy.json"),
     ErrorShape(

@@ -138,11 +138,11 @@ HEAD = DocumentHead(
 SHELF = Toolset(
     "shelf",
     (
-        Operation("keep", KeepText, TextKept, keep_text, Effect.WRITE),
-        Operation("list", FindTexts, Texts, list_texts, Effect.READ),
-        Operation("drop", Named, TextKept, drop_text, Effect.DESTROY),
-        Operation("touch", Named, TextKept, drop_text, Effect.WRITE),
-        Operation("step", Step, Stepped, step, Effect.WRITE),
+        Operation("keep", keep_text, Effect.WRITE),
+        Operation("list", list_texts, Effect.READ),
+        Operation("drop", drop_text, Effect.DESTROY),
+        Operation("touch", drop_text, Effect.WRITE),
+        Operation("step", step, Effect.WRITE),
     ),
     Namespace(
         "/api/shelf",

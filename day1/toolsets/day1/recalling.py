@@ -100,6 +100,6 @@ def _seen(ctx: Context, request: RecallHint) -> Seen:
 
 
 OPERATIONS = (
-    Operation("memory_prime", MemoryPrime, Primed, memory_prime, Effect.READ, plain=True),
-    Operation("memory_recall_hint", RecallHint, Hinted, recall_hint, Effect.READ, plain=True),
+    Operation("memory_prime", memory_prime, Effect.READ, plain=True),
+    Operation("memory_recall_hint", recall_hint, Effect.READ, plain=True),
 )

@@ -225,7 +225,7 @@ def _one(given: Recommendation) -> Recommended:
 
 
 OPERATIONS: Final = (
-    Operation("memory_consolidate_preview", Preview, Previewed, preview, Effect.READ),
-    Operation("memory_consolidate", Consolidate, Planned, consolidate, Effect.READ),
-    Operation("memory_consolidate_apply", Apply, Applied, apply, Effect.DESTROY, idempotent=True),
+    Operation("memory_consolidate_preview", preview, Effect.READ),
+    Operation("memory_consolidate", consolidate, Effect.READ),
+    Operation("memory_consolidate_apply", apply, Effect.DESTROY, idempotent=True),
 )

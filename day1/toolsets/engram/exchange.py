@@ -175,13 +175,6 @@ def _memory(number: int, given: MemoryGiven) -> Memory:
 
 
 OPERATIONS: Final = (
-    Operation("memory_export", MemoryExport, Exported, memory_export, Effect.READ),
-    Operation(
-        "memory_import",
-        MemoryImport,
-        MemoriesImported,
-        memory_import,
-        Effect.WRITE,
-        idempotent=True,
-    ),
+    Operation("memory_export", memory_export, Effect.READ),
+    Operation("memory_import", memory_import, Effect.WRITE, idempotent=True),
 )

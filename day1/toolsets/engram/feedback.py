@@ -137,9 +137,7 @@ def memory_config(ctx: Context, request: MemoryConfig) -> Config:
 
 
 OPERATIONS: Final = (
-    Operation(
-        "memory_judge", MemoryJudge, MemoryJudged, memory_judge, Effect.WRITE, idempotent=True
-    ),
-    Operation("memory_status", MemoryStatus, Status, memory_status, Effect.READ),
-    Operation("memory_config", MemoryConfig, Config, memory_config, Effect.READ),
+    Operation("memory_judge", memory_judge, Effect.WRITE, idempotent=True),
+    Operation("memory_status", memory_status, Effect.READ),
+    Operation("memory_config", memory_config, Effect.READ),
 )

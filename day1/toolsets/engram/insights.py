@@ -108,13 +108,5 @@ def _shown(row: Row) -> Insight:
 
 
 OPERATIONS: Final = (
-    Operation(
-        "memory_insights",
-        MemoryInsights,
-        Insights,
-        memory_insights,
-        Effect.DESTROY,
-        idempotent=True,
-        scope="read",
-    ),
+    Operation("memory_insights", memory_insights, Effect.DESTROY, idempotent=True, scope="read"),
 )

@@ -189,8 +189,6 @@ def _shown(hit: Hit, text: QuotedText) -> MemoryHit:
 
 
 OPERATIONS: Final = (
-    Operation(
-        "memory_store", MemoryStore, MemoryStored, memory_store, Effect.WRITE, idempotent=True
-    ),
-    Operation("memory_search", MemorySearch, Hits, memory_search, Effect.READ),
+    Operation("memory_store", memory_store, Effect.WRITE, idempotent=True),
+    Operation("memory_search", memory_search, Effect.READ),
 )

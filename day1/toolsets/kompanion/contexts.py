@@ -153,6 +153,6 @@ def _shown(row: Row) -> ContextItem:
 
 
 OPERATIONS: Final = (
-    Operation("save_context", SaveContext, ContextSaved, save_context, Effect.WRITE),
-    Operation("recall_context", RecallContext, ContextItems, recall_context, Effect.READ),
+    Operation("save_context", save_context, Effect.WRITE),
+    Operation("recall_context", recall_context, Effect.READ),
 )

@@ -256,7 +256,7 @@ def _shown(match: Match, text: QuotedText) -> MemoryMatch:
 
 
 OPERATIONS: Final = (
-    Operation("embed_text", EmbedText, Embedded, embed_text, Effect.READ),
-    Operation("upsert_memory", UpsertMemory, MemoriesUpserted, upsert_memory, Effect.WRITE),
-    Operation("search_memory", SearchMemory, MemoryMatches, search_memory, Effect.READ),
+    Operation("embed_text", embed_text, Effect.READ),
+    Operation("upsert_memory", upsert_memory, Effect.WRITE),
+    Operation("search_memory", search_memory, Effect.READ),
 )

@@ -91,6 +91,6 @@ def sync_semantic(ctx: Context, request: SyncSemantic) -> Synced:
 
 
 OPERATIONS: Final = (
-    Operation("warm_cache", WarmCache, CacheWarmed, warm_cache, Effect.READ, idempotent=True),
-    Operation("sync_semantic", SyncSemantic, Synced, sync_semantic, Effect.WRITE, idempotent=True),
+    Operation("warm_cache", warm_cache, Effect.READ, idempotent=True),
+    Operation("sync_semantic", sync_semantic, Effect.WRITE, idempotent=True),
 )

@@ -123,23 +123,7 @@ def _shown(token: Token, now: int) -> TokenShown:
 
 
 OPERATIONS = (
-    Operation(
-        "token_create",
-        TokenCreate,
-        TokenCreated,
-        token_create,
-        Effect.WRITE,
-        scope="admin",
-        asks=True,
-    ),
-    Operation("token_list", TokenList, TokensListed, token_list, Effect.READ, scope="admin"),
-    Operation(
-        "token_revoke",
-        TokenRevoke,
-        TokenRevoked,
-        token_revoke,
-        Effect.DESTROY,
-        scope="admin",
-        asks=True,
-    ),
+    Operation("token_create", token_create, Effect.WRITE, scope="admin", asks=True),
+    Operation("token_list", token_list, Effect.READ, scope="admin"),
+    Operation("token_revoke", token_revoke, Effect.DESTROY, scope="admin", asks=True),
 )

@@ -298,8 +298,8 @@ def _edge(merge: NamedMerge) -> MergeEdge:
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("memory_get", Get, Got, memory_get, Effect.READ),
-    Operation("memory_list", ListRows, Rows, memory_list, Effect.READ),
-    Operation("memory_log", LogRequest, Log, memory_log, Effect.READ),
-    Operation("memory_graph", GraphRequest, BranchGraph, memory_graph, Effect.READ),
+    Operation("memory_get", memory_get, Effect.READ),
+    Operation("memory_list", memory_list, Effect.READ),
+    Operation("memory_log", memory_log, Effect.READ),
+    Operation("memory_graph", memory_graph, Effect.READ),
 )

@@ -257,17 +257,8 @@ def branch_enrich(ctx: Context, request: Enrich) -> Enriched:
     )
 
 
-CREATE = Operation("memory_branch_create", BranchCreate, BranchCreated, branch_create, Effect.WRITE)
-LIST = Operation("memory_branch_list", BranchList, Branches, branch_list, Effect.READ)
-SWITCH = Operation(
-    "memory_branch_switch",
-    BranchSwitch,
-    BranchSwitched,
-    branch_switch,
-    Effect.WRITE,
-    idempotent=True,
-)
-TOPOLOGY = Operation("memory_branch_topology", Topology, Tree, branch_topology, Effect.READ)
-ENRICH = Operation(
-    "memory_branch_enrich", Enrich, Enriched, branch_enrich, Effect.WRITE, idempotent=True
-)
+CREATE = Operation("memory_branch_create", branch_create, Effect.WRITE)
+LIST = Operation("memory_branch_list", branch_list, Effect.READ)
+SWITCH = Operation("memory_branch_switch", branch_switch, Effect.WRITE, idempotent=True)
+TOPOLOGY = Operation("memory_branch_topology", branch_topology, Effect.READ)
+ENRICH = Operation("memory_branch_enrich", branch_enrich, Effect.WRITE, idempotent=True)

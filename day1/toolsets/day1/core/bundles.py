@@ -165,14 +165,7 @@ def bundle_list(ctx: Context, request: BundleList) -> Bundles:
 
 
 OPERATIONS = (
-    Operation("knowledge_bundle_create", BundleCreate, BundleCreated, bundle_create, Effect.WRITE),
-    Operation(
-        "knowledge_bundle_import",
-        BundleImport,
-        BundleImported,
-        bundle_import,
-        Effect.WRITE,
-        idempotent=True,
-    ),
-    Operation("knowledge_bundle_list", BundleList, Bundles, bundle_list, Effect.READ),
+    Operation("knowledge_bundle_create", bundle_create, Effect.WRITE),
+    Operation("knowledge_bundle_import", bundle_import, Effect.WRITE, idempotent=True),
+    Operation("knowledge_bundle_list", bundle_list, Effect.READ),
 )

@@ -116,19 +116,6 @@ def pick_conversation(ctx: Context, request: PickConversation) -> ConversationPi
 
 
 OPERATIONS = (
-    Operation(
-        "memory_fork_conversation",
-        ForkConversation,
-        ConversationForked,
-        fork_conversation,
-        Effect.WRITE,
-    ),
-    Operation(
-        "memory_cherry_pick_conversation",
-        PickConversation,
-        ConversationPicked,
-        pick_conversation,
-        Effect.WRITE,
-        idempotent=True,
-    ),
+    Operation("memory_fork_conversation", fork_conversation, Effect.WRITE),
+    Operation("memory_cherry_pick_conversation", pick_conversation, Effect.WRITE, idempotent=True),
 )

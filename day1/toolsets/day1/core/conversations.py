@@ -335,20 +335,7 @@ def _hit(
 
 
 OPERATIONS = (
-    Operation("memory_log_message", LogMessage, MessageLogged, log_message, Effect.WRITE),
-    Operation(
-        "memory_list_conversations",
-        ListConversations,
-        Conversations,
-        list_conversations,
-        Effect.READ,
-    ),
-    Operation(
-        "memory_search_messages",
-        SearchMessages,
-        MessageHits,
-        search_messages,
-        Effect.READ,
-        brief=in_brief,
-    ),
+    Operation("memory_log_message", log_message, Effect.WRITE),
+    Operation("memory_list_conversations", list_conversations, Effect.READ),
+    Operation("memory_search_messages", search_messages, Effect.READ, brief=in_brief),
 )

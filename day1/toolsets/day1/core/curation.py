@@ -248,8 +248,6 @@ def conversation_recalled(talk: ConversationEnd) -> ConversationRecalled:
 
 
 OPERATIONS = (
-    Operation("memory_branch_create_curated", CurateBranch, Curated, create_curated, Effect.WRITE),
-    Operation(
-        "memory_session_context", SessionContext, SessionRecalled, session_context, Effect.READ
-    ),
+    Operation("memory_branch_create_curated", create_curated, Effect.WRITE),
+    Operation("memory_session_context", session_context, Effect.READ),
 )

@@ -155,6 +155,6 @@ def handoff_get(ctx: Context, request: HandoffGet) -> HandoffPacket:
 
 
 OPERATIONS = (
-    Operation("memory_handoff_create", HandoffCreate, HandoffCreated, handoff_create, Effect.WRITE),
-    Operation("memory_handoff_get", HandoffGet, HandoffPacket, handoff_get, Effect.READ),
+    Operation("memory_handoff_create", handoff_create, Effect.WRITE),
+    Operation("memory_handoff_get", handoff_get, Effect.READ),
 )

@@ -221,15 +221,7 @@ def written_after(ctx: Context, branch: Branch, after: BranchAfter, *notes: str)
 
 
 OPERATIONS = (
-    Operation("memory_write_fact", WriteFact, FactWritten, write_fact, Effect.WRITE),
-    Operation(
-        "memory_write_observation",
-        WriteObservation,
-        ObservationWritten,
-        write_observation,
-        Effect.WRITE,
-    ),
-    Operation(
-        "memory_write_relation", WriteRelation, RelationWritten, write_relation, Effect.WRITE
-    ),
+    Operation("memory_write_fact", write_fact, Effect.WRITE),
+    Operation("memory_write_observation", write_observation, Effect.WRITE),
+    Operation("memory_write_relation", write_relation, Effect.WRITE),
 )

@@ -217,5 +217,5 @@ def _proposed(ctx: Context, asked: MergeRequest, found: Proposed) -> BranchMerge
     return answer.model_copy(update={"review_id": found.review.id, "left": left})
 
 
-DIFF = Operation("memory_branch_diff", BranchDiff, Diff, branch_diff, Effect.READ)
-MERGE = Operation("memory_branch_merge", BranchMerge, BranchMerged, branch_merge, Effect.WRITE)
+DIFF = Operation("memory_branch_diff", branch_diff, Effect.READ)
+MERGE = Operation("memory_branch_merge", branch_merge, Effect.WRITE)

@@ -166,6 +166,4 @@ def _pattern(pattern: Pattern, of: int) -> PatternShown:
     )
 
 
-REPLAY = Operation(
-    "memory_replay_task_type", ReplayTaskType, Replayed, memory_replay_task_type, Effect.READ
-)
+REPLAY = Operation("memory_replay_task_type", memory_replay_task_type, Effect.READ)

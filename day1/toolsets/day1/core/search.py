@@ -364,7 +364,7 @@ def shown_moment(moment: Moment) -> TimelineItem:
 
 
 OPERATIONS = (
-    Operation("memory_search", MemorySearch, Hits, memory_search, Effect.READ, brief=in_brief),
-    Operation("memory_graph_query", GraphQuery, Graph, graph_query, Effect.READ),
-    Operation("memory_timeline", Timeline, TimelineItems, memory_timeline, Effect.READ),
+    Operation("memory_search", memory_search, Effect.READ, brief=in_brief),
+    Operation("memory_graph_query", graph_query, Effect.READ),
+    Operation("memory_timeline", memory_timeline, Effect.READ),
 )

@@ -139,7 +139,7 @@ def time_travel(ctx: Context, request: TimeTravel) -> Hits:
 
 
 OPERATIONS = (
-    Operation("memory_snapshot", TakeSnapshot, SnapshotTaken, take_snapshot, Effect.WRITE),
-    Operation("memory_snapshot_list", SnapshotList, Snapshots, snapshot_list, Effect.READ),
-    Operation("memory_time_travel", TimeTravel, Hits, time_travel, Effect.READ, brief=in_brief),
+    Operation("memory_snapshot", take_snapshot, Effect.WRITE),
+    Operation("memory_snapshot_list", snapshot_list, Effect.READ),
+    Operation("memory_time_travel", time_travel, Effect.READ, brief=in_brief),
 )

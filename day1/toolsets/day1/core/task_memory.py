@@ -259,24 +259,8 @@ def memory_agent_timeline(ctx: Context, request: AgentTimeline) -> AgentMoments:
 
 
 OPERATIONS = (
-    Operation(
-        "memory_consolidate",
-        Consolidate,
-        Consolidated,
-        memory_consolidate,
-        Effect.WRITE,
-        idempotent=True,
-    ),
-    Operation(
-        "memory_search_task",
-        SearchTask,
-        TaskHits,
-        memory_search_task,
-        Effect.READ,
-        brief=in_brief,
-    ),
-    Operation(
-        "memory_agent_timeline", AgentTimeline, AgentMoments, memory_agent_timeline, Effect.READ
-    ),
+    Operation("memory_consolidate", memory_consolidate, Effect.WRITE, idempotent=True),
+    Operation("memory_search_task", memory_search_task, Effect.READ, brief=in_brief),
+    Operation("memory_agent_timeline", memory_agent_timeline, Effect.READ),
     REPLAY,
 )

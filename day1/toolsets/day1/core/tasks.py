@@ -319,10 +319,8 @@ def _forked(branch: Branch) -> Written:
 
 
 OPERATIONS = (
-    Operation("memory_task_create", TaskCreate, TaskCreated, task_create, Effect.WRITE),
-    Operation("memory_task_join", TaskJoin, TaskJoined, task_join, Effect.WRITE, idempotent=True),
-    Operation("memory_task_status", TaskStatus, TaskWhole, task_status, Effect.READ),
-    Operation(
-        "memory_task_update", TaskUpdate, TaskUpdated, task_update, Effect.WRITE, idempotent=True
-    ),
+    Operation("memory_task_create", task_create, Effect.WRITE),
+    Operation("memory_task_join", task_join, Effect.WRITE, idempotent=True),
+    Operation("memory_task_status", task_status, Effect.READ),
+    Operation("memory_task_update", task_update, Effect.WRITE, idempotent=True),
 )

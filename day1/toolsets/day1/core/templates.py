@@ -165,15 +165,7 @@ def template_instantiate(ctx: Context, request: TemplateInstantiate) -> Template
 
 
 OPERATIONS = (
-    Operation("memory_template_list", TemplateList, Templates, template_list, Effect.READ),
-    Operation(
-        "memory_template_create", TemplateCreate, TemplateCreated, template_create, Effect.WRITE
-    ),
-    Operation(
-        "memory_template_instantiate",
-        TemplateInstantiate,
-        TemplateInstantiated,
-        template_instantiate,
-        Effect.WRITE,
-    ),
+    Operation("memory_template_list", template_list, Effect.READ),
+    Operation("memory_template_create", template_create, Effect.WRITE),
+    Operation("memory_template_instantiate", template_instantiate, Effect.WRITE),
 )

@@ -294,7 +294,7 @@ def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("verify_fact", VerifyFact, FactVerified, verify_fact, Effect.WRITE),
-    Operation("verify_batch", VerifyBatch, BatchVerified, verify_batch, Effect.WRITE),
-    Operation("verify_merge_gate", VerifyMergeGate, GateSeen, verify_merge_gate, Effect.READ),
+    Operation("verify_fact", verify_fact, Effect.WRITE),
+    Operation("verify_batch", verify_batch, Effect.WRITE),
+    Operation("verify_merge_gate", verify_merge_gate, Effect.READ),
 )

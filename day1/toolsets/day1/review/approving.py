@@ -38,13 +38,6 @@ def review_approve(ctx: Context, request: ReviewApprove) -> ReviewState:
 
 OPERATIONS = (
     Operation(
-        "review_approve",
-        ReviewApprove,
-        ReviewState,
-        review_approve,
-        Effect.WRITE,
-        idempotent=True,
-        scope="merge",
-        asks=True,
+        "review_approve", review_approve, Effect.WRITE, idempotent=True, scope="merge", asks=True
     ),
 )

@@ -104,29 +104,7 @@ def branch_delete(ctx: Context, request: BranchDelete) -> BranchDeleted:
 
 
 OPERATIONS = (
-    Operation(
-        "memory_branch_archive",
-        BranchArchive,
-        BranchArchived,
-        branch_archive,
-        Effect.WRITE,
-        idempotent=True,
-    ),
-    Operation(
-        "memory_branch_revive",
-        BranchRevive,
-        BranchRevived,
-        branch_revive,
-        Effect.WRITE,
-        idempotent=True,
-    ),
-    Operation(
-        "memory_branch_delete",
-        BranchDelete,
-        BranchDeleted,
-        branch_delete,
-        Effect.DESTROY,
-        idempotent=True,
-        asks=True,
-    ),
+    Operation("memory_branch_archive", branch_archive, Effect.WRITE, idempotent=True),
+    Operation("memory_branch_revive", branch_revive, Effect.WRITE, idempotent=True),
+    Operation("memory_branch_delete", branch_delete, Effect.DESTROY, idempotent=True, asks=True),
 )

@@ -307,8 +307,8 @@ def remove_rows(ctx: Context, request: Remove) -> Removed:
 
 
 OPERATIONS = (
-    Operation("memory_update_fact", UpdateFact, FactUpdated, update_fact, Effect.WRITE),
-    Operation("memory_supersede_fact", SupersedeFact, FactSuperseded, supersede_fact, Effect.WRITE),
-    Operation("memory_retract_fact", RetractFact, FactRetracted, retract_fact, Effect.DESTROY),
-    Operation("memory_remove", Remove, Removed, remove_rows, Effect.DESTROY),
+    Operation("memory_update_fact", update_fact, Effect.WRITE),
+    Operation("memory_supersede_fact", supersede_fact, Effect.WRITE),
+    Operation("memory_retract_fact", retract_fact, Effect.DESTROY),
+    Operation("memory_remove", remove_rows, Effect.DESTROY),
 )

@@ -222,7 +222,7 @@ def _shown(offer: Offer, columns: Row | None) -> dict[str, Any] | None:
 
 
 OPERATIONS = (
-    Operation("memory_merge_preview", MergePreview, Plan, merge_preview, Effect.READ),
+    Operation("memory_merge_preview", merge_preview, Effect.READ),
     # To list is to read; to decide asks for more.
-    Operation("memory_held", HeldRequest, HeldAnswer, held, Effect.WRITE, scope="read"),
+    Operation("memory_held", held, Effect.WRITE, scope="read"),
 )

@@ -60,8 +60,6 @@ def branch_protect(ctx: Context, request: BranchProtect) -> Protected:
 OPERATIONS = (
     Operation(
         "memory_branch_protect",
-        BranchProtect,
-        Protected,
         branch_protect,
         Effect.WRITE,
         idempotent=True,

@@ -102,13 +102,6 @@ def redact_memory(ctx: Context, request: Redact) -> Redacted:
 
 OPERATIONS = (
     Operation(
-        "memory_redact",
-        Redact,
-        Redacted,
-        redact_memory,
-        Effect.DESTROY,
-        idempotent=True,
-        scope="admin",
-        asks=True,
+        "memory_redact", redact_memory, Effect.DESTROY, idempotent=True, scope="admin", asks=True
     ),
 )

@@ -82,4 +82,4 @@ def _state(ctx: Context, branch: Branch, to: str) -> Ref:
     return Ref(commit=made.commit)
 
 
-OPERATIONS = (Operation("memory_restore", Restore, Restored, restore, Effect.DESTROY),)
+OPERATIONS = (Operation("memory_restore", restore, Effect.DESTROY),)

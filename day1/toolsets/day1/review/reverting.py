@@ -117,4 +117,4 @@ def _source(repo: Repository, found: Revert) -> str:
     return repr(name) if name else "that branch"
 
 
-OPERATIONS = (Operation("memory_revert", Undo, Undone, undo, Effect.WRITE, scope="merge"),)
+OPERATIONS = (Operation("memory_revert", undo, Effect.WRITE, scope="merge"),)

@@ -293,18 +293,10 @@ def review_close(ctx: Context, request: ReviewClose) -> ReviewState:
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("review_open", ReviewOpen, ReviewState, review_open, Effect.WRITE, idempotent=True),
-    Operation("review_list", ReviewList, Reviews, review_list, Effect.READ),
-    Operation("review_show", ReviewShow, ReviewShown, review_show, Effect.READ),
-    Operation("review_decide", ReviewDecide, ReviewState, review_decide, Effect.WRITE, asks=True),
-    Operation(
-        "review_merge",
-        ReviewMerge,
-        ReviewMerged,
-        review_merge,
-        Effect.WRITE,
-        scope="merge",
-        asks=True,
-    ),
-    Operation("review_close", ReviewClose, ReviewState, review_close, Effect.WRITE),
+    Operation("review_open", review_open, Effect.WRITE, idempotent=True),
+    Operation("review_list", review_list, Effect.READ),
+    Operation("review_show", review_show, Effect.READ),
+    Operation("review_decide", review_decide, Effect.WRITE, asks=True),
+    Operation("review_merge", review_merge, Effect.WRITE, scope="merge", asks=True),
+    Operation("review_close", review_close, Effect.WRITE),
 )

@@ -74,20 +74,6 @@ def template_deprecate(ctx: Context, request: TemplateDeprecate) -> TemplateDepr
 
 
 OPERATIONS = (
-    Operation(
-        "knowledge_bundle_deprecate",
-        BundleDeprecate,
-        BundleDeprecated,
-        bundle_deprecate,
-        Effect.WRITE,
-        idempotent=True,
-    ),
-    Operation(
-        "memory_template_deprecate",
-        TemplateDeprecate,
-        TemplateDeprecated,
-        template_deprecate,
-        Effect.WRITE,
-        idempotent=True,
-    ),
+    Operation("knowledge_bundle_deprecate", bundle_deprecate, Effect.WRITE, idempotent=True),
+    Operation("memory_template_deprecate", template_deprecate, Effect.WRITE, idempotent=True),
 )

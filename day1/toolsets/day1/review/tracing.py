@@ -225,6 +225,6 @@ def _merge(passage: Passage) -> MergeShown:
 
 
 OPERATIONS = (
-    Operation("memory_history", HistoryRequest, RowHistory, row_history, Effect.READ),
-    Operation("memory_blame", BlameRequest, RowBlame, row_blame, Effect.READ),
+    Operation("memory_history", row_history, Effect.READ),
+    Operation("memory_blame", row_blame, Effect.READ),
 )
