@@ -1,4 +1,4 @@
-"""Contexts: any JSON that is kept in a space, by a key or without one."""
+"""Contexts: any JSON stored in a space, with or without a key."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ class NewContext:
 def save(
     repo: Repository, branch: Branch, new: NewContext, origin: Origin
 ) -> tuple[Row, UpsertedRows]:
-    """Keep a context; with a key in place of what had that key in the space."""
+    """Save a context; with a key, it replaces the context of this key in the space."""
     columns = _columns(new)
     made: list[str] = []
 
@@ -47,7 +47,7 @@ def save(
 
 
 def _passages(reading: Reading, new: NewContext, row_id: str) -> list[KeyedRow]:
-    """The facts that an older version became: they are as secret as it is, and last as long."""
+    """Return the facts of an older version, with the new expiry and sensitivity."""
     if new.key is None or not reading.get(FACT, [passage_id(row_id, 0)]):
         return []
     same: Mapping[str, Cell] = {"expires_at": new.expires_at, "sensitivity": new.sensitivity}
@@ -75,21 +75,21 @@ def _columns(new: NewContext) -> Mapping[str, Cell]:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """Which contexts are wanted: all conditions together. Units: microseconds UTC."""
+    """The conditions that recalled contexts must all meet. Units: microseconds UTC."""
 
     space: str | None
     now: int
     key: str | None = None
     tags: Sequence[str] = ()
-    """Each of them."""
+    """Tags of which a context must have all."""
     since: int | None = None
     limit: int = 20
 
 
 def recall(reading: Reading, wanted: Recall) -> list[Row]:
-    """The contexts of a space that are wanted and have not expired, the newest first.
+    """Return the contexts that meet the conditions and have not expired, the newest first.
 
-    Secret ones too: who asks for the contexts of a space gets their words.
+    Secret contexts are included: a caller who names a space may read its contexts.
     """
     query = Query(
         equal={"space": wanted.space, "observation_type": CONTEXT},

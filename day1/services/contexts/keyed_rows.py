@@ -1,7 +1,7 @@
-"""Upserting rows by id: rows that must have given values are added, changed, or left as they are.
+"""Upserting rows by id: each row is added, changed, or left if it has the values already.
 
-New rows alone are added like any write, and share its commit. If one row exists with other values,
-all of them are one commit of their own.
+If all rows are new, they are added like any write and share its commit. If one row exists with
+other values, all of them become one commit of their own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,20 +22,20 @@ from day1.services.rows.recording import changed_groups, new_row
 
 @dataclass(frozen=True, slots=True)
 class KeyedRow:
-    """A row by its id, and the columns that it is to have."""
+    """A row to upsert: its id and the columns that it must have afterwards."""
 
     kind: Kind
     id: str
     columns: Mapping[str, Cell]
     always: Mapping[str, Cell] = field(default_factory=dict)
-    """Columns that are set as well, where one of the others changes the row's text."""
+    """Columns that are set too if `columns` change the row's text."""
     endings: tuple[str, ...] = ()
-    """Columns that are emptied as well, where the instant that they hold is past. Not of a row that
-    was superseded or archived: that was decided, and stays."""
+    """Columns that are emptied too if the instant that they hold is past, except in a row that
+    was superseded or archived: such a decision stays."""
     origin_id: str | None = None
-    """The row that it is made from, if it is new."""
+    """The id of the row that a new row is made from."""
     of_request: bool = False
-    """The id was made for this request: a row that has it was written by the same request."""
+    """Whether the id was made for this request: then an existing row means a repeated request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ def upsert_rows(repo: Repository, branch: Branch, rows_at: RowsAt, origin: Origi
 
 
 def unredacted(reading: Reading, rows: list[KeyedRow]) -> list[KeyedRow]:
-    """The same rows, once it is known that their callers will find them again.
+    """Return the rows unchanged if none of their ids is redacted.
 
     Raises:
-        Refused: one is redacted, and with it whatever its namespace would be from now on.
+        Refused: an id is redacted, so that the new row would be hidden too.
     """
     gone = [row.id for row in rows if row.id in reading.mask.rows]
     if gone:
@@ -134,7 +134,7 @@ def _columns(row: KeyedRow, before: Row, now: int) -> dict[str, Cell]:
 
 def _differs(row: KeyedRow, before: Row, now: int) -> bool:
     if row.of_request:
-        # When it expires follows from when it is asked, so only its text is compared.
+        # The expiry depends on the time of the request, so only the text is compared.
         text = row.kind.group(row.kind.text or WHOLE)
         if any(before[column] != row.columns.get(column, before[column]) for column in text):
             raise reused(row.id)

@@ -1,7 +1,7 @@
 """Finding memories of one space: by a text, by a vector, or by both.
 
 Vectors of different models are never compared. A given vector that is as long as day1's own may
-still be of another model; a text beside it tells, else the model whose vectors come nearer.
+still be of another model: its text decides, or without a text the model with the nearer vectors.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
 
 _MOST = 200
-"""Rows that a text finds by words, where they are scored together with foreign vectors."""
+"""Maximum number of keyword hits that are scored together with foreign vectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked. Units: `now` in microseconds UTC."""
+    """A query for memories of a space. Units: `now` in microseconds UTC."""
 
     space: str | None
     now: int
@@ -41,7 +41,7 @@ class Wanted:
     vector: Sequence[float] | None = None
     k: int = 10
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """What the metadata of a memory must have; contexts have none."""
+    """Values that the metadata of a memory must have; contexts have no metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """The branch that is searched, and what its search is done with."""
+    """The branch to search and the engine to search it with."""
 
     engine: SearchEngine
     branch: str
@@ -63,26 +63,26 @@ class Where:
 
     @property
     def ref(self) -> Ref:
-        """The branch as it is."""
+        """The current state of the branch."""
         return Ref(branch=self.branch)
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """The rows of a space with vectors of another model that are as long as a given one."""
+    """Cosines of a query vector to the rows' given vectors that have the same length."""
 
     cosines: dict[str, float]
     without: int
-    """Rows of the space that have none such."""
+    """Number of rows in the space without a given vector of this length."""
     lengths: Sequence[int]
-    """Of all vectors there are."""
+    """The lengths of all given vectors in the space."""
 
 
 def matching(where: Where, wanted: Wanted) -> tuple[list[Match], SearchAnswer]:
-    """The best memories of a space, best first, and the answer that tells how they were found.
+    """Find memories of a space, best first; return them and the answer of the search.
 
     Raises:
-        InvalidRequest: the given vector is as long as no other.
+        InvalidRequest: no vector in the space has the length of the given one.
     """
     allowed = _allowed(where, wanted)
     request = SearchRequest(
@@ -130,7 +130,7 @@ def _nearer(answer: SearchAnswer, given: _Given) -> bool:
 
 
 def _compared(where: Where, request: SearchRequest, given: _Given) -> SearchAnswer:
-    """Score rows by their given vectors, and by their words where a text is given."""
+    """Score rows by their given vectors and, if the query has a text, by its words."""
     words: dict[str, Hit] = {}
     if request.query:
         answer = search(
@@ -186,7 +186,7 @@ def _shown(wanted: Wanted) -> Query:
 
 
 def _allowed(where: Where, wanted: Wanted) -> frozenset[str] | None:
-    """The memories whose metadata fits; None for all."""
+    """Return the ids of memories whose metadata fits; None if the query names no metadata."""
     if not wanted.metadata:
         return None
     with where.engine.store.reading(where.ref) as reading:
@@ -235,9 +235,9 @@ def _unknown_length(
 
 
 def _once(where: Where, matches: Sequence[Match]) -> list[Match]:
-    """Leave out contexts of which a passage matches, and passages of older versions of a context.
+    """Drop contexts of which a passage matches, and passages of older versions of a context.
 
-    A passage stays until the next promotion, so what its context says now goes before it.
+    A passage stays until the next promotion, so the current text of its context takes precedence.
     """
     origins = {str(match.row["origin_id"]) for match in matches if "fact_text" in match.row}
     promoted = [i for i in origins if kind_of(i) is OBSERVATION]

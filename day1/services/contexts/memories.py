@@ -1,4 +1,4 @@
-"""Memories that a caller keeps under ids of its own: texts, with what it notes of them."""
+"""Memories that a caller stores under its own ids: texts, with metadata."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,33 +16,33 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A text to keep."""
+    """A memory to store."""
 
     text: str
     id: str | None = None
-    """The caller's; without one the row's is made and answered."""
+    """The caller's id; without one, a new id is made and returned."""
     metadata: Mapping[str, Any] | None = None
     vector: Sequence[float] | None = None
-    """Of another model than day1's own (`vectors.foreign`)."""
+    """A vector of another model than day1's own (`vectors.foreign`)."""
     sensitivity: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Upserted:
-    """The ids of the memories as the caller knows them, in order, and what was done."""
+    """The callers' ids of upserted memories, in order, and the rows written."""
 
     ids: list[str]
     written: UpsertedRows
     hidden: Mapping[str, str]
-    """Memories that no search finds, by the caller's id: superseded, archived or invalidated."""
+    """Caller's id -> why no search finds the memory: superseded, archived or invalidated."""
 
 
 def upsert(
     repo: Repository, branch: Branch, space: str | None, items: Sequence[NewMemory], origin: Origin
 ) -> Upserted:
-    """Upsert texts in a space, all or none: a memory that has the same id is changed in place.
+    """Upsert memories in a space, all or none: a memory with the same id is changed in place.
 
-    One whose time is over comes back. One that was superseded, archived or invalidated stays so
+    An expired memory becomes active again. A superseded, archived or invalidated one stays so
     until it gets another text.
     """
     ids: list[str] = []
@@ -64,14 +64,14 @@ def upsert(
 
 
 def _hidden(row: Row) -> str | None:
-    """The decision that hides a memory from searches, or None."""
+    """Return the status or verdict that hides a memory from searches, or None."""
     if row["status"] != "active":
         return str(row["status"])
     return INVALIDATED if row["verification"] == INVALIDATED else None
 
 
 def _own(reading: Reading, space: str | None, ids: Sequence[str]) -> set[str]:
-    """Those of `ids` that facts of the space have themselves."""
+    """Return those of `ids` that are row ids of facts of the space."""
     rows = reading.get(FACT, [i for i in ids if kind_of(i) is FACT])
     return {row_id for row_id, row in rows.items() if row["space"] == space}
 

@@ -1,8 +1,8 @@
-"""Promoting contexts into facts: each context becomes the passages that the model can read.
+"""Promoting contexts into facts: a fact for each passage that the embedding model can read.
 
 The ids of these facts are made from the context's, and each fact notes which version of the
-context it was made of. So a second run adds nothing, one that was killed is gone on with, and two
-branches that promote the same context agree. Whether a context waits is seen from the facts that
+context it was made of. So a second run adds nothing, a killed run can be repeated, and two
+branches that promote the same context agree. Whether a context waits follows from the facts that
 its branch has now: after a revert, a restore or a merge they may be those of another version.
 """
 
@@ -36,19 +36,19 @@ _PROMOTED = "promoted"
 
 @dataclass(frozen=True, slots=True)
 class Promoted:
-    """What a run did."""
+    """The result of one promotion run."""
 
     processed: int
-    """Contexts that it promoted."""
+    """Number of contexts that the run promoted."""
     pending: int
-    """Contexts that wait for another run."""
+    """Number of contexts that wait for the next run."""
     hashes: list[str]
-    """Of the new facts' texts."""
+    """Content hashes of the new facts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """Which contexts are to be promoted, and by whom. Units: microseconds UTC."""
+    """The contexts to promote, and the writer. Units: microseconds UTC."""
 
     branch: Branch
     space: str | None
@@ -58,12 +58,12 @@ class Promotion:
 
 
 def promote(repo: Repository, embedder: Embedder, wanted: Promotion) -> Promoted:
-    """Promote contexts that are not yet, the oldest first: all of a run or none.
+    """Promote contexts that are not promoted yet, the oldest first; a run is all or nothing.
 
-    Secret contexts and those whose time is over are left out, and are not pending either.
+    Secret and expired contexts are left out, and do not count as pending.
 
     Raises:
-        EmbedderUnavailable: there is no model, which knows how much text it reads.
+        EmbedderUnavailable: there is no model to cut the texts into passages.
     """
     with repo.store.reading(Ref(branch=wanted.branch.name)) as reading:
         waiting = _waiting(reading, wanted)
@@ -113,7 +113,7 @@ def _sorted(reading: Reading, columns: Sequence[str], query: Query) -> Sequence[
 
 
 def _in_step(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set[str]:
-    """Find the contexts whose facts, as they are on this branch now, were made of this version."""
+    """Find the contexts whose facts on this branch were made of the context's current version."""
     by_id = {str(row["id"]): row for row in contexts}
     first = {
         str(row["origin_id"]): row
@@ -135,9 +135,9 @@ def _in_step(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set[st
 
 
 def _promoted_last(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set[str]:
-    """Find the contexts whose version is the one that was promoted last, by the edits that say so.
+    """Find the contexts whose current version was promoted last, according to the edits.
 
-    Facts that an earlier version of day1 made do not say of which version of the context they are.
+    Facts made by an earlier version of day1 do not note the context's version.
     """
     firsts = {passage_id(str(row["id"]), 0): row for row in contexts}
     if not firsts:
@@ -167,7 +167,7 @@ def _edit_id(row: Mapping[str, Cell]) -> str:
 
 
 def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[KeyedRow]:
-    """The facts of a context, the edit that says so, and what it had more of before."""
+    """Return a context's facts, their edits, and the surplus facts of older versions, archived."""
     row_id = str(context["id"])
     shared: Mapping[str, Cell] = {
         "category": CONTEXT,

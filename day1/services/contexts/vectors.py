@@ -1,4 +1,4 @@
-"""Vectors of whole texts, by day1's own model, and which given vectors are of that model."""
+"""Vectors of whole texts by day1's own model, and the check whether a vector is of that model."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class TextVectors:
 
     vectors: Sequence[Vector]
     long: int
-    """Texts that are longer than the model reads: their vector is the mean of their passages."""
+    """Number of texts longer than the model reads: their vector is the mean of their passages."""
 
 
 def text_vectors(embedder: Embedder, texts: Sequence[str]) -> TextVectors:
-    """The vector of each text.
+    """Compute the vector of each text.
 
     Raises:
         EmbedderUnavailable: the model cannot be loaded or reached.
@@ -44,7 +44,7 @@ def text_vectors(embedder: Embedder, texts: Sequence[str]) -> TextVectors:
 
 
 def unit(values: Sequence[float]) -> Vector:
-    """A vector of length 1 in the same direction."""
+    """Scale a vector to length 1."""
     import numpy as np  # noqa: PLC0415 - as above
 
     wide = np.asarray(values, np.float32).astype(np.float64)
@@ -53,9 +53,9 @@ def unit(values: Sequence[float]) -> Vector:
 
 
 def foreign(embedder: Embedder | None, given: Sequence[tuple[str, Sequence[float]]]) -> list[bool]:
-    """Whether vectors that came with texts are of another model than day1's own.
+    """Return for each text and vector whether the vector is of another model than day1's own.
 
-    Without a model nobody can tell, and all are taken for foreign.
+    Without a model this cannot be checked, and all count as foreign.
     """
     if embedder is None:
         return [True] * len(given)

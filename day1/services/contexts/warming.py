@@ -1,4 +1,4 @@
-"""Making the vectors of a space's texts before somebody searches for them."""
+"""Warming: embedding the texts of a space before the first search."""
 
 from collections.abc import Sequence
 
@@ -13,16 +13,16 @@ from day1.services.search.indexing import TimeBudget, catch_up, embed_pending
 from day1.services.search.search_engine import SWITCHED_OFF, SearchEngine
 
 _BATCH = 64
-"""Passages that are embedded and kept together."""
+"""Number of passages embedded and stored together."""
 _PATIENCE_S = 20.0
-"""How long vectors are made where no worker goes on with them."""
+"""Seconds to embed for if no background worker continues."""
 
 
 def the_embedder(engine: SearchEngine) -> Embedder:
-    """The embedder, for calls that make no sense without one.
+    """Return the embedder, for calls that need one.
 
     Raises:
-        EmbedderUnavailable: there is none.
+        EmbedderUnavailable: embedding is switched off.
     """
     if engine.embedder is None:
         raise EmbedderUnavailable(
@@ -34,16 +34,16 @@ def the_embedder(engine: SearchEngine) -> Embedder:
 def warm(
     engine: SearchEngine, branch: tuple[str, str], space: str | None, since: int | None, now: int
 ) -> int:
-    """Queue the texts of a space that have no vector yet; answers how many they are.
+    """Queue the texts of a space that have no vector yet, and return their number.
 
-    Those written at or after `since`, or all. They come before all others: this call makes what it
-    can in a moment, and the background worker the rest. Where there is none, this call goes on for
-    some seconds.
+    Only texts written at or after `since`, if given. They come first in the queue: this call
+    embeds what it can in a moment, and the background worker the rest. Without a worker, this
+    call goes on for some seconds.
 
     Args:
-        engine: what a search is done with.
-        branch: its name and its id.
-        space: of which the texts are.
+        engine: the search engine, with its index and embedder.
+        branch: the branch's name and id.
+        space: the space of the texts.
         since: microseconds UTC.
         now: the present instant.
 
@@ -62,7 +62,7 @@ def warm(
 
 
 def embed_first(engine: SearchEngine, embedder: Embedder, texts: Sequence[TextId]) -> None:
-    """Embed texts for a moment; where no worker embeds the rest, for some seconds.
+    """Embed texts for a moment; for some seconds if no background worker embeds the rest.
 
     Raises:
         EmbedderUnavailable: there is no model.
@@ -74,14 +74,14 @@ def embed_first(engine: SearchEngine, embedder: Embedder, texts: Sequence[TextId
     while left and not enough():
         embed_pending(engine.index, embedder, _BATCH, EmbedFirst(texts), enough)
         before, left = left, len(engine.index.vectors.waiting(embedder, texts))
-        if left == before:  # another process is at it
+        if left == before:  # another process embeds them
             return
 
 
 def embed_soon(
     engine: SearchEngine, embedder: Embedder, branch: tuple[str, str], hashes: Sequence[str]
 ) -> list[str]:
-    """Index facts that were just written, and embed them first; answers what could not be done."""
+    """Index new facts and embed them first; return notes on anything that must wait."""
     if not hashes:
         return []
     name, branch_id = branch

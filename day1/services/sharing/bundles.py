@@ -1,4 +1,4 @@
-"""Bundles: facts and conversations that are taken to other branches and other stores."""
+"""Bundles: facts and conversations to import into other branches and other stores."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from day1.services.rows.transplanting import (
 
 @dataclass(frozen=True, slots=True)
 class NewBundle:
-    """A bundle to make."""
+    """A bundle to create."""
 
     name: str
     description: str | None = None
@@ -39,7 +39,7 @@ class NewBundle:
 
 
 def create_bundle(repo: Repository, source: Branch, asked: NewBundle, now: int) -> Bundle:
-    """Bundle the active facts and the conversations of a branch as it is now.
+    """Create a bundle of the active facts and conversations that a branch has now.
 
     With `verified_only` relations are left out, since nobody judges them.
 
@@ -79,10 +79,10 @@ def _chosen(repo: Repository, commit: str, *, verified_only: bool) -> dict[Kind,
 
 
 def find_bundle(repo: Repository, bundle_id: str) -> Bundle:
-    """A bundle by its id.
+    """Return a bundle by its id.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such bundle.
     """
     bundle = repo.ledger.record(Bundle, bundle_id)
     if bundle is None:
@@ -98,16 +98,16 @@ def find_bundle(repo: Repository, bundle_id: str) -> Bundle:
 
 
 def list_bundles(repo: Repository, status: ShelfStatus, limit: int) -> list[Bundle]:
-    """Bundles of a status, the newest first."""
+    """Return bundles with a status, the newest first."""
     found = [bundle for bundle in repo.ledger.records(Bundle) if bundle.status == status]
     return found[::-1][:limit]
 
 
 def deprecate_bundle(repo: Repository, bundle_id: str) -> Bundle:
-    """Take a bundle off the list; it can still be imported by its id.
+    """Mark a bundle as deprecated; it can still be imported by its id.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such bundle.
     """
     with repo.ledger.transaction():
         bundle = replace(find_bundle(repo, bundle_id), status="deprecated")
@@ -116,11 +116,11 @@ def deprecate_bundle(repo: Repository, bundle_id: str) -> Bundle:
 
 
 def import_bundle(repo: Repository, bundle_id: str, target: Branch) -> CopiedRows:
-    """Copy a bundle's rows to a branch. Rows that are there are counted and not changed.
+    """Copy a bundle's rows to a branch. Rows that the branch has are counted and not changed.
 
     Raises:
         NotFound: there is no such bundle.
-        UnknownBranch, BranchClosed, BranchProtected: the branch does not take rows by now.
+        UnknownBranch, BranchClosed, BranchProtected: the branch no longer accepts rows.
     """
     bundle = find_bundle(repo, bundle_id)
     rows = _chosen(repo, bundle.commit, verified_only=bundle.verified_only)
@@ -131,37 +131,37 @@ def import_bundle(repo: Repository, bundle_id: str, target: Branch) -> CopiedRow
 
 
 def export_bundle(repo: Repository, bundle_id: str) -> Iterator[bytes]:
-    """The lines of a bundle's file, without the thinking of messages.
+    """Yield the lines of a bundle's file, without the thinking of messages.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such bundle.
     """
     bundle = find_bundle(repo, bundle_id)
     rows = _carried(repo, bundle)
-    # What was redacted since it was made is not carried out: the file says what it holds.
+    # Rows redacted since the bundle was made are left out, so the file gets a digest of its own.
     yield from bundle_lines(replace(bundle, sha256=digest(rows)), rows)
 
 
 def _carried(repo: Repository, bundle: Bundle) -> dict[Kind, list[Row]]:
-    """A bundle's rows as they leave the store."""
+    """Return a bundle's rows as they are exported."""
     return without_private(_chosen(repo, bundle.commit, verified_only=bundle.verified_only))
 
 
 def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
-    """Take a bundle from a file into this store, on a closed branch that it gets.
+    """Import a bundle's file into this store, on a new closed branch of its own.
 
-    If it was taken before, that bundle is returned.
+    If the store has the bundle already, that bundle is returned.
 
     Raises:
-        ImportBroken: the file is not sound; nothing was taken.
-        Conflict: there is another bundle of this id.
+        ImportBroken: the file is damaged; nothing was imported.
+        Conflict: the store has a different bundle with this id.
     """
     file = read_bundle(lines)
     taken = [branch.name for branch in repo.ledger.branches()]
-    # Read after the names: a process that took this bundle meanwhile has noted it by now.
+    # Read after the names: a process that imported this bundle meanwhile has recorded it by now.
     known = repo.ledger.record(Bundle, file.id)
     if known is not None:
-        # A row that expired since may be in one of the two only: both are compared without it.
+        # A row that expired may be in one of the two only: both are compared without expired rows.
         left = digest(without_expired(file.rows, repo.clock()))
         if {file.sha256, left}.isdisjoint((known.sha256, digest(_carried(repo, known)))):
             raise Conflict("This store has another bundle of the same id.", bundle_id=file.id)
@@ -180,7 +180,7 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
 
     def fill() -> None:
         with repo.store.changing(branch.name) as work:
-            # Nothing was removed on a new branch, whatever edits came with the file.
+            # A new branch has no removed rows, whatever edits came with the file.
             copied = put(work, branch.name, file.rows, back=True)
             commit_copy(work, copied, "import", f"take {copied.total} rows of a bundle")
 
@@ -193,7 +193,7 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
 
 
 def _taken(file: BundleFile) -> Bundle:
-    """A bundle whose rows are what its own branch is filled with."""
+    """Return the record of an imported bundle, whose rows are on a branch of its own."""
     return Bundle(
         id=file.id,
         name=file.name,

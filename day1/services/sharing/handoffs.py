@@ -1,4 +1,4 @@
-"""Handoffs: what a branch found out, frozen at a commit and copied to another branch."""
+"""Handoffs: rows that a branch added, frozen at a commit and copied to another branch."""
 
 from dataclasses import dataclass
 
@@ -25,12 +25,12 @@ from day1.services.rows.transplanting import (
 from day1.services.tasks.session_context import ConversationEnd, QuotedRow, TextBudget
 
 MOST_CHARACTERS = 128_000
-"""Of all texts of a packet together: about 32,000 tokens."""
+"""Maximum number of characters of a packet, over all texts: about 32,000 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandoffRequest:
-    """What is to be handed over, and how."""
+    """The source, target and type of a handoff, and whether to include unverified facts."""
 
     source: Branch
     target: Branch
@@ -49,13 +49,13 @@ class HandoffDone:
 
 
 def hand_over(repo: Repository, asked: HandoffRequest, now: int) -> HandoffDone:
-    """Freeze what a branch found out since it was forked, and copy it to another branch.
+    """Freeze the rows that a branch added since it was forked, and copy them to another branch.
 
-    Facts that are active and verified, or also those not judged yet; never invalidated ones.
+    The facts are active and verified, or also not judged yet; never invalidated.
 
     Raises:
-        UnknownBranch, BranchClosed, BranchProtected: the target takes no rows.
-        InvalidRequest: they are one and the same.
+        UnknownBranch, BranchClosed, BranchProtected: the target accepts no rows.
+        InvalidRequest: source and target are the same branch.
         RequestReused: the request handed something else over.
     """
     source, target = asked.source, refuse_protected(asked.target)
@@ -91,9 +91,9 @@ def hand_over(repo: Repository, asked: HandoffRequest, now: int) -> HandoffDone:
 
 
 def _own(repo: Repository, source: Branch, commit: str) -> tuple[list[Row], list[str]]:
-    """The active facts and the conversations that a branch has beyond what it was forked with.
+    """Find the active facts and the ids of conversations that a branch added since its fork.
 
-    Secret and expired facts are handed to nobody.
+    Secret and expired facts are left out.
     """
     with repo.store.reading(repo.shown(Ref(commit=commit))) as reading:
         if source.fork_commit is None:
@@ -117,7 +117,7 @@ def _own(repo: Repository, source: Branch, commit: str) -> tuple[list[Row], list
 
 
 def _summary(rows: dict[Kind, list[Row]], source: Branch, target: Branch) -> str:
-    """The summary of a handoff that was made without one."""
+    """Write a summary for a handoff whose request has none."""
     number = counts(rows)
     facts, talks = number.get(FACT.table, 0), number.get(CONVERSATION.table, 0)
     return (
@@ -128,21 +128,22 @@ def _summary(rows: dict[Kind, list[Row]], source: Branch, target: Branch) -> str
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A handoff as the one who receives it sees it."""
+    """A handoff with the facts and messages to show to its receiver."""
 
     handoff: Handoff
     source: str
-    """Names of the branches; empty for one that is gone."""
+    """Name of the source branch; empty if the branch was deleted."""
     target: str
+    """Name of the target branch; empty if the branch was deleted."""
     facts: list[QuotedRow]
     talks: list[ConversationEnd]
     room: TextBudget
 
 
 def open_packet(repo: Repository, handoff_id: str) -> Packet:
-    """Read a handoff as it was when it was handed over: its facts, then its newest messages.
+    """Read a handoff as of its creation: all facts that fit, then the newest messages.
 
-    Rows that do not fit are on the target branch.
+    Rows that do not fit can be read on the target branch.
 
     Raises:
         NotFound: there is no such handoff.

@@ -1,4 +1,4 @@
-"""Templates: versions of a branch that are kept as they are, to be forked from."""
+"""Templates: frozen versions of a branch from which working branches are forked."""
 
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ from day1.services.tasks.tasks import find_task
 
 @dataclass(frozen=True, slots=True)
 class NewTemplate:
-    """A template to make."""
+    """A template to create."""
 
     name: str
     description: str | None = None
@@ -26,7 +26,7 @@ class NewTemplate:
 
 
 def create_template(repo: Repository, source: Branch, asked: NewTemplate, now: int) -> Template:
-    """Keep a branch as it is now under a name; the same name again makes the next version."""
+    """Freeze a branch as a template; a name that is used already gets the next version."""
     made: list[Template] = []
     template_id = repo.new_id("tmpl", now)
 
@@ -81,7 +81,7 @@ def _next(repo: Repository, name: str) -> int:
 def list_templates(
     repo: Repository, task_type: str | None, status: ShelfStatus, limit: int
 ) -> list[Template]:
-    """Templates of a status, the newest first; of a task type those that name it."""
+    """Return templates with a status, and optionally for a task type, the newest first."""
     found = [
         template
         for template in reversed(repo.ledger.records(Template))
@@ -91,10 +91,10 @@ def list_templates(
 
 
 def newest(repo: Repository, name: str) -> Template:
-    """The newest active version of a template.
+    """Return the newest active version of a template.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such active template.
     """
     versions = repo.ledger.records(Template, name=name)
     active = [template for template in versions if template.status == "active"]
@@ -134,10 +134,10 @@ def instantiate(
 
 
 def deprecate_template(repo: Repository, name: str, version: int | None = None) -> list[Template]:
-    """Take versions of a template out of use, all of them or one; they stay readable.
+    """Mark one version or all versions of a template as deprecated; they stay readable.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such template or version.
     """
     with repo.ledger.transaction():
         found = [

@@ -1,10 +1,10 @@
 """Consolidating observations into candidate facts; each names the observations it was made from.
 
-Observations that say the same are one candidate, worded as the best of them is, or by a chat model
-from their texts. Nothing is deleted and nothing invented. Every observation that went into a fact
-of a branch has an edit there whose id is made from the observation's: so a second run, or another
-process at the same time, sees what is consolidated already, and a fact that was retracted since
-does not come back.
+Observations that say the same become one candidate, with the text of the best one or of a chat
+model from their texts. Nothing is deleted and nothing invented. Every observation that went into
+a fact of a branch has an edit there whose id is derived from the observation's: so a second run,
+or another process at the same time, sees which observations are consolidated already, and a fact
+that was retracted since does not come back.
 """
 
 import logging
@@ -34,7 +34,7 @@ from day1.services.search.search_engine import SearchEngine
 log = logging.getLogger(__name__)
 
 _CONFIDENCE = (0.5, 0.7, 0.85)
-"""By how many observations say it."""
+"""Confidence of a fact from one observation, from two, and from three or more."""
 _FROM, _WITH = CONSOLIDATED, "consolidated with "
 _SAYS = "consolidated"
 
@@ -51,7 +51,7 @@ _INSTRUCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class CandidateFact:
-    """A fact to be, and the observations that say it; the first of these words it."""
+    """A fact to add and the observations that say it; the text comes from the first observation."""
 
     text: str
     sources: list[Row]
@@ -63,12 +63,12 @@ class CandidateFact:
 
     @property
     def space(self) -> Cell:
-        """Of its sources, and of the fact."""
+        """The space of the source observations, which becomes the space of the fact."""
         return self.sources[0]["space"]
 
     @property
     def fact_id(self) -> str:
-        """The id, made from the content: so what two branches consolidate alike merges."""
+        """The id, derived from the content: equal facts of two branches get one id and merge."""
         first = self.sources[0]
         keys = (_SAYS, str(first["id"]), self.text, str(self.confidence))
         return derived_id(FACT.prefix, int(first["created_at"] or 0), *keys)
@@ -76,12 +76,12 @@ class CandidateFact:
 
 @dataclass(slots=True)
 class Consolidated:
-    """What a consolidation did."""
+    """The result of a consolidation."""
 
     facts: list[tuple[str, CandidateFact]] = field(default_factory=list)
-    """The new ones by id."""
+    """The new facts, each with its id."""
     duplicates: int = 0
-    """Observations that another one says too, and groups that a fact says already."""
+    """Observations that repeat another one, and groups that an existing fact already states."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -92,10 +92,10 @@ class ConsolidateRequest:
     branch: Branch
     origin: Origin
     chat: Chat | None = None
-    """Words a fact that several texts say; default: one of these texts."""
+    """The model that words a fact of several texts; without one, the best text is taken."""
     report: Callable[[int, int | None], None] = lambda _done, _total: None
     stopped: Callable[[], bool] = lambda: False
-    """Whether the caller wants no more: then nothing is added."""
+    """Whether the caller has cancelled the request; then nothing is added."""
 
 
 def consolidate(
@@ -104,7 +104,7 @@ def consolidate(
     observations: Sequence[Row],
     request: ConsolidateRequest,
 ) -> Consolidated:
-    """Add what observations say to a branch as candidate facts, as far as it is not there yet."""
+    """Add the facts that observations state to a branch, except facts that it already has."""
     branch = request.branch
     observations = [row for row in observations if row["summary"] != REDACTED]
     grouped = group_rows(engine, OBSERVATION, observations)
@@ -121,7 +121,7 @@ def consolidate(
     if fresh:
         find_open_again(repo, branch)  # it may have been closed while the texts were compared
         with repo.store.adding(branch.name) as work:
-            # By now another process may have been here.
+            # Another process may have added facts since the reading above.
             fresh = _unknown(work, fresh, grouped, repo.clock())
             _add(work, fresh, request.origin)
     done.facts = [(candidate.fact_id, candidate) for candidate in fresh]
@@ -130,10 +130,10 @@ def consolidate(
 
 
 def _by_space(rows: Sequence[Row]) -> Iterable[list[Row]]:
-    """The rows of each space: what two spaces say alike becomes a fact of each.
+    """Group the rows of a text by space, since each space gets a fact of its own.
 
-    Of those that expire only the last ones, and none where one does not: a fact lasts as long as
-    its observations.
+    Only the rows with the latest expiry (or with none) remain in a group, since a fact lasts as
+    long as its observations.
     """
     spaces: dict[Cell, list[Row]] = {}
     for row in rows:
@@ -148,7 +148,7 @@ def _end(row: Row) -> float:
 
 
 def _candidate(rows: Sequence[Row]) -> CandidateFact:
-    """A candidate for a group: the best-worded text, and of equally good ones the newest."""
+    """Make a candidate fact of a group, with the best-worded text; if several, the newest."""
     best = max(rows, key=lambda row: (worded(str(row["summary"])), row["created_at"], row["id"]))
     return CandidateFact(str(best["summary"]), [best, *(row for row in rows if row is not best)])
 
@@ -156,10 +156,10 @@ def _candidate(rows: Sequence[Row]) -> CandidateFact:
 def _unknown(
     reading: Reading, candidates: Sequence[CandidateFact], grouped: Groups, now: int
 ) -> list[CandidateFact]:
-    """The candidates that are not consolidated on a branch, and that no active fact says.
+    """Return the candidates not yet consolidated on a branch and not stated by an active fact.
 
-    One is consolidated if any of its sources went into a fact, or if its wording is alike to that
-    of a fact of its space that was consolidated, which may have been retracted.
+    A candidate is consolidated if any of its sources went into a fact, or if its text resembles
+    a consolidated fact of its space, which may have been retracted.
     """
     edit_of = {source_edit_id(row): row for candidate in candidates for row in candidate.sources}
     edits = reading.get(EDIT, list(edit_of))
@@ -183,7 +183,7 @@ def _unknown(
 
 
 def _said(reading: Reading, hashes: Sequence[str], now: int) -> dict[tuple[Cell, Cell], float]:
-    """Until when active facts say a text, by space and hash: what is seen later is news."""
+    """Return until when active facts state each text, by space and hash of the text."""
     query = Query(
         equal={"status": "active"}, among={"content_hash": hashes}, alive_at=now, public=True
     )
@@ -203,7 +203,7 @@ def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -
             category=str(first["observation_type"]),
             confidence=candidate.confidence,
             happened_at=first["happened_at"],  # type: ignore[arg-type]  # an integer column
-            expires_at=first["expires_at"],  # type: ignore[arg-type]  # so is this
+            expires_at=first["expires_at"],  # type: ignore[arg-type]  # an integer column
         )
         fact = fact_row(candidate.fact_id, new, origin, work.now)
         fact["origin_id"], fact["space"] = first["id"], candidate.space
@@ -217,7 +217,7 @@ def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -
 
 
 def _edit(fact: Row, source: Row, candidate: CandidateFact, origin: Origin, now: int) -> list[Row]:
-    """Note that an observation went into a fact; the note of the first names them all."""
+    """Return the edit that links an observation to its fact; the first one's names all sources."""
     first = candidate.sources[0]
     reason = f"{_WITH}{first['id']}"
     if source is first:
@@ -227,7 +227,7 @@ def _edit(fact: Row, source: Row, candidate: CandidateFact, origin: Origin, now:
 
 
 def source_edit_id(observation: Row) -> str:
-    """The id of the edit that says which fact an observation went into."""
+    """Return the id of the edit that links an observation to the fact made of it."""
     learned = int(observation["created_at"] or 0)
     return derived_id(EDIT.prefix, learned, _SAYS, str(observation["id"]))
 
@@ -263,6 +263,6 @@ def _word(candidates: list[CandidateFact], request: ConsolidateRequest, notes: l
 
 
 def _texts(candidate: CandidateFact) -> list[str]:
-    """The different texts that say it."""
+    """Return the distinct texts of a candidate's observations."""
     texts = {plain(str(row["summary"])): str(row["summary"]) for row in candidate.sources}
     return list(texts.values())

@@ -14,23 +14,23 @@ from day1.services.tasks.sessions import WrittenBranch, written_branches
 from day1.services.tasks.task_rows import NewestRows, newest_rows, task_branches_written
 
 MOST: Final = 2_000
-"""Observations that one consolidation looks at."""
+"""Maximum number of observations that one consolidation reads."""
 _COLUMNS: Final = ("summary", "observation_type", "happened_at", "space", "expires_at")
-"""The columns that are read of an observation, besides its id and its time."""
+"""The columns of an observation that a consolidation reads, besides its id and time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The newest observations of a session, an agent or a task, wherever they are."""
+    """The newest observations of a session, an agent or a task on all its branches."""
 
     equal: Mapping[str, Cell]
-    """The columns that name them: the task or the session, perhaps the agent and the space."""
+    """Column values of the observations: task or session, optionally agent and space."""
     branches: Sequence[WrittenBranch]
     newest: NewestRows
 
 
 def observed(repo: Repository, equal: Mapping[str, Cell]) -> Observed:
-    """Read the newest observations with these columns, of which `task_id` or `session_id` is one.
+    """Read the newest observations with these column values (`task_id` or `session_id` required).
 
     Raises:
         NotFound: there is no such task.
@@ -44,7 +44,7 @@ def observed(repo: Repository, equal: Mapping[str, Cell]) -> Observed:
 
 
 def branch_for_facts(repo: Repository, seen: Observed) -> str:
-    """The branch that facts of some observations belong to.
+    """Return the name of the branch to which facts made of these observations are added.
 
     It is the agent's branch of the task or the task's own, and else the branch that has the newest
     fact or observation with the same columns.
@@ -65,11 +65,11 @@ def branch_for_facts(repo: Repository, seen: Observed) -> str:
 
 
 def waiting_first(repo: Repository, branch: Branch, seen: Observed) -> tuple[list[Row], int]:
-    """At most `MOST` observations to make facts of on a branch, and how many are left for later.
+    """Return up to `MOST` observations to consolidate on a branch, and the number left for later.
 
     An observation comes first if neither it nor another one of the same text was made a fact of
-    the branch yet; newer ones come before older ones. So several consolidations together get
-    through more than one takes.
+    the branch yet; newer ones come before older ones. So several consolidations get
+    through all observations.
     """
     if not seen.newest.truncated:
         return seen.newest.rows, 0

@@ -1,4 +1,4 @@
-"""Replaying: what tasks of one type had in common, with the tasks and rows as evidence."""
+"""Replay: find what tasks of one type had in common, with the tasks and rows as evidence."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,27 +19,27 @@ from day1.services.tasks.task_rows import NewestRows, count_rows, newest_rows, t
 from day1.services.tasks.tasks import TaskState, task_state
 
 MOST = 500
-"""At most so many observations and so many facts are read of a task: the newest."""
+"""Maximum number of observations, and of facts, read of one task: the newest."""
 COMPARED = 2_000
-"""At most so many errors and so many facts of all tasks are compared: the newest."""
+"""Maximum number of errors, and of facts, compared over all tasks: the newest."""
 _SHOWN = 20
-"""At most so many ids and next steps of a pattern are shown, and patterns of one name."""
+"""Maximum number of patterns with one name, and of ids and next steps in a pattern."""
 
 _ERROR = "error"
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One task as it went."""
+    """The history of one task: its steps, errors and rows."""
 
     state: TaskState
     branch: str | None
-    """Name of its branch; None when that is gone."""
+    """Name of the task's branch; None if the branch was deleted."""
     tools: Counter[str]
     errors: list[TaskStep]
-    """Oldest first, each with what its agent noted next."""
+    """Errors, oldest first, each with the next observation of the same agent."""
     counts: dict[str, int]
-    """Rows by table."""
+    """Number of rows by table."""
     observations: list[Row]
     facts: list[Row]
     truncated: bool
@@ -53,38 +53,38 @@ class Replay:
 
     @property
     def completed_at(self) -> int | None:
-        """When the last objective was completed; None while one is not."""
+        """When the last objective was completed; None while an objective is open."""
         if status_of(self.state.objectives) != "completed":
             return None
         return self.finished[-1].completed_at
 
     @property
     def duration_s(self) -> float | None:
-        """From the first start to the last completion; None while it is not completed."""
+        """Seconds from the first start to the last completion; None while the task is open."""
         starts = [o.started_at for o in self.state.objectives if o.started_at is not None]
         return seconds(min(starts, default=None), self.completed_at)
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """Tasks of a type, the newest first, and what recurs in them."""
+    """Tasks of a type, the newest first, and the patterns that recur in them."""
 
     tasks: list[Replay]
     count: int
-    """How many there are of the type."""
+    """Number of all tasks of the type."""
     patterns: list[Pattern]
     notes: list[str]
 
 
 def seconds(start: int | None, end: int | None) -> float | None:
-    """The time between two instants."""
+    """Return the seconds between two instants; None if an instant is missing."""
     return None if start is None or end is None else (end - start) / SECOND
 
 
 def replay(
     repo: Repository, engine: SearchEngine, task_type: str, limit: int, space: Mapping[str, Cell]
 ) -> Replayed:
-    """What the newest `limit` tasks of a type had in common.
+    """Find what the newest `limit` tasks of a type had in common.
 
     Only rows of `space` count (`services.rows.spaces.within`). The cost grows with the rows of
     these tasks only.
@@ -136,7 +136,7 @@ def _replay(repo: Repository, state: TaskState, space: Mapping[str, Cell]) -> Re
 
 
 def _errors(rows: Sequence[Row]) -> Iterator[TaskStep]:
-    """Every error with the next observation of the same agent."""
+    """Return every error with the next observation of the same agent."""
     following: dict[str, TaskStep] = {}
     latest: dict[object, TaskStep] = {}
     for row in reversed(rows):
@@ -161,7 +161,7 @@ def _step(row: Row) -> TaskStep:
 
 
 def _orders(tasks: Sequence[Replay]) -> list[Pattern]:
-    """Steps that were completed in the same order in several tasks."""
+    """Find objectives that were completed in the same order in several tasks."""
     texts = {plain(o.description): o.description for t in tasks for o in t.state.objectives}
     pairs = [(a, b, how) for a, b, how in word_pairs(texts) if not at_odds(texts[a], texts[b])]
     groups = complete_links(list(texts), pairs)
@@ -174,7 +174,7 @@ def _orders(tasks: Sequence[Replay]) -> list[Pattern]:
 
 
 def _tools(tasks: Sequence[Replay]) -> list[Pattern]:
-    """Tools that most of the tasks used, each with how often all tasks together used it."""
+    """Find tools that most of the tasks used, each with its number of uses over all tasks."""
     found = []
     for tool in sorted({tool for task in tasks for tool in task.tools}):
         users = [task for task in tasks if task.tools[tool]]
@@ -188,7 +188,7 @@ def _tools(tasks: Sequence[Replay]) -> list[Pattern]:
 
 
 def _durations(tasks: Sequence[Replay]) -> list[Pattern]:
-    """How long such a task takes."""
+    """Return the median duration of the tasks, if enough of them are completed."""
     spent = {t.state.task.id: t.duration_s for t in tasks}
     known = {name: value for name, value in spent.items() if value is not None}
     if len(known) < FEWEST:
@@ -200,7 +200,7 @@ def _durations(tasks: Sequence[Replay]) -> list[Pattern]:
 def _recurring(
     engine: SearchEngine, kind: Kind, rows: Sequence[Row], following: Mapping[str, TaskStep]
 ) -> tuple[list[Pattern], list[str]]:
-    """Errors or facts that several tasks have, with what followed them."""
+    """Find errors or facts that recur in several tasks, with the steps that followed them."""
     if len({row["task_id"] for row in rows}) < FEWEST:
         return [], []
     newest = sorted(rows, key=lambda row: (row["created_at"], row["id"]))[-COMPARED:]
@@ -221,5 +221,5 @@ def _recurring(
 
 
 def _first(patterns: Iterable[Pattern]) -> list[Pattern]:
-    """The patterns that the most tasks have, at most `_SHOWN`."""
+    """Return the `_SHOWN` patterns that occur in the most tasks."""
     return sorted(patterns, key=lambda p: -len(p.tasks))[:_SHOWN]

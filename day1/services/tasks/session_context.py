@@ -14,10 +14,11 @@ from day1.services.search.filters import active_rows
 from day1.services.tasks.sessions import WrittenBranch, written_branches
 
 MOST_CHARACTERS = 32_000
-"""Of all texts together: about 8,000 tokens."""
+"""Maximum number of characters in an answer, over all texts: about 8,000 tokens."""
 LONGEST = 2_000
-"""Characters of one text; a longer one is shortened."""
+"""Maximum number of characters of one text; a longer text is shortened."""
 OBSERVATIONS = 20
+"""Maximum number of observations in an answer."""
 
 
 @dataclass(slots=True)
@@ -28,10 +29,10 @@ class TextBudget:
     longest: int
     characters: int = 0
     left_out: int = 0
-    """Rows for which there was no room."""
+    """Number of rows that did not fit."""
 
     def fitting(self, rows: Iterable["QuotedRow"]) -> Iterator["QuotedRow"]:
-        """The rows that fit in the budget, with long texts shortened."""
+        """Yield the rows that fit in the budget, with long texts shortened."""
         for found in rows:
             long = len(found.text) > self.longest
             text = found.text[: self.longest] + " \u2026" if long else found.text
@@ -54,12 +55,12 @@ class QuotedRow:
 
 @dataclass(frozen=True, slots=True)
 class ConversationEnd:
-    """The end of a conversation."""
+    """The last messages of a conversation."""
 
     branch: str
     conversation: Row
     messages: list[tuple[int, QuotedRow]]
-    """Each with its number in the conversation, in order."""
+    """Messages in order, each with its number in the conversation."""
 
 
 @dataclass(slots=True)
@@ -81,7 +82,7 @@ def recall(
     fact_limit: int,
     space: Mapping[str, Cell],
 ) -> SessionRecall:
-    """The newest rows of a session on all branches that it wrote on.
+    """Return the newest rows of a session over all branches that it wrote on.
 
     Facts first, then messages, then observations, each newest first, until the room is full.
     A row that is on several branches is given once. The cost grows with the
@@ -117,7 +118,7 @@ class _Rows:
         self._found: dict[Kind, dict[Cell, QuotedRow]] = {}
 
     def read(self, place: WrittenBranch, limits: dict[Kind, int]) -> None:
-        """Read a branch; rows that another branch had are skipped."""
+        """Read a branch; rows already read from another branch are skipped."""
         with self._repo.store.reading(self._repo.shown(place.ref)) as reading:
             for kind, limit in limits.items():
                 known = self._found.setdefault(kind, {})
@@ -133,7 +134,7 @@ class _Rows:
         return reading.find(kind, within(reading, kind, query, self._space))
 
     def newest(self, kind: Kind, limit: int) -> list[QuotedRow]:
-        """The newest rows of a kind over all branches."""
+        """Return the newest rows of a kind over all branches."""
         rows = self._found.get(kind, {}).values()
         return sorted(rows, key=_learned, reverse=True)[:limit]
 
@@ -145,7 +146,7 @@ def _learned(found: QuotedRow) -> tuple[Cell, Cell]:
 def _talks(
     repo: Repository, branches: list[WrittenBranch], messages: list[QuotedRow]
 ) -> Iterable[ConversationEnd]:
-    """The messages by conversation, the conversation with the newest message first."""
+    """Group messages by conversation, the conversation with the newest message first."""
     by_talk: dict[tuple[str, str], dict[str, QuotedRow]] = {}
     for found in messages:
         key = (found.branch, str(found.row["conversation_id"]))

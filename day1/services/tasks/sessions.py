@@ -13,7 +13,7 @@ from day1.services.repository.repository import Repository
 def register_writer(
     repo: Repository, branch: Branch, origin: Origin, now: int, token_id: str | None = None
 ) -> None:
-    """Record that a writer writes on a branch; after the first time this costs nothing."""
+    """Record that a writer writes on a branch; repeated calls cost nothing."""
     names = (origin.agent_id, origin.session_id, origin.task_id)
     if not any((*names, token_id)):
         return
@@ -27,11 +27,11 @@ def register_writer(
 
 @dataclass(frozen=True, slots=True)
 class WrittenBranch:
-    """A branch that a writer wrote on, and the state that has the rows."""
+    """A branch that a writer wrote on, and the state to read its rows from."""
 
     branch: Branch
     ref: Ref
-    """The branch, or the commit at which it was retired."""
+    """The branch itself, or the commit at which it was retired."""
 
 
 def written_branches(
@@ -41,7 +41,7 @@ def written_branches(
     session_id: str | None = None,
     task_id: str | None = None,
 ) -> list[WrittenBranch]:
-    """The branches that a writer wrote on, the newest first; all given names must match.
+    """Return the branches that a writer wrote on, the newest first; all given ids must match.
 
     A deleted branch is replaced by the branches that it was merged into.
     """
@@ -61,7 +61,7 @@ def written_branches(
 
 
 def ref_of(branch: Branch) -> Ref:
-    """The state of a branch, retired or not."""
+    """Return where to read a branch: the branch itself, or the last commit of a retired one."""
     if branch.retired_tip is not None:
         return Ref(commit=branch.retired_tip)
     return Ref(branch=branch.name)

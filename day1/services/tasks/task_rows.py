@@ -12,11 +12,11 @@ from day1.services.tasks.sessions import WrittenBranch, ref_of, written_branches
 from day1.services.tasks.tasks import task_branches, task_state
 
 _COUNTED = (FACT, OBSERVATION, MESSAGE)
-"""The kinds that have an index by task."""
+"""The kinds of rows that have an index by task."""
 
 
 def task_branches_written(repo: Repository, task_id: str) -> list[WrittenBranch]:
-    """The branches of a task, its own first, and others on which rows for it were written.
+    """Return the branches of a task, then all other branches with rows written for the task.
 
     Raises:
         NotFound: there is no such task.
@@ -29,11 +29,11 @@ def task_branches_written(repo: Repository, task_id: str) -> list[WrittenBranch]
 
 @dataclass(frozen=True, slots=True)
 class NewestRows:
-    """Rows that were learned last, the oldest first."""
+    """The newest rows, in the order in which they were written."""
 
     rows: list[Row]
     branch_of: Mapping[str, str]
-    """Row -> name of a branch that has it."""
+    """Id of a row -> name of a branch that has the row."""
     truncated: bool
     """Whether there are more rows than these."""
 
@@ -45,9 +45,9 @@ def newest_rows(
     columns: Sequence[str],
     wanted: Query,
 ) -> NewestRows:
-    """Some columns (`id` and `created_at` too) of the newest rows, each once wherever it is.
+    """Read columns (`id` and `created_at` always) of the newest rows of branches, each row once.
 
-    Rows that are secret or have expired are not among them.
+    Secret and expired rows are left out.
     """
     names = ("id", "created_at", *columns)
     limit = wanted.limit
@@ -72,7 +72,7 @@ def count_rows(
     equal: Mapping[str, Cell],
     space: Mapping[str, Cell],
 ) -> dict[str, int]:
-    """How many facts, observations and messages there are, each counted once wherever it is.
+    """Count facts, observations and messages by table; a row on several branches counts once.
 
     `space` is as in `services.rows.spaces.within`.
     """
@@ -87,7 +87,7 @@ def count_rows(
 
 @dataclass(frozen=True, slots=True)
 class AgentMoment:
-    """What an agent wrote, and where."""
+    """One entry of an agent's timeline, and the branch that has it."""
 
     moment: Moment
     branch: str
@@ -96,10 +96,10 @@ class AgentMoment:
 def agent_timeline(
     repo: Repository, found: Sequence[WrittenBranch], agent: Mapping[str, Cell], limit: int
 ) -> list[AgentMoment]:
-    """The newest `limit` facts and observations of an agent over branches, the oldest first.
+    """Return the newest `limit` facts and observations of an agent, the oldest first.
 
-    `agent` is the columns that name the agent, and its space where only one is asked for.
-    A row that several branches have is given once: on the agent's own branch, else on the first.
+    `agent` holds column values: the agent's id, and a space if only one is asked for.
+    A row on several branches is returned once: from the agent's own branch, else from the first.
     """
     moments: dict[str, AgentMoment] = {}
     window = Query(equal=agent, limit=limit)

@@ -17,7 +17,7 @@ from day1.services.tasks.task_rows import task_branches_written
 
 @dataclass(frozen=True, slots=True)
 class TeamHit:
-    """A found row and where it was found."""
+    """A search hit and the branch that has it."""
 
     hit: Hit
     place: WrittenBranch
@@ -25,27 +25,27 @@ class TeamHit:
 
 @dataclass(frozen=True, slots=True)
 class TeamFound:
-    """What a search over a task's branches found, best first."""
+    """The hits of a search over a task's branches, best first."""
 
     hits: list[TeamHit]
     asked: list[tuple[WrittenBranch, SearchAnswer]]
-    """What each branch answered, the task's own first."""
+    """Each branch and its answer, the task's own branch first."""
 
 
 def search_task(
     repo: Repository, engine: SearchEngine, task_id: str, request: SearchRequest
 ) -> TeamFound:
-    """Search what a task brought, on all of its branches; `request.equal` may name an author.
+    """Search the rows written for a task on all of its branches.
 
-    A row that several branches have is given once: as it is on its author's own branch, else on
-    the task's.
+    `request.equal` may name an author. A row on several branches is returned once: from its
+    author's branch, else from the task's.
 
     Raises:
         NotFound: there is no such task.
     """
     request = replace(request, equal={**request.equal, "task_id": task_id})
     found = task_branches_written(repo, task_id)
-    for place in found:  # all before any is asked: how rare a word is depends on all texts
+    for place in found:  # index all before the search: word scores depend on all texts
         _follow(engine, place)
     asked = [(place, search(engine, place.ref, place.branch.id, request)) for place in found]
     best: dict[str, TeamHit] = {}
@@ -65,10 +65,10 @@ def _follow(engine: SearchEngine, place: WrittenBranch) -> None:
 
 
 def _wrote(place: WrittenBranch, row: Row) -> bool:
-    """Whether a branch is that of the row's author."""
+    """Whether the branch belongs to the row's author."""
     return row["agent_id"] is not None and place.branch.agent_id == row["agent_id"]
 
 
 def _best_first(found: TeamHit) -> tuple[float, int, str]:
-    """As in any search: the best, then the newest."""
+    """Return the sort key of a hit: highest score first, then newest."""
     return -found.hit.score, -int(found.hit.row["created_at"] or 0), str(found.hit.row["id"])

@@ -1,4 +1,4 @@
-"""Tasks: a branch for each, below it a branch for every agent that joins, and objectives."""
+"""Tasks: each has a branch, a branch below it for every agent that joins, and objectives."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,9 +34,9 @@ class TaskState:
 def create_task(
     repo: Repository, task: Task, parent: Branch, aims: Sequence[NewObjective]
 ) -> Branch:
-    """Open a task: its branch is `task/{name}`, or with a number where that is taken.
+    """Create a task and its branch `task/{name}`; a number is added if the name is taken.
 
-    `task` has no `branch_id` yet; the new branch gives it.
+    The `branch_id` of `task` is set to that of the new branch.
 
     Raises:
         RequestReused: the request opened another task.
@@ -75,10 +75,10 @@ def _objective(task_id: str, position: int, aim: NewObjective, now: int) -> Obje
 
 
 def find_task(repo: Repository, task_id: str) -> Task:
-    """A task by its id.
+    """Return a task by its id.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such task.
     """
     task = repo.ledger.record(Task, task_id)
     if task is None:
@@ -91,7 +91,7 @@ def find_task(repo: Repository, task_id: str) -> Task:
 
 
 def task_state(repo: Repository, task_id: str) -> TaskState:
-    """A task, who joined it, and how far it is.
+    """Return a task with its agents and the states of its objectives.
 
     Raises:
         NotFound: there is no such task.
@@ -103,7 +103,7 @@ def task_state(repo: Repository, task_id: str) -> TaskState:
 
 
 def tasks(repo: Repository, task_type: str | None = None) -> list[TaskState]:
-    """Every task, or those of a type, the newest first."""
+    """Return all tasks, or the tasks of a type, the newest first."""
     equal = {} if task_type is None else {"task_type": task_type}
     found = repo.ledger.records(Task, **equal)
     return [task_state(repo, task.id) for task in reversed(found)]
@@ -111,23 +111,23 @@ def tasks(repo: Repository, task_type: str | None = None) -> list[TaskState]:
 
 @dataclass(frozen=True, slots=True)
 class JoinRequest:
-    """An agent that joins a task; what is not given stays as it was."""
+    """An agent that joins a task; a field that is None is not changed on joining again."""
 
     task_id: str
     agent_id: str
     role: str | None = None
     assigned: Sequence[int] | None = None
-    """Indices of objectives."""
+    """Indices of the objectives assigned to the agent."""
 
 
 def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
-    """Give an agent its branch of a task; joining again returns it, and sets what is given.
+    """Give an agent its branch of a task; joining again returns it and updates role and objectives.
 
-    One whose branch was squashed or deleted gets a new one.
+    An agent whose branch was squashed or deleted gets a new one.
 
     Raises:
         NotFound: there is no such task.
-        InvalidRequest: it has no objective of an assigned index.
+        InvalidRequest: the task has no objective with an assigned index.
     """
     task_id, agent_id, assigned = request.task_id, request.agent_id, request.assigned
     state = task_state(repo, task_id)
@@ -157,7 +157,7 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
         own = None if member is None else repo.ledger.record(Branch, member.branch_id)
         if member is None or own is None:
             return None
-        if own.closed:  # it was squashed: what comes now needs a branch that takes it
+        if own.closed:  # it was squashed: new rows need an open branch
             return None
         if _said(member, request) != member:
             with repo.ledger.transaction():
@@ -169,7 +169,7 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
 
 
 def _said(member: TaskAgent, request: JoinRequest) -> TaskAgent:
-    """The member with what the request gives."""
+    """Return the member with the role and objectives of the request."""
     given = request.assigned
     indices = member.assigned if given is None else tuple(dict.fromkeys(given))
     return replace(member, role=request.role or member.role, assigned=indices)
@@ -194,22 +194,22 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveUpdate:
-    """How far an objective is; what is not given stays as it was."""
+    """The new status of an objective; an agent or notes of None are not changed."""
 
     task_id: str
     index: int
-    """Place of the objective in its task, from 0."""
+    """Index of the objective in its task, from 0."""
     status: ObjectiveStatus
     agent_id: str | None = None
     notes: str | None = None
 
 
 def update_objective(repo: Repository, update: ObjectiveUpdate, now: int) -> Progress:
-    """Set the status of an objective. Two concurrent updates are done one after the other.
+    """Set the status of an objective. Concurrent updates are serialized.
 
     Raises:
         NotFound: there is no such task.
-        InvalidRequest: it has no objective of this index.
+        InvalidRequest: the task has no objective with this index.
     """
     with repo.ledger.transaction():
         state, index = task_state(repo, update.task_id), update.index
@@ -234,7 +234,7 @@ def update_objective(repo: Repository, update: ObjectiveUpdate, now: int) -> Pro
 
 
 def task_branches(repo: Repository, state: TaskState) -> Mapping[str, Branch]:
-    """The branches of a task by id: its own first, then its agents' in the order they joined."""
+    """Return the branches of a task by id: its own first, then its agents' in joining order."""
     ids = [state.task.branch_id, *(agent.branch_id for agent in state.agents)]
     found = {branch_id: repo.ledger.record(Branch, branch_id) for branch_id in ids}
     return {branch_id: branch for branch_id, branch in found.items() if branch is not None}

@@ -15,7 +15,7 @@ from day1.services.verification.judging import JudgedFact, Verification, judge_f
 from day1.services.verification.verdicts import write_verdicts
 
 UNIT = 16
-"""Verdicts in one commit of a batch."""
+"""Number of verdicts in one commit of a batch."""
 
 
 @dataclass(slots=True)
@@ -27,15 +27,15 @@ class VerifiedBatch:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     errors: int = 0
-    """Facts whose text changed, or that went, while they were judged."""
+    """Number of facts whose text changed, or that were removed, while they were judged."""
     remaining: int = 0
-    """Facts of those asked for that no judge has seen yet."""
+    """Number of facts of the selection that no judge has judged yet."""
     stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class BatchWatch:
-    """How the caller of a batch is told of progress, and can stop it."""
+    """Callbacks that report the progress of a batch and ask whether to stop it."""
 
     progress: Callable[[int, int | None], None]
     stopped: Callable[[], bool]
@@ -46,7 +46,7 @@ class FactSelection:
     """Which facts to judge."""
 
     equal: Row
-    """Column -> value."""
+    """Column -> value that the facts must have."""
     limit: int
 
 
@@ -57,9 +57,9 @@ def verify_many(
     origin: Origin,
     watch: BatchWatch,
 ) -> VerifiedBatch:
-    """Judge chosen facts one by one; those first that no judge has seen, newest first.
+    """Judge selected facts one by one: facts without a verdict first, the newest first.
 
-    Verdicts are written in units of `UNIT`, and at the end; also when the caller wants no more.
+    A commit is made after every `UNIT` verdicts and at the end, also if the caller stops the batch.
     """
     batch, unwritten = VerifiedBatch(), list[JudgedFact]()
     shown = verification.repo.shown(Ref(branch=branch.name))
@@ -74,7 +74,7 @@ def verify_many(
             if len(unwritten) == UNIT:
                 _write_batch(verification, branch, unwritten, origin, batch)
             watch.progress(number, len(rows))
-    finally:  # what was judged is kept, whatever happens to the next
+    finally:  # keep the verdicts so far, whatever happened
         _write_batch(verification, branch, unwritten, origin, batch)
     unseen = {**selection.equal, "scores": None}
     with verification.repo.store.reading(verification.repo.shown(Ref(branch=branch.name))) as left:
@@ -101,7 +101,7 @@ def _write_batch(
     origin: Origin,
     batch: VerifiedBatch,
 ) -> None:
-    """Write the verdicts that are not written yet, and count them."""
+    """Write the unwritten verdicts and add them to the counts of the batch."""
     facts = list(unwritten)
     unwritten.clear()
     done = write_verdicts(verification.repo, branch, facts, origin)

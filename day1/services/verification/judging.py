@@ -1,6 +1,6 @@
 """Judging a fact: gather evidence for it, and ask a judge.
 
-A judge may take seconds, so no lock is held and no reading is open meanwhile.
+A judge may take seconds: no lock is held and no reading is open while it works.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,45 +22,45 @@ from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
 
 _EVIDENCE = 8
-"""Memories that a judge gets: a chat model reads, and is paid for, each of them."""
+"""Maximum number of memories given to a judge: a chat model charges for each."""
 _RELATIONS = 8
-"""Relations that a judge gets, for the same reason."""
+"""Maximum number of relations given to a judge, for the same reason."""
 _ENTITIES = 64
-"""Words of a fact, and pairs of words, that are looked up as ends of relations."""
+"""Maximum number of words, and of word pairs, of a fact looked up as ends of relations."""
 _QUESTION = 1_000
-"""Characters of a fact by which evidence is searched for."""
+"""Number of characters at the start of a fact that form the query for evidence."""
 _LOOKED = 100
-"""Memories that are looked at for evidence."""
+"""Maximum number of search hits considered as evidence."""
 
 
 @dataclass(slots=True)
 class Verification:
-    """The judge, and where evidence is looked up. After a chat model failed, the rules go on."""
+    """A judge and the store to gather evidence from; if a chat model fails, the rules take over."""
 
     repo: Repository
     search: SearchEngine
     judge: Judge
     clock: Callable[[], int]
     notes: dict[str, None] = field(default_factory=dict)
-    """What the reader of the answer must know, each once."""
+    """Notes for the answer, in order and without duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedFact:
-    """A fact as it was judged, and what was found."""
+    """A fact in the version that was judged, and the judgement."""
 
     row: Row
     judgement: Judgement
     read: tuple[str, ...] = ()
-    """The ids of the memories that the judge had read."""
+    """The ids of the memories given to the judge as evidence."""
 
 
 def fact_on(repo: Repository, branch: Branch, fact_id: str) -> Row:
-    """A fact of a branch.
+    """Return a fact of a branch that can be judged.
 
     Raises:
-        NotFound: it is not there; the message names the branches that have it.
-        Refused: it is no fact, or a secret one.
+        NotFound: the branch has no such fact; the message names the branches that have it.
+        Refused: the row is not a fact, or is secret.
     """
     if kind_of(fact_id) not in {FACT, None}:
         raise Refused("Only a fact can be verified.", id=fact_id)
@@ -90,7 +90,7 @@ def judge_fact(
     dimensions: Sequence[str] = DIMENSIONS,
     context: str | None = None,
 ) -> JudgedFact:
-    """Have a fact judged, with no lock held; nothing is written.
+    """Judge a fact without holding a lock and without writing the verdict.
 
     If the chat model cannot be used, the rules judge, and the notes say so.
     """
@@ -117,9 +117,9 @@ def _case(
     dimensions: Sequence[str],
     context: str | None,
 ) -> tuple[Case, tuple[str, ...]]:
-    """Gather what memory knows of a fact on its branch, and the ids of those memories.
+    """Gather evidence for a fact on its branch; return the case and the ids of the evidence.
 
-    What the fact says to a judge is not asked for.
+    Parts of the fact that address the judge are left out of the query.
     """
     text = verification.judge.clear(str(row["fact_text"]))
     hits: list[Hit] = []
@@ -148,13 +148,13 @@ def _case(
 
 
 def _same_memory(one: Row, other: Row) -> bool:
-    """Whether one row is a copy of the other, and so is no evidence for it."""
+    """Whether one row is a copy of the other, so that it is no evidence for it."""
     ids = {other["id"], other["origin_id"]} - {None}
     return one["id"] in ids or one["origin_id"] in ids
 
 
 def _once_each(hits: Iterable[Hit]) -> list[Hit]:
-    """Each text of an author once, so that repetition does not displace what others wrote."""
+    """Drop repeated texts of an author, so that they do not displace texts of other authors."""
     once: dict[tuple[object, ...], Hit] = {}
     for hit in hits:
         once.setdefault((hit.kind.name, hit.row["content_hash"], hit.row["agent_id"]), hit)
@@ -178,7 +178,7 @@ def _evidence(hit: Hit) -> Evidence:
 
 
 def _touching(reading: Reading, text: str) -> dict[str, str]:
-    """Relations of the things that a text names, each as a line, by id."""
+    """Find relations of the entities that a text names; return each as a line, by id."""
     bare = [word.strip(".,;:!?()[]{}\"'`") for word in text.split()]
     words = [word for word in dict.fromkeys(bare) if word][:_ENTITIES]
     pairs = [f"{a} {b}" for a, b in pairwise(bare) if a[:1].isupper()]

@@ -23,18 +23,18 @@ from day1.services.verification.judging import JudgedFact
 
 @dataclass(frozen=True, slots=True)
 class WrittenVerdicts:
-    """The commit that has the verdicts; without a new verdict no commit is made."""
+    """The commit of the verdicts; if no verdict is new, the branch's last commit."""
 
     commit: CommitId
     pending: Pending
     left: tuple[str, ...] = ()
-    """Facts whose text changed, or that went, while they were judged."""
+    """Ids of facts whose text changed, or that were removed, while they were judged."""
 
 
 def write_verdicts(
     repo: Repository, branch: Branch, verdicts: Sequence[JudgedFact], origin: Origin
 ) -> WrittenVerdicts:
-    """Write verdicts to their facts as one commit; those of changed texts are left."""
+    """Write verdicts to their facts in one commit; skip facts whose text changed meanwhile."""
     ids = [str(verdict.row["id"]) for verdict in verdicts]
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         rows = reading.get(FACT, ids)
