@@ -34,24 +34,24 @@ def save(
 ) -> tuple[Row, UpsertedRows]:
     """Save a context; with a key, it replaces the context of this key in the space."""
     columns = _columns(new)
-    made: list[str] = []
+    row_ids: list[str] = []
 
-    def wanted(reading: Reading, now: int) -> list[KeyedRow]:
-        if not made:
-            made.append(_id(new, repo.new_id, now))
-        row = KeyedRow(OBSERVATION, made[0], columns, of_request=new.key is None)
-        return [*unredacted(reading, [row]), *_passages(reading, new, made[0])]
+    def rows_at(reading: Reading, now: int) -> list[KeyedRow]:
+        if not row_ids:
+            row_ids.append(_id(new, repo.new_id, now))
+        row = KeyedRow(OBSERVATION, row_ids[0], columns, of_request=new.key is None)
+        return [*unredacted(reading, [row]), *_passages(reading, new, row_ids[0])]
 
-    kept = upsert_rows(repo, branch, wanted, origin)
-    return kept.rows[made[0]], kept
+    result = upsert_rows(repo, branch, rows_at, origin)
+    return result.rows[row_ids[0]], result
 
 
 def _passages(reading: Reading, new: NewContext, row_id: str) -> list[KeyedRow]:
     """Return the facts of an older version, with the new expiry and sensitivity."""
     if new.key is None or not reading.get(FACT, [passage_id(row_id, 0)]):
         return []
-    same: Mapping[str, Cell] = {"expires_at": new.expires_at, "sensitivity": new.sensitivity}
-    return [KeyedRow(FACT, i, same) for i in reading.get(FACT, passage_ids(row_id))]
+    columns: Mapping[str, Cell] = {"expires_at": new.expires_at, "sensitivity": new.sensitivity}
+    return [KeyedRow(FACT, i, columns) for i in reading.get(FACT, passage_ids(row_id))]
 
 
 def _id(new: NewContext, new_id: NewId, now: int) -> str:
@@ -86,25 +86,27 @@ class Recall:
     limit: int = 20
 
 
-def recall(reading: Reading, wanted: Recall) -> list[Row]:
+def recall(reading: Reading, conditions: Recall) -> list[Row]:
     """Return the contexts that meet the conditions and have not expired, the newest first.
 
     Secret contexts are included: a caller who names a space may read its contexts.
     """
     query = Query(
-        equal={"space": wanted.space, "observation_type": CONTEXT},
-        among={} if wanted.key is None else {"id": [context_id(wanted.space, wanted.key)]},
-        created_after=None if wanted.since is None else wanted.since - 1,
-        alive_at=wanted.now,
+        equal={"space": conditions.space, "observation_type": CONTEXT},
+        among={}
+        if conditions.key is None
+        else {"id": [context_id(conditions.space, conditions.key)]},
+        created_after=None if conditions.since is None else conditions.since - 1,
+        alive_at=conditions.now,
     )
-    if wanted.tags or wanted.since is not None:
-        found = reading.scan(OBSERVATION, ("id", "created_at", "tags"), query)
+    if conditions.tags or conditions.since is not None:
+        cells = reading.scan(OBSERVATION, ("id", "created_at", "tags"), query)
         tagged = [
             (int(at or 0), str(row_id))
-            for row_id, at, tags in found
-            if set(wanted.tags) <= set(read_tags(tags))
+            for row_id, at, tags in cells
+            if set(conditions.tags) <= set(read_tags(tags))
         ]
-        ids = [row_id for _, row_id in sorted(tagged, reverse=True)[: wanted.limit]]
+        ids = [row_id for _, row_id in sorted(tagged, reverse=True)[: conditions.limit]]
         rows = reading.get(OBSERVATION, ids)
         return [rows[row_id] for row_id in ids if row_id in rows]
-    return reading.find(OBSERVATION, replace(query, descending=True, limit=wanted.limit))
+    return reading.find(OBSERVATION, replace(query, descending=True, limit=conditions.limit))

@@ -81,12 +81,12 @@ def unredacted(reading: Reading, rows: list[KeyedRow]) -> list[KeyedRow]:
     Raises:
         Refused: an id is redacted, so that the new row would be hidden too.
     """
-    gone = [row.id for row in rows if row.id in reading.mask.rows]
-    if gone:
+    redacted_ids = [row.id for row in rows if row.id in reading.mask.rows]
+    if redacted_ids:
         raise Refused(
             "What has this key or id was redacted, and what replaced it would not be found: use "
             "another key or id.",
-            ids=gone,
+            ids=redacted_ids,
         )
     return rows
 

@@ -27,7 +27,7 @@ from day1.services.search.searching import search
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
 
-_MOST = 200
+_KEYWORD_HITS = 200
 """Maximum number of keyword hits that are scored together with foreign vectors."""
 
 
@@ -68,7 +68,7 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _GivenVectors:
     """Cosines of a query vector to the rows' given vectors that have the same length."""
 
     cosines: dict[str, float]
@@ -78,58 +78,66 @@ class _Given:
     """The lengths of all given vectors in the space."""
 
 
-def matching(where: Where, wanted: Wanted) -> tuple[list[Match], SearchAnswer]:
+def matching(where: Where, memory_query: Wanted) -> tuple[list[Match], SearchAnswer]:
     """Find memories of a space, best first; return them and the answer of the search.
 
     Raises:
         InvalidRequest: no vector in the space has the length of the given one.
     """
-    allowed = _allowed(where, wanted)
+    allowed = _ids_by_metadata(where, memory_query)
     request = SearchRequest(
-        query=wanted.text or "",
-        kinds=(FACT.table,) if wanted.metadata else (FACT.table, OBSERVATION.table),
-        limit=2 * wanted.k,
-        spaces=(wanted.space,),
+        query=memory_query.text or "",
+        kinds=(FACT.table,) if memory_query.metadata else (FACT.table, OBSERVATION.table),
+        limit=2 * memory_query.k,
+        spaces=(memory_query.space,),
         only=allowed,
     )
-    if wanted.vector is None:
+    if memory_query.vector is None:
         answer = search(where.engine, where.ref, where.branch_id, request)
     else:
-        answer = _by_vector(where, wanted, request, wanted.vector)
-    matches = _once(where, [Match(hit.row, hit.score, hit.text) for hit in answer.hits])
-    return matches[: wanted.k], answer
+        answer = _by_vector(where, memory_query, request, memory_query.vector)
+    matches = _without_duplicates(
+        where, [Match(hit.row, hit.score, hit.text) for hit in answer.hits]
+    )
+    return matches[: memory_query.k], answer
 
 
 def _by_vector(
-    where: Where, wanted: Wanted, request: SearchRequest, vector: Sequence[float]
+    where: Where, memory_query: Wanted, request: SearchRequest, vector: Sequence[float]
 ) -> SearchAnswer:
-    given = _given(where, wanted, vector, request.only)
+    given_vectors = _given_vectors(where, memory_query, vector, request.only)
     embedder = where.engine.embedder
     ours = embedder is not None and embedder.dimension == len(vector)
-    if not ours and not given.cosines:
-        raise _unknown_length(len(vector), embedder, given.lengths)
-    if ours and given.cosines and wanted.text is not None:
-        ours = not foreign(embedder, [(wanted.text, vector)])[0]
+    if not ours and not given_vectors.cosines:
+        raise _unknown_length(len(vector), embedder, given_vectors.lengths)
+    if ours and given_vectors.cosines and memory_query.text is not None:
+        ours = not foreign(embedder, [(memory_query.text, vector)])[0]
     answer = None
     if ours:
-        mode: Mode = "hybrid" if wanted.text else "vector"
+        mode: Mode = "hybrid" if memory_query.text else "vector"
         answer = search(
             where.engine,
             where.ref,
             where.branch_id,
             replace(request, mode=mode, vector=unit(vector)),
         )
-        if not given.cosines or wanted.text is not None or _nearer(answer, given):
+        if (
+            not given_vectors.cosines
+            or memory_query.text is not None
+            or _nearer(answer, given_vectors)
+        ):
             return answer
-    return _compared(where, request, given)
+    return _scored_by_given_vectors(where, request, given_vectors)
 
 
-def _nearer(answer: SearchAnswer, given: _Given) -> bool:
+def _nearer(answer: SearchAnswer, given_vectors: _GivenVectors) -> bool:
     best = max((hit.cosine or 0.0 for hit in answer.hits), default=0.0)
-    return best >= max(given.cosines.values())
+    return best >= max(given_vectors.cosines.values())
 
 
-def _compared(where: Where, request: SearchRequest, given: _Given) -> SearchAnswer:
+def _scored_by_given_vectors(
+    where: Where, request: SearchRequest, given_vectors: _GivenVectors
+) -> SearchAnswer:
     """Score rows by their given vectors and, if the query has a text, by its words."""
     words: dict[str, Hit] = {}
     if request.query:
@@ -137,7 +145,7 @@ def _compared(where: Where, request: SearchRequest, given: _Given) -> SearchAnsw
             where.engine,
             where.ref,
             where.branch_id,
-            replace(request, mode="keyword", limit=_MOST),
+            replace(request, mode="keyword", limit=_KEYWORD_HITS),
         )
         words = {str(hit.row["id"]): hit for hit in answer.hits}
     weights = where.engine.weights
@@ -145,10 +153,10 @@ def _compared(where: Where, request: SearchRequest, given: _Given) -> SearchAnsw
 
     def score(row_id: str) -> float:
         word = words[row_id].keyword if row_id in words else 0.0
-        near = max(0.0, given.cosines.get(row_id, 0.0))
+        near = max(0.0, given_vectors.cosines.get(row_id, 0.0))
         return (parts[0] * near + parts[1] * word) / sum(parts)
 
-    scores = {row_id: score(row_id) for row_id in {*given.cosines, *words}}
+    scores = {row_id: score(row_id) for row_id in {*given_vectors.cosines, *words}}
     best = sorted(scores, key=lambda row_id: (-scores[row_id], row_id))[: request.limit]
     with where.engine.store.reading(where.ref) as reading:
         rows = {**reading.get(FACT, best), **reading.get(OBSERVATION, best)}
@@ -157,7 +165,7 @@ def _compared(where: Where, request: SearchRequest, given: _Given) -> SearchAnsw
                 rows[i],
                 kind,
                 scores[i],
-                given.cosines.get(i),
+                given_vectors.cosines.get(i),
                 words[i].keyword if i in words else 0.0,
                 FoundText(str(rows[i][kind.text or ""])),
             )
@@ -166,8 +174,8 @@ def _compared(where: Where, request: SearchRequest, given: _Given) -> SearchAnsw
             for kind in (FACT if "fact_text" in rows[i] else OBSERVATION,)
         ]
         notes = [
-            f"compared with {len(given.cosines)} vectors that were given with their texts; "
-            f"{given.without} memories of the namespace have none of this length"
+            f"compared with {len(given_vectors.cosines)} vectors that were given with their texts; "
+            f"{given_vectors.without} memories of the namespace have none of this length"
         ]
         return SearchAnswer(
             hits=hits,
@@ -179,53 +187,55 @@ def _compared(where: Where, request: SearchRequest, given: _Given) -> SearchAnsw
         )
 
 
-def _shown(wanted: Wanted) -> Query:
+def _visible_facts(memory_query: Wanted) -> Query:
     active = active_rows(FACT, inactive=False)
-    equal = {**active.equal, "space": wanted.space}
-    return replace(active, equal=equal, alive_at=wanted.now, present_at=wanted.now, public=True)
-
-
-def _allowed(where: Where, wanted: Wanted) -> frozenset[str] | None:
-    """Return the ids of memories whose metadata fits; None if the query names no metadata."""
-    if not wanted.metadata:
-        return None
-    with where.engine.store.reading(where.ref) as reading:
-        rows = reading.scan(FACT, ("id", "detail"), _shown(wanted))
-    return frozenset(
-        str(row_id)
-        for row_id, detail in rows
-        if fits(wanted.metadata, read_detail(detail).get("metadata"))
+    equal = {**active.equal, "space": memory_query.space}
+    return replace(
+        active, equal=equal, alive_at=memory_query.now, present_at=memory_query.now, public=True
     )
 
 
-def _given(
-    where: Where, wanted: Wanted, vector: Sequence[float], allowed: frozenset[str] | None
-) -> _Given:
+def _ids_by_metadata(where: Where, memory_query: Wanted) -> frozenset[str] | None:
+    """Return the ids of memories whose metadata fits; None if the query names no metadata."""
+    if not memory_query.metadata:
+        return None
     with where.engine.store.reading(where.ref) as reading:
-        found = reading.scan(FACT, ("id", "vector"), _shown(wanted))
-    rows = {str(i): text for i, text in found if allowed is None or i in allowed}
-    kept = {i: str(text) for i, text in rows.items() if text is not None}
-    lengths = {i: given_vector.dimension_of(text) for i, text in kept.items()}
+        rows = reading.scan(FACT, ("id", "detail"), _visible_facts(memory_query))
+    return frozenset(
+        str(row_id)
+        for row_id, detail in rows
+        if fits(memory_query.metadata, read_detail(detail).get("metadata"))
+    )
+
+
+def _given_vectors(
+    where: Where, memory_query: Wanted, vector: Sequence[float], allowed: frozenset[str] | None
+) -> _GivenVectors:
+    with where.engine.store.reading(where.ref) as reading:
+        cells = reading.scan(FACT, ("id", "vector"), _visible_facts(memory_query))
+    rows = {str(i): text for i, text in cells if allowed is None or i in allowed}
+    text_by_id = {i: str(text) for i, text in rows.items() if text is not None}
+    lengths = {i: given_vector.dimension_of(text) for i, text in text_by_id.items()}
     same = [i for i, length in lengths.items() if length == len(vector)]
     cosines: dict[str, float] = {}
     if same:
         import numpy as np  # noqa: PLC0415 - costs 0.1 s, which only these calls need
 
-        matrix = np.array([given_vector.from_kept(kept[i]) for i in same], np.float64)
+        matrix = np.array([given_vector.from_kept(text_by_id[i]) for i in same], np.float64)
         near = matrix @ unit(vector).astype(np.float64) / np.linalg.norm(matrix, axis=1)
         cosines = {i: float(c) for i, c in zip(same, near, strict=True)}
-    return _Given(cosines, len(rows) - len(same), sorted(set(lengths.values())))
+    return _GivenVectors(cosines, len(rows) - len(same), sorted(set(lengths.values())))
 
 
 def _unknown_length(
     length: int, embedder: Embedder | None, lengths: Sequence[int]
 ) -> InvalidRequest:
     own = None if embedder is None else embedder.dimension
-    there = [] if own is None else [f"the model of this store gives {own}"]
+    reasons = [] if own is None else [f"the model of this store gives {own}"]
     if lengths:
-        given = ", ".join(map(str, lengths))
-        there.append(f"vectors that were given in this namespace have {given}")
-    why = " and ".join(there) or "this store has no model, and the namespace no vectors"
+        length_list = ", ".join(map(str, lengths))
+        reasons.append(f"vectors that were given in this namespace have {length_list}")
+    why = " and ".join(reasons) or "this store has no model, and the namespace no vectors"
     return InvalidRequest(
         f"query.embedding has {length} numbers, and {why}: nothing here can be compared with it.",
         given=length,
@@ -234,7 +244,7 @@ def _unknown_length(
     )
 
 
-def _once(where: Where, matches: Sequence[Match]) -> list[Match]:
+def _without_duplicates(where: Where, matches: Sequence[Match]) -> list[Match]:
     """Drop contexts of which a passage matches, and passages of older versions of a context.
 
     A passage stays until the next promotion, so the current text of its context takes precedence.
@@ -251,5 +261,5 @@ def _once(where: Where, matches: Sequence[Match]) -> list[Match]:
         return context is not None and passages_noted(context, row["detail"]) == 0
 
     current = [match for match in matches if not is_old(match.row)]
-    made = {match.row["origin_id"] for match in current if "fact_text" in match.row}
-    return [match for match in current if match.row["id"] not in made]
+    context_ids = {match.row["origin_id"] for match in current if "fact_text" in match.row}
+    return [match for match in current if match.row["id"] not in context_ids]

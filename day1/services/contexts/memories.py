@@ -52,8 +52,8 @@ def upsert(
         ids.extend(repo.new_id(FACT.prefix, now) if i.id is None else i.id for i in items)
         own = _own(reading, space, ids)
         rows = [
-            _row(space, item, given, own=item.id is None or given in own)
-            for item, given in zip(items, ids, strict=True)
+            _row(space, item, caller_id, own=item.id is None or caller_id in own)
+            for item, caller_id in zip(items, ids, strict=True)
         ]
         row_ids.extend(row.id for row in rows)
         return unredacted(reading, rows)
@@ -85,17 +85,17 @@ _ALIVE: Mapping[str, Cell] = {
 }
 
 
-def _row(space: str | None, item: NewMemory, given: str, *, own: bool) -> KeyedRow:
-    noted: dict[str, Any] = {} if own else {"id": given}
+def _row(space: str | None, item: NewMemory, caller_id: str, *, own: bool) -> KeyedRow:
+    detail: dict[str, Any] = {} if own else {"id": caller_id}
     if item.metadata is not None:
-        noted["metadata"] = item.metadata
+        detail["metadata"] = item.metadata
     columns: Mapping[str, Cell] = {
         "fact_text": item.text,
         "structure": None,
         "vector": None if item.vector is None else given_vector.as_kept(item.vector),
         "space": space,
-        "detail": canonical(noted) if noted else None,
+        "detail": canonical(detail) if detail else None,
         "sensitivity": item.sensitivity,
     }
-    row_id = given if own else memory_id(space, given)
+    row_id = caller_id if own else memory_id(space, caller_id)
     return KeyedRow(FACT, row_id, columns, _ALIVE, _ENDINGS, of_request=item.id is None)

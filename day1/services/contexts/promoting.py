@@ -57,7 +57,7 @@ class Promotion:
     most: int = 100
 
 
-def promote(repo: Repository, embedder: Embedder, wanted: Promotion) -> Promoted:
+def promote(repo: Repository, embedder: Embedder, promotion: Promotion) -> Promoted:
     """Promote contexts that are not promoted yet, the oldest first; a run is all or nothing.
 
     Secret and expired contexts are left out, and do not count as pending.
@@ -65,15 +65,15 @@ def promote(repo: Repository, embedder: Embedder, wanted: Promotion) -> Promoted
     Raises:
         EmbedderUnavailable: there is no model to cut the texts into passages.
     """
-    with repo.store.reading(Ref(branch=wanted.branch.name)) as reading:
-        waiting = _waiting(reading, wanted)
-        rows = reading.get(OBSERVATION, waiting[: wanted.most])
+    with repo.store.reading(Ref(branch=promotion.branch.name)) as reading:
+        waiting = _waiting(reading, promotion)
+        rows = reading.get(OBSERVATION, waiting[: promotion.most])
     passages = {
         row_id: embedder.passages(str(row["summary"]))
         for row_id, row in rows.items()
         if row["summary"] != REDACTED
     }
-    done: list[str] = []
+    promoted_ids: list[str] = []
     if not waiting:
         return Promoted(0, 0, [])
 
@@ -84,27 +84,27 @@ def promote(repo: Repository, embedder: Embedder, wanted: Promotion) -> Promoted
             for row_id, row in present.items()
             if version_of(row) == version_of(rows[row_id]) and not is_secret(row)
         }
-        promoted = _in_step(state, list(same.values()))
+        promoted = _up_to_date(state, list(same.values()))
         new = [row for row_id, row in same.items() if row_id not in promoted]
-        done[:] = [str(row["id"]) for row in new]
+        promoted_ids[:] = [str(row["id"]) for row in new]
         return [fact for row in new for fact in _facts(state, row, passages[str(row["id"])])]
 
-    written = upsert_rows(repo, wanted.branch, facts, wanted.origin)
+    written = upsert_rows(repo, promotion.branch, facts, promotion.origin)
     hashes = [str(r["content_hash"]) for r in written.rows.values() if "content_hash" in r]
-    return Promoted(len(done), len(waiting) - len(done), hashes)
+    return Promoted(len(promoted_ids), len(waiting) - len(promoted_ids), hashes)
 
 
-def _waiting(reading: Reading, wanted: Promotion) -> list[str]:
+def _waiting(reading: Reading, promotion: Promotion) -> list[str]:
     query = Query(
-        equal={"space": wanted.space, "observation_type": CONTEXT},
-        alive_at=wanted.now,
+        equal={"space": promotion.space, "observation_type": CONTEXT},
+        alive_at=promotion.now,
         public=True,
     )
     columns = ("created_at", "id", "content_hash", "tags", "expires_at", "summary")
     rows = [dict(zip(columns, row, strict=True)) for row in _sorted(reading, columns, query)]
     contexts = [row for row in rows if row["summary"] != REDACTED]
-    done = _in_step(reading, contexts)
-    return [row_id for row in contexts if (row_id := str(row["id"])) not in done]
+    promoted_ids = _up_to_date(reading, contexts)
+    return [row_id for row in contexts if (row_id := str(row["id"])) not in promoted_ids]
 
 
 def _sorted(reading: Reading, columns: Sequence[str], query: Query) -> Sequence[tuple[Cell, ...]]:
@@ -112,7 +112,7 @@ def _sorted(reading: Reading, columns: Sequence[str], query: Query) -> Sequence[
     return sorted(rows, key=lambda row: (int(row[0] or 0), str(row[1])))
 
 
-def _in_step(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set[str]:
+def _up_to_date(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set[str]:
     """Find the contexts whose facts on this branch were made of the context's current version."""
     by_id = {str(row["id"]): row for row in contexts}
     first = {
@@ -123,15 +123,15 @@ def _in_step(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set[st
     unsure = {row_id: first[row_id] for row_id, count in notes.items() if count is None}
     several = {row_id: count for row_id, count in notes.items() if count}
     ids = [passage_id(i, number) for i, count in several.items() for number in range(1, count + 1)]
-    others = reading.get(FACT, ids)
+    later_facts = reading.get(FACT, ids)
 
     def whole(row_id: str, count: int) -> bool:
-        rows = [others.get(passage_id(row_id, number)) for number in range(1, count + 1)]
+        rows = [later_facts.get(passage_id(row_id, number)) for number in range(1, count + 1)]
         own = all(row and passages_noted(by_id[row_id], row["detail"]) for row in rows[:-1])
         return own and (rows[-1] is None or rows[-1]["status"] != "active")
 
-    done = {row_id for row_id, count in several.items() if whole(row_id, count)}
-    return done | _promoted_last(reading, [by_id[row_id] for row_id in unsure])
+    complete_ids = {row_id for row_id, count in several.items() if whole(row_id, count)}
+    return complete_ids | _promoted_last(reading, [by_id[row_id] for row_id in unsure])
 
 
 def _promoted_last(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set[str]:
@@ -184,7 +184,7 @@ def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[Keye
         KeyedRow(FACT, passage_id(row_id, number), {"fact_text": text, **shared}, origin_id=row_id)
         for number, text in enumerate(passages)
     ]
-    more = reading.get(FACT, passage_ids(row_id)[len(facts) :])
+    surplus = reading.get(FACT, passage_ids(row_id)[len(facts) :])
     first = new_row(FACT, facts[0].id, dict(facts[0].columns), Origin(), 0)
     edit: Mapping[str, Cell] = {
         "row_id": facts[0].id,
@@ -197,6 +197,6 @@ def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[Keye
     return [
         *facts,
         *(KeyedRow(EDIT, basis_id(str(b["row_id"]), b), b) for b in bases),
-        *(KeyedRow(FACT, gone, {"status": "archived"}) for gone in more),
+        *(KeyedRow(FACT, fact_id, {"status": "archived"}) for fact_id in surplus),
         KeyedRow(EDIT, _edit_id(context), edit),
     ]

@@ -31,16 +31,16 @@ def text_vectors(embedder: Embedder, texts: Sequence[str]) -> TextVectors:
     """
     import numpy as np  # noqa: PLC0415 - costs 0.1 s, which only these calls need
 
-    cut = [embedder.passages(text) for text in texts]
-    found = embedder.embed([passage for passages in cut for passage in passages])
+    passages_of = [embedder.passages(text) for text in texts]
+    passage_vectors = embedder.embed([passage for passages in passages_of for passage in passages])
     vectors: list[Vector] = []
     start = 0
-    for passages in cut:
-        some = found[start : start + len(passages)]
+    for passages in passages_of:
+        text_passages = passage_vectors[start : start + len(passages)]
         start += len(passages)
-        mean = some[0] if len(some) == 1 else some.mean(axis=0)
-        vectors.append(mean / np.linalg.norm(mean) if len(some) > 1 else mean)
-    return TextVectors(vectors, sum(len(passages) > 1 for passages in cut))
+        mean = text_passages[0] if len(text_passages) == 1 else text_passages.mean(axis=0)
+        vectors.append(mean / np.linalg.norm(mean) if len(text_passages) > 1 else mean)
+    return TextVectors(vectors, sum(len(passages) > 1 for passages in passages_of))
 
 
 def unit(values: Sequence[float]) -> Vector:
@@ -52,21 +52,23 @@ def unit(values: Sequence[float]) -> Vector:
     return short
 
 
-def foreign(embedder: Embedder | None, given: Sequence[tuple[str, Sequence[float]]]) -> list[bool]:
+def foreign(embedder: Embedder | None, pairs: Sequence[tuple[str, Sequence[float]]]) -> list[bool]:
     """Return for each text and vector whether the vector is of another model than day1's own.
 
     Without a model this cannot be checked, and all count as foreign.
     """
     if embedder is None:
-        return [True] * len(given)
+        return [True] * len(pairs)
     try:
-        ours = [len(vector) == embedder.dimension for _, vector in given]
-        texts = dict.fromkeys(t for (t, _), one in zip(given, ours, strict=True) if one)
+        same_length = [len(vector) == embedder.dimension for _, vector in pairs]
+        texts = dict.fromkeys(
+            t for (t, _), is_same_length in zip(pairs, same_length, strict=True) if is_same_length
+        )
         own = text_vectors(embedder, list(texts)).vectors if texts else ()
     except EmbedderUnavailable:
-        return [True] * len(given)
+        return [True] * len(pairs)
     by_text = dict(zip(texts, own, strict=True))
     return [
-        not one or float(by_text[text] @ unit(vector)) < SAME
-        for (text, vector), one in zip(given, ours, strict=True)
+        not is_same_length or float(by_text[text] @ unit(vector)) < SAME
+        for (text, vector), is_same_length in zip(pairs, same_length, strict=True)
     ]

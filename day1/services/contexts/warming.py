@@ -70,11 +70,11 @@ def embed_first(engine: SearchEngine, embedder: Embedder, texts: Sequence[TextId
     """
     worker = engine.embedding_s is not None
     enough = TimeBudget(engine.embedding_s if worker and engine.embedding_s else _PATIENCE_S)
-    left = len(texts)
-    while left and not enough():
+    pending = len(texts)
+    while pending and not enough():
         embed_pending(engine.index, embedder, _BATCH, EmbedFirst(texts), enough)
-        before, left = left, len(engine.index.vectors.waiting(embedder, texts))
-        if left == before:  # another process embeds them
+        pending_before, pending = pending, len(engine.index.vectors.waiting(embedder, texts))
+        if pending == pending_before:  # another process embeds them
             return
 
 
@@ -88,8 +88,8 @@ def embed_soon(
     try:
         with engine.store.reading(Ref(branch=name)) as reading:
             catch_up(reading, engine.history, engine.index, branch_id, engine.words_wait_s)
-        known = engine.index.words.known(FACT, hashes)
-        embed_first(engine, embedder, list(known.values()))
+        text_ids = engine.index.words.known(FACT, hashes)
+        embed_first(engine, embedder, list(text_ids.values()))
     except (IndexBehind, IndexLost, EmbedderUnavailable):
         return ["The vectors of the new facts follow later."]
     return []
@@ -98,7 +98,7 @@ def embed_soon(
 def _texts(
     reading: Reading, engine: SearchEngine, space: str | None, since: int | None, now: int
 ) -> list[TextId]:
-    found: list[TextId] = []
+    texts: list[TextId] = []
     for kind in (FACT, OBSERVATION):
         active = active_rows(kind, inactive=False)
         query = Query(
@@ -109,5 +109,5 @@ def _texts(
             public=True,
         )
         hashes = {str(content) for (content,) in reading.scan(kind, ("content_hash",), query)}
-        found += engine.index.words.known(kind, sorted(hashes)).values()
-    return found
+        texts += engine.index.words.known(kind, sorted(hashes)).values()
+    return texts

@@ -38,7 +38,7 @@ class NewBundle:
     created_by: str | None = None
 
 
-def create_bundle(repo: Repository, source: Branch, asked: NewBundle, now: int) -> Bundle:
+def create_bundle(repo: Repository, source: Branch, new: NewBundle, now: int) -> Bundle:
     """Create a bundle of the active facts and conversations that a branch has now.
 
     With `verified_only` relations are left out, since nobody judges them.
@@ -47,24 +47,24 @@ def create_bundle(repo: Repository, source: Branch, asked: NewBundle, now: int) 
         RequestReused: the request bundled something else.
     """
     bundle_id = repo.new_id("bundle", now)
-    said = {"name": asked.name, "description": asked.description, "source_branch": source.name}
-    first = made_by(repo.ledger, Bundle, bundle_id, **said, verified_only=asked.verified_only)
+    fields = {"name": new.name, "description": new.description, "source_branch": source.name}
+    first = made_by(repo.ledger, Bundle, bundle_id, **fields, verified_only=new.verified_only)
     if first is not None:
         return first
     commit = repo.store.commit_pending(source.name)
-    rows = without_private(_chosen(repo, commit, verified_only=asked.verified_only))
+    rows = without_private(_rows_of(repo, commit, verified_only=new.verified_only))
     bundle = Bundle(
         id=bundle_id,
-        name=asked.name,
-        description=asked.description,
-        tags=asked.tags,
+        name=new.name,
+        description=new.description,
+        tags=new.tags,
         source_branch=source.name,
         source_commit=commit,
         commit=commit,
-        verified_only=asked.verified_only,
+        verified_only=new.verified_only,
         sha256=digest(rows),
         status="active",
-        created_by=asked.created_by,
+        created_by=new.created_by,
         created_at=now,
         **counted(rows),
     )
@@ -72,10 +72,10 @@ def create_bundle(repo: Repository, source: Branch, asked: NewBundle, now: int) 
     return bundle
 
 
-def _chosen(repo: Repository, commit: str, *, verified_only: bool) -> dict[Kind, list[Row]]:
+def _rows_of(repo: Repository, commit: str, *, verified_only: bool) -> dict[Kind, list[Row]]:
     with repo.store.reading(repo.shown(Ref(commit=commit))) as reading:
-        chosen = Selection(verified_only=verified_only, relations=not verified_only)
-        return without_secrets(select_rows(reading, chosen))
+        selection = Selection(verified_only=verified_only, relations=not verified_only)
+        return without_secrets(select_rows(reading, selection))
 
 
 def find_bundle(repo: Repository, bundle_id: str) -> Bundle:
@@ -99,8 +99,8 @@ def find_bundle(repo: Repository, bundle_id: str) -> Bundle:
 
 def list_bundles(repo: Repository, status: ShelfStatus, limit: int) -> list[Bundle]:
     """Return bundles with a status, the newest first."""
-    found = [bundle for bundle in repo.ledger.records(Bundle) if bundle.status == status]
-    return found[::-1][:limit]
+    bundles = [bundle for bundle in repo.ledger.records(Bundle) if bundle.status == status]
+    return bundles[::-1][:limit]
 
 
 def deprecate_bundle(repo: Repository, bundle_id: str) -> Bundle:
@@ -123,7 +123,7 @@ def import_bundle(repo: Repository, bundle_id: str, target: Branch) -> CopiedRow
         UnknownBranch, BranchClosed, BranchProtected: the branch no longer accepts rows.
     """
     bundle = find_bundle(repo, bundle_id)
-    rows = _chosen(repo, bundle.commit, verified_only=bundle.verified_only)
+    rows = _rows_of(repo, bundle.commit, verified_only=bundle.verified_only)
     with repo.store.changing(find_open_again(repo, target).name) as work:
         copied = put(work, target.name, rows, brought=Brought())
         commit_copy(work, copied, "import", f"import {copied.total} rows of a bundle")
@@ -137,14 +137,14 @@ def export_bundle(repo: Repository, bundle_id: str) -> Iterator[bytes]:
         NotFound: there is no such bundle.
     """
     bundle = find_bundle(repo, bundle_id)
-    rows = _carried(repo, bundle)
+    rows = _exported_rows(repo, bundle)
     # Rows redacted since the bundle was made are left out, so the file gets a digest of its own.
     yield from bundle_lines(replace(bundle, sha256=digest(rows)), rows)
 
 
-def _carried(repo: Repository, bundle: Bundle) -> dict[Kind, list[Row]]:
+def _exported_rows(repo: Repository, bundle: Bundle) -> dict[Kind, list[Row]]:
     """Return a bundle's rows as they are exported."""
-    return without_private(_chosen(repo, bundle.commit, verified_only=bundle.verified_only))
+    return without_private(_rows_of(repo, bundle.commit, verified_only=bundle.verified_only))
 
 
 def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
@@ -157,26 +157,28 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
         Conflict: the store has a different bundle with this id.
     """
     file = read_bundle(lines)
-    taken = [branch.name for branch in repo.ledger.branches()]
+    branch_names = [branch.name for branch in repo.ledger.branches()]
     # Read after the names: a process that imported this bundle meanwhile has recorded it by now.
-    known = repo.ledger.record(Bundle, file.id)
-    if known is not None:
+    stored_bundle = repo.ledger.record(Bundle, file.id)
+    if stored_bundle is not None:
         # A row that expired may be in one of the two only: both are compared without expired rows.
-        left = digest(without_expired(file.rows, repo.clock()))
-        if {file.sha256, left}.isdisjoint((known.sha256, digest(_carried(repo, known)))):
+        unexpired_digest = digest(without_expired(file.rows, repo.clock()))
+        if {file.sha256, unexpired_digest}.isdisjoint(
+            (stored_bundle.sha256, digest(_exported_rows(repo, stored_bundle)))
+        ):
             raise Conflict("This store has another bundle of the same id.", bundle_id=file.id)
-        return known
-    wanted = f"{BUNDLES}/{branch_part(file.name)}/{branch_part(file.id[-8:])}"
+        return stored_bundle
+    branch_name = f"{BUNDLES}/{branch_part(file.name)}/{branch_part(file.id[-8:])}"
     branch = Branch(
         id=repo.new_id("branch", now),
-        name=numbered(wanted, taken),
+        name=numbered(branch_name, branch_names),
         parent_id=find(repo, MAIN).id,
         fork_commit=first_commit(repo),
         created_at=now,
         description=file.description,
         closed=True,
     )
-    bundle = _taken(file)
+    bundle = _bundle_record(file)
 
     def fill() -> None:
         with repo.store.changing(branch.name) as work:
@@ -192,7 +194,7 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
     return find_bundle(repo, file.id)
 
 
-def _taken(file: BundleFile) -> Bundle:
+def _bundle_record(file: BundleFile) -> Bundle:
     """Return the record of an imported bundle, whose rows are on a branch of its own."""
     return Bundle(
         id=file.id,

@@ -48,7 +48,7 @@ class HandoffDone:
     copied: CopiedRows
 
 
-def hand_over(repo: Repository, asked: HandoffRequest, now: int) -> HandoffDone:
+def hand_over(repo: Repository, request: HandoffRequest, now: int) -> HandoffDone:
     """Freeze the rows that a branch added since it was forked, and copy them to another branch.
 
     The facts are active and verified, or also not judged yet; never invalidated.
@@ -58,29 +58,29 @@ def hand_over(repo: Repository, asked: HandoffRequest, now: int) -> HandoffDone:
         InvalidRequest: source and target are the same branch.
         RequestReused: the request handed something else over.
     """
-    source, target = asked.source, refuse_protected(asked.target)
+    source, target = request.source, refuse_protected(request.target)
     if source.id == target.id:
         raise InvalidRequest("A branch cannot hand over to itself: name another target_branch.")
     handoff_id = repo.new_id("handoff", now)
-    ends = {"source_id": source.id, "target_id": target.id, "handoff_type": asked.handoff_type}
+    ends = {"source_id": source.id, "target_id": target.id, "handoff_type": request.handoff_type}
     first = made_by(repo.ledger, Handoff, handoff_id, **ends)
     if first is not None:
         return HandoffDone(first, CopiedRows())
     commit = repo.store.commit_pending(source.name)
-    facts, conversations = _own(repo, source, commit)
-    wanted = {"verified", "unverified"} if asked.include_unverified else {"verified"}
-    carried = [str(fact["id"]) for fact in facts if fact["verification"] in wanted]
+    facts, conversations = _rows_since_fork(repo, source, commit)
+    verdicts = {"verified", "unverified"} if request.include_unverified else {"verified"}
+    fact_ids = [str(fact["id"]) for fact in facts if fact["verification"] in verdicts]
     with repo.store.reading(repo.shown(Ref(commit=commit))) as reading:
-        rows = without_secrets(select_rows(reading, Selection(carried, conversations)))
+        rows = without_secrets(select_rows(reading, Selection(fact_ids, conversations)))
     handoff = Handoff(
         id=handoff_id,
         **ends,
         commit=commit,
         facts=tuple(str(row["id"]) for row in rows[FACT]),
         conversations=tuple(str(row["id"]) for row in rows[CONVERSATION]),
-        context_summary=asked.context_summary or _summary(rows, source, target),
-        left_out=len(facts) - len(carried),
-        created_by=asked.created_by,
+        context_summary=request.context_summary or _summary(rows, source, target),
+        left_out=len(facts) - len(fact_ids),
+        created_by=request.created_by,
         created_at=now,
     )
     with repo.store.changing(find_open_again(repo, target).name) as work:
@@ -90,15 +90,15 @@ def hand_over(repo: Repository, asked: HandoffRequest, now: int) -> HandoffDone:
     return HandoffDone(handoff, copied)
 
 
-def _own(repo: Repository, source: Branch, commit: str) -> tuple[list[Row], list[str]]:
+def _rows_since_fork(repo: Repository, source: Branch, commit: str) -> tuple[list[Row], list[str]]:
     """Find the active facts and the ids of conversations that a branch added since its fork.
 
     Secret and expired facts are left out.
     """
     with repo.store.reading(repo.shown(Ref(commit=commit))) as reading:
         if source.fork_commit is None:
-            chosen = without_secrets(select_rows(reading, Selection()))
-            return chosen[FACT], [str(row["id"]) for row in chosen[CONVERSATION]]
+            rows = without_secrets(select_rows(reading, Selection()))
+            return rows[FACT], [str(row["id"]) for row in rows[CONVERSATION]]
         changes = repo.history.changes(source.fork_commit, Ref(commit=commit))
         present = {
             kind: [c.after for c in changes.get(kind.table, ()) if c.after is not None]
@@ -112,14 +112,14 @@ def _own(repo: Repository, source: Branch, commit: str) -> tuple[list[Row], list
         ]
         ids = [str(row["id"]) for row in present[CONVERSATION]]
         ids += [str(row["conversation_id"]) for row in present[MESSAGE]]
-        known = reading.get(CONVERSATION, list(dict.fromkeys(ids)))
-        return facts, list(known)
+        conversations = reading.get(CONVERSATION, list(dict.fromkeys(ids)))
+        return facts, list(conversations)
 
 
 def _summary(rows: dict[Kind, list[Row]], source: Branch, target: Branch) -> str:
     """Write a summary for a handoff whose request has none."""
-    number = counts(rows)
-    facts, talks = number.get(FACT.table, 0), number.get(CONVERSATION.table, 0)
+    count_of = counts(rows)
+    facts, talks = count_of.get(FACT.table, 0), count_of.get(CONVERSATION.table, 0)
     return (
         f"{source.name} hands over to {target.name}: {facts} fact{'s' * (facts != 1)} and "
         f"{talks} conversation{'s' * (talks != 1)}."
@@ -160,19 +160,23 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
         conversations = reading.get(CONVERSATION, handoff.conversations)
         orders = {talk: messages_of(repo, reading, talk) for talk in handoff.conversations}
     source, room = name_of(repo, handoff.source_id), TextBudget(MOST_CHARACTERS, MAX_TEXT)
-    given = [
+    fact_rows = [
         QuotedRow(source, facts[i], str(facts[i]["fact_text"])) for i in handoff.facts if i in facts
     ]
-    carried = list(room.fitting(given))
-    said = [
+    shown_facts = list(room.fitting(fact_rows))
+    message_rows = [
         QuotedRow(source, row, str(row["content"])) for order in orders.values() for _, row in order
     ]
-    said.sort(key=lambda found: (found.row["created_at"], found.row["id"]), reverse=True)
-    fits = {found.row["id"]: found for found in room.fitting(said)}
+    message_rows.sort(
+        key=lambda quoted_row: (quoted_row.row["created_at"], quoted_row.row["id"]), reverse=True
+    )
+    message_by_id = {quoted_row.row["id"]: quoted_row for quoted_row in room.fitting(message_rows)}
     talks = [
         ConversationEnd(
-            source, conversations[i], [(n, fits[r["id"]]) for n, r in order if r["id"] in fits]
+            source,
+            conversations[i],
+            [(n, message_by_id[r["id"]]) for n, r in order if r["id"] in message_by_id],
         )
         for i, order in orders.items()
     ]
-    return Packet(handoff, source, name_of(repo, handoff.target_id), carried, talks, room)
+    return Packet(handoff, source, name_of(repo, handoff.target_id), shown_facts, talks, room)

@@ -25,51 +25,51 @@ class NewTemplate:
     created_by: str | None = None
 
 
-def create_template(repo: Repository, source: Branch, asked: NewTemplate, now: int) -> Template:
+def create_template(repo: Repository, source: Branch, new: NewTemplate, now: int) -> Template:
     """Freeze a branch as a template; a name that is used already gets the next version."""
-    made: list[Template] = []
+    templates: list[Template] = []
     template_id = repo.new_id("tmpl", now)
 
-    def wanted() -> str:
-        return f"{TEMPLATES}/{branch_part(asked.name)}/v{_next(repo, asked.name)}"
+    def branch_name() -> str:
+        return f"{TEMPLATES}/{branch_part(new.name)}/v{_next(repo, new.name)}"
 
-    def make(name: str) -> NewBranch:
+    def make_branch(name: str) -> NewBranch:
         branch = replace(
-            new_below(repo, source, name, now), description=asked.description, closed=True
+            new_below(repo, source, name, now), description=new.description, closed=True
         )
-        template = _template(repo, branch, asked, template_id)
-        made.append(template)
+        template = _template(repo, branch, new, template_id)
+        templates.append(template)
         return branch, (template,)
 
-    def there() -> Branch | None:
-        said = {"name": asked.name, "description": asked.description}
-        first = made_by(repo.ledger, Template, template_id, **said, tags=asked.tags)
+    def existing_branch() -> Branch | None:
+        fields = {"name": new.name, "description": new.description}
+        first = made_by(repo.ledger, Template, template_id, **fields, tags=new.tags)
         if first is None:
             return None
-        made.append(first)
+        templates.append(first)
         return repo.ledger.record(Branch, first.branch_id)
 
-    fork_under(repo, wanted, make, there)
-    return made[-1]
+    fork_under(repo, branch_name, make_branch, existing_branch)
+    return templates[-1]
 
 
-def _template(repo: Repository, branch: Branch, asked: NewTemplate, template_id: str) -> Template:
+def _template(repo: Repository, branch: Branch, new: NewTemplate, template_id: str) -> Template:
     with repo.store.reading(Ref(commit=branch.fork_commit)) as reading:
         facts = reading.tally(FACT, "status").get("active", 0)
         conversations = reading.count(CONVERSATION)
     return Template(
         id=template_id,
-        name=asked.name,
-        version=_next(repo, asked.name),
+        name=new.name,
+        version=_next(repo, new.name),
         branch_id=branch.id,
         commit=str(branch.fork_commit),
-        description=asked.description,
-        task_types=asked.task_types,
-        tags=asked.tags,
+        description=new.description,
+        task_types=new.task_types,
+        tags=new.tags,
         fact_count=facts,
         conversation_count=conversations,
         status="active",
-        created_by=asked.created_by,
+        created_by=new.created_by,
         created_at=branch.created_at,
     )
 
@@ -82,12 +82,12 @@ def list_templates(
     repo: Repository, task_type: str | None, status: ShelfStatus, limit: int
 ) -> list[Template]:
     """Return templates with a status, and optionally for a task type, the newest first."""
-    found = [
+    templates = [
         template
         for template in reversed(repo.ledger.records(Template))
         if template.status == status and (task_type is None or task_type in template.task_types)
     ]
-    return found[:limit]
+    return templates[:limit]
 
 
 def newest(repo: Repository, name: str) -> Template:
@@ -100,9 +100,9 @@ def newest(repo: Repository, name: str) -> Template:
     active = [template for template in versions if template.status == "active"]
     if active:
         return max(active, key=lambda template: template.version)
-    why = "Its versions are deprecated" if versions else "There is none of this name"
+    reason = "Its versions are deprecated" if versions else "There is none of this name"
     raise NotFound(
-        f"No template {name!r} can be used. {why}.",
+        f"No template {name!r} can be used. {reason}.",
         Advice("{memory_template_list} shows those there are."),
         template=name,
     )
@@ -140,16 +140,16 @@ def deprecate_template(repo: Repository, name: str, version: int | None = None) 
         NotFound: there is no such template or version.
     """
     with repo.ledger.transaction():
-        found = [
+        templates = [
             replace(template, status="deprecated")
             for template in repo.ledger.records(Template, name=name)
             if version in {None, template.version}
         ]
-        if not found:
+        if not templates:
             raise NotFound(
                 f"There is no template {name!r}, or none of that version.",
                 Advice("{memory_template_list} shows those there are."),
                 template=name,
             )
-        repo.ledger.put(*found)
-    return found
+        repo.ledger.put(*templates)
+    return templates

@@ -93,7 +93,7 @@ class ConsolidateRequest:
     origin: Origin
     chat: Chat | None = None
     """The model that words a fact of several texts; without one, the best text is taken."""
-    report: Callable[[int, int | None], None] = lambda _done, _total: None
+    report: Callable[[int, int | None], None] = lambda _count, _total: None
     stopped: Callable[[], bool] = lambda: False
     """Whether the caller has cancelled the request; then nothing is added."""
 
@@ -108,25 +108,27 @@ def consolidate(
     branch = request.branch
     observations = [row for row in observations if row["summary"] != REDACTED]
     grouped = group_rows(engine, OBSERVATION, observations)
-    candidates = [_candidate(some) for rows in grouped.groups for some in _by_space(rows)]
-    done = Consolidated(notes=list(grouped.notes))
-    done.duplicates = len(observations) - len(candidates)
+    candidates = [_candidate(group) for rows in grouped.groups for group in _by_space(rows)]
+    result = Consolidated(notes=list(grouped.notes))
+    result.duplicates = len(observations) - len(candidates)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        fresh = _unknown(reading, candidates, grouped, repo.clock())
-    said = said_by_facts(repo, engine, branch, [c.text for c in fresh])
-    fresh = [candidate for candidate in fresh if (candidate.space, candidate.text) not in said]
-    _word(fresh, request, done.notes)
+        fresh = _new_candidates(reading, candidates, grouped, repo.clock())
+    existing_texts = said_by_facts(repo, engine, branch, [c.text for c in fresh])
+    fresh = [
+        candidate for candidate in fresh if (candidate.space, candidate.text) not in existing_texts
+    ]
+    _word(fresh, request, result.notes)
     if request.stopped():
         return Consolidated(notes=["Stopped: nothing was added."])
     if fresh:
         find_open_again(repo, branch)  # it may have been closed while the texts were compared
         with repo.store.adding(branch.name) as work:
             # Another process may have added facts since the reading above.
-            fresh = _unknown(work, fresh, grouped, repo.clock())
+            fresh = _new_candidates(work, fresh, grouped, repo.clock())
             _add(work, fresh, request.origin)
-    done.facts = [(candidate.fact_id, candidate) for candidate in fresh]
-    done.duplicates += len(candidates) - len(fresh)
-    return done
+    result.facts = [(candidate.fact_id, candidate) for candidate in fresh]
+    result.duplicates += len(candidates) - len(fresh)
+    return result
 
 
 def _by_space(rows: Sequence[Row]) -> Iterable[list[Row]]:
@@ -135,12 +137,12 @@ def _by_space(rows: Sequence[Row]) -> Iterable[list[Row]]:
     Only the rows with the latest expiry (or with none) remain in a group, since a fact lasts as
     long as its observations.
     """
-    spaces: dict[Cell, list[Row]] = {}
+    rows_of_space: dict[Cell, list[Row]] = {}
     for row in rows:
-        spaces.setdefault(row["space"], []).append(row)
-    for some in spaces.values():
-        last = max(map(_end, some))
-        yield [row for row in some if _end(row) == last]
+        rows_of_space.setdefault(row["space"], []).append(row)
+    for group in rows_of_space.values():
+        last = max(map(_end, group))
+        yield [row for row in group if _end(row) == last]
 
 
 def _end(row: Row) -> float:
@@ -153,7 +155,7 @@ def _candidate(rows: Sequence[Row]) -> CandidateFact:
     return CandidateFact(str(best["summary"]), [best, *(row for row in rows if row is not best)])
 
 
-def _unknown(
+def _new_candidates(
     reading: Reading, candidates: Sequence[CandidateFact], grouped: Groups, now: int
 ) -> list[CandidateFact]:
     """Return the candidates not yet consolidated on a branch and not stated by an active fact.
@@ -163,35 +165,39 @@ def _unknown(
     """
     edit_of = {source_edit_id(row): row for candidate in candidates for row in candidate.sources}
     edits = reading.get(EDIT, list(edit_of))
-    known = {edit_of[edit_id]["id"] for edit_id in edits}
+    consolidated_ids = {edit_of[edit_id]["id"] for edit_id in edits}
     firsts = [edit_of[i] for i, edit in edits.items() if str(edit["reason"]).startswith(_FROM)]
     wordings = {(row["space"], plain(str(row["summary"]))) for row in firsts}
     spaces = {space for space, _ in wordings}
     both = [pair for a, b, _ in grouped.pairs for pair in ((a, b), (b, a))]
-    alike = {(space, b) for a, b in both for space in spaces if (space, a) in wordings} | wordings
+    similar_texts = {
+        (space, b) for a, b in both for space in spaces if (space, a) in wordings
+    } | wordings
     hashes = [content_hash(candidate.text) for candidate in candidates]
-    said = _said(reading, hashes, now)
-    there = reading.get(FACT, [candidate.fact_id for candidate in candidates])
+    stated_until = _stated_until(reading, hashes, now)
+    existing_facts = reading.get(FACT, [candidate.fact_id for candidate in candidates])
     return [
         candidate
         for candidate, hashed in zip(candidates, hashes, strict=True)
-        if known.isdisjoint(row["id"] for row in candidate.sources)
-        and (candidate.space, plain(str(candidate.sources[0]["summary"]))) not in alike
-        and said.get((candidate.space, hashed), 0) <= max(map(when, candidate.sources))
-        and candidate.fact_id not in there
+        if consolidated_ids.isdisjoint(row["id"] for row in candidate.sources)
+        and (candidate.space, plain(str(candidate.sources[0]["summary"]))) not in similar_texts
+        and stated_until.get((candidate.space, hashed), 0) <= max(map(when, candidate.sources))
+        and candidate.fact_id not in existing_facts
     ]
 
 
-def _said(reading: Reading, hashes: Sequence[str], now: int) -> dict[tuple[Cell, Cell], float]:
+def _stated_until(
+    reading: Reading, hashes: Sequence[str], now: int
+) -> dict[tuple[Cell, Cell], float]:
     """Return until when active facts state each text, by space and hash of the text."""
     query = Query(
         equal={"status": "active"}, among={"content_hash": hashes}, alive_at=now, public=True
     )
-    found: dict[tuple[Cell, Cell], float] = {}
+    until_of: dict[tuple[Cell, Cell], float] = {}
     for space, hashed, end in reading.scan(FACT, ("space", "content_hash", "valid_until"), query):
         until = math.inf if end is None else float(end)
-        found[space, hashed] = max(found.get((space, hashed), 0), until)
-    return found
+        until_of[space, hashed] = max(until_of.get((space, hashed), 0), until)
+    return until_of
 
 
 def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -> None:
@@ -236,14 +242,16 @@ def _word(candidates: list[CandidateFact], request: ConsolidateRequest, notes: l
     """Let the chat model word facts of several texts; where it fails, the chosen text stays."""
     if request.chat is None:
         return
-    several = [n for n, c in enumerate(candidates) if len(_texts(c)) > 1]
-    asked, refused = several[:_MOST_ASKED], 0
-    if len(several) > len(asked):
-        notes.append(f"{request.chat.name} worded the first {len(asked)} of {len(several)} facts.")
-    for done, number in enumerate(asked):
+    all_positions = [n for n, c in enumerate(candidates) if len(_texts(c)) > 1]
+    positions, refused = all_positions[:_MOST_ASKED], 0
+    if len(all_positions) > len(positions):
+        notes.append(
+            f"{request.chat.name} worded the first {len(positions)} of {len(all_positions)} facts."
+        )
+    for count, number in enumerate(positions):
         if request.stopped():
             break
-        request.report(done, len(asked))
+        request.report(count, len(positions))
         candidate = candidates[number]
         texts = _texts(candidate)
         try:

@@ -43,7 +43,7 @@ def observed(repo: Repository, equal: Mapping[str, Cell]) -> Observed:
     return Observed(equal, branches, newest_rows(repo, branches, OBSERVATION, _COLUMNS, query))
 
 
-def branch_for_facts(repo: Repository, seen: Observed) -> str:
+def branch_for_facts(repo: Repository, observations: Observed) -> str:
     """Return the name of the branch to which facts made of these observations are added.
 
     It is the agent's branch of the task or the task's own, and else the branch that has the newest
@@ -52,34 +52,46 @@ def branch_for_facts(repo: Repository, seen: Observed) -> str:
     Raises:
         Refused: the task's branch is gone.
     """
-    task_id, agent_id = seen.equal.get("task_id"), seen.equal.get("agent_id")
-    for place in seen.branches:
+    task_id, agent_id = observations.equal.get("task_id"), observations.equal.get("agent_id")
+    for place in observations.branches:
         if task_id and (place.branch.task_id, place.branch.agent_id) == (task_id, agent_id):
             return place.branch.name
     if task_id and agent_id is None:
         raise Refused("The task's branch is gone: name the `branch` that the facts are for.")
-    query = Query(equal=seen.equal, limit=1)
-    last = [newest_rows(repo, seen.branches, kind, (), query) for kind in (FACT, OBSERVATION)]
-    newest = max((row["created_at"] or 0, row["id"], some) for some in last for row in some.rows)
+    query = Query(equal=observations.equal, limit=1)
+    last = [
+        newest_rows(repo, observations.branches, kind, (), query) for kind in (FACT, OBSERVATION)
+    ]
+    newest = max(
+        (row["created_at"] or 0, row["id"], rows_of_kind)
+        for rows_of_kind in last
+        for row in rows_of_kind.rows
+    )
     return newest[2].branch_of[str(newest[1])]
 
 
-def waiting_first(repo: Repository, branch: Branch, seen: Observed) -> tuple[list[Row], int]:
+def waiting_first(
+    repo: Repository, branch: Branch, observations: Observed
+) -> tuple[list[Row], int]:
     """Return up to `MOST` observations to consolidate on a branch, and the number left for later.
 
     An observation comes first if neither it nor another one of the same text was made a fact of
     the branch yet; newer ones come before older ones. So several consolidations get
     through all observations.
     """
-    if not seen.newest.truncated:
-        return seen.newest.rows, 0
-    query = Query(equal=seen.equal)
-    rows = newest_rows(repo, seen.branches, OBSERVATION, ("content_hash",), query).rows
+    if not observations.newest.truncated:
+        return observations.newest.rows, 0
+    query = Query(equal=observations.equal)
+    rows = newest_rows(repo, observations.branches, OBSERVATION, ("content_hash",), query).rows
     edits = {source_edit_id(row): row["content_hash"] for row in rows}
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        done = {edits[edit_id] for edit_id in reading.get(EDIT, list(edits))}
-    waiting = [str(row["id"]) for row in rows if row["content_hash"] not in done]
-    others = [str(row["id"]) for row in rows if row["content_hash"] in done]
-    chosen = Query(equal=seen.equal, among={"id": [*others, *waiting][-MOST:]})
-    first = newest_rows(repo, seen.branches, OBSERVATION, _COLUMNS, chosen).rows
-    return first, max(0, len(waiting) - MOST)
+        consolidated_hashes = {edits[edit_id] for edit_id in reading.get(EDIT, list(edits))}
+    waiting_ids = [str(row["id"]) for row in rows if row["content_hash"] not in consolidated_hashes]
+    consolidated_ids = [
+        str(row["id"]) for row in rows if row["content_hash"] in consolidated_hashes
+    ]
+    chosen = Query(
+        equal=observations.equal, among={"id": [*consolidated_ids, *waiting_ids][-MOST:]}
+    )
+    first = newest_rows(repo, observations.branches, OBSERVATION, _COLUMNS, chosen).rows
+    return first, max(0, len(waiting_ids) - MOST)

@@ -48,8 +48,8 @@ class Replay:
     @property
     def finished(self) -> list[Objective]:
         """The completed objectives, in the order in which they were completed."""
-        done = [o for o in self.state.objectives if o.completed_at is not None]
-        return sorted(done, key=lambda o: (o.completed_at or 0, o.position))
+        objectives = [o for o in self.state.objectives if o.completed_at is not None]
+        return sorted(objectives, key=lambda o: (o.completed_at or 0, o.position))
 
     @property
     def completed_at(self) -> int | None:
@@ -89,12 +89,12 @@ def replay(
     Only rows of `space` count (`services.rows.spaces.within`). The cost grows with the rows of
     these tasks only.
     """
-    found = repo.ledger.records(Task, task_type=task_type)
-    if not found:
+    records = repo.ledger.records(Task, task_type=task_type)
+    if not records:
         types = sorted({t.task_type for t in repo.ledger.records(Task) if t.task_type})
-        there = ", ".join(types) or "none"
-        return Replayed([], 0, [], [f"No task has this type; types there are: {there}."])
-    tasks = [_replay(repo, task_state(repo, task.id), space) for task in found[: -limit - 1 : -1]]
+        type_names = ", ".join(types) or "none"
+        return Replayed([], 0, [], [f"No task has this type; types there are: {type_names}."])
+    tasks = [_replay(repo, task_state(repo, task.id), space) for task in records[: -limit - 1 : -1]]
     notes = []
     truncated = [task.state.task.id for task in tasks if task.truncated]
     if truncated:
@@ -106,32 +106,32 @@ def replay(
     errors = [row for t in tasks for row in t.observations if row["observation_type"] == _ERROR]
     facts = [row for task in tasks for row in task.facts]
     for kind, rows in ((OBSERVATION, errors), (FACT, facts)):
-        more, said = _recurring(engine, kind, rows, following)
-        patterns += more
-        notes += said
-    return Replayed(tasks, len(found), patterns, notes)
+        recurring, pattern_notes = _recurring(engine, kind, rows, following)
+        patterns += recurring
+        notes += pattern_notes
+    return Replayed(tasks, len(records), patterns, notes)
 
 
 def _replay(repo: Repository, state: TaskState, space: Mapping[str, Cell]) -> Replay:
-    found = task_branches_written(repo, state.task.id)
+    branches = task_branches_written(repo, state.task.id)
     equal = {"task_id": state.task.id}
     own = repo.ledger.record(Branch, state.task.branch_id)
 
     def newest(kind: Kind, *columns: str) -> NewestRows:
-        wanted = Query(equal={**equal, **space}, limit=MOST)
-        return newest_rows(repo, found, kind, ("task_id", *columns), wanted)
+        query = Query(equal={**equal, **space}, limit=MOST)
+        return newest_rows(repo, branches, kind, ("task_id", *columns), query)
 
-    seen = newest(OBSERVATION, "summary", "observation_type", "tool_name", "agent_id")
+    observations = newest(OBSERVATION, "summary", "observation_type", "tool_name", "agent_id")
     facts = newest(FACT, "fact_text")
     return Replay(
         state,
         None if own is None else own.name,
-        Counter(str(row["tool_name"]) for row in seen.rows if row["tool_name"] is not None),
-        list(_errors(seen.rows)),
-        count_rows(repo, found, equal, space),
-        seen.rows,
+        Counter(str(row["tool_name"]) for row in observations.rows if row["tool_name"] is not None),
+        list(_errors(observations.rows)),
+        count_rows(repo, branches, equal, space),
+        observations.rows,
         facts.rows,
-        seen.truncated or facts.truncated,
+        observations.truncated or facts.truncated,
     )
 
 
@@ -175,7 +175,7 @@ def _orders(tasks: Sequence[Replay]) -> list[Pattern]:
 
 def _tools(tasks: Sequence[Replay]) -> list[Pattern]:
     """Find tools that most of the tasks used, each with its number of uses over all tasks."""
-    found = []
+    patterns = []
     for tool in sorted({tool for task in tasks for tool in task.tools}):
         users = [task for task in tasks if task.tools[tool]]
         if len(users) < FEWEST or 2 * len(users) <= len(tasks):
@@ -183,18 +183,18 @@ def _tools(tasks: Sequence[Replay]) -> list[Pattern]:
         ids = [str(row["id"]) for t in users for row in t.observations if row["tool_name"] == tool]
         names = [task.state.task.id for task in users]
         uses = sum(task.tools[tool] for task in users)
-        found.append(Pattern("tool", tool, names, ids[:_SHOWN], uses))
-    return _first(found)
+        patterns.append(Pattern("tool", tool, names, ids[:_SHOWN], uses))
+    return _first(patterns)
 
 
 def _durations(tasks: Sequence[Replay]) -> list[Pattern]:
     """Return the median duration of the tasks, if enough of them are completed."""
-    spent = {t.state.task.id: t.duration_s for t in tasks}
-    known = {name: value for name, value in spent.items() if value is not None}
-    if len(known) < FEWEST:
+    durations = {t.state.task.id: t.duration_s for t in tasks}
+    duration_of = {name: value for name, value in durations.items() if value is not None}
+    if len(duration_of) < FEWEST:
         return []
-    typical = median(known.values())
-    return [Pattern("duration", f"median {typical:.1f} s", list(known), value=typical)]
+    typical = median(duration_of.values())
+    return [Pattern("duration", f"median {typical:.1f} s", list(duration_of), value=typical)]
 
 
 def _recurring(
@@ -208,16 +208,16 @@ def _recurring(
     notes = list(grouped.notes)
     if len(newest) < len(rows):
         notes.append(f"Only the newest {COMPARED} of {len(rows)} {kind.table} were compared.")
-    found = []
+    patterns = []
     for group in grouped.groups:
         names = list(dict.fromkeys(str(row["task_id"]) for row in group))
         if len(names) >= FEWEST:
             ids = [str(row["id"]) for row in group]
             text = max((str(row[kind.text or ""]) for row in group), key=worded)
-            then = [following[row_id] for row_id in ids if row_id in following]
+            next_steps = [following[row_id] for row_id in ids if row_id in following]
             name: PatternName = "fact" if kind is FACT else "error"
-            found.append(Pattern(name, text, names, ids[:_SHOWN], len(ids), then[:_SHOWN]))
-    return _first(found), notes
+            patterns.append(Pattern(name, text, names, ids[:_SHOWN], len(ids), next_steps[:_SHOWN]))
+    return _first(patterns), notes
 
 
 def _first(patterns: Iterable[Pattern]) -> list[Pattern]:

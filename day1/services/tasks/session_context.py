@@ -33,14 +33,14 @@ class TextBudget:
 
     def fitting(self, rows: Iterable["QuotedRow"]) -> Iterator["QuotedRow"]:
         """Yield the rows that fit in the budget, with long texts shortened."""
-        for found in rows:
-            long = len(found.text) > self.longest
-            text = found.text[: self.longest] + " \u2026" if long else found.text
+        for quoted_row in rows:
+            long = len(quoted_row.text) > self.longest
+            text = quoted_row.text[: self.longest] + " \u2026" if long else quoted_row.text
             if self.characters + len(text) > self.most:
                 self.left_out += 1
                 continue
             self.characters += len(text)
-            yield QuotedRow(found.branch, found.row, text)
+            yield QuotedRow(quoted_row.branch, quoted_row.row, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +98,16 @@ def recall(
             "were made with.",
             session_id=session_id,
         )
-    found = SessionRecall(notes, written_branches(repo, session_id=session_id))
+    context = SessionRecall(notes, written_branches(repo, session_id=session_id))
     rows = _Rows(repo, session_id, space)
-    for place in found.branches:
+    for place in context.branches:
         rows.read(place, {FACT: fact_limit, OBSERVATION: OBSERVATIONS, MESSAGE: message_limit})
-    fitting = found.room.fitting
-    found.facts = list(fitting(rows.newest(FACT, fact_limit)))
+    fitting = context.room.fitting
+    context.facts = list(fitting(rows.newest(FACT, fact_limit)))
     messages = list(fitting(rows.newest(MESSAGE, message_limit)))
-    found.observations = list(fitting(rows.newest(OBSERVATION, OBSERVATIONS)))
-    found.talks = list(_talks(repo, found.branches, messages))
-    return found
+    context.observations = list(fitting(rows.newest(OBSERVATION, OBSERVATIONS)))
+    context.talks = list(_talks(repo, context.branches, messages))
+    return context
 
 
 class _Rows:
@@ -115,16 +115,16 @@ class _Rows:
 
     def __init__(self, repo: Repository, session_id: str, space: Mapping[str, Cell]) -> None:
         self._repo, self._session_id, self._space = repo, session_id, space
-        self._found: dict[Kind, dict[Cell, QuotedRow]] = {}
+        self._quoted_rows: dict[Kind, dict[Cell, QuotedRow]] = {}
 
     def read(self, place: WrittenBranch, limits: dict[Kind, int]) -> None:
         """Read a branch; rows already read from another branch are skipped."""
         with self._repo.store.reading(self._repo.shown(place.ref)) as reading:
             for kind, limit in limits.items():
-                known = self._found.setdefault(kind, {})
+                quoted_rows = self._quoted_rows.setdefault(kind, {})
                 for row in self._newest(reading, kind, limit):
                     text = str(row[kind.text or ""])
-                    known.setdefault(row["id"], QuotedRow(place.branch.name, row, text))
+                    quoted_rows.setdefault(row["id"], QuotedRow(place.branch.name, row, text))
 
     def _newest(self, reading: Reading, kind: Kind, limit: int) -> list[Row]:
         active = active_rows(kind, inactive=False)
@@ -135,12 +135,12 @@ class _Rows:
 
     def newest(self, kind: Kind, limit: int) -> list[QuotedRow]:
         """Return the newest rows of a kind over all branches."""
-        rows = self._found.get(kind, {}).values()
-        return sorted(rows, key=_learned, reverse=True)[:limit]
+        rows = self._quoted_rows.get(kind, {}).values()
+        return sorted(rows, key=_time_and_id, reverse=True)[:limit]
 
 
-def _learned(found: QuotedRow) -> tuple[Cell, Cell]:
-    return found.row["created_at"], found.row["id"]
+def _time_and_id(quoted_row: QuotedRow) -> tuple[Cell, Cell]:
+    return quoted_row.row["created_at"], quoted_row.row["id"]
 
 
 def _talks(
@@ -148,14 +148,16 @@ def _talks(
 ) -> Iterable[ConversationEnd]:
     """Group messages by conversation, the conversation with the newest message first."""
     by_talk: dict[tuple[str, str], dict[str, QuotedRow]] = {}
-    for found in messages:
-        key = (found.branch, str(found.row["conversation_id"]))
-        by_talk.setdefault(key, {})[str(found.row["id"])] = found
+    for message in messages:
+        key = (message.branch, str(message.row["conversation_id"]))
+        by_talk.setdefault(key, {})[str(message.row["id"])] = message
     refs = {place.branch.name: place.ref for place in branches}
     for (branch, conversation_id), chosen in by_talk.items():
         with repo.store.reading(repo.shown(refs[branch])) as reading:
-            whole = reading.get(CONVERSATION, [conversation_id])
+            conversations = reading.get(CONVERSATION, [conversation_id])
             order = messages_of(repo, reading, conversation_id)
-        if whole:
-            said = [(n, chosen[i]) for n, row in order if (i := str(row["id"])) in chosen]
-            yield ConversationEnd(branch, whole[conversation_id], said)
+        if conversations:
+            numbered_messages = [
+                (n, chosen[i]) for n, row in order if (i := str(row["id"])) in chosen
+            ]
+            yield ConversationEnd(branch, conversations[conversation_id], numbered_messages)

@@ -45,19 +45,19 @@ def written_branches(
 
     A deleted branch is replaced by the branches that it was merged into.
     """
-    given = {"agent_id": agent_id, "session_id": session_id, "task_id": task_id}
-    equal = {name: value for name, value in given.items() if value is not None}
+    ids = {"agent_id": agent_id, "session_id": session_id, "task_id": task_id}
+    equal = {name: value for name, value in ids.items() if value is not None}
     notes = repo.ledger.records(Session, **equal)
     queue = list(dict.fromkeys(session.branch_id for session in reversed(notes)))
-    found: dict[str, WrittenBranch] = {}
+    branch_by_id: dict[str, WrittenBranch] = {}
     for branch_id in queue:
         branch = repo.ledger.record(Branch, branch_id)
         if branch is not None:
-            found[branch_id] = WrittenBranch(branch, ref_of(branch))
+            branch_by_id[branch_id] = WrittenBranch(branch, ref_of(branch))
         else:
             merges = repo.ledger.records(MergeRecord, source_id=branch_id)
             queue += [m.target_id for m in merges if m.target_id not in queue]
-    return list(found.values())
+    return list(branch_by_id.values())
 
 
 def ref_of(branch: Branch) -> Ref:

@@ -40,35 +40,35 @@ class NewestRows:
 
 def newest_rows(
     repo: Repository,
-    found: Sequence[WrittenBranch],
+    branches: Sequence[WrittenBranch],
     kind: Kind,
     columns: Sequence[str],
-    wanted: Query,
+    filters: Query,
 ) -> NewestRows:
     """Read columns (`id` and `created_at` always) of the newest rows of branches, each row once.
 
     Secret and expired rows are left out.
     """
     names = ("id", "created_at", *columns)
-    limit = wanted.limit
-    most = None if limit is None else limit + 1
-    query = replace(wanted, public=True, descending=True, limit=most)
+    limit = filters.limit
+    read_limit = None if limit is None else limit + 1
+    query = replace(filters, public=True, descending=True, limit=read_limit)
     rows: dict[str, Row] = {}
     branch_of: dict[str, str] = {}
-    for place in found:
+    for place in branches:
         with repo.store.reading(repo.shown(place.ref)) as reading:
             for cells in reading.scan(kind, names, query):
                 row: Row = dict(zip(names, cells, strict=True))
                 rows.setdefault(str(row["id"]), row)
                 branch_of.setdefault(str(row["id"]), place.branch.name)
     ordered = sorted(rows.values(), key=lambda row: (row["created_at"] or 0, row["id"]))
-    few = len(ordered) if limit is None else limit
-    return NewestRows(ordered[-few:], branch_of, len(ordered) > few)
+    count = len(ordered) if limit is None else limit
+    return NewestRows(ordered[-count:], branch_of, len(ordered) > count)
 
 
 def count_rows(
     repo: Repository,
-    found: Sequence[WrittenBranch],
+    branches: Sequence[WrittenBranch],
     equal: Mapping[str, Cell],
     space: Mapping[str, Cell],
 ) -> dict[str, int]:
@@ -77,7 +77,7 @@ def count_rows(
     `space` is as in `services.rows.spaces.within`.
     """
     ids: dict[str, set[Cell]] = {kind.table: set() for kind in _COUNTED}
-    for place in found:
+    for place in branches:
         with repo.store.reading(repo.shown(place.ref)) as reading:
             for kind in _COUNTED:
                 rows = reading.scan(kind, ("id",), within(reading, kind, Query(equal=equal), space))
@@ -94,7 +94,7 @@ class AgentMoment:
 
 
 def agent_timeline(
-    repo: Repository, found: Sequence[WrittenBranch], agent: Mapping[str, Cell], limit: int
+    repo: Repository, branches: Sequence[WrittenBranch], agent: Mapping[str, Cell], limit: int
 ) -> list[AgentMoment]:
     """Return the newest `limit` facts and observations of an agent, the oldest first.
 
@@ -103,7 +103,7 @@ def agent_timeline(
     """
     moments: dict[str, AgentMoment] = {}
     window = Query(equal=agent, limit=limit)
-    own_first = sorted(found, key=lambda place: place.branch.agent_id != agent["agent_id"])
+    own_first = sorted(branches, key=lambda place: place.branch.agent_id != agent["agent_id"])
     for place in own_first:
         with repo.store.reading(repo.shown(place.ref)) as reading:
             for moment in timeline(reading, window):

@@ -44,18 +44,20 @@ def search_task(
         NotFound: there is no such task.
     """
     request = replace(request, equal={**request.equal, "task_id": task_id})
-    found = task_branches_written(repo, task_id)
-    for place in found:  # index all before the search: word scores depend on all texts
+    branches = task_branches_written(repo, task_id)
+    for place in branches:  # index all before the search: word scores depend on all texts
         _follow(engine, place)
-    asked = [(place, search(engine, place.ref, place.branch.id, request)) for place in found]
+    answers = [(place, search(engine, place.ref, place.branch.id, request)) for place in branches]
     best: dict[str, TeamHit] = {}
-    for place, answer in asked:
+    for place, answer in answers:
         for hit in answer.hits:
             row_id, mine = str(hit.row["id"]), _wrote(place, hit.row)
             if row_id not in best or (mine and not _wrote(best[row_id].place, hit.row)):
                 best[row_id] = TeamHit(hit, place)
-    hits = once_each(sorted(best.values(), key=_best_first), lambda one: text_key(one.hit.row))
-    return TeamFound(hits[: request.limit], asked)
+    hits = once_each(
+        sorted(best.values(), key=_best_first), lambda team_hit: text_key(team_hit.hit.row)
+    )
+    return TeamFound(hits[: request.limit], answers)
 
 
 def _follow(engine: SearchEngine, place: WrittenBranch) -> None:
@@ -69,6 +71,10 @@ def _wrote(place: WrittenBranch, row: Row) -> bool:
     return row["agent_id"] is not None and place.branch.agent_id == row["agent_id"]
 
 
-def _best_first(found: TeamHit) -> tuple[float, int, str]:
+def _best_first(team_hit: TeamHit) -> tuple[float, int, str]:
     """Return the sort key of a hit: highest score first, then newest."""
-    return -found.hit.score, -int(found.hit.row["created_at"] or 0), str(found.hit.row["id"])
+    return (
+        -team_hit.hit.score,
+        -int(team_hit.hit.row["created_at"] or 0),
+        str(team_hit.hit.row["id"]),
+    )

@@ -43,18 +43,20 @@ def create_task(
     """
     now = task.created_at
 
-    def branch(name: str) -> NewBranch:
-        made = new_below(repo, parent, name, now)
-        made = replace(made, description=task.description, task_id=task.id)
+    def make_branch(name: str) -> NewBranch:
+        branch = new_below(repo, parent, name, now)
+        branch = replace(branch, description=task.description, task_id=task.id)
         objectives = [_objective(task.id, place, aim, now) for place, aim in enumerate(aims)]
-        return made, (replace(task, branch_id=made.id), *objectives)
+        return branch, (replace(task, branch_id=branch.id), *objectives)
 
-    def there() -> Branch | None:
-        said = {"name": task.name, "description": task.description, "task_type": task.task_type}
-        first = made_by(repo.ledger, Task, task.id, **said, tags=task.tags)
+    def existing_branch() -> Branch | None:
+        fields = {"name": task.name, "description": task.description, "task_type": task.task_type}
+        first = made_by(repo.ledger, Task, task.id, **fields, tags=task.tags)
         return None if first is None else repo.ledger.record(Branch, first.branch_id)
 
-    return fork_under(repo, lambda: f"{ROOT}/{branch_part(task.name)}", branch, there)
+    return fork_under(
+        repo, lambda: f"{ROOT}/{branch_part(task.name)}", make_branch, existing_branch
+    )
 
 
 def _objective(task_id: str, position: int, aim: NewObjective, now: int) -> Objective:
@@ -105,8 +107,8 @@ def task_state(repo: Repository, task_id: str) -> TaskState:
 def tasks(repo: Repository, task_type: str | None = None) -> list[TaskState]:
     """Return all tasks, or the tasks of a type, the newest first."""
     equal = {} if task_type is None else {"task_type": task_type}
-    found = repo.ledger.records(Task, **equal)
-    return [task_state(repo, task.id) for task in reversed(found)]
+    records = repo.ledger.records(Task, **equal)
+    return [task_state(repo, task.id) for task in reversed(records)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,34 +146,36 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
     parent = above
     key = short_hash(task_id, agent_id)
 
-    def branch(name: str) -> NewBranch:
-        made = replace(
+    def make_branch(name: str) -> NewBranch:
+        branch = replace(
             new_below(repo, parent, name, now), task_id=task_id, agent_id=agent_id, owner=agent_id
         )
-        known = repo.ledger.record(TaskAgent, key)
-        member = known or TaskAgent(key, task_id, agent_id, None, (), "", now)
-        return made, (_said(replace(member, branch_id=made.id), request),)
+        current = repo.ledger.record(TaskAgent, key)
+        member = current or TaskAgent(key, task_id, agent_id, None, (), "", now)
+        return branch, (_updated_member(replace(member, branch_id=branch.id), request),)
 
-    def there() -> Branch | None:
+    def existing_branch() -> Branch | None:
         member = repo.ledger.record(TaskAgent, key)
         own = None if member is None else repo.ledger.record(Branch, member.branch_id)
         if member is None or own is None:
             return None
         if own.closed:  # it was squashed: new rows need an open branch
             return None
-        if _said(member, request) != member:
+        if _updated_member(member, request) != member:
             with repo.ledger.transaction():
                 member = repo.ledger.record(TaskAgent, key) or member
-                repo.ledger.put(_said(member, request))
+                repo.ledger.put(_updated_member(member, request))
         return revive(repo, own, now)
 
-    return fork_under(repo, lambda: f"{parent.name}/{branch_part(agent_id)}", branch, there)
+    return fork_under(
+        repo, lambda: f"{parent.name}/{branch_part(agent_id)}", make_branch, existing_branch
+    )
 
 
-def _said(member: TaskAgent, request: JoinRequest) -> TaskAgent:
+def _updated_member(member: TaskAgent, request: JoinRequest) -> TaskAgent:
     """Return the member with the role and objectives of the request."""
-    given = request.assigned
-    indices = member.assigned if given is None else tuple(dict.fromkeys(given))
+    assigned = request.assigned
+    indices = member.assigned if assigned is None else tuple(dict.fromkeys(assigned))
     return replace(member, role=request.role or member.role, assigned=indices)
 
 
@@ -217,15 +221,15 @@ def update_objective(repo: Repository, update: ObjectiveUpdate, now: int) -> Pro
         if not 0 <= index < len(objectives):
             _refuse_indices([index], len(objectives))
         before = objectives[index]
-        begun = None if update.status == "pending" else before.started_at or now
-        done = None if update.status != "completed" else before.completed_at or now
+        start = None if update.status == "pending" else before.started_at or now
+        end = None if update.status != "completed" else before.completed_at or now
         after = replace(
             before,
             status=update.status,
             agent_id=update.agent_id or before.agent_id,
             notes=update.notes or before.notes,
-            started_at=begun,
-            completed_at=done,
+            started_at=start,
+            completed_at=end,
             updated_at=max(now, before.updated_at + 1),
         )
         repo.ledger.put(after)
@@ -236,5 +240,5 @@ def update_objective(repo: Repository, update: ObjectiveUpdate, now: int) -> Pro
 def task_branches(repo: Repository, state: TaskState) -> Mapping[str, Branch]:
     """Return the branches of a task by id: its own first, then its agents' in joining order."""
     ids = [state.task.branch_id, *(agent.branch_id for agent in state.agents)]
-    found = {branch_id: repo.ledger.record(Branch, branch_id) for branch_id in ids}
-    return {branch_id: branch for branch_id, branch in found.items() if branch is not None}
+    branch_by_id = {branch_id: repo.ledger.record(Branch, branch_id) for branch_id in ids}
+    return {branch_id: branch for branch_id, branch in branch_by_id.items() if branch is not None}

@@ -77,8 +77,10 @@ def verify_many(
     finally:  # keep the verdicts so far, whatever happened
         _write_batch(verification, branch, unwritten, origin, batch)
     unseen = {**selection.equal, "scores": None}
-    with verification.repo.store.reading(verification.repo.shown(Ref(branch=branch.name))) as left:
-        batch.remaining = left.count(FACT, unseen) - left.count(
+    with verification.repo.store.reading(
+        verification.repo.shown(Ref(branch=branch.name))
+    ) as end_state:
+        batch.remaining = end_state.count(FACT, unseen) - end_state.count(
             FACT, {**unseen, "sensitivity": SECRET}
         )
     return batch
@@ -104,9 +106,9 @@ def _write_batch(
     """Write the unwritten verdicts and add them to the counts of the batch."""
     facts = list(unwritten)
     unwritten.clear()
-    done = write_verdicts(verification.repo, branch, facts, origin)
+    result = write_verdicts(verification.repo, branch, facts, origin)
     for fact in facts:
-        if fact.row["id"] in done.left:
+        if fact.row["id"] in result.left:
             batch.errors += 1
             continue
         batch.verdicts[fact.judgement.verdict] += 1

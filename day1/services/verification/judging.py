@@ -27,9 +27,9 @@ _RELATIONS = 8
 """Maximum number of relations given to a judge, for the same reason."""
 _ENTITIES = 64
 """Maximum number of words, and of word pairs, of a fact looked up as ends of relations."""
-_QUESTION = 1_000
+_QUERY_LENGTH = 1_000
 """Number of characters at the start of a fact that form the query for evidence."""
-_LOOKED = 100
+_CONSIDERED_HITS = 100
 """Maximum number of search hits considered as evidence."""
 
 
@@ -70,16 +70,16 @@ def fact_on(repo: Repository, branch: Branch, fact_id: str) -> Row:
         raise Refused("A secret fact is shown to no judge.", id=fact_id)
     if row is not None:
         return row
-    having = list(branches_with(repo, FACT, fact_id))
+    branch_names = list(branches_with(repo, FACT, fact_id))
     where = Advice("No branch has it; {memory_search} finds those there are.")
-    if having:
-        where = Advice("It is on {branches}.", branches=", ".join(having[:5]))
+    if branch_names:
+        where = Advice("It is on {branches}.", branches=", ".join(branch_names[:5]))
     raise NotFound(
         f"{fact_id} is not on branch {branch.name!r}.",
         where,
         id=fact_id,
         branch=branch.name,
-        having=having,
+        having=branch_names,
     )
 
 
@@ -104,8 +104,8 @@ def judge_fact(
         verification.notes[f"judged by {verification.judge.name}: {error}"] = None
         judgement = verification.judge.judge(case)
     if judgement.left_out:
-        said = "piece that speaks" if judgement.left_out == 1 else "pieces that speak"
-        reason = f"{judgement.reason} Left out: {judgement.left_out} {said} to the judge."
+        pieces = "piece that speaks" if judgement.left_out == 1 else "pieces that speak"
+        reason = f"{judgement.reason} Left out: {judgement.left_out} {pieces} to the judge."
         judgement = replace(judgement, reason=reason)
     return JudgedFact(row, judgement, read)
 
@@ -125,12 +125,12 @@ def _case(
     hits: list[Hit] = []
     if text:
         kinds = ("facts", "observations")
-        request = SearchRequest(text[:_QUESTION], kinds=kinds, limit=_LOOKED)
-        found = search(verification.search, Ref(branch=branch.name), branch.id, request)
-        verification.notes.update(dict.fromkeys(found.notes))
-        hits = _once_each(hit for hit in found.hits if not _same_memory(hit.row, row))
+        request = SearchRequest(text[:_QUERY_LENGTH], kinds=kinds, limit=_CONSIDERED_HITS)
+        answer = search(verification.search, Ref(branch=branch.name), branch.id, request)
+        verification.notes.update(dict.fromkeys(answer.notes))
+        hits = _without_repetition(hit for hit in answer.hits if not _same_memory(hit.row, row))
     with verification.repo.store.reading(Ref(branch=branch.name)) as reading:
-        relations = _touching(reading, text)
+        relations = _relations_of(reading, text)
     case = Case(
         text=str(row["fact_text"]),
         at=when(row),
@@ -144,7 +144,7 @@ def _case(
         context=context,
         dimensions=tuple(dimensions),
     )
-    return case, (*(one.id for one in case.evidence), *relations)
+    return case, (*(item.id for item in case.evidence), *relations)
 
 
 def _same_memory(one: Row, other: Row) -> bool:
@@ -153,12 +153,12 @@ def _same_memory(one: Row, other: Row) -> bool:
     return one["id"] in ids or one["origin_id"] in ids
 
 
-def _once_each(hits: Iterable[Hit]) -> list[Hit]:
+def _without_repetition(hits: Iterable[Hit]) -> list[Hit]:
     """Drop repeated texts of an author, so that they do not displace texts of other authors."""
-    once: dict[tuple[object, ...], Hit] = {}
+    hit_by_key: dict[tuple[object, ...], Hit] = {}
     for hit in hits:
-        once.setdefault((hit.kind.name, hit.row["content_hash"], hit.row["agent_id"]), hit)
-    return list(once.values())
+        hit_by_key.setdefault((hit.kind.name, hit.row["content_hash"], hit.row["agent_id"]), hit)
+    return list(hit_by_key.values())
 
 
 def _evidence(hit: Hit) -> Evidence:
@@ -177,16 +177,18 @@ def _evidence(hit: Hit) -> Evidence:
     )
 
 
-def _touching(reading: Reading, text: str) -> dict[str, str]:
+def _relations_of(reading: Reading, text: str) -> dict[str, str]:
     """Find relations of the entities that a text names; return each as a line, by id."""
     bare = [word.strip(".,;:!?()[]{}\"'`") for word in text.split()]
     words = [word for word in dict.fromkeys(bare) if word][:_ENTITIES]
     pairs = [f"{a} {b}" for a, b in pairwise(bare) if a[:1].isupper()]
-    found: dict[str, str] = {}
+    line_by_id: dict[str, str] = {}
     for side in ("source_entity", "target_entity"):
         query = Query(among={side: [*words, *pairs[:_ENTITIES]]}, descending=True, limit=_RELATIONS)
         for row in reading.find(RELATION, query):
-            found[str(row["id"])] = words_of(RELATION, row)
-    lines = {line: row_id for row_id, line in reversed(found.items())}
-    once = [(row_id, line) for row_id, line in found.items() if lines[line] == row_id]
-    return dict(once[:_RELATIONS])
+            line_by_id[str(row["id"])] = words_of(RELATION, row)
+    id_by_line = {line: row_id for row_id, line in reversed(line_by_id.items())}
+    unique_lines = [
+        (row_id, line) for row_id, line in line_by_id.items() if id_by_line[line] == row_id
+    ]
+    return dict(unique_lines[:_RELATIONS])

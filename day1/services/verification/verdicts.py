@@ -42,26 +42,30 @@ def write_verdicts(
             _has_verdict(rows.get(i), verdict) for i, verdict in zip(ids, verdicts, strict=True)
         ):
             return WrittenVerdicts(reading.tip, reading.pending)
-    left: list[str] = []
-    said: list[str] = []
+    skipped_ids: list[str] = []
+    verdict_lines: list[str] = []
     find_open_again(repo, branch)  # it may have been closed while the facts were judged
     with repo.store.changing(branch.name) as work:
         rows = work.get(FACT, ids)
         for fact_id, verdict in zip(ids, verdicts, strict=True):
             row, judgement = rows.get(fact_id), verdict.judgement
             if row is None or verdict.row["content_hash"] != row["content_hash"]:
-                left.append(fact_id)
+                skipped_ids.append(fact_id)
             elif not _has_verdict(row, verdict):
                 columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
                 Editor(repo, work, origin, judgement.reason).change(FACT, row, columns)
                 read = [{"id": row_id} for row_id in verdict.read]
                 basis = basis_columns(FACT, fact_id, read, VERDICT_BASIS)
                 add_new(work, [basis_edit(basis, origin, work.now)] * bool(read))
-                said.append(f"{fact_id}: {judgement.verdict}")
-        if not said:
-            return WrittenVerdicts(work.tip, work.pending, tuple(left))
-        line = f"verify fact {said[0]}" if len(said) == 1 else f"verify {len(said)} facts"
-        return WrittenVerdicts(work.commit(Message("change", line)), Pending(), tuple(left))
+                verdict_lines.append(f"{fact_id}: {judgement.verdict}")
+        if not verdict_lines:
+            return WrittenVerdicts(work.tip, work.pending, tuple(skipped_ids))
+        line = (
+            f"verify fact {verdict_lines[0]}"
+            if len(verdict_lines) == 1
+            else f"verify {len(verdict_lines)} facts"
+        )
+        return WrittenVerdicts(work.commit(Message("change", line)), Pending(), tuple(skipped_ids))
 
 
 def _as_json(judgement: Judgement) -> str:
@@ -80,8 +84,8 @@ def _has_verdict(row: Row | None, verdict: JudgedFact) -> bool:
         return False
     if row["verification"] != judgement.verdict or row["scores"] is None:
         return False
-    kept = json.loads(str(row["scores"]))
-    if not isinstance(kept, dict) or kept.get("judge") != judgement.judge:
+    stored_verdict = json.loads(str(row["scores"]))
+    if not isinstance(stored_verdict, dict) or stored_verdict.get("judge") != judgement.judge:
         return False
-    before = [[s.get("dimension"), s.get("score")] for s in kept.get("scores", ())]
-    return before == [[s.dimension, s.score] for s in judgement.scores]
+    stored_scores = [[s.get("dimension"), s.get("score")] for s in stored_verdict.get("scores", ())]
+    return stored_scores == [[s.dimension, s.score] for s in judgement.scores]
