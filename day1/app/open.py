@@ -134,7 +134,7 @@ def open_copy_target(settings: Settings, source: Repository) -> Iterator[Reposit
     It is made if there is none; a copy that was interrupted is opened again.
 
     Raises:
-        Conflict: another store is there, or half a copy that an earlier day1 began.
+        Conflict: another store is there, or an unfinished copy that an earlier day1 began.
     """
     folder, instant = find_home(settings), created_at(source)
 

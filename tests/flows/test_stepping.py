@@ -267,7 +267,7 @@ def test_half_a_copy_of_an_earlier_day1_is_refused_with_what_to_do_next(
     with opened(old) as store:
         call(store, "memory_write_fact", fact_text="New.", space="project:a")
     before = digest(half / "memory.db")
-    with pytest.raises(Conflict, match=r"half a copy .* remove it, and copy again"):
+    with pytest.raises(Conflict, match=r"unfinished copy .* remove it, and copy again"):
         ends(old, half).__enter__()
     assert digest(half / "memory.db") == before, "it is its user who removes it"
 

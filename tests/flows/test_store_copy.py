@@ -168,7 +168,7 @@ def test_half_a_copy_is_no_store_and_goes_on_from_its_own_source_only(
 ) -> None:
     half = tmp_path / "half"
     assert run(brief, half, DAY1_KILL_AT="copy.after_commit").returncode == -signal.SIGKILL
-    error = refused(lambda: opened_at(half).__enter__(), "not_a_store", "half a copy")
+    error = refused(lambda: opened_at(half).__enter__(), "not_a_store", "unfinished copy")
     assert str(half) in str(error)
     assert run(half, tmp_path / "third").returncode == 1
     assert not (tmp_path / "third").exists()

@@ -19,16 +19,16 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup that was made."""
+    """A finished backup."""
 
     manifest: Manifest
     held_s: float
-    """How long writers had to wait for it."""
+    """Seconds for which writers had to wait while the backup copied the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """A copy of the store in a folder, found to be whole."""
+    """A checked copy of the store in a folder."""
 
     folder: Path
     content: Content
@@ -37,22 +37,22 @@ class _Copy:
 
 
 def back_up(repo: Repository, copying: Copying, archives: Archives, file: Path, now: int) -> Backup:
-    """Write a backup to `file`, which appears when it is checked. Others go on writing meanwhile.
+    """Write a backup to `file`, which appears once it is checked; others can write meanwhile.
 
     Raises:
-        Refused: the file is there already.
-        StoreDamaged: the store is not whole: a backup of it would be worth nothing.
+        Refused: `file` exists already.
+        StoreDamaged: the store is damaged; a backup of it would be worth nothing.
     """
     with archives.staging(file) as place:
         copying.ahead(place / "store")
-        _tips(repo)  # opens what is asked again while writers wait
-        copying.ahead(place / "store")  # what was written during the first copy
+        _tips(repo)  # opens each branch now, so that writers wait for less later
+        copying.ahead(place / "store")  # copies what was written during the first copy
         repo.point("backup.ahead")
         try:
             copy = _copy(repo, copying, archives, place / "store")
         except StoreDamaged:
-            # Pages of a killed writer were copied ahead, and another writer replaced them since.
-            # So all is copied again while nobody writes; real damage is found again.
+            # The first copy holds pages of a killed writer that another writer replaced since.
+            # Copy everything again while nobody writes; real damage shows again.
             copy = _copy(repo, copying, archives, place / "again")
         repo.point("backup.copied")
         parts = archives.parts(copy.folder)
@@ -68,11 +68,11 @@ def back_up(repo: Repository, copying: Copying, archives: Archives, file: Path, 
 def restore_backup(
     archives: Archives, file: Path, folder: Path, point: KillPoint = no_kill_point
 ) -> Manifest:
-    """Restore a backup into `folder`: whole and checked, or not at all.
+    """Restore a backup into `folder`, completely and checked, or not at all.
 
     Raises:
-        Refused: something is in the folder.
-        StoreDamaged: the file is no backup, or not what was written.
+        Refused: `folder` is not empty.
+        StoreDamaged: the file is not a backup, or was changed since it was written.
         StoreVersionUnknown: a later day1 wrote it.
     """
     with archives.staging(folder, folder=True) as place:
@@ -108,7 +108,7 @@ def _copy(repo: Repository, copying: Copying, archives: Archives, folder: Path) 
 
 
 def _tips(repo: Repository) -> dict[str, tuple[CommitId, int]]:
-    """The tip of each branch, and how many rows are pending on it."""
+    """Return the tip of each branch and the number of its pending rows, by branch name."""
     found = {}
     for name in repo.history.branches():
         with repo.store.reading(Ref(branch=name)) as reading:
@@ -117,7 +117,7 @@ def _tips(repo: Repository) -> dict[str, tuple[CommitId, int]]:
 
 
 def _unpack(archives: Archives, file: Path, folder: Path) -> Manifest:
-    """Unpack an archive, and see that the memory in it is the one that was packed."""
+    """Unpack an archive and check that its content is what its manifest says."""
     manifest = archives.unpack(file, folder)
     with archives.opened(folder) as copied:
         if _content(copied) != manifest.content:
@@ -129,10 +129,10 @@ def _unpack(archives: Archives, file: Path, folder: Path) -> Manifest:
 
 
 def _content(copied: Copied) -> Content:
-    """What a copy holds, every page of it read.
+    """Read every page of a copy; return its branches with counts and hashes, and its records.
 
     Raises:
-        StoreDamaged: it is not whole.
+        StoreDamaged: the copy is damaged.
     """
     problems = copied.store.check()
     if problems:
@@ -153,7 +153,7 @@ def _content(copied: Copied) -> Content:
 
 
 def _hashed(reading: Reading) -> tuple[int, str]:
-    """How many rows a state has, and the hash of all of them."""
+    """Count and hash all rows of a state."""
     taken = RowsHash()
     for kind in KINDS:
         taken.take(kind, kind.columns, reading.scan(kind, kind.columns, Query()))

@@ -1,4 +1,4 @@
-"""Importing the past of a foreign source's memories: each event there is a commit here."""
+"""Importing the history of a foreign source: each of its events becomes a commit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,10 +34,10 @@ _TEXT = "fact_text"
 
 
 def new_events(repo: Repository, branch: Branch, events: Sequence[EventDraft]) -> list[EventDraft]:
-    """Those of a unit's events that are not on the branch yet.
+    """Return the events of a unit that the branch does not have yet.
 
-    A change or a removal is known by its edit. An `add` is known by its fact, or by any edit of
-    that: what was removed since, there or here, does not come back.
+    The branch has a change or a removal if it has its edit. It has an `add` if it has the fact
+    or any edit of it: a fact that was removed since, at the source or here, does not come back.
     """
     added = [event.fact.id for event in events if event.name == "add"]
     with repo.store.reading(Ref(branch=branch.name)) as reading:
@@ -48,7 +48,7 @@ def new_events(repo: Repository, branch: Branch, events: Sequence[EventDraft]) -
 
 
 def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origin) -> Imported:
-    """Make one event durable; a fact that was edited, removed or held here is left."""
+    """Commit one event; a fact that was edited, removed or held here is left unchanged."""
     unit, fact_id = Imported(), event.fact.id
     with repo.store.changing(find_open_again(repo, branch).name) as work:
         _, rows = rows_of(event.fact, origin, work.now)
@@ -64,13 +64,13 @@ def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origi
             remove(work, FACT, list(work.get(FACT, list(known)).values()), edits)
             unit.changed = 1
         elif before is not None:
-            # It is known by the edit of the text, even if the text stays as it is.
+            # The edit of the text marks the event as imported, even if the text is unchanged.
             give(work, FACT, before, claimed(FACT, rows.pop(fact_id)), edits)
             _put_other_parts(work, comparison, rows, replace(edits, always=()))
             unit.changed = 1
         else:
             work.add(FACT, list(rows.values()))
-            if event.name == "change":  # the source has forgotten how it began
+            if event.name == "change":  # the source no longer has the `add` event
                 edited = EditedCells(FACT, rows[fact_id], [_TEXT], edits.reason)
                 add_edits(work, edited, edits.new_id)
             unit.added = 1
@@ -81,7 +81,7 @@ def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origi
 def _put_other_parts(
     work: Work, comparison: Comparison, rows: Mapping[str, Row], edits: ImportEdits
 ) -> None:
-    """Put the parts of a long text behind the first one, and remove those that it has no more."""
+    """Write the later parts of a long text, and remove parts that the text no longer has."""
     work.add(FACT, [row for row_id, row in rows.items() if row_id not in comparison.present])
     for row_id, row in rows.items():
         if row_id in comparison.present and row_id in comparison.differing:
@@ -106,14 +106,14 @@ def _edits_of(event: EventDraft) -> ImportEdits:
 
 
 def _reason(event: EventDraft) -> str:
-    """What happened, when, and by whom, as the commit and its edits say it."""
+    """Return what happened, when, and by whom: the reason of the commit and of its edits."""
     at = event.fact.happened_at
     when = "" if at is None else f" of {show(at)}"
     return f"{event.said}{when}{f' by {event.by}' if event.by else ''}"
 
 
 def _ids_of(event: EventDraft) -> NewId:
-    """The ids of an event's edits: the first is its own."""
+    """Return a maker of ids for an event's edits; the first edit gets the event's own id."""
     made = 0
 
     def make(prefix: str, _now: int) -> str:

@@ -1,4 +1,4 @@
-"""Writing memory out as JSON Lines that come back byte for byte (`model.files.export`)."""
+"""Exporting memory as JSON Lines that can be imported byte for byte (`model.files.export`)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -24,29 +24,29 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What of each row, and which rows, an export has."""
+    """Which rows an export has, and whether with the thinking of messages."""
 
     thinking: bool
     secrets: bool
 
     def query(self, ref: Ref) -> Query:
-        """The rows of a state."""
+        """Build the query for the exported rows of a state."""
         return Query(alive_at=ref.shown_at, public=not self.secrets)
 
 
 def export_branch(
     store: Store, ref: Ref, *, with_thinking: bool = False, with_secrets: bool = False
 ) -> Iterator[bytes]:
-    """The rows of one state as lines, pending rows included.
+    """Yield the lines of the export of one state, pending rows included.
 
-    Edits and held items are among them; the thinking of messages only `with_thinking`, secret rows
-    only `with_secrets`. Rows that have expired when the state is shown (`Ref.shown_at`) are not,
-    nor is what was edited or held of rows that are not. The rows of one table are in memory at a
-    time.
+    Edits and held items are exported too; the thinking of messages only `with_thinking`, secret
+    rows only `with_secrets`. Rows that have expired when the state is shown (`Ref.shown_at`) are
+    left out, and so are the edits and held items of rows that are left out. One table's rows are
+    in memory at a time.
 
     Raises:
         UnknownBranch, NotFound: there is no such state.
-        StoreBusy: a row was written meanwhile that the file cannot hold by its first line.
+        StoreBusy: a row was written meanwhile that needs a newer version than the first line says.
     """
     part = _Part(with_thinking, with_secrets)
     version = _version(store, [ref], part)
@@ -61,7 +61,7 @@ def export_branch(
 def export_store(
     repo: Repository, *, with_thinking: bool = False, with_secrets: bool = False
 ) -> Iterator[bytes]:
-    """Every branch that has a ref, each with all its rows, parents first, then by name.
+    """Yield the lines of the export of every branch that has a ref: parents first, then by name.
 
     Raises:
         StoreBusy: as `export_branch`.
@@ -81,7 +81,7 @@ def export_store(
 
 
 def _version(store: Store, refs: Iterable[Ref], part: _Part) -> int:
-    """The least version of a file that holds the rows of some states."""
+    """Return the lowest version of the export format that can hold the rows of these states."""
     version = 1
     for ref in refs:
         with store.reading(replace(ref, shown_at=None)) as reading:
@@ -113,8 +113,8 @@ def _rows(store: Store, ref: Ref, part: _Part, version: int) -> Iterator[bytes]:
                     row.update(dict.fromkeys(kind.private))
                 if version_of(kind, row) > version:
                     raise StoreBusy(
-                        "The store got a row meanwhile that needs a newer version of the file than "
-                        "its first line says: export again."
+                        "A row was written during the export that needs a newer version of the file "
+                        "than its first line says: export again."
                     )
                 yield row_line(kind, row)
 
@@ -130,7 +130,7 @@ def _parents_first(found: list[BranchState]) -> list[BranchState]:
 
 
 def _line(state: BranchState) -> BranchLine:
-    """The line of a branch, without its id, times and commits."""
+    """Build the line that describes a branch, without its id, times and commits."""
     branch = state.branch
     return BranchLine(
         branch.name,

@@ -1,6 +1,6 @@
-"""The rows of a foreign source: built from drafts, and put beside what is here.
+"""The rows of a foreign source: built from drafts and compared with the branch's rows.
 
-A source changes what it brought itself. What was edited, removed or held here since is left.
+An import changes rows that it brought itself. Rows edited, removed or held here since are left.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,10 +43,10 @@ from day1.services.rows.recording import (
 )
 
 AGENT: Final = "import"
-"""The agent of the changes that a later run of a foreign import makes."""
+"""The agent of changes that a later run of a foreign import makes to its own rows."""
 
 _MAX_NAME: Final = 255
-"""Characters of a foreign name or category that are kept."""
+"""Characters kept of a foreign name or category; the rest is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class ImportEdits:
     new_id: NewId
     reason: str | None = None
     always: tuple[str, ...] = ()
-    """Cells that get an edit even if their value stays."""
+    """Cells that get an edit even if their value does not change."""
 
 
 def put_rows(repo: Repository, branch: Branch, drafts: Sequence[Draft], origin: Origin) -> Imported:
-    """Make one unit durable, if anything in it is new."""
+    """Write one unit of drafts to a branch, as a commit if anything in it is new."""
     unit = Imported()
     with repo.store.changing(find_open_again(repo, branch).name) as work:
         for kind, rows in built(drafts, origin, work.now).items():
@@ -93,19 +93,19 @@ def put_rows(repo: Repository, branch: Branch, drafts: Sequence[Draft], origin: 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The rows of a source beside those that are here."""
+    """How the rows of a source differ from those of the branch."""
 
     present: Mapping[str, Row]
     differing: Sequence[str]
-    """Ids of the source's rows that are not here, or are different here."""
+    """Ids of the source's rows that the branch lacks or has with other content."""
     surplus: Sequence[str]
-    """Ids of parts that are here, of texts that have fewer parts at the source now."""
+    """Ids of the branch's parts that the source no longer has: its text has become shorter."""
     why: Mapping[str, LeftReason]
-    """Those of both that are left as they are. The parts of one text are left together."""
+    """Why differing and surplus rows are left, by id. Parts of one text are left together."""
 
 
 def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -> Comparison:
-    """Put the rows of a source, by their ids, beside those that are here."""
+    """Compare the rows of a source with the branch's rows of the same ids."""
     present = work.get(kind, list(rows))
     wholes = {row_id: _whole(kind, row) for row_id, row in rows.items()} if kind.text else {}
     once = {i: row_id for row_id, row in present.items() for i in part_ids(kind, row)}
@@ -141,7 +141,7 @@ def _whole(kind: Kind, row: Row) -> str:
 
 
 def part_ids(kind: Kind, row: Row) -> list[str]:
-    """The ids of the parts of the text that begins with a row; none if it is a text of one row."""
+    """Return the ids of all parts of the text that a row begins; empty for a text of one row."""
     part = part_of(row, row[kind.text]) if kind.text else None
     return [] if part is None or part.number > 1 else part.ids
 
@@ -152,7 +152,7 @@ def redacted_among(
     wholes: Mapping[str, str],
     open_to_doubt: Sequence[str],
 ) -> set[str]:
-    """The texts of several parts of which one is redacted: another cut would show its words."""
+    """Find texts of which a part is redacted: cutting the text anew would show its words."""
     parts = {wholes[i] for i in open_to_doubt if wholes.get(i, i) != i}
     if not parts:
         return set()
@@ -165,13 +165,13 @@ def redacted_among(
 
 
 def _since_removed(edits: Sequence[Row]) -> Sequence[Row]:
-    """The edits of a part since import removed it, when its text had fewer parts for a time."""
+    """Return the edits of a part after import last removed it (its text was shorter for a time)."""
     own = [at for at, e in enumerate(edits) if e["cell"] == WHOLE and e["agent_id"] == AGENT]
     return edits[own[-1] + 1 :] if own else edits
 
 
 def built(drafts: Sequence[Draft], origin: Origin, now: int) -> dict[Kind, dict[str, Row]]:
-    """The rows of drafts by kind and id; of two with one id the first counts."""
+    """Build the rows of drafts, by kind and id; of two drafts with one id the first counts."""
     built: dict[Kind, dict[str, Row]] = {}
     for draft in drafts:
         kind, rows = rows_of(draft, origin, now)
@@ -182,7 +182,7 @@ def built(drafts: Sequence[Draft], origin: Origin, now: int) -> dict[Kind, dict[
 
 
 def rows_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, dict[str, Row]]:
-    """The rows of a draft by id, with their kind: one, or the parts of a long text in order."""
+    """Build the kind and the rows of a draft, by id: one, or a long text's parts in order."""
     kind, row = _row_of(draft, origin, now)
     if kind.text is None or len(str(row[kind.text])) <= MAX_TEXT:
         return kind, {draft.id: row}
@@ -194,7 +194,7 @@ def rows_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, dict[str, Row
 
 
 def _row_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
-    """The row of a draft, whose text may be too long for one row."""
+    """Build the row of a draft; its text may be too long for one row."""
     at = draft.happened_at
     match draft:
         case FactDraft():
@@ -222,7 +222,7 @@ def _row_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
 
 
 def row_count(draft: Draft) -> int:
-    """How many rows a draft becomes: more than one where its text is long."""
+    """Count the rows that a draft becomes: more than one if its text is long."""
     match draft:
         case FactDraft(text=text) | ObservationDraft(summary=text):
             return sum(1 for _ in parts_of(draft.id, cleaned(text)))
@@ -231,7 +231,7 @@ def row_count(draft: Draft) -> int:
 
 
 def losses(draft: Draft) -> Iterator[str]:
-    """Say what of a draft its rows have not, as `rows_of` makes them."""
+    """Yield what `rows_of` drops from a draft: ends of long names, NUL characters."""
     text, names = "", tuple[str, ...]()
     match draft:
         case FactDraft():
@@ -247,21 +247,21 @@ def losses(draft: Draft) -> Iterator[str]:
 
 
 def cleaned(text: str) -> str:
-    """What every engine keeps of a text: no NUL, no half of a surrogate pair."""
+    """Remove NUL characters and replace lone surrogates, which not every engine can store."""
     return text.replace("\0", "").encode(errors="replace").decode()
 
 
 def claimed(kind: Kind, row: Row) -> Row:
-    """What a source has a say in; a verdict or a confidence given here is no part of it.
+    """Return the columns that a source decides; verdicts and confidences set here stay.
 
-    Of the status it says only that the row was superseded.
+    The source decides the status only if it says that the row was superseded.
     """
     cells = (*kind.claimed, "status") if row.get("superseded_by") else kind.claimed
     return {column: row[column] for cell in cells for column in kind.group(cell)}
 
 
 def held_among(work: Work, row_ids: Sequence[str]) -> set[str]:
-    """Those of the rows that have an open held item: it is decided first."""
+    """Find the rows that have an open held item; the item must be decided first."""
     rows = work.find(HELD, Query(among={"row_id": row_ids})) if row_ids else ()
     return {item.row_id for item in open_items(rows)}
 
@@ -269,10 +269,10 @@ def held_among(work: Work, row_ids: Sequence[str]) -> set[str]:
 def why_left(
     kind: Kind, before: Row | None, groups: Sequence[str], edits: Sequence[Row]
 ) -> LeftReason | None:
-    """Say why a row that differs, or is not there, is left so; None if nothing speaks for it.
+    """Say why a row that is missing or differs is left; None if the import may write it.
 
-    It was edited here if an edit of what the source claims, or of the status, is not import's
-    own; or if a cell is no longer as import's last edit made it (a restore leaves no edit).
+    A row was edited here if somebody other than import edited a claimed cell or the status, or
+    if a cell no longer has the value of import's last edit (a restore leaves no edit).
     """
     if before is None:
         return "removed" if was_removed(edits) else None
@@ -286,7 +286,7 @@ def why_left(
 
 
 def give(work: Work, kind: Kind, before: Row, values: Row, edits: ImportEdits) -> None:
-    """Give a row what its source has now; a new text is not verified yet."""
+    """Set a row to the values that its source has now; a new text counts as unverified."""
     if kind is FACT and values["fact_text"] != before["fact_text"]:
         values = {**values, "verification": "unverified", "scores": None}
     groups = dict.fromkeys((*edits.always, *changed_groups(kind, before, values)))
@@ -296,13 +296,13 @@ def give(work: Work, kind: Kind, before: Row, values: Row, edits: ImportEdits) -
 
 
 def remove(work: Work, kind: Kind, rows: Sequence[Row], edits: ImportEdits) -> None:
-    """Remove rows that their source has no more."""
+    """Remove rows that their source no longer has."""
     work.apply({kind.table: {str(row["id"]): None for row in rows}})
     for row in rows:
         add_edits(work, EditedCells(kind, row, [WHOLE], edits.reason), edits.new_id)
 
 
 def add_edits(work: Work, edited: EditedCells, new_id: NewId) -> None:
-    """Add edits that say that the source, and nobody here, changed cells."""
+    """Add edits which say that the source changed these cells, not somebody here."""
     origin = Origin(agent_id=AGENT, source="import")
     work.add(EDIT, edit_rows(edited, origin, work.now, new_id))

@@ -1,4 +1,4 @@
-"""What an import did."""
+"""The result of an import, and the end of each of its units."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from day1.services.rows.bulk_writes import LeftRow
 
 @dataclass(slots=True)
 class Imported:
-    """What an import did, in rows. Rows that a unit repeats are counted once."""
+    """The result of an import, in rows. A row that occurs twice in a unit counts once."""
 
     added: int = 0
     changed: int = 0
@@ -23,22 +23,22 @@ class Imported:
 
     @property
     def rows(self) -> int:
-        """How many rows and events were looked at."""
+        """The number of rows and events that the import compared with the branch."""
         return self.added + self.changed + self.unchanged + len(self.left)
 
     def leave_out(self, why: str, place: str) -> None:
-        """Note that a part of the source is not imported."""
+        """Record that a part of the source is not imported, and why."""
         self.left_out.setdefault(why, []).append(place)
 
     def take(self, unit: "Imported") -> None:
-        """Count a unit that has become durable."""
+        """Add the counts of a unit that was committed."""
         self.added += unit.added
         self.changed += unit.changed
         self.unchanged += unit.unchanged
         self.left += unit.left
 
     def counts(self) -> dict[str, Json]:
-        """The numbers, as a failure names what was stored before it."""
+        """Return the counts for an error's `details`: what was stored before the failure."""
         return {
             "added": self.added,
             "changed": self.changed,
@@ -48,7 +48,7 @@ class Imported:
 
 
 def commit_unit(work: Work, unit: Imported) -> None:
-    """End a unit of work: with a commit if anything in it is new, else without a trace."""
+    """Commit a unit of work if anything in it is new; else leave no commit."""
     rows = unit.added + unit.changed
     if rows:
         work.commit(Message("import", f"import {rows} {'row' if rows == 1 else 'rows'}"))

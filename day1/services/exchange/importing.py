@@ -1,8 +1,8 @@
 """Importing from other sources: git, Markdown, knowledge graphs.
 
 An import writes units of at most 5,000 rows; each is a commit that is durable before the next unit
-begins. Ids tell which rows are there already, so an interrupted import is started again and adds
-the rest.
+begins. Ids tell which rows the branch has already, so an interrupted import can be started again
+and adds the rest.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,11 +21,11 @@ from day1.services.exchange.imported import Imported
 from day1.services.repository.repository import Repository
 
 UNIT_ROWS: Final = 5_000
-"""Rows in one unit: half a second under the lock. A larger unit keeps history smaller, since each
-commit keeps its own version of nearly the whole index by `content_hash`."""
+"""Rows in one unit: half a second under the lock. Larger units keep history smaller, since each
+commit stores its own version of nearly the whole index by `content_hash`."""
 
 EVENTS: Final = 250
-"""Events between two reports: each is a commit, so a unit of them takes a minute."""
+"""Events between two progress reports: each event is a commit, so a whole unit takes a minute."""
 
 T = TypeVar("T")
 
@@ -33,14 +33,14 @@ T = TypeVar("T")
 def import_foreign(
     repo: Repository, branch: Branch, source: Source, origin: Origin, report: ReportProgress
 ) -> Imported:
-    """Import a foreign source into a branch; a second run adds what is new since.
+    """Import a foreign source into a branch; a second run adds what is new at the source.
 
-    An item whose content changed is a change by agent `import`, except where the row was
-    edited here since, or has an open held item: it is left and listed, as is one removed here.
-    What is gone from the source stays.
+    A row whose content changed at the source is changed by agent `import`. If the row was edited
+    or removed here since, or has an open held item, it is left and listed. Rows that are gone
+    from the source stay.
 
     Raises:
-        UnknownBranch, BranchClosed: the branch does not take rows.
+        UnknownBranch, BranchClosed: rows cannot be written to the branch.
         Day1Error: what the source raises; the units before are stored, `details` counts them.
     """
     refuse_protected(branch)
@@ -74,7 +74,7 @@ def import_foreign(
 
 
 def in_units(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Group items into lists. If reading fails, the items before are returned first."""
+    """Group items into lists. If reading fails, the items read so far come first."""
     unit: list[T] = []
     try:
         for item in items:
@@ -93,7 +93,7 @@ def in_units(items: Iterable[T], size: int) -> Iterator[list[T]]:
 def _put(
     repo: Repository, branch: Branch, unit: Sequence[Item], origin: Origin
 ) -> Iterator[Imported]:
-    """Make a unit durable: its rows as one commit, each of its events as one."""
+    """Write a unit: all its rows as one commit, then each of its events as a commit."""
     events = [item for item in unit if isinstance(item, EventDraft)]
     rows: list[Draft] = [item for item in unit if not isinstance(item, EventDraft)]
     if rows:

@@ -1,4 +1,4 @@
-"""Importing what day1 exported: rows with every column as it was."""
+"""Importing exports of day1: rows come back with every column as it was."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -24,21 +24,21 @@ def import_own(
 ) -> Imported:
     """Import an export of day1, every column as it was (`model.files.export`).
 
-    The export of a branch goes into `branch`. That of a store goes into the branches that it
-    names; one that is not here is created with the store's `init` as its base: an export
+    The export of a branch goes into `branch`. The export of a store goes into the branches that
+    it names; a missing branch is created with the store's `init` as its base: an export
     holds no history, and any later base would make a merge take the branch's older cells for
     changes. Rows removed here, and rows whose id exists with other content, are left and listed;
     so are edits that list sources of a row which the import does not bring.
 
     Args:
-        repo: where to.
-        branch: for the export of one branch.
-        lines: of the file, with their line ends.
-        now: the time of created branches, microseconds UTC.
-        report: is told the number of rows done after each durable unit.
+        repo: the store to import into.
+        branch: the target, if the export is of one branch.
+        lines: lines of the file, with their line ends.
+        now: the creation time of new branches, microseconds UTC.
+        report: called with the number of imported rows after each committed unit.
 
     Raises:
-        UnknownBranch, BranchClosed: the branch does not take rows.
+        UnknownBranch, BranchClosed: rows cannot be written to the branch.
         ImportBroken: a line cannot be used; the rows before it are stored, `details` names it.
     """
     imported, done = Imported(), 0
@@ -70,7 +70,7 @@ def import_own(
 def _put_own(
     repo: Repository, target: BranchLine, lines: Sequence[RowLine], brought: Brought
 ) -> Imported:
-    """Make one unit of a branch's own rows durable, if anything in it is new."""
+    """Write one unit of exported rows to their branch, as a commit if anything in it is new."""
     by_kind: dict[Kind, list[Row]] = {}
     for line in lines:
         by_kind.setdefault(line.kind, []).append(line.row)
@@ -84,19 +84,19 @@ def _put_own(
 
 
 def _check_open(repo: Repository, target: BranchLine) -> None:
-    """Refuse a closed branch, unless the export too says that the branch is closed."""
+    """Refuse a closed branch, unless the branch is closed in the export too."""
     branch = find(repo, target.name)
     if not (target.closed and branch.closed):
         refuse_protected(branch)
 
 
 def _enter(repo: Repository, line: BranchLine, now: int) -> bool:
-    """Create a branch of an export, or add the notes that it lacks; returns whether it is new."""
+    """Create an exported branch, or add the notes that it lacks here; return whether it is new."""
     known = repo.ledger.branch(line.name)
     if known is None:
         _create(repo, line, now)
         return True
-    with repo.ledger.transaction():  # what others set at the same time is kept
+    with repo.ledger.transaction():  # read again, to keep what others set meanwhile
         found = find(repo, line.name)
         noted = replace(
             found,

@@ -1,4 +1,4 @@
-"""Another tool's memory without what looks like a secret, where the setting refuses that."""
+"""Leaving out texts that look like secrets when another tool's memory is imported."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,10 +10,10 @@ from day1.ports.source import EventDraft, FactDraft, Item, ObservationDraft, Too
 
 
 class WithoutSecrets(ToolMemory):
-    """`ToolMemory` that leaves out texts which seem to hold a secret, and says so."""
+    """`ToolMemory` that leaves out texts which look like secrets, and lists their ids."""
 
     def __init__(self, source: ToolMemory) -> None:
-        """Screen a source."""
+        """Wrap the source to screen."""
         self._source = source
         self._left_out: dict[str, list[str]] = {}
 

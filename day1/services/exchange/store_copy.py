@@ -1,9 +1,9 @@
 """Copying a whole store into a new one, on any engine, by repeating its commits.
 
 Each commit is repeated, parents first: with its rows, both parents of a merge, its author, time and
-message. The message also names the original commit (`from`). So the copy itself tells what was
-copied, and an interrupted copy continues where it stopped. Pending rows come last, and then the
-records of the ledger together with the mark that the copy is whole.
+message. The message also names the original commit (`from`). So the copy itself tells which
+commits it has, and an interrupted copy continues where it stopped. Pending rows come last, and then
+the records of the ledger together with the mark that the copy is complete.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -24,31 +24,31 @@ from day1.services.repository.commit_ids import carried, new_ids, put, renamed, 
 from day1.services.repository.repository import Repository
 
 Carry = Callable[[object], object]
-"""Gives a record of the ledger as the copy is to have it."""
+"""A function that turns a record of the source's ledger into the copy's record."""
 _Hashed = tuple[int, str]
-"""How many rows a state has, and the hash of all of them."""
+"""The number of a state's rows, and the hash of all of them."""
 
 _ASIDE: Final = "_copy"
-"""What the names of helper refs begin with: they hold commits that are on no branch."""
+"""First part of the names of helper refs, which hold commits that are on no branch."""
 _LOOKS: Final = 20
-"""How often the source is read again while it is written to, before the copy gives up."""
+"""Attempts to read a source that is written to meanwhile, before the copy gives up."""
 _TOLD: Final = 100
-"""Commits between two reports: about a second's work."""
+"""Commits between two progress reports: about a second's work."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopiedStore:
-    """A finished copy, which was compared with its source and is equal."""
+    """A finished copy that was compared with its source and found equal."""
 
     branches: tuple[BranchContent, ...]
     commits: int
-    """How many commits the copy has."""
+    """The number of commits in the copy."""
     repeated: int
-    """How many of them this run made."""
+    """The number of commits that this run repeated; earlier runs made the others."""
     tags: int
     records: int
     moved: bool
-    """Whether the source was written to while it was last read, or later.
+    """Whether somebody wrote to the source during the last reading of it, or later.
 
     Such writes may not be in the copy.
     """
@@ -58,23 +58,23 @@ def refuse_incomplete_copy(ledger: Ledger, where: str) -> None:
     """Refuse to use an unfinished copy as a store.
 
     Raises:
-        NotAStore: the store is an unfinished copy.
+        NotAStore: the store is marked as an unfinished copy.
     """
     if not all(mark.whole for mark in ledger.records(CopyMark)):
         raise NotAStore(
-            f"{where} is half a copy: `day1 copy` finishes it, from the store that it was begun "
-            "with; or remove it.",
+            f"{where} is an unfinished copy: run `day1 copy` with the same source to finish it, or "
+            "remove it.",
             where=where,
         )
 
 
 def unchanged(record: object) -> object:
-    """Copy a record unchanged."""
+    """Return a record as it is."""
     return record
 
 
 def created_at(repo: Repository) -> int:
-    """The time of a store's first commit, in microseconds UTC."""
+    """Return the time of a store's first commit, in microseconds UTC."""
     return repo.history.commit(first_commit(repo)).ts
 
 
@@ -86,13 +86,14 @@ def begin(
     `old` says that the tables of `target` lack columns which the copy may need.
 
     Raises:
-        Conflict: another store is there, a finished copy, or half of one with too few columns.
+        Conflict: the target is another store, a finished copy, or an unfinished copy that lacks
+            columns.
     """
     first, marks = first_commit(source), target.ledger.records(CopyMark)
     if any(mark.id == first and not mark.whole for mark in marks):
         if old:
             raise Conflict(
-                f"{where} is half a copy that an earlier day1 began, with fewer columns than this "
+                f"{where} is an unfinished copy by an earlier day1, with fewer columns than this "
                 "one copies: remove it, and copy again.",
                 where=where,
             )
@@ -101,8 +102,8 @@ def begin(
     empty = tips == {MAIN: first_commit(target)} and not target.ledger.branches()
     if marks or not empty or created_at(target) != created_at(source):
         raise Conflict(
-            f"{where} holds a store already, and nothing is ever overwritten: name a place that "
-            "is not there yet.",
+            f"{where} holds a store already, which is never overwritten: name a place that does "
+            "not exist yet.",
             where=where,
         )
     target.ledger.put(CopyMark(first, now))
@@ -116,13 +117,13 @@ def copy_store(
 
     Raises:
         IntegrityBroken: the copy is not equal.
-        StoreBusy: the source is written to without a pause.
+        StoreBusy: others write to the source without a pause.
     """
     # Nobody else may make this copy at the same time.
     with target.ledger.exclusive():
         replay = CommitReplay(source, target, report)
         replay.follow()
-        replay.compare()  # so that little is left to do while the source's intents wait
+        replay.compare()  # leaves little to do while the source's intents wait
         with source.ledger.exclusive():
             pending = replay.rest()
             records = [carry(record) for record in carried(source.ledger)]
@@ -147,23 +148,23 @@ class CommitReplay:
     """Repeats the commits of one store in another."""
 
     def __init__(self, source: Repository, target: Repository, report: ReportProgress) -> None:
-        """Read how far the target is."""
+        """Read which commits the target has already."""
         self._source, self._target, self._report = source, target, report
         first = {first_commit(source): first_commit(target)}
         self.ids: dict[CommitId, CommitId] = {**new_ids(target.history), **first}
-        """The target's commits by those of the source."""
+        """Id of the target's commit, by id of the source's commit."""
         self.repeated = 0
         self.tags: dict[str, CommitId] = {}
-        """The source's tags, as they were when its commits were last followed."""
+        """The source's tags when `follow` last read them: commit by name."""
         self.stamp: Hashable = None
         """The source's stamp when it was last read."""
         self._heads: dict[str, CommitId] = {}
         self._refs = target.history.branches()
         self._equal: dict[CommitId, _Hashed] = {}
-        """Number and hash of the rows of those commits of the source that the copy has equal."""
+        """Rows' number and hash, by commit of the source, for states found equal in the copy."""
 
     def follow(self) -> None:
-        """Repeat the commits that the source has by now."""
+        """Repeat all commits of the source that the target lacks, with tags and branches."""
         self._heads, self.tags = self._source.history.branches(), self._source.history.tags()
         graph = self._source.history.graph(sorted({*self._heads.values(), *self.tags.values()}))
         refs = _refs(graph, self._heads, self.tags)
@@ -184,7 +185,7 @@ class CommitReplay:
             self._drop(name)
 
     def _repeat(self, commit: Commit, ref: str) -> None:
-        """Make one commit. Commits that it names are older, so they are made already."""
+        """Repeat one commit. The commits that it names are older, so the target has them."""
         changes = self._source.history.changes(commit.parents[0], Ref(commit=commit.id))
         parents = tuple(self.ids[parent] for parent in commit.parents)
         again = replace(commit, parents=parents, meta=renamed(commit.meta, self.ids))
@@ -197,7 +198,7 @@ class CommitReplay:
             self._leave(ref, commit.id)
 
     def _leave(self, ref: str, commit: CommitId) -> None:
-        """Drop a helper ref if a tag keeps its commit, so that refs stay few."""
+        """Drop a helper ref if a tag holds its commit, so that refs stay few."""
         tags = [tag for tag, tagged in self.tags.items() if tagged == commit]
         for tag in tags:
             self._target.history.tag(tag, self.ids[commit])
@@ -205,7 +206,7 @@ class CommitReplay:
             self._drop(ref)
 
     def _set_branch(self, ref: str, tip: CommitId) -> None:
-        """Set a branch of the target to a commit."""
+        """Let a branch of the target point to a commit."""
         there = self._refs.get(ref)
         if there == tip:
             return
@@ -221,7 +222,7 @@ class CommitReplay:
         del self._refs[ref]
 
     def _writes(self, changes: Changes) -> Writes:
-        """The rows of a change as the copy has them; held items name the copy's commits."""
+        """Return the rows of a change for the copy; held items name the copy's commits."""
         writes: Writes = {
             table: {change.id: change.after for change in rows} for table, rows in changes.items()
         }
@@ -232,7 +233,7 @@ class CommitReplay:
         return writes
 
     def rest(self) -> dict[str, Writes]:
-        """Repeat the last commits, then add pending rows; returns these rows by branch.
+        """Repeat the last commits, then add pending rows; return the pending rows by branch.
 
         Raises:
             StoreBusy: the source has new commits each time it is read.
@@ -245,16 +246,16 @@ class CommitReplay:
                 name: self._writes(history.changes(self._heads[name], Ref(branch=name)))
                 for name in history.dirty_branches() & self._heads.keys()
             }
-            if history.branches() == self._heads:  # so what is beyond them is only pending
+            if history.branches() == self._heads:  # then `pending` holds no committed rows
                 break
         else:
-            raise StoreBusy("The store is written to without a pause: stop that, then go on.")
+            raise StoreBusy("Others write to the store without a pause: stop them, then try again.")
         for name, rows in pending.items():
             self._add(name, rows)
         return pending
 
     def _add(self, name: str, rows: Writes) -> None:
-        """Add the rows that are pending on a branch, but not those that an earlier run added."""
+        """Add a branch's pending rows, except those that an earlier run added."""
         with self._target.store.adding(name) as work:
             for kind in KINDS:
                 wanted = rows.get(kind.table, {})
@@ -264,10 +265,10 @@ class CommitReplay:
     def compare(self, pending: Mapping[str, Writes] | None = None) -> tuple[BranchContent, ...]:
         """Check that each tag and branch has the same rows as the source, pending ones included.
 
-        Without `pending` only commits are compared; those that are equal are not compared again.
+        Without `pending` only commits are compared; commits found equal are not compared again.
 
         Raises:
-            IntegrityBroken: one has other rows.
+            IntegrityBroken: a tag or branch has other rows.
         """
         for tag, commit in self.tags.items():
             self._compare(f"tag {tag!r}", commit, Ref(commit=self.ids[commit]), {})
@@ -284,7 +285,7 @@ class CommitReplay:
         return tuple(found)
 
     def _tips(self) -> dict[str, tuple[CommitId, int]]:
-        """The tips of the target's branches, and how many rows are pending on them."""
+        """Return the tips of the target's branches and their numbers of pending rows."""
         tips = {}
         for name in self._target.history.branches():
             with self._target.store.reading(Ref(branch=name)) as reading:
@@ -308,15 +309,15 @@ class CommitReplay:
 
 def _unlike(what: str) -> IntegrityBroken:
     return IntegrityBroken(
-        f"The copy's {what} not as in the store: it is not to be used. Remove it, see what "
-        "`day1 doctor` says of the store, and copy again."
+        f"The copy's {what} not as in the store: do not use the copy. Remove it, run `day1 doctor` "
+        "on the store, and copy again."
     )
 
 
 def _hashed(reading: Reading, pending: Writes) -> _Hashed:
     """Count and hash the rows of a state together with pending rows.
 
-    The commits that held items name are left out, since they differ between copies.
+    The commits that held items name are not hashed, since they differ between copies.
     """
     taken = RowsHash()
     for kind in KINDS:
@@ -331,9 +332,9 @@ def _hashed(reading: Reading, pending: Writes) -> _Hashed:
 def _refs(
     graph: Sequence[Commit], heads: Mapping[str, CommitId], tags: Mapping[str, CommitId]
 ) -> dict[CommitId, str]:
-    """The branch on which each commit is to be made: one that has it among its first parents.
+    """Choose a branch for each commit to repeat: one that has it among its first parents.
 
-    Commits that no branch has so get a helper ref, which is named after the newest of them.
+    Other commits get a helper ref, which is named after the newest of them.
     """
     commits = {commit.id: commit for commit in graph}
     others = [*tags.values(), *(other for commit in graph for other in commit.parents[1:])]

@@ -1,4 +1,4 @@
-"""Importing what another tool remembers: looked through first, then on a branch of its own."""
+"""Importing another tool's memory: a survey of it first, then an import to its own branch."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -15,37 +15,37 @@ from day1.services.repository.repository import Repository
 
 _SAMPLES = 5
 _DATED = re.compile(r"-\d{4}-\d\d-\d\d(?:-\d+)?")
-"""What the name of an import's branch ends with."""
+"""The end of the name of an import's branch: a date, and a number if the date was taken."""
 
 
 @dataclass(slots=True)
 class Survey:
-    """What an import would bring, before anything of it is written."""
+    """What an import would bring: counts and samples, before anything is written."""
 
     facts: int = 0
     observations: int = 0
     relations: int = 0
     events: int = 0
-    """Of the facts: each becomes a commit."""
+    """The number of events of facts; each event becomes a commit."""
     samples: list[str] = field(default_factory=list)
-    """The first texts."""
+    """The first few texts, to show."""
     left_out: dict[str, list[str]] = field(default_factory=dict)
-    """What is not imported: the places, by the reason."""
+    """Places in the source that are not imported, by reason."""
     secrets: dict[str, list[str]] = field(default_factory=dict)
-    """What looks like a secret and would be imported: ids of rows, by what it looks like."""
+    """Ids of rows that look like a secret and would be imported, by kind of secret."""
 
     @property
     def total(self) -> int:
-        """The number of rows."""
+        """The number of rows that the import would bring."""
         return self.facts + self.observations + self.relations
 
 
 def survey(source: ToolMemory) -> Survey:
-    """Read all of a tool's memory, and keep only the counts and five samples.
+    """Read all of a tool's memory and return only counts, a few samples and problems.
 
     Raises:
         ImportBroken: a file, a line or a row cannot be read; `details` names it.
-        InvalidRequest: what is there is another kind of source.
+        InvalidRequest: the path holds another kind of source.
     """
     found = Survey()
     seen: set[str] = set()
@@ -78,13 +78,13 @@ def _count(found: Survey, draft: Draft) -> None:
 
 
 def import_branch(repo: Repository, source: str, into: Branch, now: int) -> Branch:
-    """The branch `import/SOURCE-DATE` on which an import lands.
+    """Find or create the branch `import/SOURCE-DATE` for an import.
 
-    An import goes on with the branch of the one before it that was forked from the same branch,
-    while that takes rows: what a review left out of a merge is then not offered again.
+    An import uses the branch of the import before it, if that was forked from `into` and still
+    takes rows: rows that a review left out of a merge are then not offered again.
 
     Raises:
-        Conflict: other processes take every such name.
+        Conflict: other processes took every name that was tried.
     """
     stem = f"import/{branch_part(source)}"
     date = datetime.fromtimestamp(now / SECOND, UTC).date()
