@@ -109,11 +109,11 @@ def _copy(repo: Repository, copying: Copying, archives: Archives, folder: Path) 
 
 def _tips(repo: Repository) -> dict[str, tuple[CommitId, int]]:
     """Return the tip of each branch and the number of its pending rows, by branch name."""
-    found = {}
+    tips = {}
     for name in repo.history.branches():
         with repo.store.reading(Ref(branch=name)) as reading:
-            found[name] = reading.tip, reading.pending.count
-    return found
+            tips[name] = reading.tip, reading.pending.count
+    return tips
 
 
 def _unpack(archives: Archives, file: Path, folder: Path) -> Manifest:
@@ -139,22 +139,22 @@ def _content(copied: Copied) -> Content:
         raise StoreDamaged(
             f"The copy has {len(problems)} problems, the first: {problems[0]}. Run `day1 doctor`."
         )
-    known: dict[str, tuple[int, str]] = {}
+    hashed_by_commit: dict[str, tuple[int, str]] = {}
     branches = []
     for name, commit in sorted(copied.history.branches().items()):
         with copied.store.reading(Ref(branch=name)) as reading:
             waiting = reading.pending.count
-            found = None if waiting else known.get(commit)
-            rows, sha256 = found or _hashed(reading)
+            hashed = None if waiting else hashed_by_commit.get(commit)
+            rows, sha256 = hashed or _hashed(reading)
         if not waiting:
-            known[commit] = rows, sha256
+            hashed_by_commit[commit] = rows, sha256
         branches.append(BranchContent(name, commit, waiting, rows, sha256))
     return Content(tuple(branches), copied.records())
 
 
 def _hashed(reading: Reading) -> tuple[int, str]:
     """Count and hash all rows of a state."""
-    taken = RowsHash()
+    rows_hash = RowsHash()
     for kind in KINDS:
-        taken.take(kind, kind.columns, reading.scan(kind, kind.columns, Query()))
-    return taken.rows, taken.hexdigest()
+        rows_hash.take(kind, kind.columns, reading.scan(kind, kind.columns, Query()))
+    return rows_hash.rows, rows_hash.hexdigest()

@@ -41,10 +41,13 @@ def new_events(repo: Repository, branch: Branch, events: Sequence[EventDraft]) -
     """
     added = [event.fact.id for event in events if event.name == "add"]
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        known = {*reading.get(EDIT, [event.id for event in events]), *reading.get(FACT, added)}
+        present_ids = {
+            *reading.get(EDIT, [event.id for event in events]),
+            *reading.get(FACT, added),
+        }
         edits = reading.find(EDIT, Query(among={"row_id": added})) if added else ()
-        known |= {str(edit["row_id"]) for edit in edits}
-    return [e for e in events if (e.fact.id if e.name == "add" else e.id) not in known]
+        present_ids |= {str(edit["row_id"]) for edit in edits}
+    return [e for e in events if (e.fact.id if e.name == "add" else e.id) not in present_ids]
 
 
 def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origin) -> Imported:
@@ -53,19 +56,19 @@ def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origi
     with repo.store.changing(find_open_again(repo, branch).name) as work:
         _, rows = rows_of(event.fact, origin, work.now)
         comparison = compare(repo, work, FACT, rows)
-        before = comparison.present.get(fact_id)
-        if event.name == "remove" and before is None:
+        present = comparison.present.get(fact_id)
+        if event.name == "remove" and present is None:
             return Imported(unchanged=1)
         if why := _why_left(work, event, comparison, rows):
             return Imported(left=[LeftRow(fact_id, branch.name, why)])
         edits = _edits_of(event)
-        if event.name == "remove" and before is not None:
-            known = dict.fromkeys((fact_id, *part_ids(FACT, before)))
-            remove(work, FACT, list(work.get(FACT, list(known)).values()), edits)
+        if event.name == "remove" and present is not None:
+            fact_ids = dict.fromkeys((fact_id, *part_ids(FACT, present)))
+            remove(work, FACT, list(work.get(FACT, list(fact_ids)).values()), edits)
             unit.changed = 1
-        elif before is not None:
+        elif present is not None:
             # The edit of the text marks the event as imported, even if the text is unchanged.
-            give(work, FACT, before, claimed(FACT, rows.pop(fact_id)), edits)
+            give(work, FACT, present, claimed(FACT, rows.pop(fact_id)), edits)
             _put_other_parts(work, comparison, rows, replace(edits, always=()))
             unit.changed = 1
         else:
@@ -95,9 +98,9 @@ def _why_left(
     fact_id = event.fact.id
     if comparison.why:
         return next(iter(comparison.why.values()))
-    before = comparison.present.get(fact_id)
-    groups = () if before is None else changed_groups(FACT, before, claimed(FACT, rows[fact_id]))
-    why = why_left(FACT, before, groups, edits_of(work, [fact_id]).get(fact_id, ()))
+    present = comparison.present.get(fact_id)
+    groups = () if present is None else changed_groups(FACT, present, claimed(FACT, rows[fact_id]))
+    why = why_left(FACT, present, groups, edits_of(work, [fact_id]).get(fact_id, ()))
     return why or ("held" if held_among(work, [fact_id]) else None)
 
 
@@ -114,11 +117,11 @@ def _reason(event: EventDraft) -> str:
 
 def _ids_of(event: EventDraft) -> NewId:
     """Return a maker of ids for an event's edits; the first edit gets the event's own id."""
-    made = 0
+    count = 0
 
     def make(prefix: str, _now: int) -> str:
-        nonlocal made
-        made += 1
-        return event.id if made == 1 else derived_id(prefix, None, event.id, str(made))
+        nonlocal count
+        count += 1
+        return event.id if count == 1 else derived_id(prefix, None, event.id, str(count))
 
     return make

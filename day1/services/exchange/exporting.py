@@ -99,13 +99,13 @@ def _rows(store: Store, ref: Ref, part: _Part, version: int) -> Iterator[bytes]:
     hidden: set[Cell] = set()
     with store.reading(replace(ref, shown_at=None)) as reading:
         for kind in KINDS:
-            told = part.query(ref)
+            query = part.query(ref)
             if "sensitivity" in kind.column:
-                some = {row[0] for row in reading.scan(kind, ("id",), told)}
-                hidden |= {row[0] for row in reading.scan(kind, ("id",), Query())} - some
+                public_ids = {row[0] for row in reading.scan(kind, ("id",), query)}
+                hidden |= {row[0] for row in reading.scan(kind, ("id",), Query())} - public_ids
             about = kind.columns.index(kind.about)
             # Sorted here: engines do not all collate ids alike.
-            for values in sorted(reading.scan(kind, kind.columns, told), key=itemgetter(0)):
+            for values in sorted(reading.scan(kind, kind.columns, query), key=itemgetter(0)):
                 if values[about] in hidden:
                     continue
                 row = dict(zip(kind.columns, values, strict=True))
@@ -113,20 +113,20 @@ def _rows(store: Store, ref: Ref, part: _Part, version: int) -> Iterator[bytes]:
                     row.update(dict.fromkeys(kind.private))
                 if version_of(kind, row) > version:
                     raise StoreBusy(
-                        "A row was written during the export that needs a newer version of the file "
-                        "than its first line says: export again."
+                        "A row was written during the export that needs a newer version of the "
+                        "file than its first line says: export again."
                     )
                 yield row_line(kind, row)
 
 
-def _parents_first(found: list[BranchState]) -> list[BranchState]:
-    parents = {state.branch.name: state.parent for state in found}
+def _parents_first(branch_states: list[BranchState]) -> list[BranchState]:
+    parents = {state.branch.name: state.parent for state in branch_states}
 
     def depth(name: str) -> int:
         parent = parents[name]
         return 0 if parent is None or parent not in parents else 1 + depth(parent)
 
-    return sorted(found, key=lambda state: (depth(state.branch.name), state.branch.name))
+    return sorted(branch_states, key=lambda state: (depth(state.branch.name), state.branch.name))
 
 
 def _line(state: BranchState) -> BranchLine:

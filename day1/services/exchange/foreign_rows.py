@@ -108,9 +108,9 @@ def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -
     """Compare the rows of a source with the branch's rows of the same ids."""
     present = work.get(kind, list(rows))
     wholes = {row_id: _whole(kind, row) for row_id, row in rows.items()} if kind.text else {}
-    once = {i: row_id for row_id, row in present.items() for i in part_ids(kind, row)}
-    surplus = work.get(kind, [i for i in once if i not in rows]) if once else {}
-    wholes |= {row_id: once[row_id] for row_id in surplus}
+    whole_by_part = {i: row_id for row_id, row in present.items() for i in part_ids(kind, row)}
+    surplus = work.get(kind, [i for i in whole_by_part if i not in rows]) if whole_by_part else {}
+    wholes |= {row_id: whole_by_part[row_id] for row_id in surplus}
     present |= surplus
     groups: dict[str, Sequence[str]] = {
         row_id: changed_groups(kind, before, claimed(kind, rows[row_id]))
@@ -131,8 +131,8 @@ def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -
         why = why_left(kind, present.get(row_id), groups.get(row_id, ()), mine)
         if why or row_id in held or whole in masked:
             reasons.setdefault(whole, why or ("held" if row_id in held else "redacted"))
-    left = {i: reasons[w] for i in open_to_doubt if (w := wholes.get(i, i)) in reasons}
-    return Comparison(present, differing, list(surplus), left)
+    why_by_id = {i: reasons[w] for i in open_to_doubt if (w := wholes.get(i, i)) in reasons}
+    return Comparison(present, differing, list(surplus), why_by_id)
 
 
 def _whole(kind: Kind, row: Row) -> str:
@@ -277,10 +277,11 @@ def why_left(
     if before is None:
         return "removed" if was_removed(edits) else None
     watched = {*kind.claimed, "status"}
-    given = {edit["cell"]: edit["value"] for edit in edits if edit["agent_id"] == AGENT}
+    imported_values = {edit["cell"]: edit["value"] for edit in edits if edit["agent_id"] == AGENT}
     by_others = any(e["agent_id"] != AGENT and e["cell"] in watched for e in edits)
     restored = any(
-        cell in given and given[cell] != cell_value(kind, before, cell) for cell in groups
+        cell in imported_values and imported_values[cell] != cell_value(kind, before, cell)
+        for cell in groups
     )
     return "edited" if by_others or restored else None
 

@@ -45,17 +45,17 @@ def import_foreign(
     """
     refuse_protected(branch)
     origin = replace(origin, source="import")
-    imported, total, done = Imported(), source.total(), 0
+    imported, total, items_done = Imported(), source.total(), 0
 
     def drafts() -> Iterator[Item]:
-        nonlocal done
+        nonlocal items_done
         for item in source.items():
             for draft in item:
                 if not isinstance(draft, EventDraft):
                     for why in losses(draft):
                         imported.leave_out(why, draft.id)
                 yield draft
-            done += 1
+            items_done += 1
 
     try:
         for unit in in_units(drafts(), UNIT_ROWS):
@@ -64,12 +64,12 @@ def import_foreign(
                 if number % EVENTS == 0:
                     report(imported.rows, total)
             repo.point("import.after_unit")
-            report(done, total)
+            report(items_done, total)
     except Day1Error as failed:
         failed.details.update(imported.counts())
         raise
     imported.left_out.update({why: list(places) for why, places in source.left_out.items()})
-    report(done, total)
+    report(items_done, total)
     return imported
 
 

@@ -41,7 +41,7 @@ def import_own(
         UnknownBranch, BranchClosed: rows cannot be written to the branch.
         ImportBroken: a line cannot be used; the rows before it are stored, `details` names it.
     """
-    imported, done = Imported(), 0
+    imported, rows_done = Imported(), 0
     brought: dict[str, Brought] = {}
 
     def rows() -> Iterator[tuple[BranchLine, RowLine]]:
@@ -59,8 +59,8 @@ def import_own(
             for target, part in groupby(unit, key=itemgetter(0)):
                 mine = brought.setdefault(target.name, Brought())
                 imported.take(_put_own(repo, target, [line for _, line in part], mine))
-            done += len(unit)
-            report(done, None)
+            rows_done += len(unit)
+            report(rows_done, None)
     except Day1Error as failed:
         failed.details.update(imported.counts())
         raise
@@ -92,22 +92,22 @@ def _check_open(repo: Repository, target: BranchLine) -> None:
 
 def _enter(repo: Repository, line: BranchLine, now: int) -> bool:
     """Create an exported branch, or add the notes that it lacks here; return whether it is new."""
-    known = repo.ledger.branch(line.name)
-    if known is None:
+    present = repo.ledger.branch(line.name)
+    if present is None:
         _create(repo, line, now)
         return True
     with repo.ledger.transaction():  # read again, to keep what others set meanwhile
-        found = find(repo, line.name)
-        noted = replace(
-            found,
-            description=found.description or line.description,
-            purpose=found.purpose or line.purpose,
-            owner=found.owner or line.owner,
-            ttl_days=line.ttl_days if found.ttl_days is None else found.ttl_days,
-            tags=found.tags or line.tags,
+        branch = find(repo, line.name)
+        with_notes = replace(
+            branch,
+            description=branch.description or line.description,
+            purpose=branch.purpose or line.purpose,
+            owner=branch.owner or line.owner,
+            ttl_days=line.ttl_days if branch.ttl_days is None else branch.ttl_days,
+            tags=branch.tags or line.tags,
         )
-        if noted != found:
-            repo.ledger.put_branch(noted)
+        if with_notes != branch:
+            repo.ledger.put_branch(with_notes)
     return False
 
 

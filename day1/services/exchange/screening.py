@@ -39,17 +39,17 @@ class WithoutSecrets(ToolMemory):
     @override
     def items(self) -> Iterator[Sequence[Item]]:
         self._left_out.clear()
-        for item in self._source.items():
-            yield [one for one in item if not self._is_secret(one)]
+        for drafts in self._source.items():
+            yield [draft for draft in drafts if not self._is_secret(draft)]
 
     def _is_secret(self, item: Item) -> bool:
         draft = item.fact if isinstance(item, EventDraft) else item
         match draft:
             case FactDraft(text=text) | ObservationDraft(summary=text):
-                found = looks_secret(text)
+                secret = looks_secret(text)
             case _:
-                found = None
-        if found:
-            why = f"texts that look as if they hold {found}"
+                secret = None
+        if secret:
+            why = f"texts that look as if they hold {secret}"
             self._left_out.setdefault(why, []).append(draft.id)
-        return found is not None
+        return secret is not None

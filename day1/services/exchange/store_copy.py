@@ -175,9 +175,9 @@ class CommitReplay:
             self._repeat(commit, refs[commit.id])
         if missing:
             self._report(len(missing), len(missing))
-        there = self._target.history.tags()
+        target_tags = self._target.history.tags()
         for tag, commit_id in self.tags.items():
-            if tag not in there:
+            if tag not in target_tags:
                 self._target.history.tag(tag, self.ids[commit_id])
         for name, tip in self._heads.items():
             self._set_branch(name, self.ids[tip])
@@ -190,8 +190,8 @@ class CommitReplay:
         parents = tuple(self.ids[parent] for parent in commit.parents)
         again = replace(commit, parents=parents, meta=renamed(commit.meta, self.ids))
         self._set_branch(ref, parents[0])
-        made = self._target.store.repeat(ref, again, self._writes(changes))
-        self.ids[commit.id] = self._refs[ref] = made
+        commit_id = self._target.store.repeat(ref, again, self._writes(changes))
+        self.ids[commit.id] = self._refs[ref] = commit_id
         self.repeated += 1
         self._target.point("copy.after_commit")
         if ref == _aside(commit.id):
@@ -207,10 +207,10 @@ class CommitReplay:
 
     def _set_branch(self, ref: str, tip: CommitId) -> None:
         """Let a branch of the target point to a commit."""
-        there = self._refs.get(ref)
-        if there == tip:
+        current_tip = self._refs.get(ref)
+        if current_tip == tip:
             return
-        if there is not None:
+        if current_tip is not None:
             if ref == MAIN:
                 raise Conflict("The copy's main was written to: remove the copy and begin again.")
             self._drop(ref)
@@ -258,9 +258,11 @@ class CommitReplay:
         """Add a branch's pending rows, except those that an earlier run added."""
         with self._target.store.adding(name) as work:
             for kind in KINDS:
-                wanted = rows.get(kind.table, {})
-                there = work.get(kind, list(wanted))
-                work.add(kind, [row for row in wanted.values() if row and row["id"] not in there])
+                pending = rows.get(kind.table, {})
+                present = work.get(kind, list(pending))
+                work.add(
+                    kind, [row for row in pending.values() if row and row["id"] not in present]
+                )
 
     def compare(self, pending: Mapping[str, Writes] | None = None) -> tuple[BranchContent, ...]:
         """Check that each tag and branch has the same rows as the source, pending ones included.
@@ -272,17 +274,17 @@ class CommitReplay:
         """
         for tag, commit in self.tags.items():
             self._compare(f"tag {tag!r}", commit, Ref(commit=self.ids[commit]), {})
-        found = []
+        contents = []
         for name, tip in sorted(self._heads.items()):
             rows = (pending or {}).get(name, {})
             ref = Ref(branch=name) if rows else Ref(commit=self.ids[tip])
             hashed = self._compare(f"branch {name!r}", tip, ref, rows)
             count = sum(len(rows.get(kind.table, ())) for kind in MEMORIES)
-            found.append(BranchContent(name, self.ids[tip], count, *hashed))
-        tips = {one.name: (one.commit, one.waiting) for one in found}
+            contents.append(BranchContent(name, self.ids[tip], count, *hashed))
+        tips = {content.name: (content.commit, content.waiting) for content in contents}
         if pending is not None and self._tips() != tips:
             raise _unlike("branches are")
-        return tuple(found)
+        return tuple(contents)
 
     def _tips(self) -> dict[str, tuple[CommitId, int]]:
         """Return the tips of the target's branches and their numbers of pending rows."""
@@ -293,18 +295,18 @@ class CommitReplay:
         return tips
 
     def _compare(self, what: str, commit: CommitId, ref: Ref, pending: Writes) -> _Hashed:
-        known = self._equal.get(commit)
-        if known is not None and not pending:
-            return known
+        hashed = self._equal.get(commit)
+        if hashed is not None and not pending:
+            return hashed
         with self._source.store.reading(Ref(commit=commit)) as reading:
-            wanted = _hashed(reading, pending)
+            source_hashed = _hashed(reading, pending)
         with self._target.store.reading(ref) as reading:
-            found = _hashed(reading, {})
-        if found != wanted:
+            target_hashed = _hashed(reading, {})
+        if target_hashed != source_hashed:
             raise _unlike(f"{what} is")
         if not pending:
-            self._equal[commit] = found
-        return found
+            self._equal[commit] = target_hashed
+        return target_hashed
 
 
 def _unlike(what: str) -> IntegrityBroken:
@@ -319,14 +321,14 @@ def _hashed(reading: Reading, pending: Writes) -> _Hashed:
 
     The commits that held items name are not hashed, since they differ between copies.
     """
-    taken = RowsHash()
+    rows_hash = RowsHash()
     for kind in KINDS:
         columns = tuple(column for column in kind.columns if column != "source_commit")
         rows = list(reading.scan(kind, columns, Query()))
         more = (row for row in pending.get(kind.table, {}).values() if row is not None)
         rows += [tuple(row[column] for column in columns) for row in more]
-        taken.take(kind, columns, sorted(rows, key=lambda row: str(row[0])))
-    return taken.rows, taken.hexdigest()
+        rows_hash.take(kind, columns, sorted(rows, key=lambda row: str(row[0])))
+    return rows_hash.rows, rows_hash.hexdigest()
 
 
 def _refs(
@@ -337,10 +339,10 @@ def _refs(
     Other commits get a helper ref, which is named after the newest of them.
     """
     commits = {commit.id: commit for commit in graph}
-    others = [*tags.values(), *(other for commit in graph for other in commit.parents[1:])]
-    named = sorted(heads.items(), key=lambda head: head[0] != MAIN)
+    tips = [*tags.values(), *(other for commit in graph for other in commit.parents[1:])]
+    branch_tips = sorted(heads.items(), key=lambda head: head[0] != MAIN)
     refs: dict[CommitId, str] = {}
-    for name, tip in (*named, *((_aside(tip), tip) for tip in others)):
+    for name, tip in (*branch_tips, *((_aside(tip), tip) for tip in tips)):
         commit = commits.get(tip)
         while commit is not None and commit.id not in refs:
             refs[commit.id] = name

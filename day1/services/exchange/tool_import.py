@@ -47,34 +47,34 @@ def survey(source: ToolMemory) -> Survey:
         ImportBroken: a file, a line or a row cannot be read; `details` names it.
         InvalidRequest: the path holds another kind of source.
     """
-    found = Survey()
-    seen: set[str] = set()
+    result = Survey()
+    ids: set[str] = set()
     for item in source.items():
-        for draft in item:
-            told = draft.fact if isinstance(draft, EventDraft) else draft
-            found.events += told is not draft
-            if told.id not in seen:
-                seen.add(told.id)
-                _count(found, told)
-    found.left_out.update({why: list(places) for why, places in source.left_out.items()})
-    return found
+        for entry in item:
+            draft = entry.fact if isinstance(entry, EventDraft) else entry
+            result.events += draft is not entry
+            if draft.id not in ids:
+                ids.add(draft.id)
+                _count(result, draft)
+    result.left_out.update({why: list(places) for why, places in source.left_out.items()})
+    return result
 
 
-def _count(found: Survey, draft: Draft) -> None:
+def _count(result: Survey, draft: Draft) -> None:
     for why in losses(draft):
-        found.left_out.setdefault(why, []).append(draft.id)
+        result.left_out.setdefault(why, []).append(draft.id)
     match draft:
         case FactDraft(text=text):
-            found.facts += row_count(draft)
+            result.facts += row_count(draft)
         case ObservationDraft(summary=text):
-            found.observations += row_count(draft)
+            result.observations += row_count(draft)
         case _:
-            found.relations += 1
+            result.relations += 1
             return
-    if len(found.samples) < _SAMPLES:
-        found.samples.append(text)
+    if len(result.samples) < _SAMPLES:
+        result.samples.append(text)
     if secret := looks_secret(text):
-        found.secrets.setdefault(secret, []).append(draft.id)
+        result.secrets.setdefault(secret, []).append(draft.id)
 
 
 def import_branch(repo: Repository, source: str, into: Branch, now: int) -> Branch:
@@ -89,8 +89,8 @@ def import_branch(repo: Repository, source: str, into: Branch, now: int) -> Bran
     stem = f"import/{branch_part(source)}"
     date = datetime.fromtimestamp(now / SECOND, UTC).date()
 
-    def there() -> Branch | None:
-        open_ones = [
+    def latest_open_branch() -> Branch | None:
+        open_branches = [
             branch
             for branch in repo.ledger.branches()
             if branch.name.startswith(stem)
@@ -98,10 +98,10 @@ def import_branch(repo: Repository, source: str, into: Branch, now: int) -> Bran
             and branch.parent_id == into.id
             and not (branch.closed or branch.archived or branch.retired_tip)
         ]
-        return max(open_ones, key=lambda branch: branch.created_at, default=None)
+        return max(open_branches, key=lambda branch: branch.created_at, default=None)
 
     def make(name: str) -> NewBranch:
         new = new_below(repo, into, name, now)
         return replace(new, description=f"Imported from {source}."), ()
 
-    return fork_under(repo, lambda: f"{stem}-{date}", make, there)
+    return fork_under(repo, lambda: f"{stem}-{date}", make, latest_open_branch)
