@@ -1,7 +1,7 @@
-"""Which imported edits may list the sources of a row: those whose row the same import brings.
+"""Which imported edits may list the sources of a row: only those whose row was imported too.
 
-An edit that lists sources hides its row with them (`model.redaction.basis`), and a merge takes
-edits along without a look. So a file could hide any fact of the branch that it is imported to.
+An edit that lists sources hides its row when they are hidden (`model.redaction.basis`), and a
+merge takes edits without an approval. Without this rule a file could hide any fact of a branch.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,26 +12,26 @@ from day1.ports.store import Work
 from day1.services.rows.bulk_writes import edits_of, was_removed
 
 _DERIVED = frozenset({FACT, OBSERVATION, CONVERSATION})
-"""Kinds with rows that may be made of others."""
+"""Kinds whose rows can be derived from other rows."""
 
 
 class Brought:
-    """The rows that one import has brought to a branch so far."""
+    """The rows that one import has added to a branch, or found equal there, so far."""
 
     def __init__(self) -> None:
-        """Nothing was brought yet."""
+        """Begin with no rows."""
         self._added: set[str] = set()
         self._alike: set[str] = set()
-        """Rows that stood on the branch already, as the import has them."""
+        """Ids of rows that the branch had already, equal to the imported ones."""
 
     def add(self, kind: Kind, added: Sequence[Row], alike: Sequence[Row]) -> None:
-        """Remember rows that the import added, and rows that the branch had already."""
+        """Remember rows that the import added and equal rows that the branch had already."""
         if kind in _DERIVED:
             self._added.update(str(row["id"]) for row in added)
             self._alike.update(str(row["id"]) for row in alike if row["id"] not in self._added)
 
     def unbound(self, work: Work, edits: Sequence[Row]) -> set[str]:
-        """Find the edits that would bind a row of somebody else to sources, by their ids.
+        """Return the ids of edits that would list sources of a row that was not imported.
 
         Args:
             work: the open unit of work on the branch.
@@ -61,22 +61,22 @@ class Brought:
     ) -> bool:
         row_id = str(edit["row_id"])
         known = standing.get(row_id, ())
-        if row_id not in there:  # a removed row may have left its edits
+        if row_id not in there:  # edits of a removed row may still be there
             return was_removed([*known, *imported])
         if row_id not in self._alike:
             return False
-        # An import that was interrupted may go on after the row, before its sources.
+        # An interrupted import may have added the row, and not yet the edit with its sources.
         bound = {i for one in known if _words(one) == _words(edit) for i in sources_in(one)}
         return not bound or bound.issuperset(sources_in(edit))
 
 
 def _words(edit: Row) -> bool:
-    """Whether an edit is about the row's own words, and not about a verdict's."""
+    """Whether an edit lists the sources of the row's own words, not of its verdict."""
     return edit["cell"] != VERDICT_BASIS
 
 
 def _standing(work: Work, row_ids: Sequence[str]) -> set[str]:
-    """The ids of those of the rows that are on the branch."""
+    """Return which of these ids are rows of the branch."""
     by_kind: dict[Kind, list[str]] = {}
     for row_id in row_ids:
         kind = kind_of(row_id)

@@ -1,4 +1,4 @@
-"""What imports and copies share: why they leave a row as it is, and the edits of rows."""
+"""What imports and copies share: reasons to leave a row unchanged, and the edits of rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ LeftReason = Literal["edited", "removed", "held", "redacted", "conflict", "forei
 
 @dataclass(frozen=True, slots=True)
 class LeftRow:
-    """A row that was left as it is here, because of what was done here or what it holds.
+    """A row that an import or copy left unchanged, and why.
 
-    `foreign` is an edit that would hide a memory which the import does not bring.
+    `foreign`: an edit that would hide a memory which the import does not bring.
     """
 
     id: str
@@ -24,7 +24,7 @@ class LeftRow:
 
 
 def edits_of(work: Work, row_ids: Sequence[str]) -> dict[str, list[Row]]:
-    """The edits of rows, oldest first."""
+    """Find the edits of rows, by row id, oldest first."""
     edits: dict[str, list[Row]] = {}
     for edit in work.find(EDIT, Query(among={"row_id": row_ids})) if row_ids else ():
         edits.setdefault(str(edit["row_id"]), []).append(edit)

@@ -1,4 +1,4 @@
-"""Curated branches: just the chosen facts and conversations, whatever else the parent has."""
+"""Curated branches: branches with only the chosen facts and conversations of their parent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from day1.services.rows.transplanting import Selection, commit_copy, counts, put
 
 @dataclass(frozen=True, slots=True)
 class Curated:
-    """The new branch and how many rows of each table it has."""
+    """A new curated branch and the number of its rows, by table."""
 
     branch: Branch
     counts: dict[str, int]
@@ -21,26 +21,26 @@ class Curated:
 
 @dataclass(frozen=True, slots=True)
 class CurateRequest:
-    """A branch to make of chosen rows of another."""
+    """Arguments of `curate`: the new branch, and which rows of its parent it gets."""
 
     name: str
     parent: Branch
     facts: Sequence[str]
-    """Ids."""
+    """Ids of the facts to copy."""
     conversations: Sequence[str]
-    """Ids."""
+    """Ids of the conversations to copy."""
     description: str | None = None
 
 
 def curate(repo: Repository, request: CurateRequest, now: int) -> Curated:
-    """Make a branch of chosen rows of its parent, and of nothing else.
+    """Create a branch that has only the chosen rows of its parent.
 
-    It begins at the store's first commit: with a later base a merge would take what was not
-    chosen for removed.
+    The branch begins at the store's first commit: with a later base a merge would take rows
+    that were not chosen for removed ones.
 
     Raises:
-        InvalidRequest, BranchExists: the name breaks the rule, or is taken.
-        NotFound: the parent has not all of the ids; they are named.
+        InvalidRequest, BranchExists: the name is not valid, or is taken.
+        NotFound: the parent lacks some of the ids; the error names them.
     """
     branch_id = repo.new_id("branch", now)
     check_free(repo, request.name, branch_id)

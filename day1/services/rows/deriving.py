@@ -1,4 +1,4 @@
-"""Deriving rows from others: the edit that lists the sources, and what was made of a row."""
+"""Derived rows: the edits that list their sources, and finding all rows derived from a row."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,13 +28,13 @@ from day1.services.repository.repository import Repository
 from day1.services.rows.recording import origin_columns
 
 _STANDING = ("id", "content_hash", "status", "verification", "happened_at", "valid_until")
-"""What of a source decides whether a row that was made of it still holds."""
+"""Columns of a source; if one of them changes, a row derived from the source may be outdated."""
 
 
 def basis_edit(columns: Row, origin: Origin, now: int) -> Row:
     """Build the edit that lists the sources of a derived row, from its `basis_columns`.
 
-    Its id follows from the row and the sources, so two branches that derive alike agree.
+    The id follows from the row and the sources: two branches that derive alike get equal edits.
     """
     row_id = basis_id(str(columns["row_id"]), columns)
     return {"id": row_id, **columns, **origin_columns(origin, now)}
@@ -43,11 +43,11 @@ def basis_edit(columns: Row, origin: Origin, now: int) -> Row:
 def basis_columns(
     kind: Kind, row_id: str, sources: Sequence[Mapping[str, Cell]], cell: str = BASIS
 ) -> Row:
-    """What such an edit says.
+    """Build the columns of an edit that lists sources, without id, author and time.
 
     Args:
-        kind: of the derived row.
-        row_id: the derived row.
+        kind: the kind of the derived row.
+        row_id: the id of the derived row.
         sources: rows whose words it has, with as many of their columns as are known.
         cell: `BASIS` for the row's own words, `VERDICT_BASIS` for those of its verdict.
     """
@@ -62,27 +62,27 @@ def basis_columns(
 
 
 def basis_id(row_id: str, columns: Row) -> str:
-    """The id of an edit with these columns."""
+    """Build the id of an edit that lists sources, from its columns."""
     said = (str(columns[column]) for column in ("cell", "value", "reason"))
     return derived_id(EDIT.prefix, None, row_id, *said)
 
 
 def add_new(work: Additions, edits: Sequence[Row]) -> None:
-    """Add edits that list sources, but for those that are there already."""
+    """Add edits that list sources, unless the branch has them already."""
     known = work.get(EDIT, [str(edit["id"]) for edit in edits]) if edits else {}
     work.add(EDIT, [edit for edit in edits if edit["id"] not in known])
 
 
 def shown_edits(reading: Reading, row_ids: Sequence[str], now: int) -> list[Row]:
-    """The edits of rows that gave cells their values or removed a row, as they are shown."""
+    """Return the edits of rows that may be shown, without those that list sources."""
     query = Query(among={"row_id": list(row_ids)}, alive_at=now, public=True)
     return [edit for edit in reading.find(EDIT, query) if edit["cell"] not in BASES]
 
 
 def shown_changes(repo: Repository, refs: Sequence[Ref], changes: Changes) -> Changes:
-    """Changes as they are shown: words of secret and expired rows are marked.
+    """Replace words of secret and expired rows in changes by a mark.
 
-    So are words that were made of such rows, as they are at one of the states `refs`.
+    Words derived from rows that are secret or expired at one of the states `refs` are marked too.
     """
     now = repo.clock()
     return {
@@ -106,19 +106,19 @@ def _shown(
 
 @dataclass(slots=True)
 class Made:
-    """The rows of a branch that were derived from some rows."""
+    """The rows of a branch that were derived from given rows."""
 
     words: set[str] = field(default_factory=set)
-    """The ids of facts whose text, and conversations whose title, has words of them."""
+    """Ids of facts whose text, or conversations whose title, has words of the given rows."""
     verdicts: set[str] = field(default_factory=set)
-    """The ids of facts whose judge had read one of them."""
+    """Ids of facts whose verdict was reached by reading one of the given rows."""
 
 
 def made_of(reading: Reading, ids: Collection[str]) -> Made:
-    """Find all rows derived from some rows, at any depth; it reads every edit of the branch.
+    """Find all rows derived from given rows, at any depth. Reads every edit of the branch.
 
-    Whoever hides rows asks this, to take words out of an index or to count them. Readings hide
-    by `model.redaction.basis` alone.
+    For callers that hide rows: to take their words out of an index, or to count them. Readings
+    hide by `model.redaction.basis` alone.
     """
     made, wanted = Made(), set(ids)
     edits = _listing_edits(reading) if wanted else []
@@ -138,13 +138,13 @@ def made_of(reading: Reading, ids: Collection[str]) -> Made:
 
 
 def titles_of(reading: Reading, made: Made) -> set[str]:
-    """The titles that quote a message."""
+    """Return the titles of conversations that quote one of the given messages."""
     talks = sorted(row_id for row_id in made.words if kind_of(row_id) is CONVERSATION)
     return _words(reading, CONVERSATION, "title", Query(among={"id": talks})) if talks else set()
 
 
 def verdicts_of(reading: Reading, made: Made) -> set[str]:
-    """What verdicts say: their scores, and the reasons of their edits."""
+    """Return the words of the verdicts: their scores and the reasons of their edits."""
     if not made.verdicts:
         return set()
     facts = sorted(made.verdicts)
@@ -158,7 +158,7 @@ def _words(reading: Reading, kind: Kind, column: str, query: Query) -> set[str]:
 
 
 def _listing_edits(reading: Reading) -> list[tuple[str, str, set[str]]]:
-    """The edits that list sources: the row, whether words or a verdict, and the sources."""
+    """Find the edits that list sources; return row id, `BASIS` or `VERDICT_BASIS`, source ids."""
     columns = ("row_id", "cell", "reason")
     query = Query(among={"cell": [*sorted(BASES), "fact_text"]})
     found = []
@@ -172,13 +172,13 @@ def _listing_edits(reading: Reading) -> list[tuple[str, str, set[str]]]:
 
 
 def _insights(reading: Reading) -> dict[str, set[str]]:
-    """The sources of insights that were written before there were bases."""
+    """Find insights from before edits listed sources; return their source ids, by insight."""
     rows = reading.scan(FACT, ("id", "detail"), Query(equal={"category": INSIGHT}))
     return {str(i): set(map(str, read_detail(detail).get("source_ids", ()))) for i, detail in rows}
 
 
 def _titled(reading: Reading, ids: Collection[str]) -> set[str]:
-    """Conversations that hooks began with one of these messages."""
+    """Find conversations by hooks that begin with one of these messages: the title quotes it."""
     messages = sorted(row_id for row_id in ids if kind_of(row_id) is MESSAGE)
     if not messages:
         return set()

@@ -42,7 +42,7 @@ from day1.services.rows.recording import (
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """A row after a change; `closed` are held items that the edit decided."""
+    """A row after a change, and the ids of held items that the change closed."""
 
     kind: Kind
     row: Row
@@ -51,31 +51,31 @@ class Edited:
     closed: tuple[str, ...] = ()
     superseded: Row | None = None
     ends: Row = field(default_factory=dict)
-    """`expires_at` and `valid_until` of the fact that was replaced, as they were before."""
+    """`expires_at` and `valid_until` that the replaced fact had and the new one lacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What to set on a row."""
+    """Arguments of `update`: the columns to set on a row."""
 
     row_id: str
     columns: Mapping[str, Cell]
     reason: str | None = None
     expect_revision: str | None = None
-    """Refuse the correction if the row has another revision by now."""
+    """Refuse the correction unless the row still has this revision."""
     first_edit: str | None = None
-    """The id that the request gives its first edit: where that edit is, the request was answered
-    before, and what others changed since stays."""
+    """The id that the request gives its first edit. If the branch has that edit, the request was
+    done before; it is not done again, so later changes by others stay."""
 
 
 def update(repo: Repository, branch: Branch, correction: Correction, origin: Origin) -> Edited:
-    """Set columns of a row, as a commit of its own; a fact's new text makes it unverified.
+    """Set columns of a row in one commit; a fact with a new text becomes unverified.
 
     Raises:
-        RequestReused: the request changed something else.
+        RequestReused: the request id was used before, for another change.
         NotFound: the row is not on this branch.
         InvalidRequest: rows of its kind have no such column.
-        RevisionChanged: `expect_revision` is given and is not the row's.
+        RevisionChanged: `expect_revision` is given and is not the row's revision.
     """
     row_id, columns, expected = correction.row_id, correction.columns, correction.expect_revision
     with repo.store.changing(branch.name) as work:
@@ -101,7 +101,7 @@ def update(repo: Repository, branch: Branch, correction: Correction, origin: Ori
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A row changed in open work: the cells that differ, and the held items that this decided."""
+    """A row changed in open work: the changed cells, and the held items that this closed."""
 
     row: Row
     groups: list[str]
@@ -110,7 +110,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """Who changes rows in open work, and why: notes each change and closes held items."""
+    """Changes rows in open work for one author and reason; adds edits and closes held items."""
 
     repo: Repository
     work: Work
@@ -118,7 +118,7 @@ class Editor:
     reason: str | None = None
 
     def change(self, kind: Kind, before: Row, columns: Mapping[str, Cell]) -> Changed:
-        """Set columns of a row, with all that goes with it.
+        """Set columns of a row, add an edit for each cell and close held items of these cells.
 
         Raises:
             InvalidRequest: rows of its kind have no such column, or its valid time would end before
@@ -150,47 +150,47 @@ class Editor:
         self.work.add(EDIT, edit_rows(edited, self.origin, self.work.now, self.repo.new_id))
 
     def close(self, items: Sequence[HeldItem]) -> tuple[str, ...]:
-        """Close held items that a change of their row decides; gives their ids."""
+        """Close held items that a change of their row decides; return their ids."""
         close_items(self.work, items, "edited", self.origin, self.repo.new_id)
         return tuple(item.id for item in items)
 
 
 def _other_than(before: Row, text: str | None, columns: Mapping[str, Cell]) -> Row:
-    """Columns without a text that the row has already: what it renders stays."""
+    """Return the columns without the text column if its value would not change."""
     return {c: value for c, value in columns.items() if c != text or value != before[c]}
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A fact to add in place of another."""
+    """Arguments of `supersede`: the new fact, and the fact that it replaces."""
 
     fact_id: str
-    """The fact that is replaced."""
+    """The id of the fact to replace."""
     text: str
     new_fact_id: str | None = None
-    """Given by tests; else made."""
+    """The id of the new fact; None: a new id is made."""
     category: str | None = None
-    """Default: that of the replaced fact."""
+    """None: the category of the replaced fact."""
     confidence: float = 1.0
     happened_at: int | None = None
     valid_until: int | None = None
     closes: bool = True
-    """The valid time of the replaced fact ends, if it has not, when the new one became true."""
+    """Whether the valid time of the replaced fact ends when the new one became true."""
     reason: str | None = None
     first_edit: str | None = None
-    """As with `Correction`."""
+    """The id that the request gives its first edit (see `Correction`)."""
 
 
 def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin) -> Edited:
-    """Add a fact in place of another, which stays and points to it; one commit.
+    """Add a fact that replaces another, in one commit; the old fact stays and points to it.
 
-    A fact whose successor was removed from this branch can be superseded anew.
+    A fact whose successor was removed from this branch can be superseded again.
 
     Raises:
         NotFound: the fact is not on this branch.
-        Refused: it is superseded already by a fact of this branch, unless by this request or the
-            same words lately.
-        RequestReused: the request did something else.
+        Refused: a fact of this branch supersedes it already, which was not added by this request
+            nor lately with the same words.
+        RequestReused: the request id was used before, for another change.
     """
     with repo.store.changing(branch.name) as work:
         kind, before = present(work, new.fact_id, branch)
@@ -236,15 +236,15 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
 
 
 def _ends(before: Row, made: Row) -> Row:
-    """The ends that a fact had or was to have, and that the one in its place has not."""
+    """Return the end times that a replaced fact had and its replacement lacks."""
     ends = {column: before[column] for column in ("expires_at", "valid_until")}
     if ends["valid_until"] is not None and int(ends["valid_until"]) <= when(made):
-        ends["valid_until"] = None  # it was over: the new fact begins after it
+        ends["valid_until"] = None  # the old fact had ended before the new one began
     return {c: end for c, end in ends.items() if end is not None and made[c] is None}
 
 
 def _last_successor(work: Work, fact: Row) -> str | None:
-    """The last fact on this branch that superseded a fact, or its successor, and so on."""
+    """Follow the successors of a fact on this branch; return the id of the last one."""
     last, seen = None, {str(fact["id"])}
     while (successor := successor_of(fact)) is not None and successor not in seen:
         rows = work.get(FACT, [successor])
@@ -256,17 +256,17 @@ def _last_successor(work: Work, fact: Row) -> str | None:
 
 
 def end_of(before: Row, made: Row) -> int:
-    """When the valid time of a replaced fact ends: as planned if earlier, not before its start."""
+    """Return when a replaced fact stops being valid: as planned if earlier, not before its start."""
     start, planned = before["happened_at"], before["valid_until"]
     end = when(made) if start is None else max(when(made), int(start))
     return end if planned is None else min(end, int(planned))
 
 
 def _superseded_before(work: Work, before: Row, made: Row) -> Row | None:
-    """The fact that superseded another for this request, or with the same words lately.
+    """Find the fact by which this request, or the same words lately, superseded the fact before.
 
     Raises:
-        RequestReused: the request wrote something else.
+        RequestReused: the request id was used before, for another fact.
     """
     given = {column: made[column] for column in ("fact_text", "category", "confidence")}
     first = written_by(work, FACT, str(made["id"]), given)
@@ -281,16 +281,17 @@ def _superseded_before(work: Work, before: Row, made: Row) -> Row | None:
 def _edited_before(
     work: Work, first_edit: str | None, row_id: str, same: Callable[[Row, Collection[Cell]], bool]
 ) -> int | None:
-    """When a request made its first edit of a row; None if it did not.
+    """Return the time at which a request edited a row; None if the request is new.
 
     Args:
         work: a unit of work on the branch.
         first_edit: the id that the request gives its first edit.
-        row_id: what it is to edit.
-        same: whether that is what it did: given its values by cell, and the cells edited since.
+        row_id: the row to edit.
+        same: whether the earlier edits are what this request asks for; called with their values
+            by cell, and with the cells that were edited since.
 
     Raises:
-        RequestReused: it edited something else.
+        RequestReused: the request id was used before, for another edit.
     """
     edit = None if first_edit is None else work.get(EDIT, [first_edit]).get(first_edit)
     if edit is None:
@@ -305,9 +306,9 @@ def _edited_before(
 
 
 def _sets(kind: Kind, before: Row, columns: Row) -> Callable[[Row, Collection[Cell]], bool]:
-    """Whether a request that is known by its edits set these columns.
+    """Build the test whether a request's earlier edits set these columns.
 
-    A cell that had the value already got no edit; it has it still, or was edited since.
+    A cell that had the value already got no edit: it still has the value, or was edited since.
     """
     after = {**before, **complete(kind, columns)}
     cells = [group[0] for group in kind.groups if columns.keys() & set(group)]
@@ -326,20 +327,20 @@ def _sets(kind: Kind, before: Row, columns: Row) -> Callable[[Row, Collection[Ce
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Rows to remove."""
+    """Arguments of `remove`: the rows to remove, and why."""
 
     row_ids: Sequence[str]
     reason: str | None = None
     first_edit: str | None = None
-    """As with `Correction`."""
+    """The id that the request gives its first edit (see `Correction`)."""
 
 
 def remove(repo: Repository, branch: Branch, removal: Removal, origin: Origin) -> Edited:
-    """Remove rows from a branch, as one commit; history keeps them and `restore` brings them back.
+    """Remove rows from a branch in one commit; history keeps them for `restore`.
 
     Raises:
         NotFound: a row is not on this branch; nothing is removed then.
-        RequestReused: the request edited something else.
+        RequestReused: the request id was used before, for another change.
     """
     first, row_ids = removal.first_edit, list(dict.fromkeys(removal.row_ids))
     with repo.store.changing(branch.name) as work:
@@ -354,16 +355,16 @@ def remove(repo: Repository, branch: Branch, removal: Removal, origin: Origin) -
         for kind, row in rows:
             work.apply({kind.table: {str(row["id"]): None}})
             editor.add_edits(kind, row, [WHOLE])
-            editor.close(_untaken(work, str(row["id"])))  # it was here
+            editor.close(_untaken(work, str(row["id"])))  # the row was here
         names = ", ".join(f"{kind.name} {row['id']}" for kind, row in rows)
         return Edited(*rows[0], work.commit(Message("remove", f"remove {names}")), work.now)
 
 
 def present(work: Work, row_id: str, branch: Branch) -> tuple[Kind, Row]:
-    """A row of any kind that is on the branch.
+    """Return the kind and the row of an id on the branch.
 
     Raises:
-        NotFound: it is not; the message says where to look.
+        NotFound: the row is not on the branch; the message says where to look.
     """
     kind = kind_of(row_id)
     row = None if kind not in MEMORIES else work.get(kind, [row_id]).get(row_id)
@@ -379,14 +380,14 @@ def present(work: Work, row_id: str, branch: Branch) -> tuple[Kind, Row]:
 
 
 def authors(repo: Repository, ref: Ref, kind: Kind, row: Row) -> dict[str, Row]:
-    """The newest edit of each cell whose value is the cell's present one, by cell."""
+    """Return the edit that gave each cell its present value, by cell."""
     with repo.store.reading(ref) as reading:
         edits = reading.find(EDIT, Query(equal={"row_id": row["id"]}))
         return newest_edits(kind, row, edits, reading.mask.hides(kind, row))
 
 
 def _decided(work: Work, row_id: str, groups: Collection[str]) -> list[HeldItem]:
-    """Items that an edit of some cells decides; not one that keeps the row out elsewhere."""
+    """Find open held items about these cells, except items that keep the row out of a branch."""
     rows = work.find(HELD, Query(equal={"row_id": row_id}))
     if not rows:  # as nearly always
         return []
@@ -394,6 +395,6 @@ def _decided(work: Work, row_id: str, groups: Collection[str]) -> list[HeldItem]
 
 
 def _untaken(work: Work, row_id: str) -> list[HeldItem]:
-    """Items that keep a row out elsewhere, dismissed or open."""
+    """Find the items that keep a row out of another branch, open or dismissed."""
     rows = work.find(HELD, Query(equal={"row_id": row_id}))
     return [i for i in open_items(r for r in rows if r["decision"] != "dismissed") if keeps_out(i)]

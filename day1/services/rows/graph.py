@@ -11,21 +11,21 @@ MAX_DEPTH = 5
 MAX_EDGES = 1_000
 
 RelationsOf = Callable[[Sequence[str]], Iterable[Row]]
-"""Relations that touch any of the given entities, in either direction."""
+"""A function that finds the relations from or to any of these entities."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Equal triples as one: how often they were said, and the newest of them."""
+    """Relations with equal entities and type: the newest one and their number."""
 
     newest: Row
     count: int
 
 
 def neighbourhood(reading: Reading, entity: str, wanted: Query, depth: int) -> list[Edge]:
-    """Relations around an entity in both directions, nearest first; equal triples counted.
+    """Find the relations around an entity in both directions, nearest first; count equal ones.
 
-    Only those that `wanted` asks for.
+    Only relations that meet the conditions of `wanted`.
     """
 
     def touching(entities: Sequence[str]) -> list[Row]:
@@ -43,9 +43,9 @@ def neighbourhood(reading: Reading, entity: str, wanted: Query, depth: int) -> l
 
 
 def walk(start: str, neighbours: RelationsOf, depth: int, most: int = MAX_EDGES) -> list[Row]:
-    """Relations within `depth` steps of an entity, nearest first, each once.
+    """Find relations within `depth` steps of an entity, nearest first, each once.
 
-    Cycles end the walk where they close; at most `most` relations are given.
+    No entity is visited twice; at most `most` relations are returned.
     """
     found: dict[str, Row] = {}
     seen, edge = {start}, [start]

@@ -44,11 +44,11 @@ from day1.services.repository.idempotency import (
 from day1.services.repository.repository import Repository
 
 _NEAREST = 20
-"""At most so many facts of the same text are looked at for a repetition: the newest."""
+"""Facts with the same text that are searched for a repetition: the newest ones, at most."""
 
 
 def origin_columns(origin: Origin, now: int) -> Row:
-    """The columns that say of a row that is learned at `now` where it comes from."""
+    """Build the columns that say who wrote a row, from where, and when (`now`)."""
     return {
         "agent_id": origin.agent_id,
         "session_id": origin.session_id,
@@ -61,7 +61,7 @@ def origin_columns(origin: Origin, now: int) -> Row:
 
 
 def new_row(kind: Kind, row_id: str, values: Row, origin: Origin, now: int) -> Row:
-    """Build a new row, with the hash of its text, and what the kind gives where nothing is said."""
+    """Build a new row: `values`, defaults of the kind, origin, and the hash of its text."""
     row = {"id": row_id, **kind.blank, **values, **origin_columns(origin, now)}
     if kind.text is not None:
         row["content_hash"] = content_hash(str(row[kind.text]))
@@ -70,7 +70,7 @@ def new_row(kind: Kind, row_id: str, values: Row, origin: Origin, now: int) -> R
 
 @dataclass(frozen=True, slots=True)
 class NewFact:
-    """What a new fact says."""
+    """The columns that a caller sets of a new fact."""
 
     text: str
     category: str | None = None
@@ -99,7 +99,7 @@ def fact_row(fact_id: str, fact: NewFact, origin: Origin, now: int) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class NewObservation:
-    """What a new observation says."""
+    """The columns that a caller sets of a new observation."""
 
     observation_type: str
     summary: str
@@ -121,13 +121,13 @@ def observation_row(
 
 @dataclass(frozen=True, slots=True)
 class NewRelation:
-    """What a new relation says."""
+    """The columns that a caller sets of a new relation."""
 
     source_entity: str
     relation_type: str
     target_entity: str
     properties: Mapping[str, object] | None = None
-    """Kept as canonical JSON."""
+    """Any JSON object; stored as canonical JSON."""
     happened_at: int | None = None
     valid_until: int | None = None
     space: str | None = None
@@ -153,29 +153,29 @@ NewMemory = NewFact | NewObservation | NewRelation
 
 @dataclass(frozen=True, slots=True)
 class BranchAfter:
-    """A branch after a unit of work that added rows to it."""
+    """The state of a branch after a unit of work that added rows to it."""
 
     tip: CommitId
     pending: int
-    """Rows that no commit holds yet."""
+    """The number of rows that are not committed yet."""
     now: int
-    """The time of the unit, which is later than all that the branch had before."""
+    """The time of the unit of work; it is later than all earlier times of the branch."""
 
     @staticmethod
     def of(work: Additions, added: int) -> BranchAfter:
-        """The branch after a unit that ended without a commit."""
+        """Describe the branch after a unit of work that ended without a commit."""
         return BranchAfter(work.tip, work.pending.count + added, work.now)
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The row of a write, as the branch has it."""
+    """The result of a write: the row as the branch has it, the branch, and notes."""
 
     row: Row
     after: BranchAfter
     notes: tuple[str, ...]
     same_text: tuple[str, ...] = ()
-    """Other facts with the text of this one, which its writer may know of: ids, newest first."""
+    """Ids of other facts with the same text that the writer may see, newest first."""
 
 
 def record(
@@ -185,10 +185,10 @@ def record(
     origin: Origin,
     request_id: str | None = None,
 ) -> Recorded:
-    """Add a memory to a branch, unless it was added by the same request or a moment ago.
+    """Add a memory to a branch, unless the same request or the same words added it lately.
 
     Raises:
-        RequestReused: the request wrote something else, or its row was removed since.
+        RequestReused: the request id was used for another row, or its row was removed since.
     """
     with repo.store.adding(branch.name) as work:
         kind, row = _new(repo, memory, origin, work.now)
@@ -203,7 +203,7 @@ def record(
 
 
 def _new(repo: Repository, memory: NewMemory, origin: Origin, now: int) -> tuple[Kind, Row]:
-    """The kind and the row of a new memory."""
+    """Build the row of a new memory; return its kind and the row."""
     match memory:
         case NewFact():
             return FACT, fact_row(repo.new_id(FACT.prefix, now), memory, origin, now)
@@ -215,14 +215,14 @@ def _new(repo: Repository, memory: NewMemory, origin: Origin, now: int) -> tuple
 
 
 def _may_be_named(fact: Row, space: str | None, now: int) -> bool:
-    """Whether somebody who writes in a space is told of a fact with the same text."""
+    """Whether a writer in this space may be told of a fact with the same text."""
     shared = space is None or fact["space"] == space
     return shared and not is_secret(fact) and not is_expired(fact, now)
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """The row of a write, and whether this call added it."""
+    """The result of `put_once`: the row, and whether this call added it."""
 
     row: Row
     fresh: bool = True
@@ -236,17 +236,17 @@ def put_once(
     request_id: str | None,
     alike: Sequence[Row] | None = None,
 ) -> Put:
-    """Add a row, unless this request did, or without a request id the same words lately.
+    """Add a row, unless this request added it before or, without an id, the same words lately.
 
     Args:
         work: a unit of work on the branch.
-        kind: of the row.
-        row: with the id that the request gives.
-        request_id: as the client gave it.
-        alike: rows that may say the same, where they are known.
+        kind: the kind of the row.
+        row: the new row; its id follows from the request id, if there is one.
+        request_id: the id that the client gave its request.
+        alike: rows that may have the same words, if the caller read them already.
 
     Raises:
-        RequestReused: the request wrote something else, or its row was removed since.
+        RequestReused: the request id was used for another row, or its row was removed since.
     """
     if request_id is not None:
         first = written_by(work, kind, str(row["id"]), {c: row[c] for c in kind.group(WHOLE)})
@@ -262,19 +262,19 @@ def put_once(
 
 
 def _alike(work: Additions, kind: Kind, row: Row) -> list[Row]:
-    # Either has an index.
+    # Both columns have an index.
     key = "content_hash" if kind.text else kind.says[0]
     return work.find(kind, Query(equal={key: row[key]}, created_after=work.now - MINUTE))
 
 
 @dataclass(frozen=True, slots=True)
 class EditedCells:
-    """Cells of a row that were edited, the row as it is after that, and why."""
+    """The edited cells of a row, the row after the edit, and the reason."""
 
     kind: Kind
     row: Row
     cells: Sequence[str]
-    """Names of cells; `*` says that the row was removed."""
+    """Names of cells; `*` means that the row was removed."""
     reason: str | None = None
 
 
@@ -298,7 +298,7 @@ def edit_rows(edited: EditedCells, origin: Origin, now: int, new_id: NewId) -> l
 def decided_edits(
     plan: MergePlan, origin: Origin, now: int, new_id: NewId
 ) -> Iterable[tuple[Kind, Row]]:
-    """Edits for values that neither side had: they are by the one who decided the plan."""
+    """Build edits for values that neither side had; their author is who decided the plan."""
     for row in plan.rows:
         if row.result is None or row.target is None or "value" not in row.decided.values():
             continue
@@ -313,7 +313,7 @@ def decided_edits(
 
 
 def changed_groups(kind: Kind, before: Row, after: Mapping[str, Cell]) -> list[str]:
-    """The names of the cells in which two versions of a row differ."""
+    """Return the names of the cells in which two versions of a row differ."""
     return [
         group[0]
         for group in kind.groups
@@ -322,16 +322,16 @@ def changed_groups(kind: Kind, before: Row, after: Mapping[str, Cell]) -> list[s
 
 
 def near_duplicates(reading: Reading, hashed: str) -> list[Row]:
-    """Live facts whose text has this hash, the newest first."""
+    """Find active facts whose text has this hash, newest first."""
     equal: Row = {"content_hash": hashed, "status": "active"}
     return reading.find(FACT, Query(equal=equal, descending=True, limit=_NEAREST))
 
 
 def in_order(after: Row, columns: Mapping[str, Cell]) -> None:
-    """See that the valid time of a row that gets some columns does not end before it begins.
+    """Refuse changed columns if the row's valid time would end before it begins.
 
     Raises:
-        InvalidRequest: it does, by these columns.
+        InvalidRequest: these columns make it end before it begins.
     """
     start, end = after.get("happened_at"), after.get("valid_until")
     if start is None or end is None or int(end) >= int(start):
@@ -348,7 +348,7 @@ def in_order(after: Row, columns: Mapping[str, Cell]) -> None:
 def close_items(
     work: Work, items: Iterable[HeldItem], decision: Resolution, origin: Origin, new_id: NewId
 ) -> None:
-    """Close held items by a decision, in an open unit."""
+    """Close held items with a decision, in an open unit of work."""
     columns = origin_columns(origin, work.now)
     work.add(
         HELD,
@@ -359,9 +359,9 @@ def close_items(
 def newest_edits(
     kind: Kind, row: Row, edits: Sequence[Row], hidden: Collection[str] = ()
 ) -> dict[str, Row]:
-    """The newest edit of each cell whose value is the cell's present one, by cell.
+    """Choose the edit that gave each cell its present value, by cell.
 
-    Of a cell with `hidden` columns no value can be compared: there the newest edit counts.
+    Values of cells with `hidden` columns cannot be compared: there the newest edit counts.
     """
     of_cells = [(str(e["cell"]), e) for e in edits if e["cell"] not in {WHOLE, *BASES}]
     unknown = {cell for cell, _ in of_cells if not set(hidden).isdisjoint(kind.group(cell))}

@@ -1,4 +1,4 @@
-"""The rows of a space, and what to say where it has none: names drift, memories seem lost."""
+"""The rows of a space, and notes about empty spaces: a misspelt name looks like lost memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,13 +11,13 @@ from day1.model.values.space import similar_spaces
 from day1.ports.reading import Reading
 
 NEWEST_MESSAGES: Final = 5_000
-"""Messages of a space that a search looks among: all of their vectors are compared."""
+"""Newest messages of a space that a search compares, each of them by its vector."""
 
 
 def within(reading: Reading, kind: Kind, query: Query, space: Mapping[str, Cell]) -> Query:
-    """A query for the rows of a space; messages are in that of their conversation.
+    """Restrict a query to the rows of a space; a message is in its conversation's space.
 
-    `space` is a column and its value, or nothing for the rows of all spaces.
+    `space` is the column and its value; empty for the rows of all spaces.
     """
     if not space:
         return query
@@ -32,10 +32,10 @@ def within(reading: Reading, kind: Kind, query: Query, space: Mapping[str, Cell]
 def newest_messages(
     reading: Reading, spaces: Sequence[str | None], most: int = NEWEST_MESSAGES
 ) -> frozenset[str]:
-    """The ids of the newest messages of these spaces: a message is in that of its conversation.
+    """Return the ids of the newest messages whose conversation is in one of these spaces.
 
-    A search takes them as `SearchRequest.only`. A condition on their conversations would be met
-    by the messages near the question, and few of a space are among the nearest of a large branch.
+    A search takes them as `SearchRequest.only`. A condition on their conversations would only
+    filter the messages nearest to the question, few of which are of one space of a large branch.
     """
     among = Query(among={"space": list(spaces)})
     ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), among)]
@@ -45,18 +45,18 @@ def newest_messages(
 
 
 def empty_spaces(reading: Reading, spaces: Sequence[str | None]) -> list[str]:
-    """A note for each space, if a call that found nothing was about named spaces without rows."""
+    """Return a note for each space if all of them are named and have no rows; else none."""
     notes = [empty_space(reading, {"space": space}, ()) for space in spaces]
     return [note for some in notes for note in some] if all(notes) else []
 
 
 def empty_space(reading: Reading, asked: Mapping[str, Cell], found: Sequence[object]) -> list[str]:
-    """A note if a call in a space found nothing: which spaces with similar names have rows.
+    """Return a note if a call found nothing because its space has no rows, with similar names.
 
     Args:
-        reading: of the state that was asked.
-        asked: the columns that rows were asked for.
-        found: what was found.
+        reading: a reading of the state that the call read.
+        asked: the columns and values that the call asked for.
+        found: what the call found.
     """
     space = asked.get("space")
     if found or space is None:

@@ -20,23 +20,23 @@ class Moment:
     kind: Kind
     row: Row
     at: int
-    """When it happened, else when it was learned."""
+    """When it happened or, if that is unknown, when it was learned; microseconds UTC."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Whose memories a timeline shows, and of which time."""
+    """Which memories a timeline shows: their columns, the time range and the number."""
 
     equal: Row
-    """Columns that name them: their session, their space."""
+    """Columns and values that the rows must have, such as session or space."""
     after: int | None = None
     before: int | None = None
     true_at: int | None = None
-    """Only what was true at this instant, or had happened by then; None: all."""
+    """Only memories that were true at this instant, or had happened by then; None: all."""
     limit: int = 50
 
     def query(self) -> Query:
-        """The conditions on rows.
+        """Build the query for the rows of the window.
 
         Raises:
             InvalidRequest: the window ends before it begins.
@@ -76,11 +76,11 @@ def read_timeline(repo: Repository, ref: Ref, window: Window) -> TimelineRead:
 
 
 def timeline(reading: Reading, window: Query) -> list[Moment]:
-    """The newest facts and observations of a window, in ascending order of time.
+    """Read the newest facts and observations of a window from an open reading, oldest first.
 
     Args:
-        reading: of the state to look at.
-        window: whose rows, from when to when, and at most how many (default 50).
+        reading: a reading of the state.
+        window: the conditions on rows, and at most how many (default 50).
     """
     limit = 50 if window.limit is None else window.limit
     query = replace(window, descending=True, limit=limit)

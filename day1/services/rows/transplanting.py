@@ -1,4 +1,4 @@
-"""Copies chosen rows from one state to a branch as they are: with the same ids and all columns.
+"""Copying chosen rows from a state to a branch unchanged: with the same ids and all columns.
 
 If the same memory is on two branches, a later merge finds nothing to do; a copy under a new id
 would be a duplicate. Curated branches, handoffs, bundles and imports of exports use this.
@@ -23,41 +23,41 @@ RowsByKind = Mapping[Kind, Sequence[Row]]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rows of a state are meant."""
+    """Which rows of a state to copy."""
 
     facts: Sequence[str] | None = None
-    """Ids; None for every active fact."""
+    """Ids of facts; None for every active fact."""
     conversations: Sequence[str] | None = None
-    """Ids; None for every conversation."""
+    """Ids of conversations; None for every conversation."""
     verified_only: bool = False
-    """Of the active facts only those that were verified."""
+    """Without ids, whether only verified facts are copied."""
     relations: bool = False
-    """Also every relation."""
+    """Whether every relation is copied too."""
 
 
 @dataclass(slots=True)
 class CopiedRows:
-    """What a copy did, in rows."""
+    """The result of a copy, in rows."""
 
     added: Counter[str] = field(default_factory=Counter)
-    """By table."""
+    """Rows that the copy added, by table."""
     present: Counter[str] = field(default_factory=Counter)
-    """What was there already, by table."""
+    """Rows that the branch had already, by table."""
     left: list[LeftRow] = field(default_factory=list)
 
     @property
     def total(self) -> int:
-        """Rows that were added."""
+        """The number of rows that the copy added."""
         return self.added.total()
 
 
 def select_rows(reading: Reading, choice: Selection) -> dict[Kind, list[Row]]:
-    """The chosen rows of a state with their messages and edits, each kind in the order of ids.
+    """Read the chosen rows of a state with their messages and edits, ordered by id in each kind.
 
-    A chosen fact that is superseded brings what supersedes it.
+    A chosen fact that is superseded brings the facts that supersede it.
 
     Raises:
-        NotFound: the state has not all of the ids; they are named.
+        NotFound: the state lacks some of the ids; the error names them.
     """
     facts = _facts(reading, choice)
     conversations = _conversations(reading, choice.conversations)
@@ -121,11 +121,12 @@ def put(
     back: bool = False,
     brought: Brought | None = None,
 ) -> CopiedRows:
-    """Add the rows that a branch lacks, in an open unit; `work.now` moves past all of them.
+    """Add the rows that a branch lacks, in an open unit of work.
 
-    A row that is there with other content is left and listed, never overwritten; so is one that
-    was removed there, unless it is to come `back`. With `brought`, the rows come from outside of
-    the store: edits are left that list sources of a row which the same import does not bring.
+    `work.now` moves past the times of all of them. A row that the branch has with other content
+    is left and listed, never overwritten; so is a row that was removed there, unless `back`.
+    With `brought` the rows come from outside of the store: edits are left that list sources of
+    a row which the same import does not bring.
     """
     copied = CopiedRows()
     for kind, some in rows.items():
@@ -157,23 +158,23 @@ def put(
 
 
 def _same(kind: Kind, there: Row, row: Row) -> bool:
-    """Equal, or but for what is carried only where somebody asks for it."""
+    """Whether two rows are equal, apart from private columns that the copy does not carry."""
     left_out: Row = {column: None for column in kind.private if row[column] is None}
     return {**there, **left_out} == row
 
 
 def commit_copy(work: Work, copied: CopiedRows, op: str, line: str) -> CommitId | None:
-    """End a unit that copied: a commit if it added anything, else None."""
+    """Commit copied rows; None if the copy added nothing."""
     return work.commit(Message(op, line)) if copied.total else None
 
 
 def without_secrets(rows: RowsByKind) -> dict[Kind, list[Row]]:
-    """The rows that may be taken to other branches and stores: no secret one, nor edits of one."""
+    """Leave out secret rows and their edits: they may not go to other branches and stores."""
     return _without(rows, is_secret)
 
 
 def without_expired(rows: RowsByKind, at: int) -> dict[Kind, list[Row]]:
-    """The rows whose time is not over at an instant, and the edits of those."""
+    """Leave out rows that have expired at an instant, and their edits."""
     return _without(rows, lambda row: is_expired(row, at))
 
 
@@ -186,7 +187,7 @@ def _without(rows: RowsByKind, hidden: Callable[[Row], bool]) -> dict[Kind, list
 
 
 def without_private(rows: RowsByKind) -> dict[Kind, list[Row]]:
-    """The rows as they leave a store: nobody's chain of thought goes along unasked."""
+    """Empty the private columns of rows that leave a store, such as a message's thinking."""
     return {
         kind: [{**row, **dict.fromkeys(kind.private)} for row in some]
         for kind, some in rows.items()
@@ -194,10 +195,10 @@ def without_private(rows: RowsByKind) -> dict[Kind, list[Row]]:
 
 
 def memories(by_table: Mapping[str, int]) -> int:
-    """How many of the rows are memories, and not edits of them."""
+    """Count the rows that are memories, not edits, from counts by table."""
     return sum(by_table.get(kind.table, 0) for kind in MEMORIES)
 
 
 def counts(rows: RowsByKind) -> dict[str, int]:
-    """How many memories of each kind there are, by table."""
+    """Count the memories among rows, by table."""
     return {kind.table: len(some) for kind, some in rows.items() if kind in MEMORIES and some}

@@ -1,4 +1,4 @@
-"""The rows around a part of a longer text, on the branch that is read."""
+"""Finding the rows before and after a row that is part of a longer text."""
 
 from dataclasses import dataclass, replace
 
@@ -10,7 +10,7 @@ from day1.ports.reading import Reading
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """The place of a row in a longer text, and the rows before and after it that are there."""
+    """The place of a row in a longer text, and the ids of the rows before and after it."""
 
     place: str
     before: str | None
@@ -18,13 +18,13 @@ class Around:
 
 
 def parts_around(reading: Reading, kind: Kind, row: Row, shown: Query) -> Around | None:
-    """The place of a row among the parts of its text; None if it is a text of its own.
+    """Find the place of a row among the parts of its text; None if it is the whole text.
 
     Args:
-        reading: where the row was read.
-        kind: of the row.
-        row: as it was read.
-        shown: which rows may be named; its columns to equal hold for the other parts too.
+        reading: the reading that the row comes from.
+        kind: the kind of the row.
+        row: the row.
+        shown: which rows may be named; its `equal` columns hold for the other parts too.
     """
     part = part_in(row)
     if part is None:
