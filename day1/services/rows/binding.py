@@ -45,29 +45,31 @@ class Brought:
         imported: dict[str, list[Row]] = {}
         for edit in edits:
             imported.setdefault(str(edit["row_id"]), []).append(edit)
-        there, standing = _standing(work, row_ids), edits_of(work, row_ids)
+        present_ids, present_edits = _standing(work, row_ids), edits_of(work, row_ids)
         return {
             str(edit["id"])
             for edit in listing
-            if not self._may_bind(edit, there, standing, imported[str(edit["row_id"])])
+            if not self._may_bind(edit, present_ids, present_edits, imported[str(edit["row_id"])])
         }
 
     def _may_bind(
         self,
         edit: Row,
-        there: set[str],
-        standing: Mapping[str, Sequence[Row]],
+        present_ids: set[str],
+        present_edits: Mapping[str, Sequence[Row]],
         imported: Sequence[Row],
     ) -> bool:
         row_id = str(edit["row_id"])
-        known = standing.get(row_id, ())
-        if row_id not in there:  # edits of a removed row may still be there
-            return was_removed([*known, *imported])
+        edits = present_edits.get(row_id, ())
+        if row_id not in present_ids:  # edits of a removed row may still be there
+            return was_removed([*edits, *imported])
         if row_id not in self._alike:
             return False
         # An interrupted import may have added the row, and not yet the edit with its sources.
-        bound = {i for one in known if _words(one) == _words(edit) for i in sources_in(one)}
-        return not bound or bound.issuperset(sources_in(edit))
+        bound_ids = {
+            i for listing in edits if _words(listing) == _words(edit) for i in sources_in(listing)
+        }
+        return not bound_ids or bound_ids.issuperset(sources_in(edit))
 
 
 def _words(edit: Row) -> bool:
@@ -82,4 +84,4 @@ def _standing(work: Work, row_ids: Sequence[str]) -> set[str]:
         kind = kind_of(row_id)
         if kind is not None:
             by_kind.setdefault(kind, []).append(row_id)
-    return {i for kind, some in by_kind.items() for i in work.get(kind, some)}
+    return {i for kind, ids in by_kind.items() for i in work.get(kind, ids)}

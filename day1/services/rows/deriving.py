@@ -63,14 +63,14 @@ def basis_columns(
 
 def basis_id(row_id: str, columns: Row) -> str:
     """Build the id of an edit that lists sources, from its columns."""
-    said = (str(columns[column]) for column in ("cell", "value", "reason"))
-    return derived_id(EDIT.prefix, None, row_id, *said)
+    values = (str(columns[column]) for column in ("cell", "value", "reason"))
+    return derived_id(EDIT.prefix, None, row_id, *values)
 
 
 def add_new(work: Additions, edits: Sequence[Row]) -> None:
     """Add edits that list sources, unless the branch has them already."""
-    known = work.get(EDIT, [str(edit["id"]) for edit in edits]) if edits else {}
-    work.add(EDIT, [edit for edit in edits if edit["id"] not in known])
+    present = work.get(EDIT, [str(edit["id"]) for edit in edits]) if edits else {}
+    work.add(EDIT, [edit for edit in edits if edit["id"] not in present])
 
 
 def shown_edits(reading: Reading, row_ids: Sequence[str], now: int) -> list[Row]:
@@ -86,7 +86,8 @@ def shown_changes(repo: Repository, refs: Sequence[Ref], changes: Changes) -> Ch
     """
     now = repo.clock()
     return {
-        table: _shown(repo, refs, BY_TABLE[table], found, now) for table, found in changes.items()
+        table: _shown(repo, refs, BY_TABLE[table], row_changes, now)
+        for table, row_changes in changes.items()
     }
 
 
@@ -120,27 +121,35 @@ def made_of(reading: Reading, ids: Collection[str]) -> Made:
     For callers that hide rows: to take their words out of an index, or to count them. Readings
     hide by `model.redaction.basis` alone.
     """
-    made, wanted = Made(), set(ids)
-    edits = _listing_edits(reading) if wanted else []
-    insights = _insights(reading) if wanted else {}
-    while wanted:
-        words = {row_id for row_id, cell, sources in edits if cell == BASIS and sources & wanted}
-        words |= {row_id for row_id, sources in insights.items() if sources & wanted}
-        among = Query(among={"origin_id": sorted(wanted)})
-        words |= {str(row[0]) for row in reading.scan(FACT, ("id",), among)}
-        words |= _titled(reading, wanted)
-        made.verdicts |= {
-            row_id for row_id, cell, sources in edits if cell == VERDICT_BASIS and sources & wanted
+    made, source_ids = Made(), set(ids)
+    edits = _listing_edits(reading) if source_ids else []
+    insights = _insights(reading) if source_ids else {}
+    while source_ids:
+        words = {
+            row_id for row_id, cell, sources in edits if cell == BASIS and sources & source_ids
         }
-        wanted = words - made.words - set(ids)
-        made.words |= wanted
+        words |= {row_id for row_id, sources in insights.items() if sources & source_ids}
+        copies = Query(among={"origin_id": sorted(source_ids)})
+        words |= {str(row[0]) for row in reading.scan(FACT, ("id",), copies)}
+        words |= _titled(reading, source_ids)
+        made.verdicts |= {
+            row_id
+            for row_id, cell, sources in edits
+            if cell == VERDICT_BASIS and sources & source_ids
+        }
+        source_ids = words - made.words - set(ids)
+        made.words |= source_ids
     return made
 
 
 def titles_of(reading: Reading, made: Made) -> set[str]:
     """Return the titles of conversations that quote one of the given messages."""
-    talks = sorted(row_id for row_id in made.words if kind_of(row_id) is CONVERSATION)
-    return _words(reading, CONVERSATION, "title", Query(among={"id": talks})) if talks else set()
+    conversation_ids = sorted(row_id for row_id in made.words if kind_of(row_id) is CONVERSATION)
+    return (
+        _words(reading, CONVERSATION, "title", Query(among={"id": conversation_ids}))
+        if conversation_ids
+        else set()
+    )
 
 
 def verdicts_of(reading: Reading, made: Made) -> set[str]:
@@ -161,14 +170,14 @@ def _listing_edits(reading: Reading) -> list[tuple[str, str, set[str]]]:
     """Find the edits that list sources; return row id, `BASIS` or `VERDICT_BASIS`, source ids."""
     columns = ("row_id", "cell", "reason")
     query = Query(among={"cell": [*sorted(BASES), "fact_text"]})
-    found = []
+    listing = []
     for values in reading.scan(EDIT, columns, query):
         edit = dict(zip(columns, values, strict=True))
         sources = set(sources_in(edit))
         if sources:
             cell = VERDICT_BASIS if edit["cell"] == VERDICT_BASIS else BASIS
-            found.append((str(edit["row_id"]), cell, sources))
-    return found
+            listing.append((str(edit["row_id"]), cell, sources))
+    return listing
 
 
 def _insights(reading: Reading) -> dict[str, set[str]]:
@@ -183,8 +192,8 @@ def _titled(reading: Reading, ids: Collection[str]) -> set[str]:
     if not messages:
         return set()
     first = Query(equal={"previous_id": None}, among={"id": messages})
-    talks = [str(row[0]) for row in reading.scan(MESSAGE, ("conversation_id",), first)]
-    if not talks:
+    conversation_ids = [str(row[0]) for row in reading.scan(MESSAGE, ("conversation_id",), first)]
+    if not conversation_ids:
         return set()
-    hooked = Query(equal={"source": "tool"}, among={"id": talks})
-    return {str(row[0]) for row in reading.scan(CONVERSATION, ("id",), hooked)}
+    from_hooks = Query(equal={"source": "tool"}, among={"id": conversation_ids})
+    return {str(row[0]) for row in reading.scan(CONVERSATION, ("id",), from_hooks)}

@@ -79,24 +79,24 @@ def update(repo: Repository, branch: Branch, correction: Correction, origin: Ori
     """
     row_id, columns, expected = correction.row_id, correction.columns, correction.expect_revision
     with repo.store.changing(branch.name) as work:
-        kind, before = present(work, row_id, branch)
-        done_at = _edited_before(
-            work, correction.first_edit, row_id, _sets(kind, before, dict(columns))
+        kind, row = present(work, row_id, branch)
+        edited_at = _edited_before(
+            work, correction.first_edit, row_id, _sets(kind, row, dict(columns))
         )
-        if done_at is not None:
-            return Edited(kind, before, work.tip, done_at)
-        if expected is not None and expected != revision(kind, before):
+        if edited_at is not None:
+            return Edited(kind, row, work.tip, edited_at)
+        if expected is not None and expected != revision(kind, row):
             raise RevisionChanged(
                 "The row was changed since you read it: read it again, then decide.",
                 id=row_id,
-                revision=revision(kind, before),
+                revision=revision(kind, row),
             )
-        done = Editor(repo, work, origin, correction.reason).change(kind, before, columns)
-        if not done.groups:
-            return Edited(kind, before, work.tip, work.now)
-        line = f"change {kind.name} {row_id}: {', '.join(done.groups)}"
+        changed = Editor(repo, work, origin, correction.reason).change(kind, row, columns)
+        if not changed.groups:
+            return Edited(kind, row, work.tip, work.now)
+        line = f"change {kind.name} {row_id}: {', '.join(changed.groups)}"
         commit = work.commit(Message("change", line))
-        return Edited(kind, done.row, commit, work.now, done.closed)
+        return Edited(kind, changed.row, commit, work.now, changed.closed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +117,14 @@ class Editor:
     origin: Origin
     reason: str | None = None
 
-    def change(self, kind: Kind, before: Row, columns: Mapping[str, Cell]) -> Changed:
+    def change(self, kind: Kind, row: Row, columns: Mapping[str, Cell]) -> Changed:
         """Set columns of a row, add an edit for each cell and close held items of these cells.
 
         Raises:
             InvalidRequest: rows of its kind have no such column, or its valid time would end before
                 it begins.
         """
-        row_id = str(before["id"])
+        row_id = str(row["id"])
         foreign = sorted(set(columns) - set(kind.group(WHOLE)))
         if foreign:
             raise InvalidRequest(
@@ -132,13 +132,13 @@ class Editor:
                 f"{', '.join(foreign)}.",
                 id=row_id,
             )
-        values = complete(kind, _other_than(before, kind.text, columns))
-        if kind is FACT and values.get("fact_text", before["fact_text"]) != before["fact_text"]:
+        values = complete(kind, _other_than(row, kind.text, columns))
+        if kind is FACT and values.get("fact_text", row["fact_text"]) != row["fact_text"]:
             values = {"verification": "unverified", "scores": None, **values}
-        groups = changed_groups(kind, before, values)
+        groups = changed_groups(kind, row, values)
         if not groups:
-            return Changed(before, groups)
-        after = {**before, **values}
+            return Changed(row, groups)
+        after = {**row, **values}
         in_order(after, columns)
         self.work.change(kind, row_id, values)
         self.add_edits(kind, after, groups)
@@ -155,9 +155,9 @@ class Editor:
         return tuple(item.id for item in items)
 
 
-def _other_than(before: Row, text: str | None, columns: Mapping[str, Cell]) -> Row:
+def _other_than(row: Row, text: str | None, columns: Mapping[str, Cell]) -> Row:
     """Return the columns without the text column if its value would not change."""
-    return {c: value for c, value in columns.items() if c != text or value != before[c]}
+    return {c: value for c, value in columns.items() if c != text or value != row[c]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,25 +193,25 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
         RequestReused: the request id was used before, for another change.
     """
     with repo.store.changing(branch.name) as work:
-        kind, before = present(work, new.fact_id, branch)
+        kind, old_fact = present(work, new.fact_id, branch)
         if kind is not FACT:
             raise Refused("Only a fact can be superseded.", id=new.fact_id)
         new_id = new.new_fact_id or repo.new_id(FACT.prefix, work.now)
-        category = text_of(before["category"]) if new.category is None else new.category
+        category = text_of(old_fact["category"]) if new.category is None else new.category
         fact = NewFact(
             new.text,
             category,
             new.confidence,
             new.happened_at,
             new.valid_until,
-            space=text_of(before["space"]),
-            sensitivity=text_of(before["sensitivity"]),
+            space=text_of(old_fact["space"]),
+            sensitivity=text_of(old_fact["sensitivity"]),
         )
-        made = fact_row(new_id, fact, origin, work.now)
-        if (first := _superseded_before(work, before, made)) is not None:
+        new_fact = fact_row(new_id, fact, origin, work.now)
+        if (first := _superseded_before(work, old_fact, new_fact)) is not None:
             at = int(first["created_at"] or 0)
-            return Edited(FACT, first, work.tip, at, (), before, _ends(before, first))
-        last = _last_successor(work, before)
+            return Edited(FACT, first, work.tip, at, (), old_fact, _ends(old_fact, first))
+        last = _last_successor(work, old_fact)
         if last is not None:
             raise Refused(
                 f"{new.fact_id} is superseded already, by {last}: supersede {last} in its place.",
@@ -223,58 +223,60 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
             raise reused(new.first_edit)
         values: Row = {"status": "superseded", "superseded_by": new_id}
         if new.closes:
-            values["valid_until"] = end_of(before, made)
-        work.add(FACT, [made])
+            values["valid_until"] = end_of(old_fact, new_fact)
+        work.add(FACT, [new_fact])
         work.change(FACT, new.fact_id, values)
-        groups = changed_groups(FACT, before, values)
+        groups = changed_groups(FACT, old_fact, values)
         editor = Editor(repo, work, origin, new.reason)
-        superseded = {**before, **values}
+        superseded = {**old_fact, **values}
         editor.add_edits(FACT, superseded, groups)
         closed = editor.close(_decided(work, new.fact_id, groups))
         commit = work.commit(Message("change", f"supersede fact {new.fact_id} by {new_id}"))
-        return Edited(FACT, made, commit, work.now, closed, superseded, _ends(before, made))
+        return Edited(
+            FACT, new_fact, commit, work.now, closed, superseded, _ends(old_fact, new_fact)
+        )
 
 
-def _ends(before: Row, made: Row) -> Row:
+def _ends(old_fact: Row, new_fact: Row) -> Row:
     """Return the end times that a replaced fact had and its replacement lacks."""
-    ends = {column: before[column] for column in ("expires_at", "valid_until")}
-    if ends["valid_until"] is not None and int(ends["valid_until"]) <= when(made):
+    ends = {column: old_fact[column] for column in ("expires_at", "valid_until")}
+    if ends["valid_until"] is not None and int(ends["valid_until"]) <= when(new_fact):
         ends["valid_until"] = None  # the old fact had ended before the new one began
-    return {c: end for c, end in ends.items() if end is not None and made[c] is None}
+    return {c: end for c, end in ends.items() if end is not None and new_fact[c] is None}
 
 
 def _last_successor(work: Work, fact: Row) -> str | None:
     """Follow the successors of a fact on this branch; return the id of the last one."""
-    last, seen = None, {str(fact["id"])}
-    while (successor := successor_of(fact)) is not None and successor not in seen:
+    last, visited = None, {str(fact["id"])}
+    while (successor := successor_of(fact)) is not None and successor not in visited:
         rows = work.get(FACT, [successor])
         if not rows:
             break
-        seen.add(successor)
+        visited.add(successor)
         last, fact = successor, rows[successor]
     return last
 
 
-def end_of(before: Row, made: Row) -> int:
-    """Return when a replaced fact stops being valid: as planned if earlier, not before its start."""
-    start, planned = before["happened_at"], before["valid_until"]
-    end = when(made) if start is None else max(when(made), int(start))
+def end_of(old_fact: Row, new_fact: Row) -> int:
+    """Return when a replaced fact ends to be valid: as planned if earlier, not before its start."""
+    start, planned = old_fact["happened_at"], old_fact["valid_until"]
+    end = when(new_fact) if start is None else max(when(new_fact), int(start))
     return end if planned is None else min(end, int(planned))
 
 
-def _superseded_before(work: Work, before: Row, made: Row) -> Row | None:
+def _superseded_before(work: Work, old_fact: Row, new_fact: Row) -> Row | None:
     """Find the fact by which this request, or the same words lately, superseded the fact before.
 
     Raises:
         RequestReused: the request id was used before, for another fact.
     """
-    given = {column: made[column] for column in ("fact_text", "category", "confidence")}
-    first = written_by(work, FACT, str(made["id"]), given)
-    if first is not None and before["superseded_by"] != first["id"]:
+    values = {column: new_fact[column] for column in ("fact_text", "category", "confidence")}
+    first = written_by(work, FACT, str(new_fact["id"]), values)
+    if first is not None and old_fact["superseded_by"] != first["id"]:
         raise reused(str(first["id"]))
-    if first is None and before["superseded_by"] is not None:
-        newer = work.get(FACT, [str(before["superseded_by"])])
-        first = written_lately([*newer.values()], FACT, made)
+    if first is None and old_fact["superseded_by"] is not None:
+        newer = work.get(FACT, [str(old_fact["superseded_by"])])
+        first = written_lately([*newer.values()], FACT, new_fact)
     return first
 
 
@@ -298,27 +300,27 @@ def _edited_before(
         return None
     at = int(edit["created_at"] or 0)
     edits = work.find(EDIT, Query(equal={"row_id": row_id}))
-    made = {str(e["cell"]): e["value"] for e in edits if e["created_at"] == at}
+    values = {str(e["cell"]): e["value"] for e in edits if e["created_at"] == at}
     since = {e["cell"] for e in edits if int(e["created_at"] or 0) > at}
-    if edit["row_id"] != row_id or not same(made, since):
+    if edit["row_id"] != row_id or not same(values, since):
         raise reused(str(first_edit))
     return at
 
 
-def _sets(kind: Kind, before: Row, columns: Row) -> Callable[[Row, Collection[Cell]], bool]:
+def _sets(kind: Kind, row: Row, columns: Row) -> Callable[[Row, Collection[Cell]], bool]:
     """Build the test whether a request's earlier edits set these columns.
 
     A cell that had the value already got no edit: it still has the value, or was edited since.
     """
-    after = {**before, **complete(kind, columns)}
+    after = {**row, **complete(kind, columns)}
     cells = [group[0] for group in kind.groups if columns.keys() & set(group)]
 
-    def same(made: Row, since: Collection[Cell]) -> bool:
+    def same(values: Row, since: Collection[Cell]) -> bool:
         return all(
-            made[cell] == cell_value(kind, after, cell)
-            if cell in made
+            values[cell] == cell_value(kind, after, cell)
+            if cell in values
             else cell in since
-            or all(before[c] == value for c, value in columns.items() if c in kind.group(cell))
+            or all(row[c] == value for c, value in columns.items() if c in kind.group(cell))
             for cell in cells
         )
 
@@ -344,12 +346,12 @@ def remove(repo: Repository, branch: Branch, removal: Removal, origin: Origin) -
     """
     first, row_ids = removal.first_edit, list(dict.fromkeys(removal.row_ids))
     with repo.store.changing(branch.name) as work:
-        done_at = _edited_before(work, first, row_ids[0], lambda made, _: WHOLE in made)
-        if done_at is not None:
-            edits = work.find(EDIT, Query(equal={"created_at": done_at, "cell": WHOLE}))
+        removed_at = _edited_before(work, first, row_ids[0], lambda values, _: WHOLE in values)
+        if removed_at is not None:
+            edits = work.find(EDIT, Query(equal={"created_at": removed_at, "cell": WHOLE}))
             if {edit["row_id"] for edit in edits} != set(row_ids):
                 raise reused(str(first))
-            return Edited(FACT, {"id": row_ids[0]}, work.tip, done_at)
+            return Edited(FACT, {"id": row_ids[0]}, work.tip, removed_at)
         editor = Editor(repo, work, origin, removal.reason)
         rows = [present(work, row_id, branch) for row_id in row_ids]
         for kind, row in rows:

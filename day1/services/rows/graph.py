@@ -22,18 +22,18 @@ class Edge:
     count: int
 
 
-def neighbourhood(reading: Reading, entity: str, wanted: Query, depth: int) -> list[Edge]:
+def neighbourhood(reading: Reading, entity: str, conditions: Query, depth: int) -> list[Edge]:
     """Find the relations around an entity in both directions, nearest first; count equal ones.
 
-    Only relations that meet the conditions of `wanted`.
+    Only relations that meet `conditions`.
     """
 
     def touching(entities: Sequence[str]) -> list[Row]:
-        found: dict[str, Row] = {}
+        row_by_id: dict[str, Row] = {}
         for side in ("source_entity", "target_entity"):
-            query = replace(wanted, among={side: entities}, limit=1_000)
-            found |= {str(row["id"]): row for row in reading.find(RELATION, query)}
-        return sorted(found.values(), key=lambda row: (row["created_at"], row["id"]))
+            query = replace(conditions, among={side: entities}, limit=1_000)
+            row_by_id |= {str(row["id"]): row for row in reading.find(RELATION, query)}
+        return sorted(row_by_id.values(), key=lambda row: (row["created_at"], row["id"]))
 
     triples: dict[tuple[Cell, ...], list[Row]] = {}
     for row in walk(entity, touching, min(depth, MAX_DEPTH)):
@@ -47,19 +47,19 @@ def walk(start: str, neighbours: RelationsOf, depth: int, most: int = MAX_EDGES)
 
     No entity is visited twice; at most `most` relations are returned.
     """
-    found: dict[str, Row] = {}
-    seen, edge = {start}, [start]
+    row_by_id: dict[str, Row] = {}
+    entities, frontier = {start}, [start]
     for _ in range(depth):
-        after: dict[str, None] = {}
-        for row in neighbours(edge):
-            if len(found) >= most:
-                return list(found.values())
-            found.setdefault(str(row["id"]), row)
+        next_frontier: dict[str, None] = {}
+        for row in neighbours(frontier):
+            if len(row_by_id) >= most:
+                return list(row_by_id.values())
+            row_by_id.setdefault(str(row["id"]), row)
             for end in (str(row["source_entity"]), str(row["target_entity"])):
-                if end not in seen:
-                    seen.add(end)
-                    after[end] = None
-        edge = list(after)
-        if not edge:
+                if end not in entities:
+                    entities.add(end)
+                    next_frontier[end] = None
+        frontier = list(next_frontier)
+        if not frontier:
             break
-    return list(found.values())
+    return list(row_by_id.values())

@@ -135,12 +135,12 @@ class NewRelation:
 
 def relation_row(relation_id: str, relation: NewRelation, origin: Origin, now: int) -> Row:
     """Build the row of a new relation."""
-    given = relation.properties
+    properties = relation.properties
     values: Row = {
         "source_entity": relation.source_entity,
         "relation_type": relation.relation_type,
         "target_entity": relation.target_entity,
-        "properties": None if given is None else canonical(dict(given)),
+        "properties": None if properties is None else canonical(dict(properties)),
         "happened_at": relation.happened_at,
         "valid_until": relation.valid_until,
         "space": relation.space,
@@ -321,9 +321,9 @@ def changed_groups(kind: Kind, before: Row, after: Mapping[str, Cell]) -> list[s
     ]
 
 
-def near_duplicates(reading: Reading, hashed: str) -> list[Row]:
+def near_duplicates(reading: Reading, text_hash: str) -> list[Row]:
     """Find active facts whose text has this hash, newest first."""
-    equal: Row = {"content_hash": hashed, "status": "active"}
+    equal: Row = {"content_hash": text_hash, "status": "active"}
     return reading.find(FACT, Query(equal=equal, descending=True, limit=_NEAREST))
 
 
@@ -365,6 +365,6 @@ def newest_edits(
     """
     of_cells = [(str(e["cell"]), e) for e in edits if e["cell"] not in {WHOLE, *BASES}]
     unknown = {cell for cell, _ in of_cells if not set(hidden).isdisjoint(kind.group(cell))}
-    found = {cell: edit for cell, edit in of_cells if cell in unknown}
-    told = {c: edit for c, edit in of_cells if edit["value"] == cell_value(kind, row, c)}
-    return found | told
+    newest_hidden = {cell: edit for cell, edit in of_cells if cell in unknown}
+    current = {c: edit for c, edit in of_cells if edit["value"] == cell_value(kind, row, c)}
+    return newest_hidden | current

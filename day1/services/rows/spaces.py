@@ -47,28 +47,34 @@ def newest_messages(
 def empty_spaces(reading: Reading, spaces: Sequence[str | None]) -> list[str]:
     """Return a note for each space if all of them are named and have no rows; else none."""
     notes = [empty_space(reading, {"space": space}, ()) for space in spaces]
-    return [note for some in notes for note in some] if all(notes) else []
+    return [note for space_notes in notes for note in space_notes] if all(notes) else []
 
 
-def empty_space(reading: Reading, asked: Mapping[str, Cell], found: Sequence[object]) -> list[str]:
+def empty_space(
+    reading: Reading, equal: Mapping[str, Cell], results: Sequence[object]
+) -> list[str]:
     """Return a note if a call found nothing because its space has no rows, with similar names.
 
     Args:
         reading: a reading of the state that the call read.
-        asked: the columns and values that the call asked for.
-        found: what the call found.
+        equal: the columns and values that the call asked for.
+        results: what the call found.
     """
-    space = asked.get("space")
-    if found or space is None:
+    space = equal.get("space")
+    if results or space is None:
         return []
     kinds = [kind for kind in MEMORIES if "space" in kind.column]
     if any(reading.count(kind, {"space": space}) for kind in kinds):
         return []
-    known: dict[str, int] = {}
+    rows_by_space: dict[str, int] = {}
     for kind in kinds:
         for name, count in reading.tally(kind, "space").items():
             if name is not None:
-                known[str(name)] = known.get(str(name), 0) + count
-    near = similar_spaces(str(space), known)
-    hint = f" Similar: {', '.join(f'{name} ({known[name]})' for name in near)}." if near else ""
+                rows_by_space[str(name)] = rows_by_space.get(str(name), 0) + count
+    near = similar_spaces(str(space), rows_by_space)
+    hint = (
+        f" Similar: {', '.join(f'{name} ({rows_by_space[name]})' for name in near)}."
+        if near
+        else ""
+    )
     return [f"Nothing is in the space {space}.{hint}"]

@@ -72,7 +72,7 @@ def select_rows(reading: Reading, choice: Selection) -> dict[Kind, list[Row]]:
         MESSAGE: messages,
         EDIT: edits,
     }
-    return {kind: sorted(some, key=_by_id) for kind, some in chosen.items()}
+    return {kind: sorted(kind_rows, key=_by_id) for kind, kind_rows in chosen.items()}
 
 
 def _facts(reading: Reading, choice: Selection) -> list[Row]:
@@ -81,26 +81,26 @@ def _facts(reading: Reading, choice: Selection) -> list[Row]:
         if choice.verified_only:
             equal["verification"] = "verified"
         return reading.find(FACT, Query(equal=equal))
-    found = reading.get(FACT, choice.facts)
-    _refuse_unknown(choice.facts, found)
-    following: list[str] = []
-    while len(following) != len(found):
-        following = list(found)
-        successors = [str(r["superseded_by"]) for r in found.values() if r["superseded_by"]]
-        found |= reading.get(FACT, [i for i in successors if i not in found])
-    return [found[i] for i in follow_supersession(choice.facts, found) if i in found]
+    fact_by_id = reading.get(FACT, choice.facts)
+    _refuse_unknown(choice.facts, fact_by_id)
+    ids_before: list[str] = []
+    while len(ids_before) != len(fact_by_id):
+        ids_before = list(fact_by_id)
+        successors = [str(r["superseded_by"]) for r in fact_by_id.values() if r["superseded_by"]]
+        fact_by_id |= reading.get(FACT, [i for i in successors if i not in fact_by_id])
+    return [fact_by_id[i] for i in follow_supersession(choice.facts, fact_by_id) if i in fact_by_id]
 
 
 def _conversations(reading: Reading, ids: Sequence[str] | None) -> list[Row]:
     if ids is None:
         return reading.find(CONVERSATION, Query())
-    found = reading.get(CONVERSATION, ids)
-    _refuse_unknown(ids, found)
-    return list(found.values())
+    row_by_id = reading.get(CONVERSATION, ids)
+    _refuse_unknown(ids, row_by_id)
+    return list(row_by_id.values())
 
 
-def _refuse_unknown(ids: Iterable[str], found: Mapping[str, Row]) -> None:
-    unknown = [row_id for row_id in ids if row_id not in found]
+def _refuse_unknown(ids: Iterable[str], row_by_id: Mapping[str, Row]) -> None:
+    unknown = [row_id for row_id in ids if row_id not in row_by_id]
     if unknown:
         raise NotFound(f"Not on this branch: {', '.join(unknown[:10])}.", ids=unknown)
 
@@ -129,25 +129,29 @@ def put(
     a row which the same import does not bring.
     """
     copied = CopiedRows()
-    for kind, some in rows.items():
-        known = work.get(kind, [_by_id(row) for row in some])
-        edits = {} if back else edits_of(work, [i for r in some if (i := _by_id(r)) not in known])
+    for kind, kind_rows in rows.items():
+        present = work.get(kind, [_by_id(row) for row in kind_rows])
+        edits = (
+            {}
+            if back
+            else edits_of(work, [i for r in kind_rows if (i := _by_id(r)) not in present])
+        )
         fresh, alike = list[Row](), list[Row]()
-        new = [row for row in some if _by_id(row) not in known]
+        new = [row for row in kind_rows if _by_id(row) not in present]
         unbound = brought.unbound(work, new) if brought is not None and kind is EDIT else ()
-        for row in some:
+        for row in kind_rows:
             row_id = _by_id(row)
-            there = known.get(row_id)
+            present_row = present.get(row_id)
             if row_id in unbound:
                 copied.left.append(LeftRow(row_id, branch, "foreign"))
-            elif there is None and not was_removed(edits.get(row_id, ())):
+            elif present_row is None and not was_removed(edits.get(row_id, ())):
                 fresh.append(row)
-                known[row_id] = row
-            elif there is not None and _same(kind, there, row):
+                present[row_id] = row
+            elif present_row is not None and _same(kind, present_row, row):
                 copied.present[kind.table] += 1
                 alike.append(row)
             else:
-                why: LeftReason = "removed" if there is None else "conflict"
+                why: LeftReason = "removed" if present_row is None else "conflict"
                 copied.left.append(LeftRow(row_id, branch, why))
         work.add(kind, fresh)
         if brought is not None:
@@ -157,10 +161,10 @@ def put(
     return copied
 
 
-def _same(kind: Kind, there: Row, row: Row) -> bool:
+def _same(kind: Kind, present_row: Row, row: Row) -> bool:
     """Whether two rows are equal, apart from private columns that the copy does not carry."""
     left_out: Row = {column: None for column in kind.private if row[column] is None}
-    return {**there, **left_out} == row
+    return {**present_row, **left_out} == row
 
 
 def commit_copy(work: Work, copied: CopiedRows, op: str, line: str) -> CommitId | None:
@@ -179,18 +183,22 @@ def without_expired(rows: RowsByKind, at: int) -> dict[Kind, list[Row]]:
 
 
 def _without(rows: RowsByKind, hidden: Callable[[Row], bool]) -> dict[Kind, list[Row]]:
-    gone = {row["id"] for some in rows.values() for row in some if hidden(row)}
+    hidden_ids = {row["id"] for kind_rows in rows.values() for row in kind_rows if hidden(row)}
     return {
-        kind: [row for row in some if row["id"] not in gone and row.get("row_id") not in gone]
-        for kind, some in rows.items()
+        kind: [
+            row
+            for row in kind_rows
+            if row["id"] not in hidden_ids and row.get("row_id") not in hidden_ids
+        ]
+        for kind, kind_rows in rows.items()
     }
 
 
 def without_private(rows: RowsByKind) -> dict[Kind, list[Row]]:
     """Empty the private columns of rows that leave a store, such as a message's thinking."""
     return {
-        kind: [{**row, **dict.fromkeys(kind.private)} for row in some]
-        for kind, some in rows.items()
+        kind: [{**row, **dict.fromkeys(kind.private)} for row in kind_rows]
+        for kind, kind_rows in rows.items()
     }
 
 
@@ -201,4 +209,8 @@ def memories(by_table: Mapping[str, int]) -> int:
 
 def counts(rows: RowsByKind) -> dict[str, int]:
     """Count the memories among rows, by table."""
-    return {kind.table: len(some) for kind, some in rows.items() if kind in MEMORIES and some}
+    return {
+        kind.table: len(kind_rows)
+        for kind, kind_rows in rows.items()
+        if kind in MEMORIES and kind_rows
+    }

@@ -31,7 +31,9 @@ def parts_around(reading: Reading, kind: Kind, row: Row, shown: Query) -> Around
         return None
     ids = [row_id for row_id in (part.before, part.after) if row_id is not None]
     key = "id" if row["id"] in part.ids else "origin_id"  # a copied conversation has ids of its own
-    here = {"conversation_id": row["conversation_id"]} if kind is MESSAGE else {}
-    query = replace(shown, equal={**shown.equal, **here}, among={key: ids})
-    id_by_key = {text_of(one[key]): text_of(one["id"]) for one in reading.find(kind, query)}
+    same_conversation = {"conversation_id": row["conversation_id"]} if kind is MESSAGE else {}
+    query = replace(shown, equal={**shown.equal, **same_conversation}, among={key: ids})
+    id_by_key = {
+        text_of(neighbour[key]): text_of(neighbour["id"]) for neighbour in reading.find(kind, query)
+    }
     return Around(str(part), id_by_key.get(part.before), id_by_key.get(part.after))
