@@ -188,8 +188,7 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
 
     Raises:
         NotFound: the fact is not on this branch.
-        Refused: a fact of this branch supersedes it already, which was not added by this request
-            nor lately with the same words.
+        Refused: another fact of this branch supersedes it already (not one by this request).
         RequestReused: the request id was used before, for another change.
     """
     with repo.store.changing(branch.name) as work:
@@ -289,8 +288,7 @@ def _edited_before(
         work: a unit of work on the branch.
         first_edit: the id that the request gives its first edit.
         row_id: the row to edit.
-        same: whether the earlier edits are what this request asks for; called with their values
-            by cell, and with the cells that were edited since.
+        same: whether values by cell and the cells edited since are what this request asks for.
 
     Raises:
         RequestReused: the request id was used before, for another edit.
