@@ -1,4 +1,4 @@
-"""Approvals of a review: somebody looked at its plan, and agrees."""
+"""Approvals of reviews: give one, withdraw one, and count those that are valid."""
 
 from dataclasses import dataclass
 
@@ -19,34 +19,34 @@ from day1.services.repository.repository import Repository
 
 
 def authors_of(repo: Repository, found: Examined) -> Authors:
-    """Those whose approval of an examined review does not count."""
+    """Return the authors of an examined review, whose approval of it does not count."""
     both = found.source, found.target
     most = strictest(tiers_of(repo, *both, found.plan).values())
     return authors(repo, found.review, both, found.plan, most)
 
 
 def counted(repo: Repository, found: Examined) -> list[Approval]:
-    """The approvals of an examined review that count."""
+    """List the valid approvals of an examined review."""
     given = found.review.approved
     return looks(given, found.plan.digest, authors_of(repo, found)) if given else []
 
 
 @dataclass(frozen=True, slots=True)
 class Approver:
-    """Who approves."""
+    """The agent or person who approves a review, and their token."""
 
     agent: str | None
     token: str | None
     person: bool
-    """It came by a wire that people use: the command line, or the pages."""
+    """Whether the approval came over a wire that people use: the command line or the pages."""
 
 
 def approve(repo: Repository, review: Review, by: Approver, expect: str, now: int) -> Review:
-    """Note that somebody looked at the plan of a digest, and agrees.
+    """Record an approval of the review's plan, which must have the digest `expect`.
 
     Raises:
-        PlanChanged: the plan is another one.
-        Refused: who approves is an author, or cannot be told from one.
+        PlanChanged: the plan has another digest.
+        Refused: the approver is an author, or cannot be told apart from one.
         Conflict: the review is merged or closed, or a branch is gone.
     """
     found = examine(repo, check_open(review))
@@ -68,7 +68,7 @@ def approve(repo: Repository, review: Review, by: Approver, expect: str, now: in
 
 
 def withdraw(repo: Repository, review: Review, token: str | None) -> Review:
-    """Take an approval back.
+    """Remove a token's approval of a review.
 
     Raises:
         Conflict: the review is merged or closed.

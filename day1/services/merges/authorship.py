@@ -1,4 +1,4 @@
-"""Who wrote what a merge would bring: these must not judge it where somebody else has to."""
+"""The authors of what a merge would bring. They may not approve it themselves."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,20 +20,21 @@ from day1.services.repository.repository import Repository
 
 
 def writers(repo: Repository, source: Branch, target: Branch) -> list[Session]:
-    """Who wrote what a branch may bring to another.
+    """List the sessions that wrote rows which the source may bring to the target.
 
-    On it, on what it was forked from since the target's own line left that, and on what was merged
-    or handed over into these: so a fork of a branch is no way around.
+    They wrote on the source, on the branches that it was forked from (since the target's own line
+    left them), or on branches that were merged or handed over into these. So nobody hides their
+    authorship by a fork.
     """
     places = _sources(repo, source, target)
     return [note for place in places for note in repo.ledger.records(Session, branch_id=place)]
 
 
 def brought(repo: Repository, source: Branch, target: Branch) -> frozenset[str]:
-    """The ids of the rows that imports brought to where a branch has its rows from.
+    """Return the ids of imported rows on the source and on the branches that its rows come from.
 
-    Who wrote such a row is known by what a file says, and by nothing else. The same holds for rows
-    that were copied from a branch of which nothing is known any more.
+    Only the imported file names the author of such a row. Rows that were copied from a branch
+    whose last commit is unknown count as imported too.
     """
     refs = repo.history.branches()
     places = [*_sources(repo, source, target)]
@@ -46,11 +47,11 @@ def brought(repo: Repository, source: Branch, target: Branch) -> frozenset[str]:
 
 
 _COPIES: Final = frozenset({"pick", "squash"})
-"""What commits do that have rows of another branch, and not its commits."""
+"""Operations of commits that copy rows of another branch without having its commits as parents."""
 
 
 def _last(repo: Repository, branch_id: str, refs: Mapping[str, CommitId]) -> CommitId | None:
-    """The last commit of a branch, which may be retired or deleted; None if it is not known."""
+    """Find the last commit of a branch, even a retired or deleted one; None if it is unknown."""
     branch = repo.ledger.record(Branch, branch_id)
     if branch is None:
         return repo.history.tags().get(kept_as(branch_id))
@@ -58,9 +59,9 @@ def _last(repo: Repository, branch_id: str, refs: Mapping[str, CommitId]) -> Com
 
 
 def _own(repo: Repository, tips: Iterable[CommitId], there: CommitId) -> Iterator[Commit]:
-    """The commits of some branches, and of what was merged into them, that another has not.
+    """List the commits that are reachable from `tips` and not from the target's tip.
 
-    The cost grows with their number, and not with what both have.
+    The cost grows with their number, not with the length of the shared history.
     """
     history, seen = repo.history, set[CommitId]()
     for tip in tips:
@@ -79,7 +80,7 @@ def _own(repo: Repository, tips: Iterable[CommitId], there: CommitId) -> Iterato
 
 
 def _sources(repo: Repository, source: Branch, target: Branch) -> Iterator[str]:
-    """The ids of the branches that a branch has rows from which it may bring to another."""
+    """Yield the ids of the branches whose rows the source may bring to the target."""
     left = _line(repo, target)
     seen = {target.id}
     queue = [(source.id, sys.maxsize)]
@@ -99,7 +100,7 @@ def _sources(repo: Repository, source: Branch, target: Branch) -> Iterator[str]:
 
 
 def _line(repo: Repository, branch: Branch) -> dict[str, int]:
-    """The branches that a branch was forked from, each with the time of that fork."""
+    """Map each ancestor of a branch (its parent and so on) to the time of the fork from it."""
     line: dict[str, int] = {}
     while (parent := repo.ledger.record(Branch, branch.parent_id or "")) is not None:
         line[parent.id] = branch.created_at
@@ -109,15 +110,15 @@ def _line(repo: Repository, branch: Branch) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Authors:
-    """Those whose approval of a review says nothing."""
+    """The authors of what a review would merge; their approvals do not count."""
 
     tokens: frozenset[str]
     agents: frozenset[str]
     person: bool
-    """People without a token, who cannot be told apart, wrote some of what must be looked at."""
+    """Whether a person without a token wrote rows that need an approval: they all count as one."""
 
     def wrote(self, by: Approval) -> bool:
-        """Whether the one who approves is an author, as far as day1 can tell."""
+        """Whether the approver is an author, by token, by agent or as a person without a token."""
         if by.token_id is None:
             return self.person or by.by in self.agents
         return by.token_id in self.tokens or by.by in self.agents
@@ -126,7 +127,7 @@ class Authors:
 def authors(
     repo: Repository, review: Review, both: tuple[Branch, Branch], plan: MergePlan, looked: Judged
 ) -> Authors:
-    """The authors of what a review would merge: of its branch, and of values given in it."""
+    """Collect who wrote the rows of the review's branch or gave values in the review."""
     notes = writers(repo, *both)
     own = [one for one in review.decided if one.take in OWN]
     tokens = {note.token_id for note in notes} | {one.token_id for one in own}
@@ -138,7 +139,7 @@ def authors(
 
 
 def _rows(plan: MergePlan) -> Iterable[dict[str, object]]:
-    """New rows and edits, each with its origin."""
+    """Yield the new rows and the edits of a plan, with the columns that name their writer."""
     for row in plan.rows:
         if row.source is not None and row.base is None:
             yield dict(row.source)
@@ -147,9 +148,9 @@ def _rows(plan: MergePlan) -> Iterable[dict[str, object]]:
 
 
 def looks(given: Iterable[Approval], digest: str, by: Authors) -> list[Approval]:
-    """The approvals that count: of this plan, by nobody who wrote it, each by somebody else.
+    """Select the valid approvals: of this plan, by distinct people who are not its authors.
 
-    Two tokens of one agent are one; so are all people without a token.
+    Two tokens of one agent count as one person; so do all people without a token.
     """
     counted: list[Approval] = []
     for one in given:

@@ -1,4 +1,4 @@
-"""The difference of two branches: what one has changed since their merge base."""
+"""The difference of two branches: what the source changed since their merge base."""
 
 from dataclasses import dataclass
 
@@ -15,26 +15,26 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The changes of a source branch, and how they would meet the target."""
+    """The changes of a source branch, and the plan of merging them into the target."""
 
     plan: MergePlan
     changes: Changes
     source_commit: CommitId
     target_commit: CommitId
     pending: Pending
-    """Rows of the source that no commit holds yet; they are among the changes."""
+    """Added rows of the source that are not committed yet; `changes` includes them."""
     held: tuple[HeldItem, ...]
 
 
 def compare(
     repo: Repository, source: Branch, target: Branch, category: str | None = None
 ) -> Comparison:
-    """Compare source with target since their merge base, without a lock.
+    """List what the source changed since its merge base with the target, without a lock.
 
-    The changes are as they are shown: words of secret rows are marked, and words that neither
-    branch shows any more. A row that both removed is no difference.
+    Words that may not be shown (of secret rows, and words that neither branch shows any more) are
+    replaced by placeholders. A row that both branches removed is not a difference.
 
-    With `category`, only facts of that category (now or before) and no other rows.
+    With `category`, only facts that have or had that category.
     """
     seen = look(repo, MergeRequest(source, target, "auto"))
     now = repo.clock()
@@ -65,7 +65,7 @@ def _fits(change: RowChange, category: str | None) -> bool:
 
 
 def _shown(kind: Kind, change: RowChange, sides: Sides, now: int) -> RowChange:
-    """A change with marks for the words that are not shown; few rows have such words."""
+    """Return a change with placeholders for the words that may not be shown."""
     target = sides.target.get(change.id)
     if any(map(_may_be_marked, (change.before, change.after, target))):
         mark = mark_of(now, change.after, target, past=change.before)

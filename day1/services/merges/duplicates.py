@@ -1,4 +1,4 @@
-"""Possible duplicates: new texts of the two sides of a merge that mean nearly the same.
+"""Possible duplicates: new texts of the two sides of a merge with nearly the same meaning.
 
 They are only listed. No threshold tells a duplicate from a contradiction ("depends on" and "does
 not depend on" have a similarity of 0.94), so a person or an agent decides.
@@ -13,17 +13,17 @@ from day1.services.merges.planning import Preview
 from day1.services.search.search_engine import SearchEngine
 
 ALIKE = 0.85
-"""Cosine above which two texts are shown side by side."""
+"""Cosine similarity above which two texts are listed as possible duplicates."""
 
 
 def may_find(engine: SearchEngine) -> bool:
-    """Whether duplicates can be told, so that a preview is to read what the target changed."""
+    """Whether day1 has an embedding model, without which possible duplicates cannot be found."""
     return engine.embedder is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """A new text of the source and one of the target."""
+    """A pair of possible duplicates: a new text of the source and a new text of the target."""
 
     id: str
     text: str
@@ -33,10 +33,10 @@ class Twin:
 
 
 def possible_duplicates(engine: SearchEngine, seen: Preview) -> list[Twin]:
-    """New facts of the source that are alike to new facts of the target, most alike first.
+    """Find pairs of similar new facts of source and target, the most similar pair first.
 
-    The preview has both sides' changes, if there is a model (`may_find`).
-    Compared are the vectors that exist; a text that waits for its vector is not waited for.
+    The preview must have both sides' changes: it reads them if there is a model (`may_find`).
+    Texts whose vectors are not computed yet are left out.
     """
     if engine.embedder is None:
         return []
@@ -62,7 +62,7 @@ def possible_duplicates(engine: SearchEngine, seen: Preview) -> list[Twin]:
 
 
 def _compared(before: Row | None, after: Row) -> bool:
-    """Whether a text is new, and none of which others are told."""
+    """Whether a fact's text is new and may be shown."""
     if is_secret(after) or after["expires_at"] is not None:
         return False
     return before is None or before["content_hash"] != after["content_hash"]

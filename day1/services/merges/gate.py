@@ -1,4 +1,4 @@
-"""The merge gate: whether what a branch would bring is verified."""
+"""The merge gate: counts the verdicts of the facts that a merge would bring."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -19,21 +19,21 @@ class Gate:
 
     seen: Preview
     facts: dict[str, Verdict]
-    """Id -> verdict, as it would be after the merge."""
+    """Verdict of each fact after the merge, by the fact's id."""
 
     @property
     def counts(self) -> Counter[Verdict]:
-        """Facts by verdict."""
+        """Count the facts for each verdict."""
         return Counter(self.facts.values())
 
     @property
     def held(self) -> int:
-        """Rows of the plan with conflicts: a merge would hold them."""
+        """The number of rows with conflicts, which the merge would hold."""
         return self.seen.plan.rejected_count
 
 
 def gate(repo: Repository, source: Branch, target: Branch) -> Gate:
-    """Look at what merging source into target would bring; costs what the source changed.
+    """Preview a merge and collect the verdicts of its facts; the cost grows with the changes.
 
     Raises:
         as `preview`.
@@ -43,13 +43,13 @@ def gate(repo: Repository, source: Branch, target: Branch) -> Gate:
 
 
 def verdicts(plan: MergePlan) -> dict[str, Verdict]:
-    """The verdicts of the active facts that a plan would bring or change, by id."""
+    """Collect the verdicts of the active facts that a plan would bring or change, by fact id."""
     found = {row.id: _verdict(row) for row in plan.rows if row.kind is FACT}
     return {row_id: verdict for row_id, verdict in found.items() if verdict}
 
 
 def _verdict(row: PlanRow) -> Verdict | None:
-    """The verdict a fact would have; of a conflict, which may be decided either way, the worse."""
+    """Return a fact's verdict after the merge; in a conflict, the worse one of both sides."""
     sides = (row.result, row.source) if row.held else (row.result,)
     verdicts = {
         cast("Verdict", side["verification"])

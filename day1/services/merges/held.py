@@ -1,4 +1,4 @@
-"""Held items: list what merges withheld on a branch, and decide it."""
+"""Held items: list the open ones of a branch, and decide one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,31 +50,31 @@ from day1.services.rows.recording import (
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Open items that offer one value, with what is there, both as columns (None: no row)."""
+    """Open held items that offer the same value, with the row's present value on the branch."""
 
     items: tuple[HeldItem, ...]
-    """Oldest first; what is decided is decided for all of them."""
+    """The items, oldest first. A decision of one decides all."""
     present: Row | None
     offered: Row | None
     source: str | None
-    """The source branch's name, if it still is."""
+    """The source branch's name; None if that branch is gone."""
     veil: Row = field(default_factory=dict)
-    """Placeholders for columns of the row that may not be shown."""
+    """Placeholders by column, for columns that may not be shown."""
 
     @property
     def item(self) -> HeldItem:
-        """The oldest item, under whose id the offer is listed."""
+        """The oldest item; the offer is listed under its id."""
         return self.items[0]
 
 
 def offers(repo: Repository, branch: Branch) -> list[Offer]:
-    """Open items of a branch whose held value the branch does not have, oldest first."""
+    """List the open items of a branch that offer a value which it lacks, oldest first."""
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         return offers_on(repo, reading)
 
 
 def offers_on(repo: Repository, reading: Reading) -> list[Offer]:
-    """As `offers`, of a branch that is open already."""
+    """List the offers of a branch, as `offers` does, from a reading that is open already."""
     return offers_of(repo, reading, open_items(reading.find(HELD, Query())), {})
 
 
@@ -84,7 +84,7 @@ def offers_of(
     items: Sequence[HeldItem],
     opened: Mapping[str, Reading],
 ) -> list[Offer]:
-    """As `offers`, of items that are read already; `opened` are readings by the branch's id."""
+    """List the offers of `items`, as `offers` does; `opened` has open readings by branch id."""
     if not items:
         return []
     names = {b.id: b.name for b in repo.ledger.branches() if b.retired_tip is None}
@@ -120,7 +120,7 @@ def offers_of(
 
 
 def _veils(reading: Reading, rows: Iterable[Row], at: int) -> dict[str, Row]:
-    """Find the placeholders for words of derived rows, by their sources at a state."""
+    """Find the placeholders for words that derived rows have from hidden sources."""
     found: dict[str, Row] = {}
     by_kind: dict[Kind, list[Row]] = {}
     for row in rows:
@@ -133,7 +133,7 @@ def _veils(reading: Reading, rows: Iterable[Row], at: int) -> dict[str, Row]:
 
 
 def veils_of(reading: Reading, items: Sequence[HeldItem], at: int) -> dict[str, Row]:
-    """By row what stands for the columns of held items that are not shown at an instant."""
+    """Find the placeholders for hidden columns of held items at an instant, by row id."""
     here = _rows(reading, items)
     hidden = _veils(reading, here.values(), at)
     for item in items:
@@ -144,12 +144,12 @@ def veils_of(reading: Reading, items: Sequence[HeldItem], at: int) -> dict[str, 
 
 
 def _wholes(item: HeldItem) -> tuple[str | None, ...]:
-    """The sides of an item that are versions of the row, and not one cell of it."""
+    """Return the two sides of an item about a whole row; nothing for an item about a cell."""
     return (item.ours, item.theirs) if item.cell == WHOLE else ()
 
 
 def _once(offers: Iterable[Offer]) -> list[Offer]:
-    """One offer for each value of a cell, the oldest: branches may have withheld the same."""
+    """Join the offers of equal values of a cell under the oldest one."""
     found: dict[tuple[str, str, str | None], Offer] = {}
     for offer in offers:
         item = offer.item
@@ -164,7 +164,7 @@ def _once(offers: Iterable[Offer]) -> list[Offer]:
 
 
 def _rows(reading: Reading, items: Sequence[HeldItem]) -> dict[str, Row]:
-    """The rows that items are about, as far as they are there."""
+    """Read the rows that the items are about, by id; rows that are gone are left out."""
     return {
         row_id: row
         for kind in {item.kind for item in items}
@@ -173,7 +173,7 @@ def _rows(reading: Reading, items: Sequence[HeldItem]) -> dict[str, Row]:
 
 
 def _present_or(item: HeldItem, source_row: Row | None) -> str | None:
-    """The source's present value of the cell; the stored one if the row went with a cell held."""
+    """Return the source's present value of a cell; for a cell of a row it lost, the stored one."""
     if source_row is None and item.cell != WHOLE:
         return item.theirs
     return value_json(item.kind, source_row, item.cell)
@@ -181,7 +181,7 @@ def _present_or(item: HeldItem, source_row: Row | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A held item that was decided."""
+    """The outcome of a decision: the item, how it was decided, and the commit."""
 
     item: HeldItem
     decision: Resolution
@@ -191,16 +191,16 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class HeldDecision:
-    """What was decided about a held item."""
+    """A request to decide a held item."""
 
     item_id: str
     decision: Resolution
     value: Mapping[str, Cell] | None = None
-    """With `edited`: columns of the cell."""
+    """The new values of the cell's columns, for the decision `edited`."""
 
 
 def decide(repo: Repository, branch: Branch, decided: HeldDecision, origin: Origin) -> Decided:
-    """Take, edit or dismiss an open item, as a commit of its own.
+    """Take, edit or dismiss an open item in a commit of its own.
 
     Raises:
         NotFound: the item is not listed on this branch.
@@ -228,7 +228,7 @@ def decide(repo: Repository, branch: Branch, decided: HeldDecision, origin: Orig
 
 
 def _with_valid_time(offer: Offer, listed: Iterable[Offer]) -> Offer:
-    """An offer with that of the other time of its row's valid time: both are one decision."""
+    """Join the offers of the two ends of a row's valid time, which are decided together."""
     first, cells = offer.item, valid_time_cells(offer.item.kind)
     for other in listed:
         item = other.item
@@ -265,7 +265,7 @@ def _bring_about(
 def _with_successors(
     repo: Repository, work: Work, offer: Offer, before: Row | None, after: Row
 ) -> tuple[Row, dict[str, Row]]:
-    """The fact as it is decided, and the new facts that come along with its supersession."""
+    """Return the decided fact, and the facts that supersede it and so come along, by id."""
     facts: dict[str, Row] = {str(after["id"]): after}
     fact, present = after, before
     while (successor := successor_of(fact)) is not None and successor != successor_of(present):
@@ -283,7 +283,7 @@ def _with_successors(
 
 
 def _of_source(repo: Repository, work: Work, source: str | None, fact_id: str) -> Mapping[str, Row]:
-    """A fact as the source has it; where that branch is gone, as an open item withholds it."""
+    """Read a fact of the source; if that branch is gone, from an open item that withholds it."""
     if source is not None:
         with repo.store.reading(Ref(branch=source)) as reading:
             return reading.get(FACT, [fact_id])

@@ -1,4 +1,4 @@
-"""Merging: under the target's lock the plan is made again, and exactly that plan is done."""
+"""Carrying out a merge: plan it again under the target's lock, check the plan, apply it."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
@@ -22,25 +22,25 @@ from day1.services.repository.repository import Repository
 from day1.services.rows.recording import decided_edits, origin_columns
 
 Guard = Callable[[Branch, Branch, MergePlan], None]
-"""Lets a plan of source and target pass, or raises; asked under the target's lock."""
+"""A check of (source, target, plan) that raises to refuse a merge; run under the target's lock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A merge that was done, or had nothing to do (`record.commit` is None)."""
+    """The result of a merge; `record.commit` is None if there was nothing to do."""
 
     record: MergeRecord
     plan: MergePlan
     at: int
     left: tuple[str, ...] = ()
-    """Facts that a picked fact supersedes and that stay active on the target."""
+    """Ids of facts that a picked fact supersedes and that stay active on the target."""
     repeated: bool = False
-    """Whether an earlier call with the same request did it: then the plan is not known."""
+    """Whether an earlier call with the same request id merged; then `plan` is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeIntent:
-    """A merge that is to be done: its record, without what only doing it tells."""
+    """The intent of a merge: its record without the fields that are known only afterwards."""
 
     id: str
     source_id: str
@@ -55,7 +55,7 @@ class MergeIntent:
     review_id: str | None = None
 
     def record(self, **done: Any) -> MergeRecord:
-        """The record of the merge, once it is done."""
+        """Build the merge's record from the intent and the outcome's fields."""
         fields = asdict(self)
         del fields["target"]
         return MergeRecord(**fields, **done)
@@ -72,14 +72,14 @@ def merge(
     now: int,
     guard: Guard = _unprotected,
 ) -> Merged:
-    """Merge, pick or squash; the plan is made again under the target's lock.
+    """Merge, cherry-pick or squash the source into the target, by a plan made under the lock.
 
     Raises:
-        PlanChanged: `expect` is given and the plan is another one.
+        PlanChanged: `expect` is given and the plan has another digest.
         WouldHold: a squash would leave rows undecided.
         BranchClosed: one of the branches was squashed.
-        BranchProtected: the target is, and `guard` does not let the plan pass.
-        RequestReused: the request merged something else.
+        BranchProtected: the target is protected, and `guard` refuses the plan.
+        RequestReused: an earlier call with the same request id merged something else.
         as `preview`.
     """
     merge_id = repo.new_id("merge", now)
@@ -154,7 +154,7 @@ def _check_plan(request: MergeRequest, plan: MergePlan) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _MergeDetails:
-    """What the rows and the message of a merge tell about it."""
+    """The details of a merge that its held items and its commit message name."""
 
     repo: Repository
     request: MergeRequest
@@ -165,7 +165,7 @@ class _MergeDetails:
 
 
 def _do(work: Work, plan: MergePlan, details: _MergeDetails) -> CommitId | None:
-    """Bring the plan about; None where there is nothing to do."""
+    """Apply the plan and commit; returns None if there is nothing to do."""
     decided = any(row.decided for row in plan.rows)
     new = plan.moves_base if plan.strategy == "auto" else plan.writes or plan.holds
     if not new and not decided:
@@ -230,14 +230,14 @@ def _held_rows(work: Work, plan: MergePlan, details: _MergeDetails) -> Iterable[
 
 
 def _left(plan: MergePlan) -> tuple[str, ...]:
-    """Facts which picked facts supersede on the source and which this pick left as they were."""
+    """List the facts that a pick left active though the source's picked facts supersede them."""
     if plan.strategy != "cherry_pick":
         return ()
     return tuple(row.id for row in plan.rows if row.kind is FACT and WHOLE in row.held)
 
 
 def _decided_json(request: MergeRequest) -> list[Json]:
-    """What a request decides: its choices and, as one of all of its row each, what it picks."""
+    """List a request's decisions as JSON: its choices, and a `pick` for each picked row."""
     choices: list[Json] = [
         {
             "id": c.row_id,
@@ -252,7 +252,7 @@ def _decided_json(request: MergeRequest) -> list[Json]:
 
 
 def record_merge(repo: Repository, record: MergeRecord) -> None:
-    """Write a merge to the ledger, and what follows for its review and its source."""
+    """Write a merge's record to the ledger, and update its review and its source branch."""
     with repo.ledger.transaction():
         repo.ledger.put(record)
         if record.commit is None:
@@ -270,7 +270,7 @@ def record_merge(repo: Repository, record: MergeRecord) -> None:
 
 
 def _finish(repo: Repository, intent: MergeIntent) -> None:
-    """A merge was done if a commit of the target carries its id; that commit has the counts."""
+    """Record an interrupted merge if a commit of the target carries its id."""
     if intent.target not in repo.history.branches():
         return
     for commit in repo.history.log(intent.target):

@@ -1,4 +1,4 @@
-"""Planning a merge: read the two sides, each as one state, and say what merging would do."""
+"""Planning a merge: read the two sides, each at one state, and build the plan."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ from day1.services.rows.recording import in_order
 
 @dataclass(frozen=True, slots=True)
 class MergeRequest:
-    """What is asked of a merge."""
+    """The arguments of a merge."""
 
     source: Branch
     target: Branch
@@ -28,9 +28,9 @@ class MergeRequest:
     choices: tuple[Choice, ...] = ()
     items: tuple[str, ...] | None = None
     expect: str | None = None
-    """The digest of the previewed plan; another plan is refused."""
+    """The digest of the previewed plan; a plan with another digest is refused."""
     review_id: str | None = None
-    """The review that this merge concludes."""
+    """The id of the review that this merge concludes."""
 
     @property
     def writes(self) -> bool:
@@ -40,28 +40,28 @@ class MergeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A plan and what it was made from."""
+    """A merge plan and the states that it was made from."""
 
     plan: MergePlan
     base: CommitId
     source_commit: CommitId
     target_commit: CommitId
     pending: Pending
-    """Rows of the source that no commit holds yet; they are in the plan."""
+    """Added rows of the source that are not committed yet; the plan includes them."""
     sides: Sides
-    """What it was planned from, for plans with other choices."""
+    """The rows that the plan was made from, to plan again with other choices."""
     held: tuple[HeldItem, ...]
-    """Every open item of the target."""
+    """Every open held item of the target."""
     target_changes: Changes
-    """What the target changed since the base, where that was asked for."""
+    """What the target changed since the base; empty unless the caller asked for it."""
     offers: tuple[Offer, ...]
-    """What the open items offer, where that was asked for."""
+    """What the target's open held items offer; empty unless the caller asked for it."""
 
 
 def preview(
     repo: Repository, request: MergeRequest, *, both: bool = False, offers: bool = False
 ) -> Preview:
-    """Plan a merge without a lock and without writing; pending rows count.
+    """Plan a merge without a lock and without writing, pending rows included.
 
     Each side is read as one state; with `both` also what the target changed, and with `offers`
     what the open items of the target offer.
@@ -70,7 +70,7 @@ def preview(
         UnknownBranch: one of the branches is gone.
         Refused: source and target are one branch.
         NotFound: a picked id is not on the source, or one of `choices` on neither branch.
-        InvalidRequest: by a choice the valid time of a row ends before it begins.
+        InvalidRequest: a choice ends the valid time of a row before it begins.
         BranchClosed: the source was squashed, or is kept.
     """
     refuse_closed(request.source)
@@ -80,7 +80,7 @@ def preview(
 def look(
     repo: Repository, request: MergeRequest, *, both: bool = False, offers: bool = False
 ) -> Preview:
-    """As `preview`, but the source may be closed: then it cannot be merged, but compared."""
+    """Plan a merge as `preview` does, also of a closed source, which can only be compared."""
     check(request)
     with (
         repo.store.reading(Ref(branch=request.source.name)) as source,
@@ -102,7 +102,7 @@ def look(
 
 
 def check(request: MergeRequest) -> None:
-    """Let a request pass whose parts fit together.
+    """Check that the arguments of a merge fit together.
 
     Raises:
         Refused: they do not.
@@ -121,7 +121,7 @@ def plan_of(
     base: CommitId,
     both: tuple[Reading, Reading],
 ) -> tuple[MergePlan, Sides, tuple[HeldItem, ...]]:
-    """Plan from a base and readings of source and target; also every open item of the target.
+    """Plan a merge of two readings; returns the plan, its input and the target's open items.
 
     Raises:
         as `preview`.
@@ -164,7 +164,7 @@ def plan_of(
 def veils_of(
     states: Sequence[Reading], changes: Changes, rows: Iterable[Row], now: int
 ) -> dict[str, Row]:
-    """Find the placeholders for words of derived rows, by their sources at any of the states."""
+    """Find the placeholders for words that derived rows have from sources hidden in any state."""
     by_kind: dict[Kind, list[Row]] = {}
     for table, some in changes.items():
         versions = [row for c in some for row in (c.before, c.after) if row is not None]
@@ -186,12 +186,12 @@ def _successors(
     source_rows: Mapping[str, Row | None],
     target_rows: dict[str, Row],
 ) -> dict[str, Row]:
-    """Read what supersedes facts of a plan, and that in turn, where the target lacks it.
+    """Read from the source the chains of successors of a plan's facts that the target lacks.
 
     Args:
         both: readings of source and target.
-        source_rows: the source's rows that are read already, by id; None: it lacks the row.
-        target_rows: those of the target; successors that it has are added.
+        source_rows: rows of the source that are read already, by id; None: it lacks the row.
+        target_rows: rows of the target; successors that it has are added to them.
     """
     source, target = both
     known, found = dict(source_rows), dict[str, Row]()
@@ -215,20 +215,20 @@ def _is_replaced(row: Row) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """The held items that matter to a plan; most often there are none."""
+    """The held items of source and target that matter to a plan."""
 
     source: Sequence[HeldItem] = ()
-    """Items that are open on the source and that the target never had."""
+    """Items that are open on the source and were never on the target."""
     target: Sequence[HeldItem] = ()
-    """Open on the target, and not closed by what comes along."""
+    """Items that are open on the target and stay open after the merge."""
     kept_out_of_source: Collection[str] = ()
     kept_out_of_target: Mapping[str, frozenset[str]] = field(default_factory=dict)
     every: tuple[HeldItem, ...] = ()
-    """Every open item of the target."""
+    """Every open held item of the target."""
 
 
 def _held(source: Reading, target: Reading, coming: Sequence[Row], *, picks: bool) -> _Held:
-    """Read the held items of both sides; `coming` are those that the merge would bring along."""
+    """Read the held items of both sides; `coming` has those that the merge would bring along."""
     target_items, source_items = target.find(HELD, Query()), source.find(HELD, Query())
     if not (target_items or source_items):
         return _Held()
@@ -248,7 +248,7 @@ def _held(source: Reading, target: Reading, coming: Sequence[Row], *, picks: boo
 def _removed(
     repo: Repository, target: Reading, rows: Mapping[str, Row], items: Iterable[HeldItem]
 ) -> frozenset[str]:
-    """Rows that the target lacks because they were removed in its past, as open items offer."""
+    """Find the rows whose removal an open item offers and which the target removed in its past."""
     removals = [
         item
         for item in items
@@ -261,7 +261,7 @@ def _removed(
 
 
 def _check_choices(choices: Sequence[Choice], known: Collection[str]) -> None:
-    """Refuse a decision about a row of neither side: its id may be mistyped."""
+    """Refuse a choice about a row that neither side has: its id may be mistyped."""
     unknown = [choice.row_id for choice in choices if choice.row_id not in known]
     if unknown:
         raise NotFound(
@@ -270,10 +270,10 @@ def _check_choices(choices: Sequence[Choice], known: Collection[str]) -> None:
 
 
 def check_cell(row_id: str, cell: str, take: Take, *, both: bool) -> None:
-    """Let a decision about a cell pass if `both` sides have the row: else it would be lost.
+    """Check that a decision about one cell can apply: both sides must have the row.
 
     Raises:
-        InvalidRequest: the row can be decided whole only.
+        InvalidRequest: the row can be decided only as a whole.
     """
     if cell != WHOLE and (not both or take == "delete"):
         why = "a cell cannot be deleted" if both else "only one side has the row"
@@ -281,7 +281,7 @@ def check_cell(row_id: str, cell: str, take: Take, *, both: bool) -> None:
 
 
 def check_valid_times(plan: MergePlan) -> None:
-    """Let a plan pass in which no choice ends the valid time of a row before it begins.
+    """Check that no choice ends the valid time of a row before it begins.
 
     Raises:
         InvalidRequest: a choice does.
@@ -295,17 +295,17 @@ def check_valid_times(plan: MergePlan) -> None:
 
 
 def completed(choice: Choice) -> Choice:
-    """A choice whose value has the hash of its text."""
+    """Return a choice with the derived columns of its value, such as the hash of its text."""
     if choice.value is None:
         return choice
     return replace(choice, value=complete(kind_of(choice.row_id), dict(choice.value)))
 
 
 def _items(source: Reading, items: Sequence[str], changes: Changes) -> list[str]:
-    """The picked ids with what supersedes them.
+    """Add to the picked ids the facts that supersede them.
 
     Raises:
-        NotFound: some are not on the source, nor removed there since the merge base.
+        NotFound: an id is not on the source and was not removed there since the merge base.
     """
     found: dict[str, Row] = {}
     queue = list(items)
@@ -322,7 +322,7 @@ def _items(source: Reading, items: Sequence[str], changes: Changes) -> list[str]
 
 
 def rows_by_id(reading: Reading, ids: Iterable[str]) -> dict[str, Row]:
-    """Rows of any kind by id."""
+    """Read rows of any kind, by id."""
     by_kind: dict[str, list[str]] = {}
     for row_id in ids:
         kind = kind_of(row_id)
@@ -335,10 +335,10 @@ def rows_by_id(reading: Reading, ids: Iterable[str]) -> dict[str, Row]:
 
 
 def check_digest(expect: str | None, plan: MergePlan) -> None:
-    """Let the plan pass that was previewed, and no other.
+    """Check that the plan is the previewed one.
 
     Raises:
-        PlanChanged: it is another one.
+        PlanChanged: the plan has another digest.
     """
     if expect is not None and expect != plan.digest:
         raise PlanChanged(

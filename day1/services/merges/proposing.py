@@ -1,4 +1,4 @@
-"""Merging into a branch with tiers: what may merge unseen merges, the rest becomes a review."""
+"""Merging into a branch with tiers: rows that need no approval merge, the others get a review."""
 
 from dataclasses import dataclass, replace
 
@@ -16,41 +16,41 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What became of a branch: what was merged, and the review of the rest."""
+    """The result of a proposal: the merge, and the review of the rows that need approval."""
 
     merged: Merged | None
     review: Review | None
     waits: tuple[str, ...] = ()
-    """The rows that wait for the review."""
+    """Ids of the rows that wait for the review."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposer:
-    """Who asks for a merge."""
+    """The caller who proposes a merge, and their token."""
 
     origin: Origin
     token: str | None
     before: MergeRecord | None = None
-    """What an earlier call with the same request merged."""
+    """The record of an earlier call's merge with the same request id."""
 
 
 def propose(
     repo: Repository, request: MergeRequest, by: Proposer, now: int, guard: Guard
 ) -> Proposed:
-    """Merge what may be merged unseen, and open a review of the rest, or answer the open one.
+    """Merge the rows that need no approval, and open a review of the rest (or return the open one).
 
-    Where all may, it is a merge like any other. A part is picked, so the branch stays as it is,
-    and its review shows what is left.
+    If no row needs approval, this is an ordinary merge. Otherwise the rows without need of approval
+    are cherry-picked, so the branch stays as it is and its review shows the rest.
 
     Args:
-        repo: the memory; of a call with a request_id its new ids follow from that.
-        request: a merge with the strategy `auto`, and nothing decided.
-        by: who asks.
+        repo: the memory; with a request id, new ids are derived from it.
+        request: a merge with the strategy `auto` and without choices.
+        by: the caller.
         now: the time.
-        guard: what else the target requires.
+        guard: the check of the target's other requirements.
 
     Raises:
-        PlanChanged: `expect` is given, and the plan of all is another one.
+        PlanChanged: `expect` is given, and the plan of all rows has another digest.
         BranchProtected: the target requires more than tiers, and the merge does not fulfil it.
         as `merge` and `open_review`.
     """
@@ -81,7 +81,7 @@ def _repeated(record: MergeRecord) -> Merged:
 
 
 def _unseen(repo: Repository, request: MergeRequest, seen: Preview) -> MergePlan | None:
-    """The plan of the rows that may be picked unseen, with what a pick takes along."""
+    """Plan a pick of the rows that need no approval, with the rows that a pick takes along."""
     tiers = tiers_of(repo, request.source, request.target, seen.plan)
     items = tuple(row for row, one in tiers.items() if not one.looks)
     while items:

@@ -1,4 +1,4 @@
-"""Protected branches: what a merge into one must fulfil, and who may do it."""
+"""Protected branches: their requirements, and the checks of a merge against them."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -20,23 +20,23 @@ from day1.services.merges.merging import Guard
 from day1.services.repository.repository import Repository
 
 TIERED: Final = "tiers"
-"""The requirement that rules say how often somebody must look."""
+"""The requirement that each row has as many approvals as the branch's rules ask for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merger:
-    """Who merges, and by which review with which choices."""
+    """The token that merges, with the review and the choices that it merges by."""
 
     token_id: str | None
     review: Review | None = None
     choices: Sequence[Choice] = ()
     digest: str = ""
-    """Of the review's plan as people see it: what they approve."""
+    """The digest of the review's plan as people see and approve it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Merge:
-    """A merge that is held against what a target requires."""
+    """A merge that is checked against the target's requirements."""
 
     repo: Repository
     by: Merger
@@ -47,7 +47,7 @@ class _Merge:
 
 @dataclass(frozen=True, slots=True)
 class Protector:
-    """Who sets what a branch requires."""
+    """The agent, token and wire that change a branch's requirements."""
 
     agent: str | None = None
     token: str | None = None
@@ -61,18 +61,18 @@ def protect(
     rules: Sequence[str] | None = None,
     by: Protector | None = None,
 ) -> Branch:
-    """Set what merges into a branch must fulfil; nothing lifts its protection. A change is kept.
+    """Set the requirements for merges into a branch (none: unprotect it) and log the change.
 
     Args:
         repo: the memory.
-        branch: what is protected.
+        branch: the branch to protect.
         requires: the requirements.
-        rules: those of `tiers`; None keeps them as they are, if `tiers` is required.
-        by: who does it.
+        rules: the rules of the requirement `tiers`; None keeps the present ones.
+        by: the caller.
 
     Raises:
-        InvalidRequest: a rule is none, or there are rules without `tiers`.
-        UnknownBranch: it was deleted or retired meanwhile.
+        InvalidRequest: a rule cannot be parsed, or there are rules without `tiers`.
+        UnknownBranch: the branch was deleted or retired meanwhile.
     """
     if rules and TIERED not in requires:
         raise InvalidRequest(f"Rules go with the requirement {TIERED!r}: add it to `requires`.")
@@ -97,14 +97,14 @@ def protect(
 
 
 def changes_of(repo: Repository, branch: Branch) -> list[ProtectionChange]:
-    """Who changed what a branch requires, the newest first."""
+    """List the changes of a branch's requirements, newest first."""
     return repo.ledger.records(ProtectionChange, branch_id=branch.id)[::-1]
 
 
 def tiers_of(
     repo: Repository, source: Branch, target: Branch, plan: MergePlan
 ) -> dict[str, Judged]:
-    """The tier of each row of a plan, by its id; nothing if the target has no tiers."""
+    """Judge the tier of each row of a plan, by row id; empty if the target has no tiers."""
     if TIERED not in target.protection:
         return {}
     origins = plan.rows and asks_who(target.tiers)
@@ -114,14 +114,14 @@ def tiers_of(
 def lacking(
     repo: Repository, by: Merger, source: Branch, target: Branch, plan: MergePlan
 ) -> dict[str, Advice]:
-    """Which requirements of the target a merge does not fulfil, each with what to do."""
+    """List the requirements of the target that a merge does not meet, each with advice."""
     merge = _Merge(repo, by, source, target, plan)
     said = {required: _CHECKS[required](merge) for required in target.protection}
     return {required: why for required, why in said.items() if why is not None}
 
 
 def guard(repo: Repository, by: Merger) -> Guard:
-    """Let merges pass that fulfil what their target requires; others raise BranchProtected."""
+    """Build the check that raises BranchProtected if a merge misses a requirement of its target."""
 
     def check(source: Branch, target: Branch, plan: MergePlan) -> None:
         missing = lacking(repo, by, source, target, plan)
@@ -180,7 +180,7 @@ def _other(merge: _Merge) -> Advice | None:
 
 
 def _deciders(merge: _Merge) -> set[str | None]:
-    """The tokens that opened the review, or put in what neither side has."""
+    """Return the tokens that opened the review, gave values in it or deleted rows in it."""
     review = merge.by.review
     if review is not None:
         wrote = {one.token_id for one in review.decided if one.take in OWN}

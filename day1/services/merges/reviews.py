@@ -1,4 +1,4 @@
-"""Reviews: open, show, decide together, merge and close them."""
+"""Reviews: open, plan, decide, merge and close them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,45 +30,45 @@ _GROUPS = ("conflicts", "held", "duplicates", "new", "changed", "removed")
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """A review against its branches as they are now."""
+    """A review, planned against the present state of its branches."""
 
     review: Review
     source: Branch
     target: Branch
     seen: Preview
-    """The plan with nothing decided, and what it was made from."""
+    """The preview without the review's decisions."""
     plan: MergePlan
     """The plan with the decisions that still apply."""
     choices: tuple[Choice, ...]
-    """Those decisions."""
+    """The decisions that still apply, as choices of the plan."""
     stale: tuple[Decision, ...]
-    """Decisions about cells that were changed since: they are kept, and not applied."""
+    """Decisions about cells that changed since; they are kept but not applied."""
     rows: Mapping[str, PlanRow]
-    """What can be decided, by id, as it is with nothing decided."""
+    """The rows that can be decided, by id, without the decisions applied."""
     held: Mapping[str, tuple[HeldItem, ...]]
-    """Open held items of the target that came from this source, by row."""
+    """Open held items of the target that came from this source, by row id."""
 
     @property
     def undecided(self) -> list[tuple[PlanRow, str]]:
-        """Conflicts that a merge would hold and nobody decided to hold."""
+        """List the conflicts that nobody decided."""
         return undecided(self.plan, self.choices)
 
     @property
     def merges(self) -> bool:
-        """Whether there is anything to merge."""
+        """Whether the review has anything to merge."""
         return bool(self.plan.rows) or self.plan.moves_base
 
     @property
     def closed(self) -> Branch | None:
-        """The closed branch, if one of the two is: then nothing can be merged."""
+        """The source or target if it is closed, so that nothing can be merged; else None."""
         return next((branch for branch in (self.source, self.target) if branch.closed), None)
 
 
 def find_review(repo: Repository, review_id: str) -> Review:
-    """A review by its id.
+    """Find a review by its id.
 
     Raises:
-        NotFound: there is none.
+        NotFound: no review has this id.
     """
     review = repo.ledger.record(Review, review_id)
     if review is None:
@@ -83,7 +83,7 @@ def find_review(repo: Repository, review_id: str) -> Review:
 def reviews(
     repo: Repository, status: ReviewStatus | None = "open", branch: Branch | None = None
 ) -> list[Review]:
-    """The reviews of a status, from or into a branch, the newest first."""
+    """List reviews, newest first, by status and by a branch that is their source or target."""
     wanted = None if branch is None else branch.id
     equal = {} if status is None else {"status": str(status)}
     found = reversed(repo.ledger.records(Review, **equal))
@@ -97,7 +97,7 @@ def open_review(
     by: tuple[str | None, str | None],
     now: int,
 ) -> Review:
-    """Open the review of (source, target); the one that is open already is answered.
+    """Open a review of merging source into target, or return the one that is open already.
 
     Args:
         repo: the memory.
@@ -108,7 +108,7 @@ def open_review(
 
     Raises:
         BranchClosed: one of the branches is closed.
-        Refused: they are one.
+        Refused: source and target are one branch.
     """
     source, target = (refuse_closed(side) for side in sides)
     if source.id == target.id:
@@ -125,7 +125,7 @@ def open_review(
 
 
 def gone(repo: Repository, review: Review) -> Advice | None:
-    """Why a review cannot be planned: one of its branches is gone; None if both are there."""
+    """Explain which branch of a review is gone and what to do; None if both exist."""
     for side, branch_id in (("source", review.source_id), ("target", review.target_id)):
         branch = repo.ledger.record(Branch, branch_id)
         if branch is None:
@@ -143,7 +143,7 @@ def gone(repo: Repository, review: Review) -> Advice | None:
 
 
 def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined:
-    """Plan a review again, at the cost of a preview of its merge; `both` as in `planning.look`.
+    """Plan a review against the present branches; `both` also reads the target's changes.
 
     Raises:
         Conflict: one of its branches is gone.
@@ -162,7 +162,7 @@ def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined
 
 
 def _decided(found: Examined, review: Review) -> Examined:
-    """The examined review with the decisions that `review` has."""
+    """Return the examined review with the decisions of `review` applied to its plan."""
     decided = [(one, one.holds(found.rows)) for one in review.decided]
     choices = tuple(completed(one.choice) for one, holds in decided if holds)
     stale = tuple(one for one, holds in decided if not holds)
@@ -171,7 +171,7 @@ def _decided(found: Examined, review: Review) -> Examined:
 
 
 def _held(seen: Preview, every: Mapping[str, PlanRow]) -> dict[str, tuple[HeldItem, ...]]:
-    """Open items of the target from this source, as far as the two sides differ there."""
+    """Find the target's open items that came from this source and where the sides still differ."""
     found: dict[str, tuple[HeldItem, ...]] = {}
     for item in seen.sides.target_held:
         row = every.get(item.row_id)
@@ -186,14 +186,14 @@ def _held(seen: Preview, every: Mapping[str, PlanRow]) -> dict[str, tuple[HeldIt
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A reviewer's decision about a cell of a row; `take` None takes an earlier one back."""
+    """A reviewer's decision about a cell of a row; `take` None withdraws an earlier one."""
 
     row_id: str
     cell: str
     take: Take | None
     choice: Choice | None = None
     seen: str | None = None
-    """The fingerprint of the row that the reviewer saw."""
+    """The fingerprint of the row when the reviewer saw it."""
 
 
 def decide(
@@ -203,12 +203,12 @@ def decide(
     by: tuple[str | None, str | None],
     now: int,
 ) -> Examined:
-    """Add decisions of an agent and its token; what others decide at the same time is kept.
+    """Add or withdraw decisions of a reviewer, and keep those that others make meanwhile.
 
     Raises:
-        NotFound: the plan has no such row.
-        InvalidRequest: the decision is of a cell, and can only be of the whole row.
-        PlanChanged: the row is not what the reviewer saw.
+        NotFound: the plan lacks the row.
+        InvalidRequest: the decision is about a cell of a row that is decided only as a whole.
+        PlanChanged: the row changed since the reviewer saw it.
         Conflict: the review is merged or closed, or a branch is gone.
     """
     check_open(review)
@@ -251,13 +251,13 @@ def _decidable(rows: Mapping[str, PlanRow], given: Given) -> PlanRow:
 
 @contextmanager
 def no_merge_meanwhile(repo: Repository) -> Iterator[None]:
-    """Change a review while no merge of it is going on: one that began ends first."""
+    """Keep merges out while a review changes; waits for a merge that has begun."""
     with repo.ledger.exclusive(), repo.ledger.transaction():
         yield
 
 
 def check_open(review: Review) -> Review:
-    """The review, if it is open.
+    """Return the review if it is open.
 
     Raises:
         Conflict: it is merged or closed.
@@ -279,18 +279,18 @@ def merge_review(
     by: tuple[Origin, str | None],
     now: int,
 ) -> Merged:
-    """Merge by the decisions that still apply, and mark the review merged in the same step.
+    """Merge a review's source by its decisions, and mark the review as merged.
 
     Args:
         repo: the memory.
-        review: what is merged.
+        review: the review to merge.
         asked: the strategy, and the digest that the reviewer saw.
-        by: who merges, and the token.
+        by: the caller's origin, and the token.
         now: the time.
 
     Raises:
-        PlanChanged: the plan is not the one of the digest, or a decision is stale.
-        BranchProtected: the target requires what is missing.
+        PlanChanged: the plan has another digest than the caller saw, or a decision is stale.
+        BranchProtected: the merge misses a requirement of the target.
         Conflict: the review is merged or closed, or has nothing to merge.
         as `merging.merge`.
     """
@@ -353,7 +353,7 @@ def close_review(
 
 
 def grouped(found: Examined, alike: Collection[str] = ()) -> dict[str, list[PlanRow]]:
-    """The rows of a review by group; what wants deciding comes first."""
+    """Sort the rows of a review into groups; the groups that need decisions come first."""
     groups: dict[str, list[PlanRow]] = {name: [] for name in _GROUPS}
     for row in found.rows.values():
         name = row.effect

@@ -1,4 +1,4 @@
-"""What waits for a person: open reviews, and what merges held on branches that people share."""
+"""What waits for a person: open reviews, and open held items of shared branches."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -14,46 +14,46 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """One thing that waits: a review or a held item."""
+    """A review or a held item that waits for a person."""
 
     id: str
     branches: tuple[str, ...]
-    """The branches that it is about: it is shown only to who may see all of them."""
+    """Names of the branches that it is about; only callers who may see all of them see it."""
     state: tuple[int, int, int] = (0, 0, 0)
-    """Differs when a review was decided about or approved."""
+    """A value that changes with every decision and approval of a review."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Everything that waits."""
+    """All reviews and held items that wait for a person."""
 
     reviews: tuple[Awaited, ...] = ()
-    """Open ones, the newest first."""
+    """Open reviews, newest first."""
     held: tuple[Awaited, ...] = ()
-    """Held items by branch, the oldest first."""
+    """Open held items by branch, oldest first."""
 
     @property
     def every(self) -> tuple[Awaited, ...]:
-        """Reviews and held items."""
+        """The waiting reviews, then the waiting held items."""
         return self.reviews + self.held
 
     def document(self) -> dict[str, Json]:
-        """How many things wait, and the ids of them; no memory text is among it."""
+        """Return the count and the ids of what waits as JSON, without any memory text."""
         reviews, held = ([one.id for one in found] for found in (self.reviews, self.held))
         return {"count": len(self.every), "reviews": reviews, "held": held}
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """A change of what waits: each thing that began to wait, was decided about, or is settled."""
+    """The things that began to wait, were decided about, or were settled since the last look."""
 
     changed: tuple[Awaited, ...]
 
 
 def waiting(repo: Repository, *also: str) -> Waiting:
-    """What waits now: open reviews, and the held items of main, protected branches and `also`.
+    """List open reviews, and open held items of main, of protected branches and of `also`.
 
-    What a merge held on a branch of one agent's own is that agent's to decide, and no person's.
+    Held items on an agent's own branch are left out: that agent decides them.
     """
     tips = repo.history.branches()
     shared = [b.name for b in repo.ledger.branches() if b.name == MAIN or b.protection]
@@ -84,19 +84,19 @@ def _state(review: Review) -> tuple[int, int, int]:
 
 
 class WaitingPoller:
-    """Looks for changes of what waits; a look costs next to nothing if nothing was written."""
+    """Finds changes of what waits; a look is cheap if nothing was written since the last one."""
 
     def __init__(self, repo: Repository) -> None:
-        """Poll a memory; the first look finds no change."""
+        """Create a poller, whose first look reports no change."""
         self._repo = repo
         self._stamp: Hashable = None
         self._seen: dict[str, Awaited] | None = None
 
     def look(self) -> Waits | None:
-        """What changed since the last look; None if nothing did.
+        """Return what changed since the last look; None if nothing did.
 
         Raises:
-            Day1Error: the store does not answer; the next look finds what this one would have.
+            Day1Error: the store does not answer; the next look reports the changes instead.
         """
         stamp = stamp_of(self._repo)
         if stamp is not None and stamp == self._stamp:
@@ -110,7 +110,7 @@ class WaitingPoller:
         return Waits((*changed, *gone))
 
     def begin(self) -> None:
-        """Learn the present state; of a store that does not answer, that nothing waits."""
+        """Remember the present state, or an empty one if the store does not answer."""
         try:
             self.look()
         except Day1Error:
@@ -118,6 +118,6 @@ class WaitingPoller:
 
 
 def stamp_of(repo: Repository) -> Hashable:
-    """A value that changes with every write to the memory; None where that is not known."""
+    """Return a value that changes with every write to the memory; None if the ledger lacks one."""
     store, ledger = repo.store.stamp(), repo.ledger.stamp()
     return None if ledger is None else (store, ledger)
