@@ -15,7 +15,7 @@ from day1.model.records.review import Review
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.services.merges import reviews
-from day1.services.merges.reviews import Given, find_review
+from day1.services.merges.reviews import NewDecision, find_review
 from day1.services.rows.recording import NewFact, fact_row
 from tests.flows.opened_store import call, opened
 
@@ -53,7 +53,7 @@ def rows(opened_store: OpenStore, **page: Any) -> list[dict[str, Any]]:
 
 
 def decide(opened_store: OpenStore, seen: Review, row_id: str, by: str) -> None:
-    given = [Given(row_id, "*", "skip", Choice(row_id, "skip"))]
+    given = [NewDecision(row_id, "*", "skip", Choice(row_id, "skip"))]
     reviews.decide(opened_store.repo, seen, given, (by, None), 1)
 
 

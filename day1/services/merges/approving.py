@@ -18,17 +18,17 @@ from day1.services.merges.reviews import (
 from day1.services.repository.repository import Repository
 
 
-def authors_of(repo: Repository, found: Examined) -> Authors:
+def authors_of(repo: Repository, examined: Examined) -> Authors:
     """Return the authors of an examined review, whose approval of it does not count."""
-    both = found.source, found.target
-    most = strictest(tiers_of(repo, *both, found.plan).values())
-    return authors(repo, found.review, both, found.plan, most)
+    both = examined.source, examined.target
+    strictest_tier = strictest(tiers_of(repo, *both, examined.plan).values())
+    return authors(repo, examined.review, both, examined.plan, strictest_tier)
 
 
-def counted(repo: Repository, found: Examined) -> list[Approval]:
+def counted(repo: Repository, examined: Examined) -> list[Approval]:
     """List the valid approvals of an examined review."""
-    given = found.review.approved
-    return looks(given, found.plan.digest, authors_of(repo, found)) if given else []
+    approvals = examined.review.approved
+    return looks(approvals, examined.plan.digest, authors_of(repo, examined)) if approvals else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ def approve(repo: Repository, review: Review, by: Approver, expect: str, now: in
         Refused: the approver is an author, or cannot be told apart from one.
         Conflict: the review is merged or closed, or a branch is gone.
     """
-    found = examine(repo, check_open(review))
-    check_digest(expect, found.plan)
+    examined = examine(repo, check_open(review))
+    check_digest(expect, examined.plan)
     if by.token is None and not by.person:
         raise Refused(
             "Without a token, who can tell you from the author? An agent approves over HTTP with "
@@ -58,7 +58,7 @@ def approve(repo: Repository, review: Review, by: Approver, expect: str, now: in
             review_id=review.id,
         )
     approval = Approval(expect, by.agent, now, by.token)
-    if authors_of(repo, found).wrote(approval):
+    if authors_of(repo, examined).wrote(approval):
         raise Refused(
             "Somebody else must approve than those that wrote on the branch, or gave values or "
             "deleted in the review.",
@@ -76,8 +76,8 @@ def withdraw(repo: Repository, review: Review, token: str | None) -> Review:
     return _put(repo, review, token, None)
 
 
-def _put(repo: Repository, review: Review, token: str | None, given: Approval | None) -> Review:
+def _put(repo: Repository, review: Review, token: str | None, approval: Approval | None) -> Review:
     with no_merge_meanwhile(repo):
-        fresh = check_open(find_review(repo, review.id)).with_approval(token, given)
+        fresh = check_open(find_review(repo, review.id)).with_approval(token, approval)
         repo.ledger.put(fresh)
     return fresh

@@ -26,8 +26,12 @@ def writers(repo: Repository, source: Branch, target: Branch) -> list[Session]:
     left them), or on branches that were merged or handed over into these. So nobody hides their
     authorship by a fork.
     """
-    places = _sources(repo, source, target)
-    return [note for place in places for note in repo.ledger.records(Session, branch_id=place)]
+    branch_ids = _sources(repo, source, target)
+    return [
+        session
+        for branch_id in branch_ids
+        for session in repo.ledger.records(Session, branch_id=branch_id)
+    ]
 
 
 def brought(repo: Repository, source: Branch, target: Branch) -> frozenset[str]:
@@ -37,13 +41,20 @@ def brought(repo: Repository, source: Branch, target: Branch) -> frozenset[str]:
     whose last commit is unknown count as imported too.
     """
     refs = repo.history.branches()
-    places = [*_sources(repo, source, target)]
-    found = {place: _last(repo, place, refs) for place in places}
-    own = _own(repo, [tip for tip in found.values() if tip is not None], refs[target.name])
-    ops = {"import"} if all(found.values()) else {"import", *_COPIES}
-    imports = [commit for commit in own if commit.op in ops and not commit.parents[1:]]
-    every = (repo.history.changes(one.parents[0], Ref(commit=one.id)) for one in imports)
-    return frozenset(c.id for changes in every for rows in changes.values() for c in rows)
+    branch_ids = [*_sources(repo, source, target)]
+    tip_by_branch = {branch_id: _last(repo, branch_id, refs) for branch_id in branch_ids}
+    commits = _own(
+        repo, [tip for tip in tip_by_branch.values() if tip is not None], refs[target.name]
+    )
+    ops = {"import"} if all(tip_by_branch.values()) else {"import", *_COPIES}
+    imports = [commit for commit in commits if commit.op in ops and not commit.parents[1:]]
+    changes_by_import = (
+        repo.history.changes(import_commit.parents[0], Ref(commit=import_commit.id))
+        for import_commit in imports
+    )
+    return frozenset(
+        c.id for changes in changes_by_import for rows in changes.values() for c in rows
+    )
 
 
 _COPIES: Final = frozenset({"pick", "squash"})
@@ -58,45 +69,49 @@ def _last(repo: Repository, branch_id: str, refs: Mapping[str, CommitId]) -> Com
     return branch.retired_tip or refs.get(branch.name)
 
 
-def _own(repo: Repository, tips: Iterable[CommitId], there: CommitId) -> Iterator[Commit]:
+def _own(repo: Repository, tips: Iterable[CommitId], target_tip: CommitId) -> Iterator[Commit]:
     """List the commits that are reachable from `tips` and not from the target's tip.
 
     The cost grows with their number, not with the length of the shared history.
     """
-    history, seen = repo.history, set[CommitId]()
+    history, visited = repo.history, set[CommitId]()
     for tip in tips:
-        base, starts = history.commit(history.merge_base(tip, there)), [tip]
+        base, starts = history.commit(history.merge_base(tip, target_tip)), [tip]
         for start in starts:
             for commit in history.log(start):
                 # A time alone does not tell: somebody may have put a clock right in between.
                 shared = (
                     commit.ts <= base.ts and history.merge_base(commit.id, base.id) == commit.id
                 )
-                if shared or commit.id in seen:
+                if shared or commit.id in visited:
                     break
-                seen.add(commit.id)
+                visited.add(commit.id)
                 starts += commit.parents[1:]
                 yield commit
 
 
 def _sources(repo: Repository, source: Branch, target: Branch) -> Iterator[str]:
     """Yield the ids of the branches whose rows the source may bring to the target."""
-    left = _line(repo, target)
-    seen = {target.id}
+    fork_times = _line(repo, target)
+    visited = {target.id}
     queue = [(source.id, sys.maxsize)]
-    for branch_id, taken in queue:
-        since = left.get(branch_id, 0)
-        if branch_id in seen or taken <= since:
+    for branch_id, taken_at in queue:
+        since = fork_times.get(branch_id, 0)
+        if branch_id in visited or taken_at <= since:
             continue
-        seen.add(branch_id)
+        visited.add(branch_id)
         yield branch_id
         branch = repo.ledger.record(Branch, branch_id)
         queue += [(branch.parent_id, branch.created_at)] if branch and branch.parent_id else []
-        came: list[MergeRecord | Handoff] = [
+        arrivals: list[MergeRecord | Handoff] = [
             *repo.ledger.records(MergeRecord, target_id=branch_id),
             *repo.ledger.records(Handoff, target_id=branch_id),
         ]
-        queue += [(one.source_id, one.created_at) for one in came if one.created_at > since]
+        queue += [
+            (arrival.source_id, arrival.created_at)
+            for arrival in arrivals
+            if arrival.created_at > since
+        ]
 
 
 def _line(repo: Repository, branch: Branch) -> dict[str, int]:
@@ -125,16 +140,24 @@ class Authors:
 
 
 def authors(
-    repo: Repository, review: Review, both: tuple[Branch, Branch], plan: MergePlan, looked: Judged
+    repo: Repository,
+    review: Review,
+    both: tuple[Branch, Branch],
+    plan: MergePlan,
+    strictest_tier: Judged,
 ) -> Authors:
     """Collect who wrote the rows of the review's branch or gave values in the review."""
-    notes = writers(repo, *both)
-    own = [one for one in review.decided if one.take in OWN]
-    tokens = {note.token_id for note in notes} | {one.token_id for one in own}
-    agents = {note.agent_id for note in notes} | {one.by for one in own}
+    sessions = writers(repo, *both)
+    own_decisions = [decision for decision in review.decided if decision.take in OWN]
+    tokens = {session.token_id for session in sessions} | {
+        decision.token_id for decision in own_decisions
+    }
+    agents = {session.agent_id for session in sessions} | {
+        decision.by for decision in own_decisions
+    }
     rows = [*_rows(plan)]  # a copy may have come without a note of who wrote it
     agents |= {None if row.get("agent_id") is None else str(row["agent_id"]) for row in rows}
-    by_person = looked.looks > 0 and any(row.get("source") == "user" for row in rows)
+    by_person = strictest_tier.looks > 0 and any(row.get("source") == "user" for row in rows)
     return Authors(frozenset(filter(None, tokens)), frozenset(filter(None, agents)), by_person)
 
 
@@ -147,19 +170,20 @@ def _rows(plan: MergePlan) -> Iterable[dict[str, object]]:
         yield dict(edit or {})
 
 
-def looks(given: Iterable[Approval], digest: str, by: Authors) -> list[Approval]:
+def looks(approvals: Iterable[Approval], digest: str, by: Authors) -> list[Approval]:
     """Select the valid approvals: of this plan, by distinct people who are not its authors.
 
     Two tokens of one agent count as one person; so do all people without a token.
     """
     counted: list[Approval] = []
-    for one in given:
-        if one.digest != digest or by.wrote(one):
+    for approval in approvals:
+        if approval.digest != digest or by.wrote(approval):
             continue
-        same = (
-            one.token_id == other.token_id or (one.by is not None and one.by == other.by)
+        same_person = (
+            approval.token_id == other.token_id
+            or (approval.by is not None and approval.by == other.by)
             for other in counted
         )
-        if not any(same):
-            counted.append(one)
+        if not any(same_person):
+            counted.append(approval)
     return counted

@@ -36,24 +36,24 @@ def compare(
 
     With `category`, only facts that have or had that category.
     """
-    seen = look(repo, MergeRequest(source, target, "auto"))
+    preview = look(repo, MergeRequest(source, target, "auto"))
     now = repo.clock()
     shown = {
         kind.table: [
-            _shown(kind, c, seen.sides, now)
-            for c in seen.sides.changes.get(kind.table, ())
-            if (c.after or c.id in seen.sides.target) and _fits(c, category)
+            _shown(kind, c, preview.sides, now)
+            for c in preview.sides.changes.get(kind.table, ())
+            if (c.after or c.id in preview.sides.target) and _fits(c, category)
         ]
         for kind in MEMORIES
         if category is None or kind is FACT
     }
     return Comparison(
-        seen.plan,
+        preview.plan,
         {table: rows for table, rows in shown.items() if rows},
-        seen.source_commit,
-        seen.target_commit,
-        seen.pending,
-        seen.held,
+        preview.source_commit,
+        preview.target_commit,
+        preview.pending,
+        preview.held,
     )
 
 

@@ -32,7 +32,7 @@ class Twin:
     cosine: float
 
 
-def possible_duplicates(engine: SearchEngine, seen: Preview) -> list[Twin]:
+def possible_duplicates(engine: SearchEngine, preview: Preview) -> list[Twin]:
     """Find pairs of similar new facts of source and target, the most similar pair first.
 
     The preview must have both sides' changes: it reads them if there is a model (`may_find`).
@@ -42,20 +42,20 @@ def possible_duplicates(engine: SearchEngine, seen: Preview) -> list[Twin]:
         return []
     mine = {
         str(row.source["content_hash"]): (row.id, str(row.source["fact_text"]))
-        for row in seen.plan.rows
+        for row in preview.plan.rows
         if row.kind is FACT and row.source is not None and _compared(row.base, row.source)
     }
-    theirs = _new_texts(seen.target_changes) if mine else {}
+    theirs = _new_texts(preview.target_changes) if mine else {}
     if not theirs:
         return []
     words, vectors = engine.index.words, engine.index.vectors
     ids = words.known(FACT, [*mine, *theirs])
     hashes = {number: content for content, number in ids.items()}
-    some = [ids[content] for content in mine if content in ids]
-    others = [ids[content] for content in theirs if content in ids]
+    source_ids = [ids[content] for content in mine if content in ids]
+    target_ids = [ids[content] for content in theirs if content in ids]
     twins = [
         Twin(*mine[hashes[one]], *theirs[hashes[other]], cosine)
-        for one, other, cosine in vectors.pairs(engine.embedder, some, others, ALIKE)
+        for one, other, cosine in vectors.pairs(engine.embedder, source_ids, target_ids, ALIKE)
         if mine[hashes[one]][0] != theirs[hashes[other]][0]
     ]
     return sorted(twins, key=lambda twin: (-twin.cosine, twin.id, twin.other_id))

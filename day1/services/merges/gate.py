@@ -38,14 +38,14 @@ def gate(repo: Repository, source: Branch, target: Branch) -> Gate:
     Raises:
         as `preview`.
     """
-    seen = preview(repo, MergeRequest(source, target, "auto"))
-    return Gate(seen, verdicts(seen.plan))
+    merge_preview = preview(repo, MergeRequest(source, target, "auto"))
+    return Gate(merge_preview, verdicts(merge_preview.plan))
 
 
 def verdicts(plan: MergePlan) -> dict[str, Verdict]:
     """Collect the verdicts of the active facts that a plan would bring or change, by fact id."""
-    found = {row.id: _verdict(row) for row in plan.rows if row.kind is FACT}
-    return {row_id: verdict for row_id, verdict in found.items() if verdict}
+    verdict_by_fact = {row.id: _verdict(row) for row in plan.rows if row.kind is FACT}
+    return {row_id: verdict for row_id, verdict in verdict_by_fact.items() if verdict}
 
 
 def _verdict(row: PlanRow) -> Verdict | None:

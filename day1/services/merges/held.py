@@ -87,21 +87,21 @@ def offers_of(
     """List the offers of `items`, as `offers` does; `opened` has open readings by branch id."""
     if not items:
         return []
-    names = {b.id: b.name for b in repo.ledger.branches() if b.retired_tip is None}
+    name_by_branch = {b.id: b.name for b in repo.ledger.branches() if b.retired_tip is None}
     sources: dict[str, dict[str, Row]] = {}
-    for source in {item.source_branch for item in items} & names.keys():
-        wanted = [item for item in items if item.source_branch == source]
+    for source in {item.source_branch for item in items} & name_by_branch.keys():
+        source_items = [item for item in items if item.source_branch == source]
         if source in opened:
-            sources[source] = _rows(opened[source], wanted)
+            sources[source] = _rows(opened[source], source_items)
             continue
-        with repo.store.reading(Ref(branch=names[source])) as other:
-            sources[source] = _rows(other, wanted)
-    here = _rows(reading, items)
-    theirs = (row for rows in sources.values() for row in rows.values())
-    hidden = _veils(reading, [*theirs, *here.values()], repo.clock())
-    found = []
+        with repo.store.reading(Ref(branch=name_by_branch[source])) as other:
+            sources[source] = _rows(other, source_items)
+    present_rows = _rows(reading, items)
+    source_rows = (row for rows in sources.values() for row in rows.values())
+    veil_by_row = _veils(reading, [*source_rows, *present_rows.values()], repo.clock())
+    open_offers = []
     for item in items:
-        row = here.get(item.row_id)
+        row = present_rows.get(item.row_id)
         value = item.theirs
         if item.source_branch in sources:
             source_row = sources[item.source_branch].get(item.row_id)
@@ -110,37 +110,37 @@ def offers_of(
             continue
         present = value_of(item.kind, item.cell, value_json(item.kind, row, item.cell))
         offered = value_of(item.kind, item.cell, value)
-        source_name = names.get(item.source_branch)
+        source_name = name_by_branch.get(item.source_branch)
         both = (present, offered) if item.cell == WHOLE else ()
-        there = sources.get(item.source_branch, {}).get(item.row_id)
-        veil = whole_veil(item.kind, mark_of(repo.clock(), row, there, *both))
-        veil |= hidden.get(item.row_id, {})
-        found.append(Offer((item,), present, offered, source_name, veil))
-    return _once(found)
+        source_version = sources.get(item.source_branch, {}).get(item.row_id)
+        veil = whole_veil(item.kind, mark_of(repo.clock(), row, source_version, *both))
+        veil |= veil_by_row.get(item.row_id, {})
+        open_offers.append(Offer((item,), present, offered, source_name, veil))
+    return _once(open_offers)
 
 
 def _veils(reading: Reading, rows: Iterable[Row], at: int) -> dict[str, Row]:
     """Find the placeholders for words that derived rows have from hidden sources."""
-    found: dict[str, Row] = {}
+    veil_by_row: dict[str, Row] = {}
     by_kind: dict[Kind, list[Row]] = {}
     for row in rows:
         kind = kind_of(str(row["id"]))
         if kind is not None:
             by_kind.setdefault(kind, []).append(row)
-    for kind, some in by_kind.items():
-        found |= veils(reading, kind, some, at)
-    return found
+    for kind, kind_rows in by_kind.items():
+        veil_by_row |= veils(reading, kind, kind_rows, at)
+    return veil_by_row
 
 
 def veils_of(reading: Reading, items: Sequence[HeldItem], at: int) -> dict[str, Row]:
     """Find the placeholders for hidden columns of held items at an instant, by row id."""
-    here = _rows(reading, items)
-    hidden = _veils(reading, here.values(), at)
+    row_by_id = _rows(reading, items)
+    veil_by_row = _veils(reading, row_by_id.values(), at)
     for item in items:
         sides = (value_of(item.kind, WHOLE, side) for side in _wholes(item))
-        mark = mark_of(at, here.get(item.row_id), *sides)
-        hidden[item.row_id] = whole_veil(item.kind, mark) | hidden.get(item.row_id, {})
-    return hidden
+        mark = mark_of(at, row_by_id.get(item.row_id), *sides)
+        veil_by_row[item.row_id] = whole_veil(item.kind, mark) | veil_by_row.get(item.row_id, {})
+    return veil_by_row
 
 
 def _wholes(item: HeldItem) -> tuple[str | None, ...]:
@@ -150,7 +150,7 @@ def _wholes(item: HeldItem) -> tuple[str | None, ...]:
 
 def _once(offers: Iterable[Offer]) -> list[Offer]:
     """Join the offers of equal values of a cell under the oldest one."""
-    found: dict[tuple[str, str, str | None], Offer] = {}
+    offer_by_value: dict[tuple[str, str, str | None], Offer] = {}
     for offer in offers:
         item = offer.item
         columns = item.kind.group(item.cell)
@@ -158,9 +158,9 @@ def _once(offers: Iterable[Offer]) -> list[Offer]:
             None if offer.offered is None else canonical([offer.offered.get(c) for c in columns])
         )
         key = (item.row_id, item.cell, value)
-        first = found.get(key)
-        found[key] = replace(first, items=(*first.items, item)) if first else offer
-    return list(found.values())
+        first = offer_by_value.get(key)
+        offer_by_value[key] = replace(first, items=(*first.items, item)) if first else offer
+    return list(offer_by_value.values())
 
 
 def _rows(reading: Reading, items: Sequence[HeldItem]) -> dict[str, Row]:
@@ -199,7 +199,7 @@ class HeldDecision:
     """The new values of the cell's columns, for the decision `edited`."""
 
 
-def decide(repo: Repository, branch: Branch, decided: HeldDecision, origin: Origin) -> Decided:
+def decide(repo: Repository, branch: Branch, decision: HeldDecision, origin: Origin) -> Decided:
     """Take, edit or dismiss an open item in a commit of its own.
 
     Raises:
@@ -208,23 +208,23 @@ def decide(repo: Repository, branch: Branch, decided: HeldDecision, origin: Orig
             decision ends the valid time before it begins.
     """
     with repo.store.changing(branch.name) as work:
-        listed = {item.id: offer for offer in offers_on(repo, work) for item in offer.items}
-        offer = listed.get(decided.item_id)
+        offer_by_item = {item.id: offer for offer in offers_on(repo, work) for item in offer.items}
+        offer = offer_by_item.get(decision.item_id)
         if offer is None:
             raise NotFound(
-                f"{decided.item_id} is not an open held item of {branch.name!r}.",
+                f"{decision.item_id} is not an open held item of {branch.name!r}.",
                 Advice("{memory_held} lists those."),
-                id=decided.item_id,
+                id=decision.item_id,
                 branch=branch.name,
             )
-        if decided.decision != "edited":
-            offer = _with_valid_time(offer, listed.values())
-        if decided.decision != "dismissed":
-            _bring_about(repo, work, offer, decided, origin)
-        close_items(work, offer.items, decided.decision, origin, repo.new_id)
-        line = f"held item {decided.decision}: {offer.item.kind.name} {offer.item.row_id}"
-        commit = work.commit(Message("change", line, decided.item_id))
-        return Decided(offer.item, decided.decision, commit, work.now)
+        if decision.decision != "edited":
+            offer = _with_valid_time(offer, offer_by_item.values())
+        if decision.decision != "dismissed":
+            _bring_about(repo, work, offer, decision, origin)
+        close_items(work, offer.items, decision.decision, origin, repo.new_id)
+        line = f"held item {decision.decision}: {offer.item.kind.name} {offer.item.row_id}"
+        commit = work.commit(Message("change", line, decision.item_id))
+        return Decided(offer.item, decision.decision, commit, work.now)
 
 
 def _with_valid_time(offer: Offer, listed: Iterable[Offer]) -> Offer:
@@ -241,11 +241,11 @@ def _with_valid_time(offer: Offer, listed: Iterable[Offer]) -> Offer:
 
 
 def _bring_about(
-    repo: Repository, work: Work, offer: Offer, decided: HeldDecision, origin: Origin
+    repo: Repository, work: Work, offer: Offer, decision: HeldDecision, origin: Origin
 ) -> None:
     kind, row_id = offer.item.kind, offer.item.row_id
     before = work.get(kind, [row_id]).get(row_id)
-    after = _after(offer, before, decided)
+    after = _after(offer, before, decision)
     along: dict[str, Row] = {}
     if kind is FACT and after is not None:
         after, along = _with_successors(repo, work, offer, before, after)
@@ -294,11 +294,11 @@ def _of_source(repo: Repository, work: Work, source: str | None, fact_id: str) -
     return {}
 
 
-def _after(offer: Offer, before: Row | None, decided: HeldDecision) -> Row | None:
+def _after(offer: Offer, before: Row | None, decision: HeldDecision) -> Row | None:
     kind, cell = offer.item.kind, offer.item.cell
     columns: Mapping[str, Cell] | None = offer.offered
-    if decided.decision == "edited":
-        value = decided.value
+    if decision.decision == "edited":
+        value = decision.value
         if not value or not set(value) <= set(kind.group(cell)):
             raise InvalidRequest(
                 f"`value` gives one or more of: {', '.join(kind.group(cell))}.", cell=cell
@@ -316,10 +316,10 @@ def _after(offer: Offer, before: Row | None, decided: HeldDecision) -> Row | Non
         )
     keep = {c: before[c] for c in before if c not in kind.group(WHOLE)} if before else {}
     after: Row = {**(start or {}), **columns, **keep}
-    if decided.decision == "edited" or cell != WHOLE:
+    if decision.decision == "edited" or cell != WHOLE:
         in_order(after, columns)
     retexted = kind is FACT and start is not None and after["fact_text"] != start["fact_text"]
-    if retexted and (cell != WHOLE or decided.decision == "edited"):
+    if retexted and (cell != WHOLE or decision.decision == "edited"):
         # A whole row that is taken brings its own verdict on its own text.
         after |= {"verification": "unverified", "scores": None}
     return after

@@ -54,11 +54,11 @@ class MergeIntent:
     """The name of the target branch."""
     review_id: str | None = None
 
-    def record(self, **done: Any) -> MergeRecord:
+    def record(self, **outcome: Any) -> MergeRecord:
         """Build the merge's record from the intent and the outcome's fields."""
         fields = asdict(self)
         del fields["target"]
-        return MergeRecord(**fields, **done)
+        return MergeRecord(**fields, **outcome)
 
 
 def _unprotected(_source: Branch, target: Branch, _plan: MergePlan) -> None:
@@ -83,9 +83,9 @@ def merge(
         as `preview`.
     """
     merge_id = repo.new_id("merge", now)
-    first = _merged_before(repo, request, merge_id)
-    if first is not None:
-        return first
+    earlier = _merged_before(repo, request, merge_id)
+    if earlier is not None:
+        return earlier
     check(request)
     _check_ends(request)
     commit = repo.store.commit_pending(request.source.name)
@@ -105,21 +105,21 @@ def merge(
     )
     with repo.ledger.open_intent(MERGE, intent, now):
         # Whatever this request has done, a killed process too, is in the ledger by now.
-        first = _merged_before(repo, request, merge_id)
-        if first is not None:
-            return first
+        earlier = _merged_before(repo, request, merge_id)
+        if earlier is not None:
+            return earlier
         repo.point("merge.after_intent")
         with repo.store.changing(target.name) as work:
             base = work.merge_base(commit)
-            with repo.store.reading(Ref(commit=commit)) as merged:
-                plan, *_ = plan_of(repo, request, base, (merged, work))
+            with repo.store.reading(Ref(commit=commit)) as source_reading:
+                plan, *_ = plan_of(repo, request, base, (source_reading, work))
             _check_plan(request, plan)
             guard(source, refuse_closed(find_again(repo, target)), plan)
             details = _MergeDetails(repo, request, commit, merge_id, origin, base)
-            done = _do(work, plan, details)
+            new_commit = _do(work, plan, details)
             at = work.now
         repo.point("merge.after_engine")
-        record = intent.record(**plan.counts, base=base, commit=done)
+        record = intent.record(**plan.counts, base=base, commit=new_commit)
         record_merge(repo, record)
         repo.point("merge.after_ledger")
     return Merged(record, plan, at, _left(plan))
@@ -135,12 +135,12 @@ def _merged_before(repo: Repository, request: MergeRequest, merge_id: str) -> Me
     if not repo.of_request:
         return None
     ends = {"source_id": request.source.id, "target_id": request.target.id}
-    asked = {"strategy": request.strategy, "choices": _decided_json(request)}
-    first = made_by(repo.ledger, MergeRecord, merge_id, **ends, **asked)
-    if first is None:
+    arguments = {"strategy": request.strategy, "choices": _decided_json(request)}
+    earlier = made_by(repo.ledger, MergeRecord, merge_id, **ends, **arguments)
+    if earlier is None:
         return None
     nothing = MergePlan(request.strategy, (), {}, (), (), digest="", moves_base=False)
-    return Merged(first, nothing, first.created_at, repeated=True)
+    return Merged(earlier, nothing, earlier.created_at, repeated=True)
 
 
 def _check_plan(request: MergeRequest, plan: MergePlan) -> None:
@@ -166,13 +166,13 @@ class _MergeDetails:
 
 def _do(work: Work, plan: MergePlan, details: _MergeDetails) -> CommitId | None:
     """Apply the plan and commit; returns None if there is nothing to do."""
-    decided = any(row.decided for row in plan.rows)
-    new = plan.moves_base if plan.strategy == "auto" else plan.writes or plan.holds
-    if not new and not decided:
+    has_decisions = any(row.decided for row in plan.rows)
+    has_changes = plan.moves_base if plan.strategy == "auto" else plan.writes or plan.holds
+    if not has_changes and not has_decisions:
         return None
     work.not_before(details.repo.history.commit(details.source_commit).ts)
     writes = plan.writes
-    if plan.holds or plan.declines or plan.closes or decided:
+    if plan.holds or plan.declines or plan.closes or has_decisions:
         edits = decided_edits(plan, details.origin, work.now, details.repo.new_id)
         for kind, row in (*_held_rows(work, plan, details), *edits):
             writes.setdefault(kind.table, {})[str(row["id"])] = row
@@ -200,15 +200,17 @@ def _do(work: Work, plan: MergePlan, details: _MergeDetails) -> CommitId | None:
 def _held_rows(work: Work, plan: MergePlan, details: _MergeDetails) -> Iterable[tuple[Kind, Row]]:
     origin = origin_columns(details.origin, work.now)
     declines = [(row, WHOLE) for row in plan.declines]
-    new = [*plan.holds, *declines]
-    taken = work.get(HELD, [held_id(row.id, c, details.source_commit) for row, c in new])
+    new_cells = [*plan.holds, *declines]
+    existing_items = work.get(
+        HELD, [held_id(row.id, c, details.source_commit) for row, c in new_cells]
+    )
     closes = list(plan.closes)
-    for row, cell in new:
-        item = held_id(row.id, cell, details.source_commit)
-        if item in taken:
-            item = held_id(row.id, cell, details.merge_id)
+    for row, cell in new_cells:
+        item_id = held_id(row.id, cell, details.source_commit)
+        if item_id in existing_items:
+            item_id = held_id(row.id, cell, details.merge_id)
         held: Row = {
-            "id": item,
+            "id": item_id,
             "row_id": row.id,
             "row_kind": row.kind.table,
             "cell": cell,
@@ -225,8 +227,8 @@ def _held_rows(work: Work, plan: MergePlan, details: _MergeDetails) -> Iterable[
         yield HELD, held
         if (row, cell) in declines:
             closes.append((HeldItem.of(held), "dismissed"))
-    for item_, decision in closes:
-        yield HELD, closing_row(item_, decision, details.repo.new_id(HELD.prefix, work.now), origin)
+    for item, decision in closes:
+        yield HELD, closing_row(item, decision, details.repo.new_id(HELD.prefix, work.now), origin)
 
 
 def _left(plan: MergePlan) -> tuple[str, ...]:

@@ -129,17 +129,17 @@ def plan_of(
     source, target = both
     changes = target.changes(base, of=source)
     # A decision that comes along with the merge counts; a pick brings none.
-    coming = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
-    held = _held(source, target, coming, picks=bool(request.items))
+    coming_rows = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
+    held = _held(source, target, coming_rows, picks=bool(request.items))
     items = None if request.items is None else _items(source, request.items, changes)
-    named = {i.row_id for i in (*held.target, *held.source)} | set(items or ())
-    named |= {choice.row_id for choice in request.choices}
-    source_rows = rows_by_id(source, named)
-    changed = {c.id for table in changes.values() for c in table}
-    target_rows = rows_by_id(target, changed | named)
+    row_ids = {i.row_id for i in (*held.target, *held.source)} | set(items or ())
+    row_ids |= {choice.row_id for choice in request.choices}
+    source_rows = rows_by_id(source, row_ids)
+    changed_ids = {c.id for table in changes.values() for c in table}
+    target_rows = rows_by_id(target, changed_ids | row_ids)
     after = {c.id: c.after for c in changes.get(FACT.table, ())}
     source_rows |= _successors(both, {**source_rows, **after}, target_rows)
-    _check_choices(request.choices, changed | source_rows.keys() | target_rows.keys())
+    _check_choices(request.choices, changed_ids | source_rows.keys() | target_rows.keys())
     for choice in request.choices:
         on_both = choice.row_id in source_rows and choice.row_id in target_rows
         check_cell(choice.row_id, choice.cell, choice.take, both=on_both)
@@ -166,19 +166,19 @@ def veils_of(
 ) -> dict[str, Row]:
     """Find the placeholders for words that derived rows have from sources hidden in any state."""
     by_kind: dict[Kind, list[Row]] = {}
-    for table, some in changes.items():
-        versions = [row for c in some for row in (c.before, c.after) if row is not None]
+    for table, row_changes in changes.items():
+        versions = [row for c in row_changes for row in (c.before, c.after) if row is not None]
         by_kind[BY_TABLE[table]] = versions
     for row in rows:
         kind = kind_of(str(row["id"]))
         if kind is not None:
             by_kind.setdefault(kind, []).append(row)
-    found: dict[str, Row] = {}
+    veil_by_row: dict[str, Row] = {}
     for kind, versions in by_kind.items():
         for state in states:
             for row_id, veil in veils(state, kind, versions, now).items():
-                found[row_id] = {**found.get(row_id, {}), **veil}
-    return found
+                veil_by_row[row_id] = {**veil_by_row.get(row_id, {}), **veil}
+    return veil_by_row
 
 
 def _successors(
@@ -194,19 +194,21 @@ def _successors(
         target_rows: rows of the target; successors that it has are added to them.
     """
     source, target = both
-    known, found = dict(source_rows), dict[str, Row]()
-    looked = set(target_rows)
+    known_rows, successors = dict(source_rows), dict[str, Row]()
+    checked_ids = set(target_rows)
     while True:
-        named = {str(row["superseded_by"]) for row in known.values() if row and _is_replaced(row)}
-        asked = sorted(named - looked)
-        if not asked:
-            return found
-        looked |= set(asked)
-        target_rows |= target.get(FACT, asked)
-        lacking = [i for i in asked if i not in target_rows and i not in known]
-        rows = source.get(FACT, lacking) if lacking else {}
-        found |= rows
-        known |= rows
+        successor_ids = {
+            str(row["superseded_by"]) for row in known_rows.values() if row and _is_replaced(row)
+        }
+        unchecked_ids = sorted(successor_ids - checked_ids)
+        if not unchecked_ids:
+            return successors
+        checked_ids |= set(unchecked_ids)
+        target_rows |= target.get(FACT, unchecked_ids)
+        unread_ids = [i for i in unchecked_ids if i not in target_rows and i not in known_rows]
+        rows = source.get(FACT, unread_ids) if unread_ids else {}
+        successors |= rows
+        known_rows |= rows
 
 
 def _is_replaced(row: Row) -> bool:
@@ -227,20 +229,22 @@ class _Held:
     """Every open held item of the target."""
 
 
-def _held(source: Reading, target: Reading, coming: Sequence[Row], *, picks: bool) -> _Held:
+def _held(source: Reading, target: Reading, coming_rows: Sequence[Row], *, picks: bool) -> _Held:
     """Read the held items of both sides; `coming` has those that the merge would bring along."""
     target_items, source_items = target.find(HELD, Query()), source.find(HELD, Query())
     if not (target_items or source_items):
         return _Held()
-    target_held = open_items(target_items, closings(() if picks else coming))
-    withheld = [item.row_id for item in target_held if keeps_out(item)]
-    known = {row["closes"] or row["id"] for row in target_items}
+    target_held = open_items(target_items, closings(() if picks else coming_rows))
+    withheld_ids = [item.row_id for item in target_held if keeps_out(item)]
+    target_item_ids = {row["closes"] or row["id"] for row in target_items}
     return _Held(
-        [item for item in open_items(source_items) if item.id not in known],
+        [item for item in open_items(source_items) if item.id not in target_item_ids],
         target_held,
         kept_out(source_items),
         # Who picks a row wants it; what is open on it stays so.
-        dict.fromkeys(withheld, frozenset[str]()) if picks else kept_out(target_items, coming),
+        dict.fromkeys(withheld_ids, frozenset[str]())
+        if picks
+        else kept_out(target_items, coming_rows),
         tuple(open_items(target_items)),
     )
 
@@ -260,12 +264,13 @@ def _removed(
     return frozenset(item.row_id for item in removals if item.source_commit in past)
 
 
-def _check_choices(choices: Sequence[Choice], known: Collection[str]) -> None:
+def _check_choices(choices: Sequence[Choice], known_ids: Collection[str]) -> None:
     """Refuse a choice about a row that neither side has: its id may be mistyped."""
-    unknown = [choice.row_id for choice in choices if choice.row_id not in known]
-    if unknown:
+    unknown_ids = [choice.row_id for choice in choices if choice.row_id not in known_ids]
+    if unknown_ids:
         raise NotFound(
-            f"`choices` names rows of neither branch: {', '.join(unknown[:10])}.", ids=unknown
+            f"`choices` names rows of neither branch: {', '.join(unknown_ids[:10])}.",
+            ids=unknown_ids,
         )
 
 
@@ -307,18 +312,20 @@ def _items(source: Reading, items: Sequence[str], changes: Changes) -> list[str]
     Raises:
         NotFound: an id is not on the source and was not removed there since the merge base.
     """
-    found: dict[str, Row] = {}
+    row_by_id: dict[str, Row] = {}
     queue = list(items)
     while queue:
         rows = rows_by_id(source, queue)
-        found |= rows
+        row_by_id |= rows
         successors = {str(r["superseded_by"]) for r in rows.values() if r.get("superseded_by")}
-        queue = [i for i in successors if i not in found]
-    removed = {c.id for table in changes.values() for c in table if c.after is None}
-    unknown = [i for i in items if i not in found and i not in removed]
-    if unknown:
-        raise NotFound(f"Not on the source branch: {', '.join(unknown[:10])}.", ids=list(unknown))
-    return follow_supersession(items, found)
+        queue = [i for i in successors if i not in row_by_id]
+    removed_ids = {c.id for table in changes.values() for c in table if c.after is None}
+    unknown_ids = [i for i in items if i not in row_by_id and i not in removed_ids]
+    if unknown_ids:
+        raise NotFound(
+            f"Not on the source branch: {', '.join(unknown_ids[:10])}.", ids=list(unknown_ids)
+        )
+    return follow_supersession(items, row_by_id)
 
 
 def rows_by_id(reading: Reading, ids: Iterable[str]) -> dict[str, Row]:
@@ -328,10 +335,10 @@ def rows_by_id(reading: Reading, ids: Iterable[str]) -> dict[str, Row]:
         kind = kind_of(row_id)
         if kind is not None:
             by_kind.setdefault(kind.table, []).append(row_id)
-    found: dict[str, Row] = {}
-    for table, some in by_kind.items():
-        found |= reading.get(BY_TABLE[table], some)
-    return found
+    row_by_id: dict[str, Row] = {}
+    for table, kind_ids in by_kind.items():
+        row_by_id |= reading.get(BY_TABLE[table], kind_ids)
+    return row_by_id
 
 
 def check_digest(expect: str | None, plan: MergePlan) -> None:

@@ -54,25 +54,25 @@ def propose(
         BranchProtected: the target requires more than tiers, and the merge does not fulfil it.
         as `merge` and `open_review`.
     """
-    done = None if by.before is None else _repeated(by.before)
-    seen = preview(repo, request)
-    check_digest(None if done else request.expect, seen.plan)
-    tiers = tiers_of(repo, request.source, request.target, seen.plan)
+    result = None if by.before is None else _repeated(by.before)
+    merge_preview = preview(repo, request)
+    check_digest(None if result else request.expect, merge_preview.plan)
+    tiers = tiers_of(repo, request.source, request.target, merge_preview.plan)
     if not strictest(tiers.values()).looks:
-        return Proposed(done or merge(repo, request, by.origin, now, guard), None)
-    picked = None if done else _unseen(repo, request, seen)
-    items = () if picked is None else tuple(row.id for row in picked.rows)
-    if picked is not None:  # where it would be refused nothing is opened
-        guard(request.source, request.target, picked)
+        return Proposed(result or merge(repo, request, by.origin, now, guard), None)
+    pick_plan = None if result else _unseen(repo, request, merge_preview)
+    items = () if pick_plan is None else tuple(row.id for row in pick_plan.rows)
+    if pick_plan is not None:  # where it would be refused nothing is opened
+        guard(request.source, request.target, pick_plan)
     # First: a process that is killed in between leaves a review of all, and no part without one.
     opener = by.origin.agent_id, by.token
     review = open_review(repo, (request.source, request.target), (None, None), opener, now)
     repo.point("propose.after_review")
     if items:
         part = replace(request, strategy="cherry_pick", items=items, expect=None)
-        done = merge(repo, part, by.origin, now, guard)
-    merged = {*items}
-    return Proposed(done, review, tuple(row for row in tiers if row not in merged))
+        result = merge(repo, part, by.origin, now, guard)
+    picked_ids = {*items}
+    return Proposed(result, review, tuple(row for row in tiers if row not in picked_ids))
 
 
 def _repeated(record: MergeRecord) -> Merged:
@@ -80,17 +80,17 @@ def _repeated(record: MergeRecord) -> Merged:
     return Merged(record, nothing, record.created_at, repeated=True)
 
 
-def _unseen(repo: Repository, request: MergeRequest, seen: Preview) -> MergePlan | None:
+def _unseen(repo: Repository, request: MergeRequest, merge_preview: Preview) -> MergePlan | None:
     """Plan a pick of the rows that need no approval, with the rows that a pick takes along."""
-    tiers = tiers_of(repo, request.source, request.target, seen.plan)
-    items = tuple(row for row, one in tiers.items() if not one.looks)
+    tiers = tiers_of(repo, request.source, request.target, merge_preview.plan)
+    items = tuple(row for row, tier in tiers.items() if not tier.looks)
     while items:
-        picked = look(repo, replace(request, strategy="cherry_pick", items=items)).plan
-        judged = tiers_of(repo, request.source, request.target, picked)
-        strict = {row for row, one in judged.items() if one.looks}
-        if not strict:
-            return picked
-        source = {row.id: row.source or {} for row in picked.rows}
-        fewer = tuple(i for i in items if strict.isdisjoint(follow_supersession([i], source)))
+        pick_plan = look(repo, replace(request, strategy="cherry_pick", items=items)).plan
+        pick_tiers = tiers_of(repo, request.source, request.target, pick_plan)
+        strict_ids = {row for row, tier in pick_tiers.items() if tier.looks}
+        if not strict_ids:
+            return pick_plan
+        source = {row.id: row.source or {} for row in pick_plan.rows}
+        fewer = tuple(i for i in items if strict_ids.isdisjoint(follow_supersession([i], source)))
         items = fewer if len(fewer) < len(items) else ()
     return None

@@ -79,20 +79,20 @@ def protect(
     lines = (
         None
         if rules is None
-        else tuple(dict.fromkeys(stored_rule(str(rule_of(one))) for one in rules))
+        else tuple(dict.fromkeys(stored_rule(str(rule_of(rule))) for rule in rules))
     )
-    kept = lines if TIERED in requires else ()
-    wanted = {"protection": tuple(r for r in _CHECKS if r in requires), "tiers": kept}
+    tier_rules = lines if TIERED in requires else ()
+    notes = {"protection": tuple(r for r in _CHECKS if r in requires), "tiers": tier_rules}
     by, now = by or Protector(), repo.clock()
     with repo.ledger.transaction():
         before = find_again(repo, branch)
-        after = before.with_notes(**wanted)
+        after = before.with_notes(**notes)
         if after != before:
-            made = repo.new_id("protection", now)
-            said = made, branch.id, by.agent, by.token, by.source
-            both = before.protection, before.tiers, after.protection, after.tiers
+            change_id = repo.new_id("protection", now)
+            change_origin = change_id, branch.id, by.agent, by.token, by.source
+            changed_values = before.protection, before.tiers, after.protection, after.tiers
             repo.ledger.put_branch(after)
-            repo.ledger.put(ProtectionChange(*said, *both, now))
+            repo.ledger.put(ProtectionChange(*change_origin, *changed_values, now))
     return after
 
 
@@ -116,8 +116,10 @@ def lacking(
 ) -> dict[str, Advice]:
     """List the requirements of the target that a merge does not meet, each with advice."""
     merge = _Merge(repo, by, source, target, plan)
-    said = {required: _CHECKS[required](merge) for required in target.protection}
-    return {required: why for required, why in said.items() if why is not None}
+    advice_by_requirement = {required: _CHECKS[required](merge) for required in target.protection}
+    return {
+        required: advice for required, advice in advice_by_requirement.items() if advice is not None
+    }
 
 
 def guard(repo: Repository, by: Merger) -> Guard:
@@ -142,24 +144,24 @@ def _review(merge: _Merge) -> Advice | None:
         return Advice(
             "It takes merges by review only: {review_open}, {review_decide}, then {review_merge}."
         )
-    left = len(undecided(merge.plan, merge.by.choices))
-    if left:
+    undecided_count = len(undecided(merge.plan, merge.by.choices))
+    if undecided_count:
         return Advice(
             "Conflicts that nobody decided: {left}. {review_decide} does; take=skip holds one.",
-            left=left,
+            left=undecided_count,
         )
     return None
 
 
 def _gate(merge: _Merge) -> Advice | None:
-    found = Counter(verdicts(merge.plan).values())
-    wrong, open_ = found["invalidated"], found["unverified"]
-    if wrong or open_:
+    fact_counts = Counter(verdicts(merge.plan).values())
+    invalidated, unverified = fact_counts["invalidated"], fact_counts["unverified"]
+    if invalidated or unverified:
         return Advice(
             "Facts that are not verified: {wrong} invalidated, {open} unverified. "
             "{verify_merge_gate} names them; {verify_batch} judges, {memory_retract_fact} removes.",
-            wrong=wrong,
-            open=open_,
+            wrong=invalidated,
+            open=unverified,
         )
     return None
 
@@ -170,8 +172,8 @@ def _other(merge: _Merge) -> Advice | None:
         return Advice(
             "Somebody else than the author must merge, with a token: without one, who can tell?"
         )
-    wrote = {note.token_id for note in writers(merge.repo, merge.source, merge.target)}
-    if token in wrote | _deciders(merge):
+    author_tokens = {note.token_id for note in writers(merge.repo, merge.source, merge.target)}
+    if token in author_tokens | _deciders(merge):
         return Advice(
             "Another token must merge than those that wrote on the branch, opened the review, or "
             "gave values or deleted in it."
@@ -183,35 +185,35 @@ def _deciders(merge: _Merge) -> set[str | None]:
     """Return the tokens that opened the review, gave values in it or deleted rows in it."""
     review = merge.by.review
     if review is not None:
-        wrote = {one.token_id for one in review.decided if one.take in OWN}
-        return wrote | {review.opened_token}
-    gave = any(OWN & set(row.decided.values()) for row in merge.plan.rows)
-    return {merge.by.token_id} if gave else set()
+        author_tokens = {decision.token_id for decision in review.decided if decision.take in OWN}
+        return author_tokens | {review.opened_token}
+    has_own_values = any(OWN & set(row.decided.values()) for row in merge.plan.rows)
+    return {merge.by.token_id} if has_own_values else set()
 
 
 def _tiers(merge: _Merge) -> Advice | None:
-    found = tiers_of(merge.repo, merge.source, merge.target, merge.plan)
-    most, review = strictest(found.values()), merge.by.review
-    if not most.looks:
+    tier_by_row = tiers_of(merge.repo, merge.source, merge.target, merge.plan)
+    strictest_tier, review = strictest(tier_by_row.values()), merge.by.review
+    if not strictest_tier.looks:
         return None
-    count = sum(1 for one in found.values() if one.looks)
+    row_count = sum(1 for tier in tier_by_row.values() if tier.looks)
     if review is None:
         return Advice(
             "Changes that need a look: {count}. {review_open}, then {review_approve} by others "
             "than the authors, then {review_merge}.",
-            count=count,
+            count=row_count,
         )
     both = merge.source, merge.target
-    wrote = authors(merge.repo, review, both, merge.plan, most)
-    have = len(looks(review.approved, merge.by.digest, wrote))
-    if have >= most.looks:
+    review_authors = authors(merge.repo, review, both, merge.plan, strictest_tier)
+    approval_count = len(looks(review.approved, merge.by.digest, review_authors))
+    if approval_count >= strictest_tier.looks:
         return None
     return Advice(
         "Looks that it needs: {needs} ({why}); it has {have}. {review_approve}, by others than the "
         "authors.",
-        needs=most.looks,
-        why=most.why,
-        have=have,
+        needs=strictest_tier.looks,
+        why=strictest_tier.why,
+        have=approval_count,
     )
 
 

@@ -84,16 +84,18 @@ def reviews(
     repo: Repository, status: ReviewStatus | None = "open", branch: Branch | None = None
 ) -> list[Review]:
     """List reviews, newest first, by status and by a branch that is their source or target."""
-    wanted = None if branch is None else branch.id
+    branch_id = None if branch is None else branch.id
     equal = {} if status is None else {"status": str(status)}
-    found = reversed(repo.ledger.records(Review, **equal))
-    return [one for one in found if wanted in {None, one.source_id, one.target_id}]
+    newest_first = reversed(repo.ledger.records(Review, **equal))
+    return [
+        review for review in newest_first if branch_id in {None, review.source_id, review.target_id}
+    ]
 
 
 def open_review(
     repo: Repository,
     sides: tuple[Branch, Branch],
-    said: tuple[str | None, str | None],
+    texts: tuple[str | None, str | None],
     by: tuple[str | None, str | None],
     now: int,
 ) -> Review:
@@ -102,7 +104,7 @@ def open_review(
     Args:
         repo: the memory.
         sides: source and target.
-        said: title and description.
+        texts: title and description.
         by: the agent who opens it, and its token.
         now: the time.
 
@@ -115,11 +117,11 @@ def open_review(
         raise Refused("A branch cannot be reviewed against itself.", branch=source.name)
     with repo.ledger.transaction():
         equal = {"source_id": source.id, "target_id": target.id, "status": "open"}
-        there = repo.ledger.records(Review, **equal)
-        if there:
-            return there[0]
+        open_reviews = repo.ledger.records(Review, **equal)
+        if open_reviews:
+            return open_reviews[0]
         review_id = repo.new_id("review", now)
-        review = Review(review_id, source.id, target.id, *said, "open", *by, now)
+        review = Review(review_id, source.id, target.id, *texts, "open", *by, now)
         repo.ledger.put(review)
     return review
 
@@ -148,44 +150,49 @@ def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined
     Raises:
         Conflict: one of its branches is gone.
     """
-    why = gone(repo, review)
+    advice = gone(repo, review)
     source = repo.ledger.record(Branch, review.source_id)
     target = repo.ledger.record(Branch, review.target_id)
-    if why is not None or source is None or target is None:
-        raise Conflict(str(why), review_id=review.id)
-    seen = look(repo, MergeRequest(source, target, "auto"), both=both)
-    every = {row.id: row for row in three_ways(seen.sides)}
-    held = _held(seen, every)
-    rows = {row.id: row for row in seen.plan.rows}
-    rows |= {row_id: every[row_id] for row_id in held if row_id not in rows}
-    return _decided(Examined(review, source, target, seen, seen.plan, (), (), rows, held), review)
+    if advice is not None or source is None or target is None:
+        raise Conflict(str(advice), review_id=review.id)
+    merge_preview = look(repo, MergeRequest(source, target, "auto"), both=both)
+    row_by_id = {row.id: row for row in three_ways(merge_preview.sides)}
+    held = _held(merge_preview, row_by_id)
+    rows = {row.id: row for row in merge_preview.plan.rows}
+    rows |= {row_id: row_by_id[row_id] for row_id in held if row_id not in rows}
+    return _decided(
+        Examined(review, source, target, merge_preview, merge_preview.plan, (), (), rows, held),
+        review,
+    )
 
 
-def _decided(found: Examined, review: Review) -> Examined:
+def _decided(examined: Examined, review: Review) -> Examined:
     """Return the examined review with the decisions of `review` applied to its plan."""
-    decided = [(one, one.holds(found.rows)) for one in review.decided]
-    choices = tuple(completed(one.choice) for one, holds in decided if holds)
-    stale = tuple(one for one, holds in decided if not holds)
-    plan = plan_merge(found.seen.sides, "auto", choices) if choices else found.seen.plan
-    return replace(found, review=review, plan=plan, choices=choices, stale=stale)
+    decisions = [(decision, decision.holds(examined.rows)) for decision in review.decided]
+    choices = tuple(completed(decision.choice) for decision, holds in decisions if holds)
+    stale = tuple(decision for decision, holds in decisions if not holds)
+    plan = plan_merge(examined.seen.sides, "auto", choices) if choices else examined.seen.plan
+    return replace(examined, review=review, plan=plan, choices=choices, stale=stale)
 
 
-def _held(seen: Preview, every: Mapping[str, PlanRow]) -> dict[str, tuple[HeldItem, ...]]:
+def _held(
+    merge_preview: Preview, row_by_id: Mapping[str, PlanRow]
+) -> dict[str, tuple[HeldItem, ...]]:
     """Find the target's open items that came from this source and where the sides still differ."""
-    found: dict[str, tuple[HeldItem, ...]] = {}
-    for item in seen.sides.target_held:
-        row = every.get(item.row_id)
-        if row is None or item.source_branch != seen.sides.source_branch:
+    items_by_row: dict[str, tuple[HeldItem, ...]] = {}
+    for item in merge_preview.sides.target_held:
+        row = row_by_id.get(item.row_id)
+        if row is None or item.source_branch != merge_preview.sides.source_branch:
             continue
         if row.target is not None and keeps_out(item):
             continue
         if not agree(row.source, row.target, item.kind.group(item.cell)):
-            found[row.id] = (*found.get(row.id, ()), item)
-    return found
+            items_by_row[row.id] = (*items_by_row.get(row.id, ()), item)
+    return items_by_row
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class NewDecision:
     """A reviewer's decision about a cell of a row; `take` None withdraws an earlier one."""
 
     row_id: str
@@ -199,7 +206,7 @@ class Given:
 def decide(
     repo: Repository,
     review: Review,
-    given: Iterable[Given],
+    new_decisions: Iterable[NewDecision],
     by: tuple[str | None, str | None],
     now: int,
 ) -> Examined:
@@ -212,40 +219,42 @@ def decide(
         Conflict: the review is merged or closed, or a branch is gone.
     """
     check_open(review)
-    found = examine(repo, review)
-    made, cleared = [], []
-    for one in given:
-        if one.choice is None:
-            cleared.append((one.row_id, one.cell))
+    examined = examine(repo, review)
+    decisions, cleared_cells = [], []
+    for decision in new_decisions:
+        if decision.choice is None:
+            cleared_cells.append((decision.row_id, decision.cell))
             continue
-        row = _decidable(found.rows, one)
-        value = None if one.choice.value is None else dict(one.choice.value)
-        seen = fingerprint(row, one.cell)
+        row = _decidable(examined.rows, decision)
+        value = None if decision.choice.value is None else dict(decision.choice.value)
+        seen = fingerprint(row, decision.cell)
         agent, token = by
-        made.append(Decision(row.id, one.cell, one.choice.take, value, agent, now, seen, token))
+        decisions.append(
+            Decision(row.id, decision.cell, decision.choice.take, value, agent, now, seen, token)
+        )
     with no_merge_meanwhile(repo):
-        fresh = check_open(find_review(repo, review.id)).with_decisions(made, cleared)
+        fresh = check_open(find_review(repo, review.id)).with_decisions(decisions, cleared_cells)
         repo.ledger.put(fresh)
-    return _decided(found, fresh)
+    return _decided(examined, fresh)
 
 
-def _decidable(rows: Mapping[str, PlanRow], given: Given) -> PlanRow:
-    row = rows.get(given.row_id)
+def _decidable(rows: Mapping[str, PlanRow], decision: NewDecision) -> PlanRow:
+    row = rows.get(decision.row_id)
     if row is None:
         raise NotFound(
-            f"{given.row_id} is not in the plan of this review.",
+            f"{decision.row_id} is not in the plan of this review.",
             Advice("{review_show} shows what is."),
-            id=given.row_id,
+            id=decision.row_id,
         )
-    if given.seen not in {None, fingerprint(row, WHOLE)}:
+    if decision.seen not in {None, fingerprint(row, WHOLE)}:
         raise PlanChanged(
             f"{row.id} changed since you saw it.",
             Advice("Look at it again with {review_show}."),
             id=row.id,
         )
-    if given.take is not None:
+    if decision.take is not None:
         both = row.source is not None and row.target is not None
-        check_cell(row.id, given.cell, given.take, both=both)
+        check_cell(row.id, decision.cell, decision.take, both=both)
     return row
 
 
@@ -275,7 +284,7 @@ def check_open(review: Review) -> Review:
 def merge_review(
     repo: Repository,
     review: Review,
-    asked: tuple[Strategy, str | None],
+    terms: tuple[Strategy, str | None],
     by: tuple[Origin, str | None],
     now: int,
 ) -> Merged:
@@ -284,7 +293,7 @@ def merge_review(
     Args:
         repo: the memory.
         review: the review to merge.
-        asked: the strategy, and the digest that the reviewer saw.
+        terms: the strategy, and the digest that the reviewer saw.
         by: the caller's origin, and the token.
         now: the time.
 
@@ -294,11 +303,11 @@ def merge_review(
         Conflict: the review is merged or closed, or has nothing to merge.
         as `merging.merge`.
     """
-    (strategy, expect), (origin, token) = asked, by
-    found = examine(repo, check_open(review))
-    _check_decisions(found, expect)
+    (strategy, expect), (origin, token) = terms, by
+    examined = examine(repo, check_open(review))
+    _check_decisions(examined, expect)
     # The plan under the lock must be this one: its digest holds every row, side and choice.
-    plan = plan_merge(found.seen.sides, strategy, found.choices)
+    plan = plan_merge(examined.seen.sides, strategy, examined.choices)
 
     def check(source: Branch, target: Branch, planned: MergePlan) -> None:
         fresh = check_open(find_review(repo, review.id))
@@ -306,34 +315,34 @@ def merge_review(
             raise PlanChanged(
                 Advice("Somebody decided more meanwhile: look at it with {review_show}.")
             )
-        by = Merger(token, fresh, found.choices, found.plan.digest)
+        by = Merger(token, fresh, examined.choices, examined.plan.digest)
         guard(repo, by)(source, target, planned)
 
     request = MergeRequest(
-        found.source,
-        found.target,
+        examined.source,
+        examined.target,
         strategy,
-        found.choices,
+        examined.choices,
         expect=plan.digest,
         review_id=review.id,
     )
     return merge(repo, request, origin, now, check)
 
 
-def _check_decisions(found: Examined, expect: str | None) -> None:
-    if found.stale:
-        ids = list(dict.fromkeys(one.row_id for one in found.stale))
+def _check_decisions(examined: Examined, expect: str | None) -> None:
+    if examined.stale:
+        ids = list(dict.fromkeys(decision.row_id for decision in examined.stale))
         raise PlanChanged(
             f"Decided, and changed since: {', '.join(ids[:10])}.",
             Advice("Decide anew with {review_decide}, or take=clear."),
-            stale=[{"id": one.row_id, "cell": one.cell} for one in found.stale],
+            stale=[{"id": decision.row_id, "cell": decision.cell} for decision in examined.stale],
         )
-    check_digest(expect, found.plan)
-    if not found.merges:
+    check_digest(expect, examined.plan)
+    if not examined.merges:
         raise Conflict(
-            f"{found.target.name!r} has all of {found.source.name!r} already.",
+            f"{examined.target.name!r} has all of {examined.source.name!r} already.",
             Advice("{review_close} closes the review."),
-            review_id=found.review.id,
+            review_id=examined.review.id,
         )
 
 
@@ -346,22 +355,22 @@ def close_review(
         Conflict: it is merged or closed already.
     """
     with no_merge_meanwhile(repo):
-        found = check_open(find_review(repo, review.id))
-        closed = replace(found, status="closed", closed_by=by, closed_at=now, reason=reason)
+        fresh = check_open(find_review(repo, review.id))
+        closed = replace(fresh, status="closed", closed_by=by, closed_at=now, reason=reason)
         repo.ledger.put(closed)
     return closed
 
 
-def grouped(found: Examined, alike: Collection[str] = ()) -> dict[str, list[PlanRow]]:
+def grouped(examined: Examined, duplicate_ids: Collection[str] = ()) -> dict[str, list[PlanRow]]:
     """Sort the rows of a review into groups; the groups that need decisions come first."""
     groups: dict[str, list[PlanRow]] = {name: [] for name in _GROUPS}
-    for row in found.rows.values():
+    for row in examined.rows.values():
         name = row.effect
-        if row.id in found.held:
+        if row.id in examined.held:
             name = "held"
         elif row.held:
             name = "conflicts"
-        elif row.id in alike:
+        elif row.id in duplicate_ids:
             name = "duplicates"
         groups[name].append(row)
     return groups

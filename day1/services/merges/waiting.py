@@ -39,7 +39,7 @@ class Waiting:
 
     def document(self) -> dict[str, Json]:
         """Return the count and the ids of what waits as JSON, without any memory text."""
-        reviews, held = ([one.id for one in found] for found in (self.reviews, self.held))
+        reviews, held = ([thing.id for thing in things] for things in (self.reviews, self.held))
         return {"count": len(self.every), "reviews": reviews, "held": held}
 
 
@@ -61,25 +61,25 @@ def waiting(repo: Repository, *also: str) -> Waiting:
     for name in dict.fromkeys((*shared, *also)):
         if name in tips:
             with repo.store.reading(Ref(branch=name)) as reading:
-                found = [offer.item.id for offer in offers_on(repo, reading)]
-            for item in found:  # a fork has the items of its parent too
-                held.setdefault(item, Awaited(item, (name,)))
+                item_ids = [offer.item.id for offer in offers_on(repo, reading)]
+            for item_id in item_ids:  # a fork has the items of its parent too
+                held.setdefault(item_id, Awaited(item_id, (name,)))
     return Waiting(_reviews(repo), tuple(held.values()))
 
 
 def _reviews(repo: Repository) -> tuple[Awaited, ...]:
     return tuple(
         Awaited(
-            one.id,
-            tuple(filter(None, (name_of(repo, i) for i in (one.source_id, one.target_id)))),
-            _state(one),
+            review.id,
+            tuple(filter(None, (name_of(repo, i) for i in (review.source_id, review.target_id)))),
+            _state(review),
         )
-        for one in reversed(repo.ledger.records(Review, status="open"))
+        for review in reversed(repo.ledger.records(Review, status="open"))
     )
 
 
 def _state(review: Review) -> tuple[int, int, int]:
-    times = [*(one.at for one in review.decided), *(one.at for one in review.approved)]
+    times = [*(entry.at for entry in review.decided), *(entry.at for entry in review.approved)]
     return len(review.decisions), len(review.approvals), max(times, default=0)
 
 
@@ -101,13 +101,15 @@ class WaitingPoller:
         stamp = stamp_of(self._repo)
         if stamp is not None and stamp == self._stamp:
             return None
-        seen = {one.id: one for one in waiting(self._repo).every}
-        before, self._seen, self._stamp = self._seen, seen, stamp
-        if before is None or before == seen:
+        present = {thing.id: thing for thing in waiting(self._repo).every}
+        earlier, self._seen, self._stamp = self._seen, present, stamp
+        if earlier is None or earlier == present:
             return None
-        changed = (one for one in {**before, **seen}.values() if before.get(one.id) != one)
-        gone = (one for one in before.values() if one.id not in seen)
-        return Waits((*changed, *gone))
+        changed = (
+            thing for thing in {**earlier, **present}.values() if earlier.get(thing.id) != thing
+        )
+        gone_things = (thing for thing in earlier.values() if thing.id not in present)
+        return Waits((*changed, *gone_things))
 
     def begin(self) -> None:
         """Remember the present state, or an empty one if the store does not answer."""

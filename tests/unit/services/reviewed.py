@@ -9,7 +9,7 @@ from day1.model.rows.origin import Origin
 from day1.services.merges.merging import Merged
 from day1.services.merges.reviews import (
     Examined,
-    Given,
+    NewDecision,
     decide,
     examine,
     find_review,
@@ -61,7 +61,7 @@ def give(
 ) -> Examined:
     """Dan decides a cell of a row, or takes his decision back."""
     choice = None if take is None else Choice(row, take, cell)
-    given = replace(Given(row, cell, take, choice), **more)  # type: ignore[arg-type]  # by name
+    given = replace(NewDecision(row, cell, take, choice), **more)  # type: ignore[arg-type]  # by name
     return decide(bench.repo, review, [given], DAN, bench.now)
 
 

@@ -11,7 +11,7 @@ from day1.model.values.tiers import TIERS
 from day1.services.merges.approving import Approver, approve, authors_of, counted, withdraw
 from day1.services.merges.protection import protect
 from day1.services.merges.reviews import (
-    Given,
+    NewDecision,
     close_review,
     decide,
     examine,
@@ -98,7 +98,7 @@ def test_people_do_not_approve_what_people_wrote_where_a_look_is_needed(
 def test_whoever_gave_a_value_in_the_review_does_not_approve_it(
     bench: Bench, review: Review, take: Take, may: bool
 ) -> None:
-    given = Given("fact_a", "*", take, Choice("fact_a", take))
+    given = NewDecision("fact_a", "*", take, Choice("fact_a", take))
     decide(bench.repo, review, [given], ("dan", "token_dan"), bench.now)
     review = find_review(bench.repo, review.id)
     assert ("dan" in authors_of(bench.repo, examine(bench.repo, review)).agents) != may

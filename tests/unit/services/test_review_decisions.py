@@ -17,7 +17,7 @@ from day1.model.rows.origin import Origin
 from day1.services.merges.planning import look
 from day1.services.merges.protection import protect
 from day1.services.merges.reviews import (
-    Given,
+    NewDecision,
     decide,
     merge_review,
 )
@@ -77,7 +77,7 @@ def test_a_conflict_is_undecided_until_somebody_decided_it(
 def test_a_value_is_stored_and_merged(bench: Bench) -> None:
     review = opened(bench)
     choice = Choice(BOTH, "value", "category", {"category": "mine"})
-    decide(bench.repo, review, [Given(BOTH, "category", "value", choice)], DAN, bench.now)
+    decide(bench.repo, review, [NewDecision(BOTH, "category", "value", choice)], DAN, bench.now)
     (decision,) = again(bench, review).decided
     assert decision.value == {"category": "mine"}
     merged(bench, review)

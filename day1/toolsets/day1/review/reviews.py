@@ -18,7 +18,7 @@ from day1.services.access.calls import active_or_none, branch_of, note_token, or
 from day1.services.branches.lookup import name_of
 from day1.services.merges import reviews
 from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
-from day1.services.merges.reviews import Given, find_review, grouped
+from day1.services.merges.reviews import NewDecision, find_review, grouped
 from day1.services.repository.idempotency import BY_REQUEST
 from day1.toolsets.day1.review.review_rows import (
     DecisionShown,
@@ -161,13 +161,13 @@ class Decided(Request):
     value: JsonObject | None = None
     seen: Annotated[Label | None, Field(description="refuse if the row changed since")] = None
 
-    def given(self) -> Given:
+    def given(self) -> NewDecision:
         """The decision as the service takes it."""
         cell = self.cell or WHOLE
         if self.take == "clear":
-            return Given(self.id, cell, None)
+            return NewDecision(self.id, cell, None)
         choice = ChoiceGiven(id=self.id, take=self.take, cell=cell, value=self.value).choice()
-        return Given(self.id, cell, self.take, choice, self.seen)
+        return NewDecision(self.id, cell, self.take, choice, self.seen)
 
 
 class ReviewDecide(WriteRequest):
