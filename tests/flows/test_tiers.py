@@ -233,7 +233,7 @@ def test_who_writes_on_a_parent_after_the_fork_is_an_author(tmp_path: Path) -> N
             refused(partial(approve, store, "ann", review), "refused", "Somebody else")
             approve(store, "bob", review)
             refused(
-                partial(merge_review, store, review, "ann"), "branch_protected", "Another token"
+                partial(merge_review, store, review, "ann"), "branch_protected", "another token"
             )
             merge_review(store, review, "bob")
             by(store, "ann", "memory_write_fact", fact_text="later still", branch="fork")

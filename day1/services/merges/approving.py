@@ -53,15 +53,16 @@ def approve(repo: Repository, review: Review, by: Approver, expect: str, now: in
     check_digest(expect, examined.plan)
     if by.token is None and not by.person:
         raise Refused(
-            "Without a token, who can tell you from the author? An agent approves over HTTP with "
-            "a token of its own, a person with `day1 review approve` or on the pages.",
+            "Without a token, an agent cannot be told apart from the author. An agent approves "
+            "over HTTP with a token of its own, a person with `day1 review approve` or on the "
+            "pages.",
             review_id=review.id,
         )
     approval = Approval(expect, by.agent, now, by.token)
     if authors_of(repo, examined).wrote(approval):
         raise Refused(
-            "Somebody else must approve than those that wrote on the branch, or gave values or "
-            "deleted in the review.",
+            "Somebody else must approve: the approver wrote on the branch, or gave values or "
+            "deleted rows in the review.",
             review_id=review.id,
         )
     return _put(repo, review, by.token, approval)

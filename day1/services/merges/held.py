@@ -213,7 +213,7 @@ def decide(repo: Repository, branch: Branch, decision: HeldDecision, origin: Ori
         if offer is None:
             raise NotFound(
                 f"{decision.item_id} is not an open held item of {branch.name!r}.",
-                Advice("{memory_held} lists those."),
+                Advice("{memory_held} lists the open ones."),
                 id=decision.item_id,
                 branch=branch.name,
             )
@@ -301,7 +301,7 @@ def _after(offer: Offer, before: Row | None, decision: HeldDecision) -> Row | No
         value = decision.value
         if not value or not set(value) <= set(kind.group(cell)):
             raise InvalidRequest(
-                f"`value` gives one or more of: {', '.join(kind.group(cell))}.", cell=cell
+                f"`value` must set one or more of: {', '.join(kind.group(cell))}.", cell=cell
             )
         start_from = offer.offered or {} if before is None else {}
         columns = {**start_from, **complete(kind, dict(value))}

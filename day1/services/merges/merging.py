@@ -147,7 +147,7 @@ def _check_plan(request: MergeRequest, plan: MergePlan) -> None:
     check_digest(request.expect, plan)
     if request.strategy == "squash" and plan.rejected_count:
         raise WouldHold(
-            "A squash leaves nothing undecided: settle each of these rows with `choices`.",
+            "A squash needs every conflict decided: decide these rows with `choices`.",
             rows=[{"id": row.id, "cells": list(row.held)} for row in plan.rows if row.held],
         )
 

@@ -269,7 +269,7 @@ def _check_choices(choices: Sequence[Choice], known_ids: Collection[str]) -> Non
     unknown_ids = [choice.row_id for choice in choices if choice.row_id not in known_ids]
     if unknown_ids:
         raise NotFound(
-            f"`choices` names rows of neither branch: {', '.join(unknown_ids[:10])}.",
+            f"`choices` names rows that neither branch has: {', '.join(unknown_ids[:10])}.",
             ids=unknown_ids,
         )
 
@@ -282,7 +282,7 @@ def check_cell(row_id: str, cell: str, take: Take, *, both: bool) -> None:
     """
     if cell != WHOLE and (not both or take == "delete"):
         why = "a cell cannot be deleted" if both else "only one side has the row"
-        raise InvalidRequest(f"{row_id}: {why}, so decide it whole, with cell `*`.", id=row_id)
+        raise InvalidRequest(f"{row_id}: {why}, so decide the whole row, with cell `*`.", id=row_id)
 
 
 def check_valid_times(plan: MergePlan) -> None:

@@ -142,12 +142,13 @@ def guard(repo: Repository, by: Merger) -> Guard:
 def _review(merge: _Merge) -> Advice | None:
     if merge.by.review is None:
         return Advice(
-            "It takes merges by review only: {review_open}, {review_decide}, then {review_merge}."
+            "The branch takes merges by review only: {review_open}, {review_decide}, then "
+            "{review_merge}."
         )
     undecided_count = len(undecided(merge.plan, merge.by.choices))
     if undecided_count:
         return Advice(
-            "Conflicts that nobody decided: {left}. {review_decide} does; take=skip holds one.",
+            "Undecided conflicts: {left}. Decide them with {review_decide}; take=skip holds one.",
             left=undecided_count,
         )
     return None
@@ -159,7 +160,8 @@ def _gate(merge: _Merge) -> Advice | None:
     if invalidated or unverified:
         return Advice(
             "Facts that are not verified: {wrong} invalidated, {open} unverified. "
-            "{verify_merge_gate} names them; {verify_batch} judges, {memory_retract_fact} removes.",
+            "{verify_merge_gate} lists them, {verify_batch} judges them, {memory_retract_fact} "
+            "retracts one.",
             wrong=invalidated,
             open=unverified,
         )
@@ -169,14 +171,12 @@ def _gate(merge: _Merge) -> Advice | None:
 def _other(merge: _Merge) -> Advice | None:
     token = merge.by.token_id
     if token is None:
-        return Advice(
-            "Somebody else than the author must merge, with a token: without one, who can tell?"
-        )
+        return Advice("Only someone other than the author may merge, and they need a token.")
     author_tokens = {note.token_id for note in writers(merge.repo, merge.source, merge.target)}
     if token in author_tokens | _deciders(merge):
         return Advice(
-            "Another token must merge than those that wrote on the branch, opened the review, or "
-            "gave values or deleted in it."
+            "This token wrote on the branch, opened the review, or gave values or deleted rows in "
+            "it: merge with another token."
         )
     return None
 
@@ -199,8 +199,8 @@ def _tiers(merge: _Merge) -> Advice | None:
     row_count = sum(1 for tier in tier_by_row.values() if tier.looks)
     if review is None:
         return Advice(
-            "Changes that need a look: {count}. {review_open}, then {review_approve} by others "
-            "than the authors, then {review_merge}.",
+            "Rows that need approval: {count}. {review_open}, then {review_approve} by others than "
+            "the authors, then {review_merge}.",
             count=row_count,
         )
     both = merge.source, merge.target
@@ -209,8 +209,8 @@ def _tiers(merge: _Merge) -> Advice | None:
     if approval_count >= strictest_tier.looks:
         return None
     return Advice(
-        "Looks that it needs: {needs} ({why}); it has {have}. {review_approve}, by others than the "
-        "authors.",
+        "Approvals that it needs: {needs} ({why}); it has {have}. {review_approve}, by others "
+        "than the authors.",
         needs=strictest_tier.looks,
         why=strictest_tier.why,
         have=approval_count,

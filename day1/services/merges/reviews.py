@@ -74,7 +74,7 @@ def find_review(repo: Repository, review_id: str) -> Review:
     if review is None:
         raise NotFound(
             f"There is no review {review_id!r}.",
-            Advice("{review_list} shows those there are."),
+            Advice("{review_list} lists the reviews."),
             review_id=review_id,
         )
     return review
@@ -243,7 +243,7 @@ def _decidable(rows: Mapping[str, PlanRow], decision: NewDecision) -> PlanRow:
     if row is None:
         raise NotFound(
             f"{decision.row_id} is not in the plan of this review.",
-            Advice("{review_show} shows what is."),
+            Advice("{review_show} lists its rows."),
             id=decision.row_id,
         )
     if decision.seen not in {None, fingerprint(row, WHOLE)}:
@@ -313,7 +313,7 @@ def merge_review(
         fresh = check_open(find_review(repo, review.id))
         if fresh.decisions != review.decisions:
             raise PlanChanged(
-                Advice("Somebody decided more meanwhile: look at it with {review_show}.")
+                Advice("The review has new decisions: look at it again with {review_show}.")
             )
         by = Merger(token, fresh, examined.choices, examined.plan.digest)
         guard(repo, by)(source, target, planned)
@@ -333,8 +333,8 @@ def _check_decisions(examined: Examined, expect: str | None) -> None:
     if examined.stale:
         ids = list(dict.fromkeys(decision.row_id for decision in examined.stale))
         raise PlanChanged(
-            f"Decided, and changed since: {', '.join(ids[:10])}.",
-            Advice("Decide anew with {review_decide}, or take=clear."),
+            f"These rows changed after they were decided: {', '.join(ids[:10])}.",
+            Advice("Decide them again with {review_decide}; take=clear withdraws a decision."),
             stale=[{"id": decision.row_id, "cell": decision.cell} for decision in examined.stale],
         )
     check_digest(expect, examined.plan)
