@@ -1,4 +1,4 @@
-"""Create, list and revoke tokens, and authenticate callers by them."""
+"""Creating, listing and revoking tokens, and authenticating callers by them."""
 
 import logging
 from collections.abc import Hashable, Sequence
@@ -25,31 +25,31 @@ log = logging.getLogger(__name__)
 
 _DAY = 86_400_000_000
 SIGNED_IN_S = 12 * 3_600
-"""How long a browser stays signed in."""
+"""Seconds for which a browser stays signed in."""
 _MARK: Final = "access/tokens"
-"""The tag of the first commit of a store that requires tokens. It is kept with the rows, so that a
-ledger that is lost takes the tokens with it and opens nothing to anybody."""
+"""A tag on the first commit of a store that requires tokens. It is stored with the rows, not in
+the ledger: when the ledger and its tokens are lost, the store does not become open to everybody."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A token that is to be made."""
+    """Arguments of `create_token`."""
 
     name: str
     scope: Scope
     branches: Sequence[str] = ()
     agent_id: str | None = None
     days: int | None = None
-    """It expires after so many; None: never."""
+    """Days until the token expires; None: it never expires."""
 
 
 def create_token(repo: Repository, wanted: Wanted, now: int) -> tuple[Token, str]:
-    """Make a token; returns its secret, which is stored nowhere.
+    """Create a token; return it and its secret, which is not stored.
 
     Raises:
         Conflict: a live token has the name.
     """
-    require_tokens(repo)  # first: should the process die in between, nothing is open
+    require_tokens(repo)  # first: if the process dies in between, the store is not open
     secret = new_secret()
     token = Token(
         id=repo.new_id("token", now),
@@ -72,30 +72,30 @@ def create_token(repo: Repository, wanted: Wanted, now: int) -> tuple[Token, str
 
 
 def require_tokens(repo: Repository) -> None:
-    """Note in the store that callers over HTTP need tokens, from now on and for good."""
+    """Mark the store: callers over HTTP need tokens from now on, for good."""
     repo.history.tag(_MARK, first_commit(repo))
 
 
 def note_tokens(repo: Repository) -> None:
-    """Note that a store requires tokens which an earlier day1 made tokens for.
+    """Mark a store as requiring tokens if an earlier day1 created tokens without marking it.
 
-    A store that cannot be written now is noted when it is opened the next time.
+    A store that cannot be written now is marked when it is opened the next time.
     """
     if not tokens(repo):
         return
     try:
         require_tokens(repo)
     except Day1Error as exc:
-        log.warning("it could not be noted that the store requires tokens: %s", exc.code)
+        log.warning("cannot mark the store as requiring tokens: %s", exc.code)
 
 
 def tokens(repo: Repository) -> list[Token]:
-    """Every token, revoked ones too, oldest first."""
+    """Return all tokens, revoked ones too, oldest first."""
     return repo.ledger.records(Token)
 
 
 def revoke_token(repo: Repository, name: str, now: int) -> Token:
-    """Revoke a token at once; its record stays.
+    """Revoke a token by name or id at once; its record stays.
 
     Raises:
         NotFound: no live token has the name or id.
@@ -110,37 +110,37 @@ def revoke_token(repo: Repository, name: str, now: int) -> Token:
 
 
 def without_place(error: Day1Error) -> Day1Error:
-    """An error for callers without a token: it does not tell where the store is."""
+    """Return the error for callers without a token, without the place of the store."""
     if isinstance(error, Forbidden | TooManyRequests | Unauthorized):  # about the caller
         return error
     says = "The store has a problem: `day1 doctor` on the server's machine names it."
-    if isinstance(error, StoreBusy | StoreUnavailable):  # these may pass
+    if isinstance(error, StoreBusy | StoreUnavailable):  # trying again may help
         says += " Try again."
     return type(error)(says)
 
 
 class Authenticator:
-    """Authenticates callers: everybody until the first token is made, then by a live token.
+    """Authenticates callers: admits everybody until a token is made, then holders of live tokens.
 
-    Each request looks its token up by its hash. So a token that any process revoked is refused from
-    then on, and the cost does not grow with the number of tokens.
+    Each request looks its token up by its hash. So a token that any process revoked is refused
+    at once, and the cost does not grow with the number of tokens.
     """
 
     def __init__(self, repo: Repository, *, closed: bool) -> None:
-        """Authenticate callers of a memory; with `closed` they need a token in any case."""
+        """Authenticate callers of a store; if `closed`, they always need a token."""
         self._repo, self._closed = repo, closed
         self._made = False
         self._asked: tuple[Hashable, bool] = (None, False)
 
     def _any(self) -> bool:
-        """Whether a token was ever made. Records of tokens are never removed."""
+        """Whether a token was ever made; records of tokens are never removed."""
         self._made = self._made or bool(tokens(self._repo))
         return self._made
 
     def _required(self) -> bool:
-        """Whether the store says that tokens are required; asked again where the ledger moved.
+        """Whether the store is marked as requiring tokens; read again when the ledger changed.
 
-        A mark is made with a token: so it is news only where the ledger is another one.
+        The mark is set when a token is made, so it matters only if the ledger was replaced since.
         """
         stamp = self._repo.ledger.stamp()
         asked, required = self._asked
@@ -151,16 +151,16 @@ class Authenticator:
 
     @property
     def open(self) -> bool:
-        """Whether nobody needs a token. One that was ever made ends this, even if it is revoked."""
+        """Whether callers need no token: no token was ever made, not even a revoked one."""
         return not (self._closed or self._any() or self._required())
 
     @property
     def shut(self) -> bool:
-        """Whether nobody can be authenticated: a token is needed, and none was made."""
+        """Whether nobody can be authenticated: a token is needed, and no token was made yet."""
         return self._closed and not self._any()
 
     def admit(self, secret: str, now: int) -> Access:
-        """What the caller with this token may do.
+        """Return what the caller with this token may do.
 
         Raises:
             Unauthorized: no live token has this secret.
@@ -169,10 +169,10 @@ class Authenticator:
         return self._access(found[0] if found else None, now)
 
     def admit_browser(self, cookie: str | None, now: int) -> Access:
-        """What a browser may do, by the cookie that it got when it signed in.
+        """Return what a browser may do, by the cookie from its sign-in.
 
         Raises:
-            Unauthorized: it did not, or too long ago.
+            Unauthorized: the browser is not signed in, or its sign-in has expired.
         """
         if self.open:
             return EVERYTHING
@@ -184,8 +184,8 @@ class Authenticator:
     def _access(self, token: Token | None, now: int) -> Access:
         if token is None and not self._any():
             raise TokenRequired(
-                "This store requires tokens, and has none any more: its ledger was lost, or is "
-                "another one. Put the ledger back from a backup; or make a token on the server's "
+                "This store requires tokens, and has none any more: its ledger was lost or "
+                "replaced. Put the ledger back from a backup; or make a token on the server's "
                 "machine, with `day1 token create NAME --scope admin`."
             )
         if token is None or not token.live(now):
@@ -196,7 +196,7 @@ class Authenticator:
         return access_of(token)
 
     def sign_in(self, secret: str, now: int) -> str:
-        """Sign a browser in for `SIGNED_IN_S`; returns the value of its cookie.
+        """Sign a browser in for `SIGNED_IN_S`; return the value of its cookie.
 
         Raises:
             Unauthorized: no live token has this secret.

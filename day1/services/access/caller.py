@@ -1,4 +1,4 @@
-"""Who makes a call."""
+"""The caller of a call and the client's active branch."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from day1.model.rows.origin import SourceName
 
 
 class Head(Protocol):
-    """A client's active branch."""
+    """A client's HEAD: its active branch."""
 
     def name(self) -> str | None:
-        """The branch it points at, which may be gone; None if it was never moved.
+        """Return the active branch, which may be deleted; None if HEAD was never set.
 
         Raises:
-            UnknownBranch: it is known to be gone.
+            UnknownBranch: the branch is known to be deleted.
         """
 
     def move(self, name: str) -> None:
-        """Point it at another branch."""
+        """Point HEAD at another branch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls, as far as the wire knows."""
+    """Who calls: what MCP, REST or the command line says about the caller."""
 
     agent_id: str | None = None
     session_id: str | None = None
     task_id: str | None = None
     source: SourceName = "agent"
     branch: str | None = None
-    """A branch that the wire names for this call (`_meta`, a header)."""
+    """The branch that the request names outside of its arguments (`_meta`, a header)."""
     space: str | None = None
-    """The space of calls that name none; None: all spaces, and for new rows none."""
+    """The space of calls that name no space; None: all spaces, and new rows have no space."""
     sees: tuple[str, ...] = ()
-    """Spaces whose rows calls that name no space find beside those of `space`."""
+    """Further spaces in whose rows calls that name no space search, beside `space`."""
     head: Head | None = None
     access: Access = EVERYTHING
     client: str | None = None
-    """What tells this client from others of its token: the name it gives, or its session."""
+    """What distinguishes clients of one token: the name that the client gives, or its session."""

@@ -1,7 +1,7 @@
-"""What a call means: its branch, its space, who writes, and ids that follow from its request.
+"""Resolving a call: its branch, space and author, and new ids that follow from its request id.
 
-The ledger notes who writes on a branch, so that the rows of an agent, a session or a task are found
-again, and so that a review knows its authors.
+The ledger records who writes on a branch: to find the rows of an agent, session or task, and so
+that a review knows its authors.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from day1.services.repository.repository import Repository
 from day1.services.tasks.sessions import register_writer
 
 BranchRule = Callable[[Caller], str]
-"""The branch of a call that names none."""
+"""Chooses the branch of a call that names no branch."""
 
 
 def now() -> int:
-    """The present instant, by the system's clock: microseconds UTC."""
+    """Return the present time by the system's clock: microseconds UTC."""
     return time.time_ns() // 1000
 
 
 class Call(Protocol):
-    """A call: the memory as its caller may see it, the caller, and the clock."""
+    """A call: the store as its caller may see it, the caller, and the clock."""
 
     @property
     def repo(self) -> Repository:
-        """The memory, limited to the branches that the caller may see."""
+        """The store, limited to the branches that the caller may see."""
 
     @property
     def caller(self) -> Caller:
@@ -44,61 +44,61 @@ class Call(Protocol):
 
     @property
     def clock(self) -> Callable[[], int]:
-        """The present instant: microseconds UTC."""
+        """Returns the present time: microseconds UTC."""
 
     @property
     def branch_rule(self) -> BranchRule:
-        """The branch of a call that names none."""
+        """Chooses the branch of a call that names no branch."""
 
 
 class Repeatable(Protocol):
-    """Arguments of a call that may be made again under the same name."""
+    """Arguments of a call that a client may safely repeat with the same request id."""
 
     @property
     def request_id(self) -> str | None:
-        """The name of the call, used for no other; None: it has none."""
+        """The client's id for the request, used for no other; None: no id."""
 
 
 class Signed(Repeatable, Protocol):
-    """Arguments that say who writes; None: as the call's wire says."""
+    """Arguments that say who writes; None: what the caller's connection says."""
 
     @property
     def agent_id(self) -> str | None:
-        """The agent."""
+        """The agent that writes."""
 
     @property
     def session_id(self) -> str | None:
-        """The session."""
+        """The session that writes."""
 
     @property
     def task_id(self) -> str | None:
-        """The task."""
+        """The task that the write is for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """What a write is done with."""
+    """What a write needs: branch, author, store and space."""
 
     branch: Branch
     origin: Origin
     repo: Repository
-    """The memory; with a `request_id` its new ids follow from the request."""
+    """The store; with a `request_id` its new ids follow from the request."""
     space: str | None
-    """The space of a new row; None: it is shared."""
+    """The space of a new row; None: no space, it is shared."""
 
 
 def active_branch(caller: Caller) -> str:
-    """The branch that the wire names, the client's HEAD, the token's home or main, in this order.
+    """Choose the branch that the request names, else HEAD, else the token's home, else main.
 
     Raises:
-        UnknownBranch: the branch that HEAD points at is known to be gone.
+        UnknownBranch: the branch that HEAD points at is known to be deleted.
     """
     head = None if caller.branch or caller.head is None else caller.head.name()
     return caller.branch or head or caller.access.home or MAIN
 
 
 def branch_of(call: Call, name: str | None = None) -> Branch:
-    """The branch of a call: the one named, else as the rule says.
+    """Find the branch of a call: the named one, else the one that the rule chooses.
 
     Raises:
         UnknownBranch: there is no such branch.
@@ -106,12 +106,12 @@ def branch_of(call: Call, name: str | None = None) -> Branch:
     name = name or call.branch_rule(call.caller)
     branch = call.repo.ledger.branch(name)
     if branch is None or branch.name != name or branch.retired_tip is not None:
-        return find(call.repo, name)  # which tells why there is none
+        return find(call.repo, name)  # raises the error that says why it is missing
     return branch
 
 
 def active_or_none(call: Call) -> str | None:
-    """The branch of a call that names none; None where it is gone or beyond the limits."""
+    """Name the branch of a call that names none; None if it is deleted or not visible."""
     try:
         return branch_of(call).name
     except (Forbidden, UnknownBranch):
@@ -119,9 +119,9 @@ def active_or_none(call: Call) -> str | None:
 
 
 def in_space(call: Call, space: str | None) -> Row:
-    """The condition that the space of a call puts on rows: the one given, else the caller's.
+    """Build the condition on rows for the space of a call: the given one, else the caller's.
 
-    It is a column and its value, for queries; nothing for the rows of all spaces.
+    The condition is a column and its value, for queries; empty for the rows of all spaces.
 
     Raises:
         InvalidRequest: the call is about several spaces.
@@ -133,9 +133,9 @@ def in_space(call: Call, space: str | None) -> Row:
 
 
 def spaces_of(call: Call, space: str | None) -> tuple[str | None, ...]:
-    """The spaces whose rows a call sees: the one given, else all of its caller's.
+    """Return the spaces whose rows a call sees: the given one, else all of its caller's.
 
-    None stands for the rows without a space; nothing for the rows of all spaces.
+    None stands for the rows without a space; an empty result for the rows of all spaces.
     """
     names = (space,) if space else (call.caller.space, *call.caller.sees)
     named = dict.fromkeys(name for name in names if name)
@@ -145,18 +145,18 @@ def spaces_of(call: Call, space: str | None) -> tuple[str | None, ...]:
 def writing(
     call: Call, request: Signed, name: str | None = None, space: str | None = None
 ) -> Writing:
-    """What a call writes with: the branch and the space that it names, else its caller's.
+    """Resolve what a write needs: the branch and space that the call names, else the caller's.
 
     Raises:
         UnknownBranch: there is no such branch.
-        BranchClosed, BranchProtected: the branch takes no writes.
+        BranchClosed, BranchProtected: rows cannot be written to the branch.
         Forbidden: the token is bound to another agent than the request says.
-        InvalidRequest: the space is that of all rows.
+        InvalidRequest: the space is the word for all spaces.
     """
     branch = writable(call, name)
     space = space or call.caller.space
     if space == EVERY:
-        raise InvalidRequest("A memory has one space or none: name it, or `shared`.")
+        raise InvalidRequest("A memory has one space or none: name a space, or `shared`.")
     origin = writer(call, request, branch)
     repo = repeatable(call, request, branch)
     return Writing(branch, origin, repo, None if space == SHARED else space)
@@ -173,16 +173,16 @@ class _Unsigned:
 
 
 def write_here(call: Call, request: Repeatable) -> Writing:
-    """What a call writes with that names no branch: its caller's branch, agent and space."""
+    """Resolve what a write needs from its caller alone: the caller's branch, agent and space."""
     return writing(call, _Unsigned(request.request_id))
 
 
 def writable(call: Call, name: str | None) -> Branch:
-    """The branch of a call, if it takes writes; which token writes there is noted.
+    """Find the branch of a write, and record the caller's token as a writer on it.
 
     Raises:
         UnknownBranch: there is no such branch.
-        BranchClosed, BranchProtected: it takes none.
+        BranchClosed, BranchProtected: rows cannot be written to the branch.
     """
     branch = branch_of(call, name)
     if branch.closed or branch.protection:
@@ -192,14 +192,14 @@ def writable(call: Call, name: str | None) -> Branch:
 
 
 def note_token(call: Call, branch: Branch) -> None:
-    """Note that the caller's token writes on a branch: others may have to merge it."""
+    """Record that the caller's token writes on a branch: others may have to merge the branch."""
     token = call.caller.access.token_id
     if token is not None:
         register_writer(call.repo, branch, Origin(), call.clock(), token)
 
 
 def writer(call: Call, request: Signed, branch: Branch) -> Origin:
-    """Who writes to a branch; the ledger notes it, so that the rows are found again.
+    """Resolve who writes to a branch, and record it in the ledger.
 
     Raises:
         Forbidden: the token is bound to another agent than the request says.
@@ -211,7 +211,7 @@ def writer(call: Call, request: Signed, branch: Branch) -> Origin:
 
 
 def origin_of(call: Call, request: Signed, branch: Branch | None = None) -> Origin:
-    """Who writes: what the request says, else what the wire knows, else whose branch it is.
+    """Resolve who writes: as the arguments say, else the connection, else the branch.
 
     Raises:
         Forbidden: the token is bound to another agent than the request says.
@@ -227,10 +227,10 @@ def origin_of(call: Call, request: Signed, branch: Branch | None = None) -> Orig
 
 
 def agent_of(caller: Caller, agent_id: str | None = None) -> str | None:
-    """The agent of a call: the one that its arguments say, else the one that the wire knows.
+    """Resolve the agent of a call: as its arguments say, else its token, else its connection.
 
     Raises:
-        Forbidden: the token is bound to another agent than the one given.
+        Forbidden: the token is bound to another agent than `agent_id`.
     """
     access = caller.access
     if access.agent_id is None:
@@ -239,7 +239,7 @@ def agent_of(caller: Caller, agent_id: str | None = None) -> str | None:
 
 
 def repeatable(call: Call, request: Repeatable, branch: Branch | None = None) -> Repository:
-    """The memory; with a `request_id` its new ids follow from the request.
+    """Return the store; with a `request_id` its new ids follow from the request.
 
     The same `request_id` by another agent or on another branch is another request. So is one
     by a token with other limits, or by a caller who sees several other spaces: such a caller

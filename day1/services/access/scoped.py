@@ -1,6 +1,6 @@
-"""A store, history and ledger as a token that is limited to branches sees them.
+"""The store, history and ledger as seen with a token that is limited to some branches.
 
-They are wrapped below every operation, so no tool, page or search has to check limits. A branch
+Every operation works on these wrappers, so no tool, page or search has to check limits. A branch
 outside the limits is refused by its name, whether it exists or not. A commit is visible if a
 visible branch has it in its past.
 """
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from day1.ports.store import AddingUnit, Capabilities, Work
 
 _LIMITS_KEPT: Final = 64
-"""Limits of tokens whose commits are remembered."""
+"""Sets of limits whose visible commits are cached, at most."""
 _FEW: Final = 100
-"""So many new commits are looked up one by one (1 ms each) before the whole graph is walked."""
+"""New commits looked up one by one (1 ms each), at most, before the whole graph is read."""
 
 
 def scoped(repo: Repository, access: Access) -> Repository:
-    """The memory as `access` may see it: all of it if the access has no limits."""
+    """Limit a store to the branches that `access` may see; unchanged if it has no limits."""
     if not access.branches:
         return repo
     history = ScopedHistory(repo, access)
@@ -43,17 +43,17 @@ def scoped(repo: Repository, access: Access) -> Repository:
 
 
 class ScopedHistory(History):
-    """The commit graph, as far as the visible branches reach."""
+    """The commits that the visible branches have in their past."""
 
     def __init__(self, repo: Repository, access: Access) -> None:
-        """Look at a memory through an access."""
+        """Limit the history of a store to an access."""
         self._history, self._ledger, self._access = repo.history, repo.ledger, access
         self._known = repo.reached
         self._reached: frozenset[CommitId] = frozenset()
 
     def reaches(self, commit: CommitId) -> bool:
         """Whether a visible branch, retired or not, has a commit in its past."""
-        if commit in self._reached:  # it stays so for this call; the next call looks again
+        if commit in self._reached:  # true for the rest of this call; the next call looks again
             return True
         retired = (b.retired_tip for b in self._ledger.branches() if self._access.sees(b.name))
         tips = frozenset((*self.branches().values(), *filter(None, retired)))
@@ -70,7 +70,7 @@ class ScopedHistory(History):
     def _since(
         self, before: frozenset[CommitId], reached: frozenset[CommitId], tips: frozenset[CommitId]
     ) -> frozenset[CommitId]:
-        """The past of `tips`; most of its commits are already in `reached`."""
+        """Return all commits in the past of `tips`, given those in the past of `before`."""
         new: set[CommitId] = set()
         gone, waiting = set(before - tips), [*(tips - before)] if before else []
         while waiting and len(new) < _FEW:
@@ -81,14 +81,14 @@ class ScopedHistory(History):
                 waiting += self._history.commit(commit).parents
         if before and not gone and not waiting:
             return reached | new
-        # The first look, or a branch was deleted: what it alone had is reached no more.
+        # The first time, or a branch was deleted: commits that only it had are no longer reached.
         return frozenset(found.id for found in self._history.graph(sorted(tips)))
 
     def check(self, commit: CommitId | None) -> None:
         """Refuse a commit that no visible branch reaches.
 
         Raises:
-            NotFound: it is not.
+            NotFound: no visible branch has the commit in its past.
         """
         if commit is not None and not self.reaches(commit):
             raise NotFound(f"There is no branch or commit {commit!r}.", ref=commit)
@@ -101,16 +101,16 @@ class ScopedHistory(History):
             self.check(ref.commit)
 
     def branches(self) -> dict[str, CommitId]:
-        """Every visible branch of the engine with its tip."""
+        """Return the visible branches and their tips."""
         every = self._history.branches()
         return {name: tip for name, tip in every.items() if self._access.sees(name)}
 
     def dirty_branches(self) -> set[str]:
-        """Visible branches that have pending rows."""
+        """Return the visible branches that have pending rows."""
         return {name for name in self._history.dirty_branches() if self._access.sees(name)}
 
     def fork(self, name: str, start: CommitId) -> None:
-        """Create a branch within the limits at a commit that is reached."""
+        """Create a branch within the limits at a visible commit."""
         self._access.check(name)
         self.check(start)
         self._history.fork(name, start)
@@ -121,39 +121,39 @@ class ScopedHistory(History):
         self._history.drop(name)
 
     def tag(self, name: str, commit: CommitId) -> None:
-        """Tag a commit that is reached."""
+        """Tag a visible commit."""
         self.check(commit)
         self._history.tag(name, commit)
 
     def tags(self) -> dict[str, CommitId]:
-        """Tags of commits that are reached."""
+        """Return the tags of visible commits."""
         return {name: tip for name, tip in self._history.tags().items() if self.reaches(tip)}
 
     def commit(self, commit: CommitId) -> Commit:
-        """One commit that is reached."""
+        """Read a visible commit."""
         self.check(commit)
         return self._history.commit(commit)
 
     def log(self, start: str | CommitId) -> Iterator[Commit]:
-        """First parents from the tip of a visible branch, or from a commit that is reached."""
+        """Follow first parents from the tip of a visible branch, or from a visible commit."""
         if start not in self.branches():
             self.check(start)
         return self._history.log(start)
 
     def graph(self, starts: Sequence[CommitId]) -> list[Commit]:
-        """Every commit reachable from `starts`, which are reached themselves."""
+        """Return every commit reachable from `starts`, which must be visible."""
         for start in starts:
             self.check(start)
         return self._history.graph(starts)
 
     def merge_base(self, one: CommitId, other: CommitId) -> CommitId:
-        """The merge base of two commits that are reached."""
+        """Find the merge base of two visible commits."""
         self.check(one)
         self.check(other)
         return self._history.merge_base(one, other)
 
     def changes(self, base: CommitId, ref: Ref) -> Changes:
-        """Rows that differ between a commit and a state, both reached."""
+        """Find the rows that differ between a commit and a state, both visible."""
         self.check(base)
         self.check_ref(ref)
         return self._history.changes(base, ref)
@@ -167,31 +167,31 @@ class ScopedHistory(History):
         raise of_every_branch("A redaction")
 
     def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
-        """One row at a commit that is reached."""
+        """Read one row at a visible commit."""
         self.check(commit)
         return self._history.row(kind, row_id, commit)
 
     def versions(self, kind: Kind, row_id: str, start: CommitId) -> dict[CommitId, Row]:
-        """A row at every commit in the past of one that is reached."""
+        """Read a row at every commit in the past of a visible commit."""
         self.check(start)
         return self._history.versions(kind, row_id, start)
 
     def at(self, branch: str, instant: int) -> Ref:
-        """The state of a visible branch at an instant."""
+        """Find the state of a visible branch at an instant."""
         self._access.check(branch)
         return self._history.at(branch, instant)
 
 
 class ScopedStore(Store):
-    """The rows of visible branches and of commits that they reach."""
+    """The rows of visible branches and of commits in their past."""
 
     def __init__(self, store: Store, access: Access, history: ScopedHistory) -> None:
-        """Look at a store through an access."""
+        """Limit a store to an access."""
         self._store, self._access, self._history = store, access, history
 
     @property
     def capabilities(self) -> Capabilities:
-        """What this engine can do."""
+        """The capabilities of the engine."""
         return self._store.capabilities
 
     def reading(self, ref: Ref) -> AbstractContextManager[Reading]:
@@ -200,12 +200,12 @@ class ScopedStore(Store):
         return self._store.reading(ref)
 
     def adding(self, branch: str) -> AbstractContextManager[AddingUnit]:
-        """Open work that adds to a visible branch."""
+        """Open a unit of work that adds rows to a visible branch."""
         self._access.check(branch)
         return self._store.adding(branch)
 
     def changing(self, branch: str) -> AbstractContextManager[Work]:
-        """Open work that changes a visible branch."""
+        """Open a unit of work that changes a visible branch."""
         self._access.check(branch)
         return self._store.changing(branch)
 
@@ -218,7 +218,7 @@ class ScopedStore(Store):
         raise of_every_branch("A copy")
 
     def sealed(self, branch: str) -> AbstractContextManager[CommitId]:
-        """Keep writers from a visible branch."""
+        """Stop writes to a visible branch during the block."""
         self._access.check(branch)
         return self._store.sealed(branch)
 
@@ -237,7 +237,7 @@ class ScopedStore(Store):
         return self._store.stamp()
 
     def size(self) -> int:
-        """Refuse: the size is that of all branches.
+        """Refuse: the size is about all branches.
 
         Raises:
             Forbidden: always.
@@ -245,7 +245,7 @@ class ScopedStore(Store):
         raise of_every_branch("The size")
 
     def compact(self) -> dict[str, Json]:
-        """Refuse: all branches wait meanwhile.
+        """Refuse: a compaction stops writes to all branches.
 
         Raises:
             Forbidden: always.
@@ -253,7 +253,7 @@ class ScopedStore(Store):
         raise of_every_branch("A compaction")
 
     def check(self) -> list[str]:
-        """Refuse: every page is read.
+        """Refuse: a check reads the rows of all branches.
 
         Raises:
             Forbidden: always.
@@ -261,12 +261,12 @@ class ScopedStore(Store):
         raise of_every_branch("A check")
 
     def warnings(self) -> list[str]:
-        """Refuse: they are about the whole store.
+        """Refuse: warnings are about the whole store.
 
         Raises:
             Forbidden: always.
         """
-        raise of_every_branch("What is not known of a store")
+        raise of_every_branch("A warning")
 
     def close(self) -> None:
-        """Leave the store open: others use it."""
+        """Do nothing: other callers use the store."""

@@ -1,6 +1,6 @@
-"""A ledger, and what is known of the use of memories, as a token with limits sees them.
+"""The ledger and the counts of shown memories, as seen with a token that has limits.
 
-Each kind of record says by which branches it is visible (`RecordKind`).
+Each kind of record says which branches it is about (`RecordKind`).
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from day1.services.repository.repository import Repository
 P = TypeVar("P")
 T = TypeVar("T")
 _LIMITS_KEPT: Final = 64
-"""Limits of tokens whose votes are remembered."""
+"""Sets of limits whose votes are cached, at most."""
 
 
 class Reached(Protocol):
-    """Says what the visible branches have in their past."""
+    """Tells which commits the visible branches have in their past."""
 
     def reaches(self, commit: CommitId) -> bool:
         """Whether a visible branch has a commit in its past."""
 
 
 def of_every_branch(what: str) -> Forbidden:
-    """The error for a call about the whole store."""
-    return Forbidden(f"{what} is of every branch: use a token without limits.")
+    """Build the error for a call that is about the whole store."""
+    return Forbidden(f"{what} is about every branch: use a token without limits.")
 
 
 class ScopedLedger(Ledger):
-    """Records of visible branches, and of no other; tokens and intents are not shown at all."""
+    """A ledger with only the records of visible branches, and without tokens and intents."""
 
     def __init__(self, repo: Repository, access: Access, history: Reached) -> None:
-        """Look at a memory's ledger through an access."""
+        """Limit the ledger of a store to an access."""
         self._repo, self._ledger, self._access = repo, repo.ledger, access
         self._history = history
 
     def _shows(self, record: Any) -> bool:
-        """Whether all that a record is about is within the limits."""
+        """Whether everything that a record is about is visible."""
         kind: RecordKind = record.KIND
         return (
             bool(kind.branch_names or kind.branch_ids or kind.part_of)
@@ -71,19 +71,19 @@ class ScopedLedger(Ledger):
         """Refuse to write records of branches that are not visible, or over such records.
 
         Raises:
-            Forbidden: one is.
+            Forbidden: a record is, or would replace such a record.
         """
         for record in records:
             there = self._ledger.record(type(record), record.id)  # type: ignore[attr-defined]  # every record has one
             if not self._shows(record) or not (there is None or self._shows(there)):
-                raise Forbidden("This token may not write what is about other branches.")
+                raise Forbidden("This token may not write records about other branches.")
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Make the puts inside one transaction."""
+        """Make the writes of the block one transaction."""
         return self._ledger.transaction()
 
     def check(self) -> list[str]:
-        """Refuse: all of the ledger is read.
+        """Refuse: a check reads the whole ledger.
 
         Raises:
             Forbidden: always.
@@ -91,19 +91,19 @@ class ScopedLedger(Ledger):
         raise of_every_branch("A check")
 
     def same_version(self) -> AbstractContextManager[None]:
-        """Let this thread ask for the stamp only once during the block."""
+        """Read the stamp only once in this thread during the block."""
         return self._ledger.same_version()
 
     def stamp(self) -> Hashable:
-        """A value that changes with every write."""
+        """Return a value that changes with every write to the ledger."""
         return self._ledger.stamp()
 
     def mask(self) -> Mask:
-        """The redactions in force, on all branches."""
+        """Return the redactions of all branches."""
         return self._ledger.mask()
 
     def votes(self) -> Votes:
-        """The ratings that were given on visible branches."""
+        """Return the votes that were given on visible branches."""
         every, kept = self._ledger.votes(), self._repo.votes_kept
         seen = frozenset(branch.id for branch in self.branches())
         known = kept.get(self._access.branches)
@@ -114,11 +114,11 @@ class ScopedLedger(Ledger):
         return known[2]
 
     def branches(self) -> list[Branch]:
-        """Every visible branch, retired ones too, oldest first."""
+        """Return the visible branches, retired ones too, oldest first."""
         return [branch for branch in self._ledger.branches() if self._shows(branch)]
 
     def branch(self, name: str) -> Branch | None:
-        """A branch by name.
+        """Find a branch by name.
 
         Raises:
             Forbidden: the name is outside the limits.
@@ -130,7 +130,7 @@ class ScopedLedger(Ledger):
         """Write a visible branch by id.
 
         Raises:
-            Forbidden: the branch, or the one that has the id, is not visible.
+            Forbidden: the branch is not visible, or has the id of one that is not.
         """
         self._access.check(branch.name)
         with self._ledger.transaction():
@@ -142,16 +142,16 @@ class ScopedLedger(Ledger):
         self.remove(Branch, branch_id)
 
     def record(self, kind: type[T], record_id: str) -> T | None:
-        """A record by id, if it is visible."""
+        """Find a visible record by id."""
         found = self._ledger.record(kind, record_id)
         return found if found is not None and self._shows(found) else None
 
     def records(self, kind: type[T], **equal: str) -> list[T]:
-        """The visible records of a kind with these values."""
+        """Find the visible records of a kind that have these values."""
         return [record for record in self._ledger.records(kind, **equal) if self._shows(record)]
 
     def swap(self, there: T | None, record: T) -> bool:
-        """Write a visible record if the one of its id is still as `there`."""
+        """Write a visible record if the stored one is still equal to `there`."""
         with self._ledger.transaction():
             self._check([record])
             return self._ledger.swap(there, record)
@@ -159,7 +159,7 @@ class ScopedLedger(Ledger):
     def put(self, *records: object) -> None:
         """Write visible records by id."""
         with self._ledger.transaction():
-            for record in records:  # the next one may be about a branch that this one is
+            for record in records:  # the next may be about a branch that this one creates
                 self._check([record])
                 self._ledger.put(record)
 
@@ -167,7 +167,7 @@ class ScopedLedger(Ledger):
         """Delete visible records of a kind.
 
         Raises:
-            Forbidden: one is of a branch that is not visible.
+            Forbidden: a record is about a branch that is not visible.
         """
         with self._ledger.transaction():
             for record_id in record_ids:
@@ -177,10 +177,10 @@ class ScopedLedger(Ledger):
     def open_intent(
         self, kind: IntentKind[Any, P], payload: P, now: int
     ) -> AbstractContextManager[None]:
-        """Open an intent about visible branches; those that others left are recovered anyway.
+        """Open an intent about visible branches, after recovery of intents of dead processes.
 
         Raises:
-            Forbidden: it is about other branches.
+            Forbidden: the intent is about other branches.
         """
         told = asdict(payload)  # type: ignore[call-overload]  # a dataclass
         branch = told.get("branch", {})
@@ -200,20 +200,20 @@ class ScopedLedger(Ledger):
         return self._ledger.exclusive()
 
     def recover_orphans(self) -> int:
-        """Recover intents whose process is gone."""
+        """Recover intents whose process has died."""
         return self._ledger.recover_orphans()
 
     def open_intents(self) -> list[Intent]:
-        """None: intents of others are not shown."""
+        """Return no intents: they are not shown with limits."""
         return []
 
     def head(self, key: str) -> str | None:
-        """The branch id that a client's HEAD points at; None where it is not visible."""
+        """Return the id of the branch that a client's HEAD points at; None if not visible."""
         found = self._ledger.head(key)
         return found if self._sees(found) else None
 
     def heads(self) -> dict[str, str]:
-        """HEADs that point at visible branches."""
+        """Return the HEADs that point at visible branches: branch id by client."""
         every = self._ledger.heads().items()
         return {key: branch for key, branch in every if self.record(Branch, branch) is not None}
 
@@ -221,7 +221,7 @@ class ScopedLedger(Ledger):
         """Point a client's HEAD at a visible branch.
 
         Raises:
-            Forbidden: it is not visible.
+            Forbidden: the branch is not visible.
         """
         if not self._sees(branch_id):
             raise Forbidden("This token may not work on other branches.")
@@ -229,10 +229,10 @@ class ScopedLedger(Ledger):
 
 
 class ScopedUses(Uses):
-    """Which memories were shown on visible branches."""
+    """Counts of how often memories were shown on visible branches."""
 
     def __init__(self, uses: Uses, ledger: Ledger) -> None:
-        """Look at what a node has shown through the limits of a ledger."""
+        """Limit the counts of a machine to the branches of a limited ledger."""
         self._uses, self._ledger = uses, ledger
 
     @override
@@ -240,7 +240,7 @@ class ScopedUses(Uses):
         """Count that rows of a visible branch were shown.
 
         Raises:
-            Forbidden: it is not visible.
+            Forbidden: the branch is not visible.
         """
         if branch_id not in self._seen():
             raise Forbidden("This token may not work on other branches.")

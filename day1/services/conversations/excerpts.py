@@ -20,13 +20,13 @@ from day1.services.rows.transplanting import CopiedRows, commit_copy, put
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A conversation up to a message."""
+    """The messages of a conversation up to one of them."""
 
     branch: str
-    """Where it was read."""
+    """The branch that it was read on."""
     conversation: Row
     messages: Sequence[Row]
-    """In sequence."""
+    """The messages in sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Copied:
 
     conversation_id: str
     added: int
-    """Rows that this call added: none if its request was answered before."""
+    """The number of rows that this call added; 0 if the same request was answered before."""
     after: BranchAfter
 
 
@@ -46,7 +46,7 @@ def copy_conversation(repo: Repository, branch: Branch, excerpt: Excerpt, origin
     is the author of the conversation; messages keep their authors.
 
     Raises:
-        RequestReused: the request copied something else.
+        RequestReused: the request id was used before, for other messages.
     """
     with repo.store.adding(branch.name) as work:
         conversation_id, added = _copy(repo, work, excerpt, origin)
@@ -66,7 +66,7 @@ def _copy(repo: Repository, work: Additions, excerpt: Excerpt, origin: Origin) -
             raise reused(conversation_id)
         return conversation_id, 0
     work.add(CONVERSATION, [{**copied(conversation, conversation_id), **asdict(origin)}])
-    # In order, since all are of one time and equal times are in the order of ids.
+    # Sorted, since rows of the same time are read in the order of their ids.
     ids = sorted(repo.new_id(MESSAGE.prefix, work.now) for _ in messages)
     chain = zip(messages, ids, [None, *ids], strict=False)
     rows = [
@@ -90,11 +90,11 @@ def part_of(
     first: int | None = None,
     last: int | None = None,
 ) -> dict[Kind, list[Row]]:
-    """A conversation with its messages from `first` to `last`, both included, in sequence.
+    """Read a conversation and its messages from place `first` to `last`, both included.
 
     Raises:
-        NotFound: it is not on the branch that is read; the message names those that have it.
-        InvalidRequest: it ends before `first`.
+        NotFound: it is not on the branch that is read; the message names branches that have it.
+        InvalidRequest: the conversation has fewer than `first` messages.
     """
     found = reading.get(CONVERSATION, [conversation_id])
     if not found:
@@ -114,10 +114,10 @@ def part_of(
 def up_to(
     repo: Repository, conversation_id: str, message_id: str, looked: Sequence[str]
 ) -> Excerpt:
-    """A conversation up to a message, with the branch it was found on: one of `looked`, or any.
+    """Find a conversation on the branches `looked` or any other; read it up to a message.
 
     Raises:
-        NotFound: no branch has the conversation, or none has the message in it.
+        NotFound: no branch has the conversation, or it does not have the message.
     """
     source = next(branches_with(repo, MESSAGE, message_id, looked), None)
     source = source or next(branches_with(repo, CONVERSATION, conversation_id, looked), looked[-1])
@@ -140,29 +140,29 @@ def up_to(
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """Messages to take to another branch: those of a conversation between two places."""
+    """Messages to copy to another branch: those of a conversation between two places."""
 
     conversation_id: str
     first: int | None = None
-    """The place of the first one, from 1; default: the first."""
+    """The place of the first message to copy, counted from 1; None: 1."""
     last: int | None = None
-    """The place of the last one; default: the last."""
+    """The place of the last message to copy; None: the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """What a pick did, and the commit that has it."""
+    """The result of a pick: the copied rows and the commit that holds them."""
 
     rows: CopiedRows
     commit: CommitId
 
 
 def pick_conversation(repo: Repository, target: Branch, pick: Pick, here: str) -> Picked:
-    """Take messages to a branch as they are, from the branch `here` or another that has them.
+    """Copy messages unchanged to a branch, from branch `here` or another that has them.
 
     Raises:
         NotFound: no branch has the conversation.
-        InvalidRequest: the conversation has fewer messages than come before the first one picked.
+        InvalidRequest: the conversation ends before the first message to copy.
     """
     sources = branches_with(repo, CONVERSATION, pick.conversation_id, (here,))
     source = next((name for name in sources if name != target.name), target.name)
@@ -179,7 +179,7 @@ def pick_conversation(repo: Repository, target: Branch, pick: Pick, here: str) -
 
 
 def unknown_conversation(repo: Repository, conversation_id: str, branch: str) -> NotFound:
-    """An error that says which branches have the conversation."""
+    """Build the error for a conversation that the branch lacks; it names branches that have it."""
     names = list(branches_with(repo, CONVERSATION, conversation_id))
     if names:
         where = Advice(

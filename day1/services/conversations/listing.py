@@ -1,4 +1,4 @@
-"""Lists of conversations, those with the newest messages first."""
+"""Listing conversations, in the order of their newest messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from day1.ports.reading import Reading
 from day1.ports.store import Store
 
 _HEADLINE = 60
-"""Characters of the first message that are shown where there is no title."""
+"""Characters of the first message that stand for a missing title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class ListedConversation:
 def recent_conversations(
     reading: Reading, equal: Mapping[str, Cell], limit: int
 ) -> list[ListedConversation]:
-    """The conversations with these values, the one with the newest message first.
+    """List the conversations that have these column values, most recently active first.
 
-    The cost is that of the messages of the `limit` newest and the `limit` most active ones.
+    It reads the messages of the `limit` newest and of the `limit` most recently active ones.
     """
     newest = Query(equal=equal, order="created_at", descending=True, limit=limit)
     ids = [str(row[0]) for row in reading.scan(CONVERSATION, ("id",), newest)]
@@ -56,7 +56,7 @@ def recent_conversations(
 
 
 def messages_within(store: Store, ref: Ref, equal: Mapping[str, Cell]) -> dict[str, Sequence[Cell]]:
-    """The condition on messages that their conversation has these values; none: no condition."""
+    """Build the condition that a message's conversation has these values; empty without values."""
     if not equal:
         return {}
     with store.reading(ref) as reading:
@@ -65,7 +65,7 @@ def messages_within(store: Store, ref: Ref, equal: Mapping[str, Cell]) -> dict[s
 
 
 def _active(reading: Reading, equal: Mapping[str, Cell], limit: int) -> list[str]:
-    """The ids of the conversations with the newest messages, read back as far as it takes."""
+    """Find `limit` conversations with the newest messages; reads back as far as needed."""
     most = 8 * limit
     while True:
         newest = Query(order="created_at", descending=True, limit=most)

@@ -1,6 +1,6 @@
-"""Writing conversations: start one, and log a message at its end.
+"""Writing conversations: starting a conversation, and adding messages at its end.
 
-`log_message` is one unit of work; the other functions work in an open one.
+`log_message` is one unit of work; the other functions work in an open unit of work.
 """
 
 from dataclasses import asdict, dataclass
@@ -25,14 +25,14 @@ class NewMessage:
     content: str
     thinking: str | None = None
     tool_calls: str | None = None
-    """Canonical JSON."""
+    """The calls of tools, as canonical JSON."""
     model: str | None = None
     happened_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedMessage:
-    """A message in its conversation; `added` are the rows that this call added."""
+    """A logged message, its place in the conversation, and the number of rows added."""
 
     message_id: str
     conversation_id: str
@@ -45,7 +45,7 @@ class LoggedMessage:
 
 
 def start_conversation(repo: Repository, work: Additions, origin: Origin, said: Row) -> str:
-    """Start a conversation of these columns in an open unit of work; returns its id."""
+    """Add a conversation with these columns in an open unit of work; return its id."""
     conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
     work.add(CONVERSATION, [new_row(CONVERSATION, conversation_id, said, origin, work.now)])
     return conversation_id
@@ -53,26 +53,26 @@ def start_conversation(repo: Repository, work: Additions, origin: Origin, said: 
 
 @dataclass(frozen=True, slots=True)
 class MessageRequest:
-    """A message to log, and where."""
+    """Arguments of `log_message`: the message and its conversation."""
 
     message: NewMessage
     conversation_id: str | None = None
-    """Default: a new conversation."""
+    """The conversation to add to; None: a new one."""
     title: str | None = None
-    """Of a new conversation."""
+    """The title of a new conversation."""
     request_id: str | None = None
     space: str | None = None
-    """Of a new conversation; None: it is shared."""
+    """The space of a new conversation; None: no space, it is shared."""
 
 
 def log_message(
     repo: Repository, branch: Branch, request: MessageRequest, origin: Origin
 ) -> tuple[LoggedMessage, BranchAfter]:
-    """Add a message at the end of a conversation of a branch, or of a new one.
+    """Add a message at the end of a conversation, or of a new one, as one unit of work.
 
     Raises:
         NotFound: the conversation is not on the branch; the message says which branches have it.
-        RequestReused: the request wrote something else.
+        RequestReused: the request id was used before, for another message.
     """
     with repo.store.adding(branch.name) as work:
         logged = add_message(repo, work, request, origin)
@@ -86,13 +86,13 @@ def add_message(
 ) -> LoggedMessage | None:
     """Add a message at the end of a conversation or of a new one, in an open unit of work.
 
-    A message that the same request added before is not added again. Without a request id every call
-    adds a message, since "ok" or a tool's result may be said twice.
+    A request that is repeated adds nothing. Without a request id every call adds a message,
+    since "ok" or a tool's result may occur twice.
 
     Returns None if the conversation is not on the branch.
 
     Raises:
-        RequestReused: the request wrote something else.
+        RequestReused: the request id was used before, for another message.
     """
     message_id, conversation_id = repo.new_id(MESSAGE.prefix, work.now), request.conversation_id
     message = request.message
@@ -124,16 +124,16 @@ def _logged_before(repo: Repository, work: Additions, message: Row) -> LoggedMes
 
 
 def last_message(repo: Repository, work: Additions, conversation_id: str) -> str:
-    """The last message of a conversation that has some.
+    """Find the id of the last message of a conversation that is not empty.
 
-    Each is logged at the end, so the newest one is the last, unless messages came to the branch or
-    left it since. Only then the cost grows with the conversation's own length.
+    Messages are added at the end, so the newest is the last, unless a commit brought messages to
+    the branch or removed some since. Only then all messages of the conversation are ordered.
     """
     equal = {"conversation_id": conversation_id}
     query = Query(equal=equal, order="created_at", descending=True, limit=1)
     ((newest, at),) = work.scan(MESSAGE, ("id", "created_at"), query)
     written, oldest = int(at or 0), work.pending.oldest
-    pending = oldest is not None and written >= oldest  # it is later than every commit
+    pending = oldest is not None and written >= oldest  # pending rows are later than every commit
     for commit in () if pending else repo.history.log(work.tip):
         if commit.ts < written:
             break

@@ -1,4 +1,4 @@
-"""The messages of a conversation in their sequence."""
+"""Reading the messages of a conversation in sequence."""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,14 @@ from day1.services.repository.repository import Repository
 
 
 def order_of(repo: Repository, reading: Reading, conversation_id: str) -> list[str]:
-    """The ids of a conversation's messages in sequence, from 1, on the state that is read."""
+    """Return the ids of a conversation's messages in sequence."""
     query = Query(equal={"conversation_id": conversation_id})
     rows = reading.scan(MESSAGE, ("id", "previous_id", "created_at"), query)
     return _ordered(repo, reading, [Link(*row) for row in rows])  # type: ignore[arg-type]  # of these columns
 
 
 def messages_of(repo: Repository, reading: Reading, conversation_id: str) -> list[tuple[int, Row]]:
-    """A conversation's messages with their sequence, from 1, on the state that is read."""
+    """Return a conversation's messages in sequence, each with its place, counted from 1."""
     found = reading.find(MESSAGE, Query(equal={"conversation_id": conversation_id}))
     rows = {str(row["id"]): row for row in found}
     links = [Link(i, r["previous_id"], r["created_at"]) for i, r in rows.items()]  # type: ignore[arg-type]  # of these columns
@@ -33,10 +33,10 @@ def _ordered(repo: Repository, reading: Reading, links: Sequence[Link]) -> list[
 
 
 def _arrivals(repo: Repository, tip: CommitId, some: Sequence[Link]) -> dict[str, int]:
-    """The times at which messages came to the past of `tip`, by a merge or as they were written.
+    """Find when messages came to the past of `tip`: when written, or with a later merge.
 
-    They are looked up only for messages that follow the same one: by a binary search over the
-    commits that may have brought messages.
+    Only needed for messages that follow the same message. It is a binary search over the commits
+    that may have brought messages.
     """
     if not some:
         return {}
@@ -65,6 +65,6 @@ def _arrivals(repo: Repository, tip: CommitId, some: Sequence[Link]) -> dict[str
 
 
 def may_bring_messages(commit: Commit) -> bool:
-    """Whether a commit may have brought messages from elsewhere, or taken some away."""
+    """Whether a commit may have brought messages from elsewhere, or removed some."""
     counts = commit.meta.get("counts")
     return commit.op != "add" and (not isinstance(counts, Mapping) or MESSAGE.table in counts)

@@ -21,7 +21,7 @@ _UNITS = (("day", 86_400 * SECOND), ("hour", 3_600 * SECOND), ("minute", 60 * SE
 
 
 def lasting(span: int) -> str:
-    """A span of time in words: its largest unit."""
+    """Say a span of time in words, in its largest unit."""
     for name, unit in _UNITS:
         if span >= unit:
             count = span // unit
@@ -30,7 +30,7 @@ def lasting(span: int) -> str:
 
 
 def ahead_note(span: int) -> str:
-    """The note for a write whose time is so far (`TOO_FAR`) ahead of the clock."""
+    """Build the note for a write to a branch that is `span` ahead of the clock."""
     return (
         f"This branch is {lasting(span)} ahead of this machine's clock, and what is written is "
         "dated so: `day1 doctor` says what to do."
@@ -38,7 +38,7 @@ def ahead_note(span: int) -> str:
 
 
 def ahead(repo: Repository, now: int) -> dict[str, int]:
-    """The branches that are too far ahead of the clock, with the difference in microseconds."""
+    """Find branches that are more than `TOO_FAR` ahead of the clock; return by how much."""
     found = {}
     for name, tip in repo.history.branches().items():
         with repo.store.reading(Ref(branch=name)) as reading:
@@ -49,9 +49,9 @@ def ahead(repo: Repository, now: int) -> dict[str, int]:
 
 
 def set_right(repo: Repository, now: int) -> list[tuple[str, int]]:
-    """Repair the times of all branches that are ahead; returns their names and numbers of rows.
+    """Repair the times of all branches that are ahead; return names and numbers of rows.
 
-    A row has one time on all of them, and rows keep their order.
+    A row gets the same time on all branches, and rows keep their order.
     """
     names = list(ahead(repo, now))
     times: set[int] = set()
@@ -84,7 +84,7 @@ def _set_right(repo: Repository, name: str, places: dict[int, int], now: int) ->
 def _date(work: Work, places: dict[int, int], now: int) -> int:
     found = sorted(_later(work, now), key=lambda one: one[2])
     for table, row_id, at in found:
-        # One that came since they were counted is later than the others of its branch.
+        # A row that was added since the rows were listed is later than the others of its branch.
         place = places.setdefault(at, now + len(places) + 1)
         work.change(BY_TABLE[table], row_id, {"created_at": place})
     return len(found)

@@ -1,4 +1,4 @@
-"""Compacting: whether it is worth it, and doing it in an idle process."""
+"""Compacting a store: whether it is worth it, and doing it in an idle process."""
 
 import logging
 from typing import Final
@@ -12,13 +12,13 @@ log = logging.getLogger(__name__)
 _TIMES: Final = 4
 _SMALL: Final = 20 * 1024 * 1024
 _ROW_BYTES, _COMMIT_BYTES = 1_000, 5_000
-"""What a row and a commit take after compaction, roughly (measured on 18,000 rows)."""
+"""Bytes of a row and of a commit after compaction, roughly (measured on 18,000 rows)."""
 _BRIEF: Final = 40 * 1024 * 1024
-"""Live bytes that are compacted in about two seconds."""
+"""Most live bytes for a compaction while the process is idle; they take about two seconds."""
 
 
 def live_bytes(repo: Repository) -> int:
-    """Estimate what the store would take after compaction."""
+    """Estimate the bytes of a store after compaction."""
     tips = repo.history.branches()
     rows = 0
     for name in tips:
@@ -34,7 +34,7 @@ def is_wasteful(repo: Repository, size: int) -> bool:
 
 
 def compact_if_brief(repo: Repository) -> bool:
-    """Compact the store if that frees much and is quick; returns whether it was done.
+    """Compact a store if that frees much and is quick; return whether it was done.
 
     A larger store is left to `day1 gc`, since all writers wait meanwhile.
     """

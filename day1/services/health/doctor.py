@@ -1,4 +1,4 @@
-"""Checking a store: what is wrong with it, and what to do about it."""
+"""Checking a store and repairing it: the work of `day1 doctor`."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from day1.services.search.indexing import follow
 from day1.services.search.search_engine import SearchEngine
 
 MANY_REFS: Final = 200
-"""More refs than these are worth a warning: each costs 60 bytes in every commit."""
+"""Branches in the engine from which there is a warning: each costs 60 bytes in every commit."""
 LOW_DISK: Final = 200 * 1024 * 1024
 
 Level = Literal["ok", "warn", "error"]
@@ -25,7 +25,7 @@ Level = Literal["ok", "warn", "error"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check; `advice` says what to do if it is not ok."""
+    """The result of one check, with advice if it is not ok."""
 
     name: str
     level: Level
@@ -35,41 +35,41 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class StoreLocation:
-    """What is known about the place of the store. Units: bytes."""
+    """The place of a store: disk, files and settings of this machine. Sizes are in bytes."""
 
     store_bytes: int
     free_bytes: int
     read_only: bool
     chroma: bool
-    """Whether a server process has made its Chroma collections there."""
+    """Whether a server process created Chroma collections in the folder."""
     chroma_trouble: str | None = None
     obstacles: tuple[str, ...] = ()
-    """What would keep anybody from writing now."""
+    """Reasons why nobody could write now, each a sentence."""
     node: str | None = None
-    """For a store on a server: the folder of the files that stay on this machine."""
+    """For a store on a server: the folder on this machine for index and other local files."""
     chroma_server: str | None = None
     unheard: int = 0
-    """Lines of hooks that could not be taken in, and are kept in `spool/aside`."""
+    """The number of lines of hooks that could not be ingested and are in `spool/aside`."""
     unheard_gone: int = 0
-    """Such lines that were removed, as there were too many."""
+    """The number of lines removed from `spool/aside` because there were too many."""
     damaged: tuple[str, ...] = ()
-    """Files for hooks and of counts, by their names in the folder, that cannot be read."""
+    """Names of files in the folder (for hooks, and of counts) that cannot be read."""
     failing_chores: tuple[tuple[str, str], ...] = ()
-    """The chores that fail in servers of this machine, each with the code of its error."""
+    """Names of chores that fail in servers of this machine, each with its error code."""
     now: int | None = None
-    """This machine's clock, microseconds UTC; None if times are not to be compared with it."""
+    """The time of this machine, microseconds UTC; None: do not compare times with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """How far the index is behind a branch; None if that is unknown."""
+    """How far the index is behind a branch; a field is None if unknown."""
 
     words_current: bool | None
     pending_vectors: int | None
 
 
 def index_state(repo: Repository, search: SearchEngine, branch: Branch) -> IndexState:
-    """How far the index is behind; the index is not changed."""
+    """Find how far the index is behind a branch, without changing the index."""
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         tip, pending = reading.tip, reading.pending
     try:
@@ -143,8 +143,8 @@ def _ledger(repo: Repository) -> Finding:
         "ledger",
         "error",
         f"{len(problems)} problems, the first: {problems[0]}",
-        "Put a backup in its place, or none: then the branches are found again, and their notes, "
-        "the snapshots and the records of merges are lost. No memory is.",
+        "Restore it from a backup. Without a backup delete the file: branches are found again; "
+        "their notes, snapshots and merge records are lost. No memory is lost.",
     )
 
 
@@ -159,20 +159,20 @@ def _branches(repo: Repository) -> Finding:
         parts.append(f"not in the ledger: {', '.join(unnoted[:5])}")
     if gone:
         parts.append(f"not in the engine: {', '.join(gone[:5])}")
-    advice = "`day1 doctor --repair` notes the first and forgets the second."
+    advice = "`day1 doctor --repair` adds the first to the ledger and removes the second from it."
     return Finding("branches", "error", "; ".join(parts), advice)
 
 
 def _intents(repo: Repository) -> Finding:
     intents = repo.ledger.open_intents()
     if not intents:
-        return Finding("deeds", "ok", "none is half done")
+        return Finding("deeds", "ok", "no operation is unfinished")
     names = ", ".join(sorted({intent.op for intent in intents}))
     return Finding(
         "deeds",
         "warn",
         f"{len(intents)} under way: {names}",
-        "Another process is at it, or was killed: the next command finishes it.",
+        "Another process works on it, or was killed: then the next command finishes it.",
     )
 
 
@@ -186,8 +186,8 @@ def _times(repo: Repository, place: StoreLocation) -> Finding:
         "warn",
         f"{len(found)} of the branches ahead of this machine's clock, {name} by {lasting(most)}: "
         "somebody wrote with a wrong clock, and what is written since is dated after that",
-        "See that every machine's clock is right; then `day1 doctor --repair` dates those memories "
-        "now, in a commit of each branch.",
+        "Set every machine's clock right; then `day1 doctor --repair` gives those memories times "
+        "of now, in a commit on each branch.",
     )
 
 
@@ -196,13 +196,13 @@ def _refs(repo: Repository) -> Finding:
     text = f"{count} branch{'' if count == 1 else 'es'}"
     if count < MANY_REFS:
         return Finding("refs", "ok", text)
-    return Finding("refs", "warn", text, "`day1 gc --retire` gives up those that are merged.")
+    return Finding("refs", "warn", text, "`day1 gc --retire` retires merged branches.")
 
 
 def _space(repo: Repository, place: StoreLocation) -> Finding:
     if place.node:
         size = f"{_megabytes(place.store_bytes)}, " if place.store_bytes else ""
-        return Finding("space", "ok", f"{size}the server's: it gives back itself what is unused")
+        return Finding("space", "ok", f"{size}on the server, which frees unused space itself")
     text = f"memory.db has {_megabytes(place.store_bytes)}"
     if is_wasteful(repo, place.store_bytes):
         return Finding("space", "warn", text, "`day1 gc` gives most of it back.")
@@ -215,12 +215,12 @@ def _disk(place: StoreLocation) -> Finding:
         text = f"{free} for this machine's index, in {place.node}"
         if place.free_bytes >= LOW_DISK:
             return Finding("disk", "ok", text)
-        return Finding("disk", "warn", text, "Free some, or move it: DAY1_HOME names another.")
+        return Finding("disk", "warn", text, "Free some space, or move the folder: set DAY1_HOME.")
     if place.read_only:
         advice = "Give this user write access to the store's folder."
         return Finding("disk", "warn", "the folder is read-only", advice)
     if place.free_bytes < max(LOW_DISK, place.store_bytes):
-        advice = "Free some: compaction needs room for a second copy of memory.db."
+        advice = "Free some space: compaction needs room for a second copy of memory.db."
         return Finding("disk", "warn", free, advice)
     return Finding("disk", "ok", free)
 
@@ -260,48 +260,48 @@ def _index(repo: Repository, search: SearchEngine) -> Finding:
         search.index.check()
     except IndexLost:
         text = "it was damaged and is empty now; no memory is lost"
-        return Finding("index", "warn", text, "`day1 doctor --repair` builds it anew.")
-    text = "every branch is followed"
+        return Finding("index", "warn", text, "`day1 doctor --repair` builds it again.")
+    text = "every branch is up to date"
     if behind:
-        text = f"{behind} branch{'' if behind == 1 else 'es'} to follow at the next search"
+        text = f"{behind} branch{'' if behind == 1 else 'es'} to index at the next search"
     return Finding("index", "ok", f"{text}, {waiting} texts wait for a vector")
 
 
 def _chroma(place: StoreLocation) -> Finding:
     if place.chroma_trouble:
-        advice = "Searches compare exactly meanwhile: nothing is lost."
+        advice = "Searches compare all vectors meanwhile: nothing is lost."
         return Finding("chroma", "warn", place.chroma_trouble, advice)
-    text = "a server has made its collections" if place.chroma else "not made yet"
+    text = "a server created collections" if place.chroma else "not used yet"
     if place.chroma_server:
         text = f"on {place.chroma_server}"
-    return Finding("chroma", "ok", f"{text}; searches that have none compare exactly")
+    return Finding("chroma", "ok", f"{text}; searches without a collection compare all vectors")
 
 
 def _hooks(place: StoreLocation) -> Finding:
     if not place.unheard and not place.unheard_gone:
-        return Finding("hooks", "ok", "everything that they heard can be taken in")
+        return Finding("hooks", "ok", "every event that they wrote can be ingested")
     gone = f"; {place.unheard_gone:,} older ones were removed" if place.unheard_gone else ""
     return Finding(
         "hooks",
         "warn",
-        f"{place.unheard:,} of the lines that they wrote cannot be taken in: they are no events"
-        f"{gone}",
-        "They are in the store's folder, in spool/aside: look at them, and remove them"
+        f"{place.unheard:,} of the lines that they wrote cannot be ingested: they are not "
+        f"events{gone}",
+        "They are in the store's folder, in spool/aside: read them, then remove them"
         + (", and spool/aside.gone with them." if gone else "."),
     )
 
 
 def _files(place: StoreLocation) -> Finding:
     if not place.damaged:
-        return Finding("files", "ok", "those for hooks, and of what was shown, can be read")
+        return Finding("files", "ok", "the files of hooks, and of counts of shown memories, can be read")
     names = ", ".join(place.damaged[:5]) + ", …" * (len(place.damaged) > 5)  # noqa: PLR2004 - as above
     return Finding(
         "files",
         "warn",
         f"{len(place.damaged)} cannot be read: {names}",
-        "No memory is lost. Remove uses.db: counting begins anew. A prime is made anew when its "
-        "branch is written to. What lies in spool/ and cannot be read was not taken in: look at "
-        "it, and remove it.",
+        "No memory is lost. Remove uses.db: counting starts again. A prime is made again when its "
+        "branch is written to. Events in spool/ files that cannot be read were not ingested: "
+        "read these files, then remove them.",
     )
 
 
@@ -311,12 +311,12 @@ def _chores(place: StoreLocation) -> Finding:
         "chores",
         "warn",
         f"fail in a server of this machine: {errors}",
-        "They are tried again, later each time. The server's log says where they failed.",
+        "They are retried after growing pauses. The server's log says where they failed.",
     )
 
 
 def repair(repo: Repository, search: SearchEngine, now: int) -> list[str]:
-    """Add missing branches to the ledger and update the index; returns what was done."""
+    """Repair ledger, times and index of a store; return what was done, a line for each."""
     done = [f"noted branch {name}" for name in adopt(repo, now)]
     refs = repo.history.branches()
     for branch in repo.ledger.branches():

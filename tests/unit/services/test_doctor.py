@@ -47,7 +47,7 @@ def test_a_sound_store_has_no_finding(bench: Bench, search: Any) -> None:
         *("disk", "writing", "model", "index", "chroma", "hooks", "files"),
     ]
     assert str(found["branches"].text) == "1, all known to engine and ledger"
-    assert str(found["index"].text) == "every branch is followed, 0 texts wait for a vector"
+    assert str(found["index"].text) == "every branch is up to date, 0 texts wait for a vector"
     assert str(found["refs"].text) == "1 branch"
 
 
@@ -211,14 +211,14 @@ def test_the_index_says_which_branches_are_to_follow_and_how_many_vectors_wait(
     bench.fork("away")
     retiring.retire(bench.repo, bench.branch("away"), bench.now)
     found = findings(bench, search)["index"]
-    assert found.text == "2 branches to follow at the next search, 3 texts wait for a vector"
+    assert found.text == "2 branches to index at the next search, 3 texts wait for a vector"
     doctor.repair(bench.repo, search, bench.now)
     bench.add("fact_a", "a", "side")
     found = findings(bench, search)["index"]
-    assert found.text == "1 branch to follow at the next search, 3 texts wait for a vector"
+    assert found.text == "1 branch to index at the next search, 3 texts wait for a vector"
     search.index.check.side_effect = IndexLost("It is damaged.")
     found = findings(bench, search)["index"]
-    assert (found.level, found.advice) == ("warn", "`day1 doctor --repair` builds it anew.")
+    assert (found.level, found.advice) == ("warn", "`day1 doctor --repair` builds it again.")
 
 
 def test_a_repair_of_a_lost_index_begins_it_anew(bench: Bench, search: Any) -> None:
