@@ -43,7 +43,7 @@ class Wanted:
     """Days until the token expires; None: it never expires."""
 
 
-def create_token(repo: Repository, wanted: Wanted, now: int) -> tuple[Token, str]:
+def create_token(repo: Repository, request: Wanted, now: int) -> tuple[Token, str]:
     """Create a token; return it and its secret, which is not stored.
 
     Raises:
@@ -53,19 +53,19 @@ def create_token(repo: Repository, wanted: Wanted, now: int) -> tuple[Token, str
     secret = new_secret()
     token = Token(
         id=repo.new_id("token", now),
-        name=wanted.name,
+        name=request.name,
         sha256=digest(secret),
-        scope=wanted.scope,
-        branches=tuple(dict.fromkeys(wanted.branches)),
-        agent_id=wanted.agent_id,
+        scope=request.scope,
+        branches=tuple(dict.fromkeys(request.branches)),
+        agent_id=request.agent_id,
         created_at=now,
-        expires_at=None if wanted.days is None else now + wanted.days * _DAY,
+        expires_at=None if request.days is None else now + request.days * _DAY,
     )
     with repo.ledger.transaction():
-        if any(t.name == wanted.name and t.live(now) for t in repo.ledger.records(Token)):
+        if any(t.name == request.name and t.live(now) for t in repo.ledger.records(Token)):
             raise Conflict(
-                f"A token {wanted.name!r} exists: choose another name, or revoke it.",
-                token=wanted.name,
+                f"A token {request.name!r} exists: choose another name, or revoke it.",
+                token=request.name,
             )
         repo.ledger.put(token)
     return token, secret
@@ -113,10 +113,10 @@ def without_place(error: Day1Error) -> Day1Error:
     """Return the error for callers without a token, without the place of the store."""
     if isinstance(error, Forbidden | TooManyRequests | Unauthorized):  # about the caller
         return error
-    says = "The store has a problem: `day1 doctor` on the server's machine names it."
+    text = "The store has a problem: `day1 doctor` on the server's machine names it."
     if isinstance(error, StoreBusy | StoreUnavailable):  # trying again may help
-        says += " Try again."
-    return type(error)(says)
+        text += " Try again."
+    return type(error)(text)
 
 
 class Authenticator:
@@ -143,8 +143,8 @@ class Authenticator:
         The mark is set when a token is made, so it matters only if the ledger was replaced since.
         """
         stamp = self._repo.ledger.stamp()
-        asked, required = self._asked
-        if stamp is None or stamp != asked:
+        stamp_read, required = self._asked
+        if stamp is None or stamp != stamp_read:
             required = _MARK in self._repo.history.tags()
             self._asked = stamp, required
         return required
@@ -165,8 +165,8 @@ class Authenticator:
         Raises:
             Unauthorized: no live token has this secret.
         """
-        found = self._repo.ledger.records(Token, sha256=digest(secret))
-        return self._access(found[0] if found else None, now)
+        tokens_found = self._repo.ledger.records(Token, sha256=digest(secret))
+        return self._access(tokens_found[0] if tokens_found else None, now)
 
     def admit_browser(self, cookie: str | None, now: int) -> Access:
         """Return what a browser may do, by the cookie from its sign-in.
@@ -176,9 +176,9 @@ class Authenticator:
         """
         if self.open:
             return EVERYTHING
-        found = None if cookie is None else self._repo.ledger.record(SignIn, digest(cookie))
-        live = found is not None and now < found.expires_at
-        token = self._repo.ledger.record(Token, found.token_id) if found and live else None
+        sign_in = None if cookie is None else self._repo.ledger.record(SignIn, digest(cookie))
+        live = sign_in is not None and now < sign_in.expires_at
+        token = self._repo.ledger.record(Token, sign_in.token_id) if sign_in and live else None
         return self._access(token, now)
 
     def _access(self, token: Token | None, now: int) -> Access:
@@ -202,16 +202,18 @@ class Authenticator:
             Unauthorized: no live token has this secret.
         """
         access, cookie = self.admit(secret, now), new_secret()
-        signed = SignIn(digest(cookie), str(access.token_id), now, now + SIGNED_IN_S * 1_000_000)
+        new = SignIn(digest(cookie), str(access.token_id), now, now + SIGNED_IN_S * 1_000_000)
         ledger = self._repo.ledger
         with ledger.transaction():
-            ended = [one.id for one in ledger.records(SignIn) if one.expires_at <= now]
-            ledger.remove(SignIn, *ended)
-            ledger.put(signed)
+            expired_ids = [
+                record.id for record in ledger.records(SignIn) if record.expires_at <= now
+            ]
+            ledger.remove(SignIn, *expired_ids)
+            ledger.put(new)
         return cookie
 
     def sign_out(self, cookie: str) -> None:
         """Sign a browser out: its cookie is void from now on."""
-        signed = digest(cookie)
-        if self._repo.ledger.record(SignIn, signed) is not None:
-            self._repo.ledger.remove(SignIn, signed)
+        record_id = digest(cookie)
+        if self._repo.ledger.record(SignIn, record_id) is not None:
+            self._repo.ledger.remove(SignIn, record_id)

@@ -251,6 +251,6 @@ def repeatable(call: Call, request: Repeatable, branch: Branch | None = None) ->
     agent = agent_of(caller, getattr(request, "agent_id", None))
     where = ("", *caller.access.branches) if branch is None else (branch.id,)
     spaces = sorted(spaces_of(call, None), key=str) if caller.sees else ()
-    seen = (f"sees {space}" for space in spaces)
-    ids = ids_of_request(request.request_id, agent or "", *where, *seen)
+    seen_spaces = (f"sees {space}" for space in spaces)
+    ids = ids_of_request(request.request_id, agent or "", *where, *seen_spaces)
     return replace(call.repo, new_id=ids, of_request=True)

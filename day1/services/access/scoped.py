@@ -58,9 +58,9 @@ class ScopedHistory(History):
         retired = (b.retired_tip for b in self._ledger.branches() if self._access.sees(b.name))
         tips = frozenset((*self.branches().values(), *filter(None, retired)))
         limits = self._access.branches
-        before, reached = self._known.get(limits, (frozenset(), frozenset()))
-        if tips != before:
-            reached = self._since(before, reached, tips)
+        known_tips, reached = self._known.get(limits, (frozenset(), frozenset()))
+        if tips != known_tips:
+            reached = self._since(known_tips, reached, tips)
             if len(self._known) >= _LIMITS_KEPT:
                 self._known.clear()
             self._known[limits] = tips, reached
@@ -68,21 +68,21 @@ class ScopedHistory(History):
         return commit in reached
 
     def _since(
-        self, before: frozenset[CommitId], reached: frozenset[CommitId], tips: frozenset[CommitId]
+        self, old_tips: frozenset[CommitId], reached: frozenset[CommitId], tips: frozenset[CommitId]
     ) -> frozenset[CommitId]:
         """Return all commits in the past of `tips`, given those in the past of `before`."""
         new: set[CommitId] = set()
-        gone, waiting = set(before - tips), [*(tips - before)] if before else []
-        while waiting and len(new) < _FEW:
-            commit = waiting.pop()
-            gone.discard(commit)
+        lost_tips, to_visit = set(old_tips - tips), [*(tips - old_tips)] if old_tips else []
+        while to_visit and len(new) < _FEW:
+            commit = to_visit.pop()
+            lost_tips.discard(commit)
             if commit not in reached and commit not in new:
                 new.add(commit)
-                waiting += self._history.commit(commit).parents
-        if before and not gone and not waiting:
+                to_visit += self._history.commit(commit).parents
+        if old_tips and not lost_tips and not to_visit:
             return reached | new
         # The first time, or a branch was deleted: commits that only it had are no longer reached.
-        return frozenset(found.id for found in self._history.graph(sorted(tips)))
+        return frozenset(each.id for each in self._history.graph(sorted(tips)))
 
     def check(self, commit: CommitId | None) -> None:
         """Refuse a commit that no visible branch reaches.

@@ -74,8 +74,8 @@ class ScopedLedger(Ledger):
             Forbidden: a record is, or would replace such a record.
         """
         for record in records:
-            there = self._ledger.record(type(record), record.id)  # type: ignore[attr-defined]  # every record has one
-            if not self._shows(record) or not (there is None or self._shows(there)):
+            stored = self._ledger.record(type(record), record.id)  # type: ignore[attr-defined]  # every record has one
+            if not self._shows(record) or not (stored is None or self._shows(stored)):
                 raise Forbidden("This token may not write records about other branches.")
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -104,14 +104,14 @@ class ScopedLedger(Ledger):
 
     def votes(self) -> Votes:
         """Return the votes that were given on visible branches."""
-        every, kept = self._ledger.votes(), self._repo.votes_kept
-        seen = frozenset(branch.id for branch in self.branches())
-        known = kept.get(self._access.branches)
-        if known is None or known[0] is not every or known[1] != seen:
-            if len(kept) >= _LIMITS_KEPT:
-                kept.clear()
-            known = kept[self._access.branches] = every, seen, given_on(every, seen)
-        return known[2]
+        every, cache = self._ledger.votes(), self._repo.votes_kept
+        visible_ids = frozenset(branch.id for branch in self.branches())
+        cached = cache.get(self._access.branches)
+        if cached is None or cached[0] is not every or cached[1] != visible_ids:
+            if len(cache) >= _LIMITS_KEPT:
+                cache.clear()
+            cached = cache[self._access.branches] = every, visible_ids, given_on(every, visible_ids)
+        return cached[2]
 
     def branches(self) -> list[Branch]:
         """Return the visible branches, retired ones too, oldest first."""
@@ -143,18 +143,18 @@ class ScopedLedger(Ledger):
 
     def record(self, kind: type[T], record_id: str) -> T | None:
         """Find a visible record by id."""
-        found = self._ledger.record(kind, record_id)
-        return found if found is not None and self._shows(found) else None
+        stored = self._ledger.record(kind, record_id)
+        return stored if stored is not None and self._shows(stored) else None
 
     def records(self, kind: type[T], **equal: str) -> list[T]:
         """Find the visible records of a kind that have these values."""
         return [record for record in self._ledger.records(kind, **equal) if self._shows(record)]
 
-    def swap(self, there: T | None, record: T) -> bool:
-        """Write a visible record if the stored one is still equal to `there`."""
+    def swap(self, expected: T | None, record: T) -> bool:
+        """Write a visible record if the stored one is still equal to `expected`."""
         with self._ledger.transaction():
             self._check([record])
-            return self._ledger.swap(there, record)
+            return self._ledger.swap(expected, record)
 
     def put(self, *records: object) -> None:
         """Write visible records by id."""
@@ -182,14 +182,14 @@ class ScopedLedger(Ledger):
         Raises:
             Forbidden: the intent is about other branches.
         """
-        told = asdict(payload)  # type: ignore[call-overload]  # a dataclass
-        branch = told.get("branch", {})
-        names = [told.get("name"), told.get("target"), branch.get("name")]
-        ids = [told[field] for field in ("source_id", "target_id") if field in told]
-        named = [name for name in names if name is not None]
-        if not named and not ids:
+        fields = asdict(payload)  # type: ignore[call-overload]  # a dataclass
+        branch = fields.get("branch", {})
+        names = [fields.get("name"), fields.get("target"), branch.get("name")]
+        ids = [fields[field] for field in ("source_id", "target_id") if field in fields]
+        branch_names = [name for name in names if name is not None]
+        if not branch_names and not ids:
             raise of_every_branch(f"To {kind.name}")
-        for name in named:
+        for name in branch_names:
             self._access.check(name)
         if not all(map(self._sees, ids)):
             raise Forbidden("This token may not change other branches.")
@@ -209,8 +209,8 @@ class ScopedLedger(Ledger):
 
     def head(self, key: str) -> str | None:
         """Return the id of the branch that a client's HEAD points at; None if not visible."""
-        found = self._ledger.head(key)
-        return found if self._sees(found) else None
+        branch_id = self._ledger.head(key)
+        return branch_id if self._sees(branch_id) else None
 
     def heads(self) -> dict[str, str]:
         """Return the HEADs that point at visible branches: branch id by client."""
@@ -259,8 +259,8 @@ class ScopedUses(Uses):
         return self._uses.most(count, self._within(branches))
 
     def _within(self, branches: Branches) -> Branches:
-        seen = self._seen()
-        return seen if branches is None else seen & branches
+        visible_ids = self._seen()
+        return visible_ids if branches is None else visible_ids & branches
 
     def _seen(self) -> frozenset[str]:
         return frozenset(branch.id for branch in self._ledger.branches())

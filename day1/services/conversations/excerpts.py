@@ -96,8 +96,8 @@ def part_of(
         NotFound: it is not on the branch that is read; the message names branches that have it.
         InvalidRequest: the conversation has fewer than `first` messages.
     """
-    found = reading.get(CONVERSATION, [conversation_id])
-    if not found:
+    conversations = reading.get(CONVERSATION, [conversation_id])
+    if not conversations:
         raise unknown_conversation(repo, conversation_id, str(reading.branch))
     messages = messages_of(repo, reading, conversation_id)
     if first is not None and first > len(messages):
@@ -107,20 +107,22 @@ def part_of(
             messages=len(messages),
             branch=reading.branch,
         )
-    some = [row for _, row in messages[(first or 1) - 1 : last]]
-    return {CONVERSATION: list(found.values()), MESSAGE: some}
+    part = [row for _, row in messages[(first or 1) - 1 : last]]
+    return {CONVERSATION: list(conversations.values()), MESSAGE: part}
 
 
 def up_to(
-    repo: Repository, conversation_id: str, message_id: str, looked: Sequence[str]
+    repo: Repository, conversation_id: str, message_id: str, branches: Sequence[str]
 ) -> Excerpt:
-    """Find a conversation on the branches `looked` or any other; read it up to a message.
+    """Find a conversation on `branches` or any other branch; read it up to a message.
 
     Raises:
         NotFound: no branch has the conversation, or it does not have the message.
     """
-    source = next(branches_with(repo, MESSAGE, message_id, looked), None)
-    source = source or next(branches_with(repo, CONVERSATION, conversation_id, looked), looked[-1])
+    source = next(branches_with(repo, MESSAGE, message_id, branches), None)
+    source = source or next(
+        branches_with(repo, CONVERSATION, conversation_id, branches), branches[-1]
+    )
     with repo.store.reading(Ref(branch=source)) as reading:
         part = part_of(repo, reading, conversation_id)
     ids = [row["id"] for row in part[MESSAGE]]
@@ -157,14 +159,14 @@ class Picked:
     commit: CommitId
 
 
-def pick_conversation(repo: Repository, target: Branch, pick: Pick, here: str) -> Picked:
-    """Copy messages unchanged to a branch, from branch `here` or another that has them.
+def pick_conversation(repo: Repository, target: Branch, pick: Pick, branch: str) -> Picked:
+    """Copy messages unchanged to a branch, from `branch` or another that has them.
 
     Raises:
         NotFound: no branch has the conversation.
         InvalidRequest: the conversation ends before the first message to copy.
     """
-    sources = branches_with(repo, CONVERSATION, pick.conversation_id, (here,))
+    sources = branches_with(repo, CONVERSATION, pick.conversation_id, (branch,))
     source = next((name for name in sources if name != target.name), target.name)
     with repo.store.reading(Ref(branch=source)) as reading:
         rows = part_of(repo, reading, pick.conversation_id, pick.first, pick.last)

@@ -34,9 +34,9 @@ def recent_conversations(
     if len(ids) == limit:
         ids += _active(reading, equal, limit)
     rows = reading.get(CONVERSATION, ids)
-    of_these = Query(among={"conversation_id": [*rows]})
+    in_conversations = Query(among={"conversation_id": [*rows]})
     keys: dict[str, list[tuple[int, str]]] = {}
-    for row in reading.scan(MESSAGE, ("conversation_id", "created_at", "id"), of_these):
+    for row in reading.scan(MESSAGE, ("conversation_id", "created_at", "id"), in_conversations):
         keys.setdefault(str(row[0]), []).append((int(row[1] or 0), str(row[2])))
 
     def updated(conversation_id: str) -> int:
@@ -72,9 +72,11 @@ def _active(reading: Reading, equal: Mapping[str, Cell], limit: int) -> list[str
         messages = reading.scan(MESSAGE, ("conversation_id",), newest)
         ids = list(dict.fromkeys(str(row[0]) for row in messages))
         rows = reading.get(CONVERSATION, ids)
-        fit = [i for i in ids if i in rows and all(rows[i][c] == v for c, v in equal.items())]
-        if len(fit) >= limit or len(messages) < most:
-            return fit[:limit]
+        matching_ids = [
+            i for i in ids if i in rows and all(rows[i][c] == v for c, v in equal.items())
+        ]
+        if len(matching_ids) >= limit or len(messages) < most:
+            return matching_ids[:limit]
         most *= 4
 
 

@@ -44,10 +44,10 @@ class LoggedMessage:
 # Writing
 
 
-def start_conversation(repo: Repository, work: Additions, origin: Origin, said: Row) -> str:
+def start_conversation(repo: Repository, work: Additions, origin: Origin, columns: Row) -> str:
     """Add a conversation with these columns in an open unit of work; return its id."""
     conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
-    work.add(CONVERSATION, [new_row(CONVERSATION, conversation_id, said, origin, work.now)])
+    work.add(CONVERSATION, [new_row(CONVERSATION, conversation_id, columns, origin, work.now)])
     return conversation_id
 
 
@@ -98,15 +98,17 @@ def add_message(
     message = request.message
     columns = complete(MESSAGE, asdict(message))
     if request.request_id is not None:
-        place: Row = {} if conversation_id is None else {"conversation_id": conversation_id}
-        first = written_by(work, MESSAGE, message_id, {**columns, **place})
+        same_conversation: Row = (
+            {} if conversation_id is None else {"conversation_id": conversation_id}
+        )
+        first = written_by(work, MESSAGE, message_id, {**columns, **same_conversation})
         if first is not None:
             return _logged_before(repo, work, first)
-    count, last, begun = 0, None, conversation_id is None
+    count, last, is_new = 0, None, conversation_id is None
     if conversation_id is None:
-        said: Row = {"title": request.title, "happened_at": message.happened_at}
-        said["space"] = request.space
-        conversation_id = start_conversation(repo, work, origin, said)
+        conversation: Row = {"title": request.title, "happened_at": message.happened_at}
+        conversation["space"] = request.space
+        conversation_id = start_conversation(repo, work, origin, conversation)
     elif not work.get(CONVERSATION, [conversation_id]):
         return None
     else:
@@ -114,7 +116,7 @@ def add_message(
         last = last_message(repo, work, conversation_id) if count else None
     columns |= {"conversation_id": conversation_id, "previous_id": last}
     work.add(MESSAGE, [new_row(MESSAGE, message_id, columns, origin, work.now)])
-    return LoggedMessage(message_id, conversation_id, count + 1, 1 + begun)
+    return LoggedMessage(message_id, conversation_id, count + 1, 1 + is_new)
 
 
 def _logged_before(repo: Repository, work: Additions, message: Row) -> LoggedMessage:
@@ -132,10 +134,11 @@ def last_message(repo: Repository, work: Additions, conversation_id: str) -> str
     equal = {"conversation_id": conversation_id}
     query = Query(equal=equal, order="created_at", descending=True, limit=1)
     ((newest, at),) = work.scan(MESSAGE, ("id", "created_at"), query)
-    written, oldest = int(at or 0), work.pending.oldest
-    pending = oldest is not None and written >= oldest  # pending rows are later than every commit
+    written_at, oldest = int(at or 0), work.pending.oldest
+    # Pending rows are later than every commit.
+    pending = oldest is not None and written_at >= oldest
     for commit in () if pending else repo.history.log(work.tip):
-        if commit.ts < written:
+        if commit.ts < written_at:
             break
         if may_bring_messages(commit):
             return order_of(repo, work, conversation_id)[-1]

@@ -22,8 +22,8 @@ def order_of(repo: Repository, reading: Reading, conversation_id: str) -> list[s
 
 def messages_of(repo: Repository, reading: Reading, conversation_id: str) -> list[tuple[int, Row]]:
     """Return a conversation's messages in sequence, each with its place, counted from 1."""
-    found = reading.find(MESSAGE, Query(equal={"conversation_id": conversation_id}))
-    rows = {str(row["id"]): row for row in found}
+    message_rows = reading.find(MESSAGE, Query(equal={"conversation_id": conversation_id}))
+    rows = {str(row["id"]): row for row in message_rows}
     links = [Link(i, r["previous_id"], r["created_at"]) for i, r in rows.items()]  # type: ignore[arg-type]  # of these columns
     return [(place, rows[i]) for place, i in enumerate(_ordered(repo, reading, links), start=1)]
 
@@ -32,15 +32,15 @@ def _ordered(repo: Repository, reading: Reading, links: Sequence[Link]) -> list[
     return in_sequence(links, _arrivals(repo, reading.tip, rivals(links)))
 
 
-def _arrivals(repo: Repository, tip: CommitId, some: Sequence[Link]) -> dict[str, int]:
+def _arrivals(repo: Repository, tip: CommitId, links: Sequence[Link]) -> dict[str, int]:
     """Find when messages came to the past of `tip`: when written, or with a later merge.
 
     Only needed for messages that follow the same message. It is a binary search over the commits
     that may have brought messages.
     """
-    if not some:
+    if not links:
         return {}
-    oldest = min(link.created_at for link in some)
+    oldest = min(link.created_at for link in links)
     bringing: list[Commit] = []
     for commit in repo.history.log(tip):
         if commit.ts <= oldest:
@@ -48,20 +48,20 @@ def _arrivals(repo: Repository, tip: CommitId, some: Sequence[Link]) -> dict[str
         if may_bring_messages(commit):
             bringing.append(commit)
     bringing.reverse()
-    ids = [link.id for link in some]
+    ids = [link.id for link in links]
 
     @cache
     def present(commit: CommitId) -> frozenset[Cell]:
         with repo.store.reading(Ref(commit=commit)) as past:
             return frozenset(r[0] for r in past.scan(MESSAGE, ("id",), Query(among={"id": ids})))
 
-    def came(link: Link) -> int:
+    def arrival(link: Link) -> int:
         later = [commit for commit in bringing if commit.ts > link.created_at]
         place = bisect_left(later, 1, key=lambda commit: link.id in present(commit.id))
         brought = place < len(later) and link.id not in present(later[place].parents[0])
         return later[place].ts if brought else link.created_at
 
-    return {link.id: came(link) for link in some}
+    return {link.id: arrival(link) for link in links}
 
 
 def may_bring_messages(commit: Commit) -> bool:

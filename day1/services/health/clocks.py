@@ -39,13 +39,13 @@ def ahead_note(span: int) -> str:
 
 def ahead(repo: Repository, now: int) -> dict[str, int]:
     """Find branches that are more than `TOO_FAR` ahead of the clock; return by how much."""
-    found = {}
+    spans = {}
     for name, tip in repo.history.branches().items():
         with repo.store.reading(Ref(branch=name)) as reading:
             newest = max(reading.pending.newest or 0, repo.history.commit(tip).ts)
         if newest - now > TOO_FAR:
-            found[name] = newest - now
-    return found
+            spans[name] = newest - now
+    return spans
 
 
 def set_right(repo: Repository, now: int) -> list[tuple[str, int]]:
@@ -70,21 +70,21 @@ def _later(reading: Reading, now: int) -> Iterator[tuple[str, str, int]]:
 
 def _set_right(repo: Repository, name: str, places: dict[int, int], now: int) -> int:
     branch = repo.ledger.branch(name)
-    before = repo.store.commit_pending(name)
+    old_tip = repo.store.commit_pending(name)
     with repo.store.changing(name) as work:
         rows = _date(work, places, now)
         work.turn_back(now + len(places))
         line = f"date {rows} rows by the clock, which was wrong"
         commit = work.commit(Message("change", line))
-    if branch is not None and branch.merged_tip == before:
+    if branch is not None and branch.merged_tip == old_tip:
         repo.ledger.put_branch(replace(branch, merged_tip=commit))
     return rows
 
 
 def _date(work: Work, places: dict[int, int], now: int) -> int:
-    found = sorted(_later(work, now), key=lambda one: one[2])
-    for table, row_id, at in found:
+    later_rows = sorted(_later(work, now), key=lambda row: row[2])
+    for table, row_id, at in later_rows:
         # A row that was added since the rows were listed is later than the others of its branch.
         place = places.setdefault(at, now + len(places) + 1)
         work.change(BY_TABLE[table], row_id, {"created_at": place})
-    return len(found)
+    return len(later_rows)

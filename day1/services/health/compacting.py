@@ -43,6 +43,8 @@ def compact_if_brief(repo: Repository) -> bool:
         return False
     if live_bytes(repo) > _BRIEF:
         return False
-    done = repo.store.compact()
-    log.info("compacted memory.db from %s to %s bytes", done["bytes_before"], done["bytes_after"])
+    result = repo.store.compact()
+    log.info(
+        "compacted memory.db from %s to %s bytes", result["bytes_before"], result["bytes_after"]
+    )
     return True

@@ -105,9 +105,9 @@ def check(repo: Repository, search: SearchEngine, place: StoreLocation) -> Itera
     }
     if place.failing_chores:
         checks["chores"] = lambda: _chores(place)
-    for name, look in checks.items():
+    for name, run_check in checks.items():
         try:
-            yield look()
+            yield run_check()
         except Day1Error as exc:
             yield Finding(name, "error", exc.advice)
 
@@ -150,15 +150,15 @@ def _ledger(repo: Repository) -> Finding:
 
 def _branches(repo: Repository) -> Finding:
     refs = repo.history.branches()
-    noted = {branch.name for branch in repo.ledger.branches() if branch.retired_tip is None}
-    unnoted, gone = sorted(refs.keys() - noted), sorted(noted - refs.keys())
-    if not unnoted and not gone:
+    recorded = {branch.name for branch in repo.ledger.branches() if branch.retired_tip is None}
+    unrecorded, without_ref = sorted(refs.keys() - recorded), sorted(recorded - refs.keys())
+    if not unrecorded and not without_ref:
         return Finding("branches", "ok", f"{len(refs)}, all known to engine and ledger")
     parts = []
-    if unnoted:
-        parts.append(f"not in the ledger: {', '.join(unnoted[:5])}")
-    if gone:
-        parts.append(f"not in the engine: {', '.join(gone[:5])}")
+    if unrecorded:
+        parts.append(f"not in the ledger: {', '.join(unrecorded[:5])}")
+    if without_ref:
+        parts.append(f"not in the engine: {', '.join(without_ref[:5])}")
     advice = "`day1 doctor --repair` adds the first to the ledger and removes the second from it."
     return Finding("branches", "error", "; ".join(parts), advice)
 
@@ -177,14 +177,14 @@ def _intents(repo: Repository) -> Finding:
 
 
 def _times(repo: Repository, place: StoreLocation) -> Finding:
-    found = {} if place.now is None else ahead(repo, place.now)
-    if not found:
+    spans = {} if place.now is None else ahead(repo, place.now)
+    if not spans:
         return Finding("times", "ok", "no branch is ahead of the clock")
-    name, most = max(found.items(), key=lambda one: one[1])
+    name, most = max(spans.items(), key=lambda entry: entry[1])
     return Finding(
         "times",
         "warn",
-        f"{len(found)} of the branches ahead of this machine's clock, {name} by {lasting(most)}: "
+        f"{len(spans)} of the branches ahead of this machine's clock, {name} by {lasting(most)}: "
         "somebody wrote with a wrong clock, and what is written since is dated after that",
         "Set every machine's clock right; then `day1 doctor --repair` gives those memories times "
         "of now, in a commit on each branch.",
@@ -280,20 +280,22 @@ def _chroma(place: StoreLocation) -> Finding:
 def _hooks(place: StoreLocation) -> Finding:
     if not place.unheard and not place.unheard_gone:
         return Finding("hooks", "ok", "every event that they wrote can be ingested")
-    gone = f"; {place.unheard_gone:,} older ones were removed" if place.unheard_gone else ""
+    removed = f"; {place.unheard_gone:,} older ones were removed" if place.unheard_gone else ""
     return Finding(
         "hooks",
         "warn",
         f"{place.unheard:,} of the lines that they wrote cannot be ingested: they are not "
-        f"events{gone}",
+        f"events{removed}",
         "They are in the store's folder, in spool/aside: read them, then remove them"
-        + (", and spool/aside.gone with them." if gone else "."),
+        + (", and spool/aside.gone with them." if removed else "."),
     )
 
 
 def _files(place: StoreLocation) -> Finding:
     if not place.damaged:
-        return Finding("files", "ok", "the files of hooks, and of counts of shown memories, can be read")
+        return Finding(
+            "files", "ok", "those of hooks, and of counts of shown memories, can be read"
+        )
     names = ", ".join(place.damaged[:5]) + ", …" * (len(place.damaged) > 5)  # noqa: PLR2004 - as above
     return Finding(
         "files",
@@ -317,20 +319,20 @@ def _chores(place: StoreLocation) -> Finding:
 
 def repair(repo: Repository, search: SearchEngine, now: int) -> list[str]:
     """Repair ledger, times and index of a store; return what was done, a line for each."""
-    done = [f"noted branch {name}" for name in adopt(repo, now)]
+    actions = [f"noted branch {name}" for name in adopt(repo, now)]
     refs = repo.history.branches()
     for branch in repo.ledger.branches():
         if branch.retired_tip is None and branch.name not in refs:
             repo.ledger.remove_branch(branch.id)
-            done.append(f"forgot branch {branch.name}")
-    done += [f"dated {name} by the clock: {rows} rows" for name, rows in set_right(repo, now)]
+            actions.append(f"forgot branch {branch.name}")
+    actions += [f"dated {name} by the clock: {rows} rows" for name, rows in set_right(repo, now)]
     for name in refs:
         try:
             _follow(repo, search, name)
         except IndexLost:
-            done.append("began the index anew")
+            actions.append("began the index anew")
             _follow(repo, search, name)
-    return [*done, f"followed {len(refs)} branch{'' if len(refs) == 1 else 'es'}"]
+    return [*actions, f"followed {len(refs)} branch{'' if len(refs) == 1 else 'es'}"]
 
 
 def _follow(repo: Repository, search: SearchEngine, name: str) -> None:
