@@ -12,6 +12,8 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from typing_extensions import override
+
 from day1.errors import NotFound
 from day1.model.access.permissions import Access
 from day1.ports.history import History
@@ -158,12 +160,8 @@ class ScopedHistory(History):
         self.check_ref(ref)
         return self._history.changes(base, ref)
 
-    def unmasked(self, kind: Kind, row_id: str) -> list[Row]:  # noqa: ARG002 - whichever row
-        """Refuse: the row may be on branches that are not visible.
-
-        Raises:
-            Forbidden: always.
-        """
+    @override
+    def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
         raise of_every_branch("A redaction")
 
     def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
@@ -209,12 +207,8 @@ class ScopedStore(Store):
         self._access.check(branch)
         return self._store.changing(branch)
 
-    def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:  # noqa: ARG002 - whichever commit
-        """Refuse: only a copy of a whole store repeats commits.
-
-        Raises:
-            Forbidden: always.
-        """
+    @override
+    def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:
         raise of_every_branch("A copy")
 
     def sealed(self, branch: str) -> AbstractContextManager[CommitId]:
@@ -236,36 +230,20 @@ class ScopedStore(Store):
         """A value that changes with every unit of work on any branch."""
         return self._store.stamp()
 
+    @override
     def size(self) -> int:
-        """Refuse: the size is about all branches.
-
-        Raises:
-            Forbidden: always.
-        """
         raise of_every_branch("The size")
 
+    @override
     def compact(self) -> dict[str, Json]:
-        """Refuse: a compaction stops writes to all branches.
-
-        Raises:
-            Forbidden: always.
-        """
         raise of_every_branch("A compaction")
 
+    @override
     def check(self) -> list[str]:
-        """Refuse: a check reads the rows of all branches.
-
-        Raises:
-            Forbidden: always.
-        """
         raise of_every_branch("A check")
 
+    @override
     def warnings(self) -> list[str]:
-        """Refuse: warnings are about the whole store.
-
-        Raises:
-            Forbidden: always.
-        """
         raise of_every_branch("A warning")
 
     def close(self) -> None:

@@ -43,7 +43,10 @@ def of_every_branch(what: str) -> Forbidden:
 
 
 class ScopedLedger(Ledger):
-    """A ledger with only the records of visible branches, and without tokens and intents."""
+    """A ledger with only the records of visible branches, and without tokens and intents.
+
+    Writing a record of another branch, or asking for one by its name, raises `Forbidden`.
+    """
 
     def __init__(self, repo: Repository, access: Access, history: Reached) -> None:
         """Limit the ledger of a store to an access."""
@@ -82,12 +85,8 @@ class ScopedLedger(Ledger):
         """Make the writes of the block one transaction."""
         return self._ledger.transaction()
 
+    @override
     def check(self) -> list[str]:
-        """Refuse: a check reads the whole ledger.
-
-        Raises:
-            Forbidden: always.
-        """
         raise of_every_branch("A check")
 
     def same_version(self) -> AbstractContextManager[None]:
@@ -117,21 +116,13 @@ class ScopedLedger(Ledger):
         """Return the visible branches, retired ones too, oldest first."""
         return [branch for branch in self._ledger.branches() if self._shows(branch)]
 
+    @override
     def branch(self, name: str) -> Branch | None:
-        """Find a branch by name.
-
-        Raises:
-            Forbidden: the name is outside the limits.
-        """
         self._access.check(name)
         return self._ledger.branch(name)
 
+    @override
     def put_branch(self, branch: Branch) -> None:
-        """Write a visible branch by id.
-
-        Raises:
-            Forbidden: the branch is not visible, or has the id of one that is not.
-        """
         self._access.check(branch.name)
         with self._ledger.transaction():
             self._check([branch])
@@ -163,12 +154,8 @@ class ScopedLedger(Ledger):
                 self._check([record])
                 self._ledger.put(record)
 
+    @override
     def remove(self, kind: type, *record_ids: str) -> None:
-        """Delete visible records of a kind.
-
-        Raises:
-            Forbidden: a record is about a branch that is not visible.
-        """
         with self._ledger.transaction():
             for record_id in record_ids:
                 self._check(self._ledger.records(kind, id=record_id))
@@ -217,12 +204,8 @@ class ScopedLedger(Ledger):
         every = self._ledger.heads().items()
         return {key: branch for key, branch in every if self.record(Branch, branch) is not None}
 
+    @override
     def set_head(self, key: str, branch_id: str) -> None:
-        """Point a client's HEAD at a visible branch.
-
-        Raises:
-            Forbidden: the branch is not visible.
-        """
         if not self._sees(branch_id):
             raise Forbidden("This token may not work on other branches.")
         self._ledger.set_head(key, branch_id)
