@@ -23,7 +23,7 @@ from day1.services.merges.planning import (
     look,
 )
 from day1.services.merges.protection import Merger, guard
-from day1.services.repository.repository import Repository
+from day1.services.repository.repository import Repository, find_record
 
 _GROUPS = ("conflicts", "held", "duplicates", "new", "changed", "removed")
 
@@ -65,19 +65,8 @@ class Examined:
 
 
 def find_review(repo: Repository, review_id: str) -> Review:
-    """Find a review by its id.
-
-    Raises:
-        NotFound: no review has this id.
-    """
-    review = repo.ledger.record(Review, review_id)
-    if review is None:
-        raise NotFound(
-            f"There is no review {review_id!r}.",
-            Advice("{review_list} lists the reviews."),
-            review_id=review_id,
-        )
-    return review
+    """Find a review by its id, as `find_record`."""
+    return find_record(repo, Review, review_id, Advice("{review_list} lists the reviews."))
 
 
 def reviews(

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
+from day1.errors import Advice, NotFound
 from day1.model.lessons.rating import Votes
 from day1.model.rows.change import CommitId, Ref
 from day1.model.values.callbacks import Clock, KillPoint, no_kill_point
@@ -10,6 +12,8 @@ from day1.model.values.ids import NewId
 from day1.ports.history import History
 from day1.ports.ledger import Ledger
 from day1.ports.store import Store
+
+T = TypeVar("T")
 
 
 def nothing_to_forget(_: Collection[str]) -> None:
@@ -51,3 +55,17 @@ class Repository:
     def shown(self, ref: Ref) -> Ref:
         """A state as it is shown: of now, or of the instant as of which it is asked for."""
         return replace(ref, shown_at=self.clock() if ref.until is None else ref.until)
+
+
+def find_record(repo: Repository, kind: type[T], record_id: str, advice: Advice) -> T:
+    """Find a record by its id.
+
+    Raises:
+        NotFound: there is none; `advice` says where to look.
+    """
+    record = repo.ledger.record(kind, record_id)
+    if record is None:
+        noun = kind.__name__.lower()
+        details = {f"{noun}_id": record_id}
+        raise NotFound(f"There is no {noun} {record_id!r}.", advice, **details)
+    return record

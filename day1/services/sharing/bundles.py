@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from day1.errors import Advice, BranchExists, Conflict, NotFound
+from day1.errors import Advice, BranchExists, Conflict
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.branches.names import branch_part, numbered
 from day1.model.files.bundle import BundleFile, bundle_lines, counted, digest, read_bundle
@@ -13,7 +13,7 @@ from day1.model.rows.kind import Kind, Row
 from day1.services.branches.forking import fork
 from day1.services.branches.lookup import find, find_open_again, first_commit
 from day1.services.repository.idempotency import made_by
-from day1.services.repository.repository import Repository
+from day1.services.repository.repository import Repository, find_record
 from day1.services.rows.binding import Brought
 from day1.services.rows.transplanting import (
     CopiedRows,
@@ -79,22 +79,12 @@ def _rows_of(repo: Repository, commit: str, *, verified_only: bool) -> dict[Kind
 
 
 def find_bundle(repo: Repository, bundle_id: str) -> Bundle:
-    """Return a bundle by its id.
-
-    Raises:
-        NotFound: there is no such bundle.
-    """
-    bundle = repo.ledger.record(Bundle, bundle_id)
-    if bundle is None:
-        raise NotFound(
-            f"There is no bundle {bundle_id!r}.",
-            Advice(
-                "{knowledge_bundle_list} shows those there are, and `day1 bundle import FILE` "
-                "takes one from another store."
-            ),
-            bundle_id=bundle_id,
-        )
-    return bundle
+    """Find a bundle by its id, as `find_record`."""
+    advice = Advice(
+        "{knowledge_bundle_list} shows those there are, and `day1 bundle import FILE` takes one "
+        "from another store."
+    )
+    return find_record(repo, Bundle, bundle_id, advice)
 
 
 def list_bundles(repo: Repository, status: ShelfStatus, limit: int) -> list[Bundle]:

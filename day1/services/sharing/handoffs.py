@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from day1.errors import Advice, InvalidRequest, NotFound
+from day1.errors import Advice, InvalidRequest
 from day1.model.branches.branch import Branch
 from day1.model.records.sharing import Handoff
 from day1.model.redaction.veil import mark_of
@@ -12,7 +12,7 @@ from day1.model.values.parts import MAX_TEXT
 from day1.services.branches.lookup import find_open_again, name_of, refuse_protected
 from day1.services.conversations.order import messages_of
 from day1.services.repository.idempotency import made_by
-from day1.services.repository.repository import Repository
+from day1.services.repository.repository import Repository, find_record
 from day1.services.rows.transplanting import (
     CopiedRows,
     Selection,
@@ -148,13 +148,8 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
     Raises:
         NotFound: there is no such handoff.
     """
-    handoff = repo.ledger.record(Handoff, handoff_id)
-    if handoff is None:
-        raise NotFound(
-            f"There is no handoff {handoff_id!r}.",
-            Advice("{memory_handoff_create} answers the id to use."),
-            handoff_id=handoff_id,
-        )
+    advice = Advice("{memory_handoff_create} answers the id to use.")
+    handoff = find_record(repo, Handoff, handoff_id, advice)
     with repo.store.reading(repo.shown(Ref(commit=handoff.commit))) as reading:
         facts = reading.get(FACT, handoff.facts)
         conversations = reading.get(CONVERSATION, handoff.conversations)

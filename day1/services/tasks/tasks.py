@@ -11,7 +11,7 @@ from day1.model.values.ids import short_hash
 from day1.services.branches.forking import NewBranch, fork_under, new_below
 from day1.services.branches.retiring import revive
 from day1.services.repository.idempotency import made_by
-from day1.services.repository.repository import Repository
+from day1.services.repository.repository import Repository, find_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +77,9 @@ def _objective(task_id: str, position: int, aim: NewObjective, now: int) -> Obje
 
 
 def find_task(repo: Repository, task_id: str) -> Task:
-    """Return a task by its id.
-
-    Raises:
-        NotFound: there is no such task.
-    """
-    task = repo.ledger.record(Task, task_id)
-    if task is None:
-        raise NotFound(
-            f"There is no task {task_id!r}.",
-            Advice("{memory_task_create} answers the id to use."),
-            task_id=task_id,
-        )
-    return task
+    """Find a task by its id, as `find_record`."""
+    advice = Advice("{memory_task_create} answers the id to use.")
+    return find_record(repo, Task, task_id, advice)
 
 
 def task_state(repo: Repository, task_id: str) -> TaskState:
