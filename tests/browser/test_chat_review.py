@@ -330,8 +330,8 @@ def test_somebody_else_looks_and_the_look_is_of_what_was_seen(
     sides = {"source_branch": "chat/looked", "target_branch": "chat/guarded"}
     author = chatting(writer)
     author.show("review_open", **sides)
-    expect(author.main.locator(".tier")).to_have_text("needs a look look category=policy")
-    author.says("0 of 1 look that it needs: look category=policy.")
+    expect(author.main.locator(".tier")).to_have_text("needs a look one category=policy")
+    author.says("0 of 1 look that it needs: one category=policy.")
     author.main.get_by_role("button", name="I looked, and agree").click()
     expect(author.main.get_by_role("alert")).to_contain_text("Somebody else must approve")
 

@@ -32,8 +32,8 @@ def test_somebody_else_looks_and_the_look_is_of_what_was_seen(
 
     visit: Visit = visiting(**options)
     page = visit.open(f"/review/reviews/{review}")
-    expect(page.locator(".tier")).to_have_text("needs a look look category=policy")
-    visit.says("0 of 1 look that it needs: look category=policy.")
+    expect(page.locator(".tier")).to_have_text("needs a look one category=policy")
+    visit.says("0 of 1 look that it needs: one category=policy.")
     visit.says("Doors are shut at six.")
     given = {"fact_text": "Doors are shut at seven.", "category": "policy", "branch": source}
     server.ok("memory_write_fact", writer, **given)
