@@ -1,13 +1,13 @@
 """The commit graph as lines."""
 
-from day1.interfaces.cli.graphing import drawn
+from day1.interfaces.cli.graphing import draw_graph
 from day1.model.rows.change import Commit
 
 
 def picture(*commits: tuple[str, ...]) -> list[str]:
     """Draw commits given as (id, parent, …)."""
     lines = []
-    for one in drawn(Commit(c, tuple(p), "add", 0, "", c) for c, *p in commits):
+    for one in draw_graph(Commit(c, tuple(p), "add", 0, "", c) for c, *p in commits):
         lines += [f"{one.lanes} {one.commit.line}", *one.edges]
     return lines
 

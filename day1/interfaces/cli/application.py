@@ -1,6 +1,6 @@
-"""What commands ask of the composition root; click's context object leads to it.
+"""The functions of `day1.app` that commands call; click's context object holds the way to them.
 
-The modules of `day1.app` fulfil these protocols, and tell what their functions raise.
+The modules of `day1.app` fulfil these protocols; their docstrings say which errors are raised.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Stores(Protocol):
     def open_store(
         self, settings: Settings, *, create: bool = False, folder: Path | None = None
     ) -> OpenStore:
-        """Open the store that the settings name; `folder` overrides where they say it is."""
+        """Open the store that the settings name; `folder` is used instead of their folder."""
 
     def create_store(self, settings: Settings, folder: Path, clock: Callable[[], int]) -> bool:
-        """Make a store where there is none; says whether one was made."""
+        """Make a store where there is none; return whether one was made."""
 
     def refuse_anothers(self, folder: Path) -> None:
         """Refuse the folder of a store that another user made."""
@@ -45,42 +45,42 @@ class Stores(Protocol):
     def open_copy_target(
         self, settings: Settings, source: Repository
     ) -> AbstractContextManager[Repository]:
-        """Open the store that the settings name, as a copy of `source` that is to be filled."""
+        """Open the store that the settings name, as a copy of `source` that is filled next."""
 
     def place_of(self, store: OpenStore) -> StoreLocation:
-        """Describe the place of a store for `day1 doctor`."""
+        """Measure what `day1 doctor` reports about a store's folder, disk and files."""
 
     def point(self, settings: Settings) -> KillPoint:
-        """Make the points at which tests kill a process that has no open store."""
+        """Make the function that kills the process at the point that a test named."""
 
     def prime_renewer(self, store: OpenStore) -> PrimeRenewer:
-        """Make what renews the kept primes of an open store."""
+        """Make the renewer of an open store's saved primes."""
 
 
 class ArchiveTools(Protocol):
     """Back up, copy and rewrite stores."""
 
     def files(self) -> Archives:
-        """Keep backups as files."""
+        """Return the writer and reader of backup files."""
 
     def copying(self, settings: Settings, folder: Path) -> Copying:
-        """Copy the files of an open store."""
+        """Return the copier of an open store's files."""
 
     def rewriting(self, settings: Settings, folder: Path) -> Rewriting:
-        """Rewrite the rows of an open store without what is redacted."""
+        """Return the rewriter of an open store without its redacted texts."""
 
 
 class Sources(Protocol):
     """Find what to import from."""
 
     def import_source(self, kind: str, paths: Sequence[Path], root: Path) -> Source:
-        """Open a source: git, graph, or many paths of text or markdown."""
+        """Open files to import: a git repository, a graph, or paths of text or Markdown."""
 
     def tool_memory(self, name: str, paths: Sequence[Path], machine: Machine) -> ToolMemory:
-        """Find the memory of a tool: at the given paths, else where the tool keeps it."""
+        """Find a tool's memory at the paths, or without paths where the tool keeps it."""
 
     def found_memories(self, machine: Machine) -> Sequence[ToolMemory]:
-        """Find the memory of each tool that has one on a machine."""
+        """Find the memory of each tool that has one on the machine."""
 
 
 class Models(Protocol):
@@ -90,12 +90,12 @@ class Models(Protocol):
         """Make the embedder that the settings name; it loads its model when it is first used."""
 
     def place(self, settings: EmbedderSettings) -> str | None:
-        """Find the embedding model: a folder or an address; None if there is none."""
+        """Return the embedding model's folder or address; None if there is none."""
 
     def install(
-        self, settings: EmbedderSettings, given: Path | None, report: Callable[[str], None]
+        self, settings: EmbedderSettings, path: Path | None, report: Callable[[str], None]
     ) -> Path | None:
-        """Install the model from `given`, else by download; None if neither works."""
+        """Install the model from `path`, else by download; None if neither works."""
 
 
 class Servers(Protocol):
@@ -105,11 +105,11 @@ class Servers(Protocol):
         """Serve MCP over stdin and stdout until the client leaves."""
 
     def serve_http(self, settings: Settings, ready: Callable[[str], None]) -> None:
-        """Serve over HTTP until a signal; `ready` is told the address."""
+        """Serve over HTTP until a signal; `ready` is called with the address."""
 
 
 class Application(Protocol):
-    """The parts of the composition root that commands use; `day1.app.commands` fulfils it."""
+    """The functions of `day1.app` that commands call, by subject: `day1.app.commands`."""
 
     @property
     def stores(self) -> Stores:
@@ -132,7 +132,7 @@ class Application(Protocol):
         """Start the servers."""
 
     def now(self) -> int:
-        """The clock: microseconds since 1970 UTC."""
+        """Return the time: microseconds since 1970 UTC."""
 
     def setup(self) -> Setup:
-        """What connects the clients of this machine."""
+        """Return the setup that connects this machine's clients to day1."""

@@ -20,7 +20,7 @@ WHOLE: Final = "*"
 _ESCAPE: Final = b"\x1b"
 _REST_S: Final = 0.05
 _TEXTS: Final = frozenset({"fact_text", "category", "summary", "content", "title"})
-"""Cells that can be written in an editor."""
+"""Cells that hold text, which a person may write anew in an editor."""
 
 AskedConflict = Mapping[str, Any]
 ChoiceDocument = dict[str, Any]
@@ -46,10 +46,10 @@ def _side(value: str) -> tuple[tuple[str, str]]:
 
 
 def ask(screen: Screen, conflict: AskedConflict, source: str, target: str) -> ChoiceDocument | None:
-    """Ask how to decide one conflict; None means that it will be held.
+    """Ask a person how to decide one conflict; None means that the conflict is held.
 
     Raises:
-        Refused: the person gave up.
+        Refused: the person pressed `q`.
     """
     show_conflict(screen, conflict, source, target)
     keys = {"o": f"[o]urs ({target})", "t": f"[t]heirs ({source})", "s": "[s]kip", "q": "[q]uit"}
@@ -69,15 +69,15 @@ def ask(screen: Screen, conflict: AskedConflict, source: str, target: str) -> Ch
             if text is None:
                 continue
             screen.line("  = ", (one_spaced(text), "added"))
-            return decided(conflict, "value", {conflict["cell"]: text})
+            return decision(conflict, "value", {conflict["cell"]: text})
         screen.line("  = ", {"o": "ours", "t": "theirs", "s": "held"}[key])
-        return None if key == "s" else decided(conflict, {"o": "ours", "t": "theirs"}[key])
+        return None if key == "s" else decision(conflict, {"o": "ours", "t": "theirs"}[key])
 
 
 def _key() -> str:
-    """Read one key without showing it. Keys typed ahead count; `click.getchar` would drop them."""
+    """Read one key without showing it. Keys typed early count; `click.getchar` would drop them."""
     terminal = sys.stdin.fileno()
-    before = termios.tcgetattr(terminal)
+    settings = termios.tcgetattr(terminal)
     tty.setcbreak(terminal, termios.TCSANOW)
     try:
         key = os.read(terminal, 1)
@@ -85,22 +85,22 @@ def _key() -> str:
             while select.select([terminal], [], [], _REST_S)[0] and os.read(terminal, 32):
                 pass
     finally:
-        termios.tcsetattr(terminal, termios.TCSANOW, before)
+        termios.tcsetattr(terminal, termios.TCSANOW, settings)
     if not key:
         raise click.Abort
     return key.decode(errors="replace").lower()
 
 
-def decided(
+def decision(
     conflict: AskedConflict, take: str, value: Mapping[str, Any] | None = None
 ) -> ChoiceDocument:
-    """A choice for a conflict, as operations take it."""
+    """Return a decision of a conflict in the form that operations take."""
     choice: ChoiceDocument = {"id": conflict["id"], "cell": conflict["cell"], "take": take}
     return choice if value is None else {**choice, "value": dict(value)}
 
 
 def _edited(conflict: AskedConflict, source: str, target: str) -> str | None:
-    """What the person wrote in the editor; None if it is empty or still has the marks."""
+    """Have a person write the cell in an editor; None if it is empty or still has the marks."""
     marked = (
         f"<<<<<<< {target}\n{conflict['target']}\n=======\n{conflict['source']}\n>>>>>>> {source}\n"
     )

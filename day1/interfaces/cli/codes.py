@@ -9,4 +9,4 @@ HELD: Final = 3
 WAITS: Final = 4
 INTERRUPTED: Final = 130
 READER_LEFT: Final = 141
-"""What a shell says of SIGPIPE."""
+"""The code that a shell reports for a process that SIGPIPE ended."""

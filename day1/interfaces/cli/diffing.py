@@ -19,26 +19,26 @@ Document = Mapping[str, Any]
 def change_documents(
     repo: Repository, ref: Ref, changes: Changes
 ) -> dict[str, list[dict[str, Any]]]:
-    """Changed memories of a state as `day1 diff` shows them: added, changed, removed."""
+    """Return changed memories in the form of `day1 diff`: added, changed, removed."""
     from day1.model.rows.kind import MEMORIES
     from day1.services.rows.deriving import shown_changes
     from day1.toolsets.shared.shown import changed, shown
 
-    found: dict[str, list[dict[str, Any]]] = {"added": [], "changed": [], "removed": []}
-    told = shown_changes(repo, [ref], changes)
+    documents: dict[str, list[dict[str, Any]]] = {"added": [], "changed": [], "removed": []}
+    shown_by_table = shown_changes(repo, [ref], changes)
     for kind in MEMORIES:
-        for change in told.get(kind.table, ()):
+        for change in shown_by_table.get(kind.table, ()):
             row = change.after if change.before is None else change.before
             if change.how == "changed":
-                found["changed"].append(changed(kind, change))
+                documents["changed"].append(changed(kind, change))
             elif row is not None:
-                found[change.how].append(shown(kind, row))
-    return found
+                documents[change.how].append(shown(kind, row))
+    return documents
 
 
-def draw_changes(screen: Screen, found: Mapping[str, Iterable[Document]]) -> None:
+def draw_changes(screen: Screen, documents: Mapping[str, Iterable[Document]]) -> None:
     """Draw changed memories, as `change_documents` has them."""
-    draw(screen, found["added"], found["changed"], found["removed"])
+    draw(screen, documents["added"], documents["changed"], documents["removed"])
 
 
 def draw(
@@ -61,15 +61,15 @@ def draw(
 
 
 def text_of(row: Document) -> str:
-    """What a memory says, on one line."""
-    words = {column: "" if cell is None else cell for column, cell in row.items()}
-    said = BY_NAME[row["type"]].line.format_map(words)
+    """Return a memory's text on one line, with a fact's category before it."""
+    cells = {column: "" if cell is None else cell for column, cell in row.items()}
+    text = BY_NAME[row["type"]].line.format_map(cells)
     label = f"[{row['category']}] " if row.get("category") else ""
-    return one_line(label + said)
+    return one_line(label + text)
 
 
-def told(commit: Commit) -> str:
-    """A commit's message on one line, with counts by kind and short ids."""
+def summary(commit: Commit) -> str:
+    """Return a commit's message on one line, with counts by kind and short ids."""
     counts = commit.meta.get("counts")
     if commit.op == "add" and isinstance(counts, Mapping):
         kinds = ", ".join(
@@ -78,11 +78,11 @@ def told(commit: Commit) -> str:
             if (kind := BY_TABLE.get(table)) is not None
         )
         return f"add {kinds}"
-    return one_line(WHOLE_ID.sub(lambda found: short(found[0]), commit.line))
+    return one_line(WHOLE_ID.sub(lambda match: short(match[0]), commit.line))
 
 
 def words(screen: Screen, before: object, after: object) -> list[Part]:
-    """Two values as one text: removed and added words in colour, or marked as git does."""
+    """Join two values to one text, with removed and added words in colour or marked as by git."""
     old, new = ("" if value is None else str(value) for value in (before, after))
     parts: Sequence[tuple[str, str]] = changed_words(old, new)
     if screen.colours:
@@ -93,5 +93,5 @@ def words(screen: Screen, before: object, after: object) -> list[Part]:
 
 
 def one_spaced(text: str) -> str:
-    """A part of a text on one line; spaces at its ends stay."""
+    """Return a part of a text on one line; spaces at its ends stay."""
     return text.replace("\n", " ⏎ ")

@@ -15,7 +15,7 @@ from day1.interfaces.cli.render import escaped, leave
 
 @contextmanager
 def lines_of(path: Path) -> Iterator[Iterable[bytes]]:
-    """The lines of a file or a pipe; `-` is stdin.
+    """Open the lines of a file or a pipe; `-` is stdin.
 
     Raises:
         NotFound: there is no such file, or it is a folder.
@@ -31,9 +31,9 @@ def lines_of(path: Path) -> Iterator[Iterable[bytes]]:
 
 
 def write_lines(lines: Iterable[bytes], file: IO[bytes]) -> int:
-    """Write lines and answer how many. When the reader is gone, end the process silently.
+    """Write lines and return their number. When the reader is gone, end the process silently.
 
-    On a terminal what would control it is escaped, as JSON escapes it.
+    On a terminal, characters that would control it are escaped as in JSON.
     """
     count, terminal = 0, file.isatty()
     try:
@@ -47,7 +47,7 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes]) -> int:
 
 
 def write_file(lines: Iterable[bytes], output: Path) -> int:
-    """Write a file whole or not at all; a pipe or device is written to as it is.
+    """Write a file whole or not at all; a pipe or device is written to directly.
 
     Raises:
         InvalidRequest: it cannot be written.

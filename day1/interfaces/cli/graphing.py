@@ -12,11 +12,11 @@ from day1.model.rows.change import Commit, CommitId
 NODE = "*"
 WAITING = "o"
 WAITING_OP = "waiting"
-"""The op of the commit that rows without a commit are drawn as."""
+"""The `op` of the made-up commit as which pending rows are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnCommit:
     """One commit with the lines before its text, and the lines that lead to the next one."""
 
     commit: Commit
@@ -24,29 +24,29 @@ class Drawn:
     edges: tuple[str, ...]
 
 
-def drawn(commits: Iterable[Commit]) -> Iterator[Drawn]:
-    """Draw commits that come with children before parents."""
+def draw_graph(commits: Iterable[Commit]) -> Iterator[DrawnCommit]:
+    """Draw commits, given in an order with children before parents."""
     lanes: list[CommitId] = []
     for commit in commits:
         if commit.id not in lanes:
             lanes.append(commit.id)
-        here = lanes.index(commit.id)
+        position = lanes.index(commit.id)
         node = WAITING if commit.op == WAITING_OP else NODE
-        row = " ".join(node if lane == here else "|" for lane in range(len(lanes)))
-        edges = [*_part(lanes, here, commit.parents), *_meet(lanes)]
-        yield Drawn(commit, row, tuple(edges))
+        row = " ".join(node if lane == position else "|" for lane in range(len(lanes)))
+        edges = [*_part(lanes, position, commit.parents), *_meet(lanes)]
+        yield DrawnCommit(commit, row, tuple(edges))
 
 
-def _part(lanes: list[CommitId], here: int, parents: tuple[CommitId, ...]) -> Iterator[str]:
-    """Replace a commit by its parents: no parent ends the lane, each further one opens a lane."""
+def _part(lanes: list[CommitId], position: int, parents: tuple[CommitId, ...]) -> Iterator[str]:
+    """Replace a commit by its parents: without one the lane ends, each further one opens a lane."""
     if not parents:
-        if here < len(lanes) - 1:
-            yield _row(len(lanes), {2 * here: " ", **_moved(here + 1, len(lanes), -1)})
-        del lanes[here]
+        if position < len(lanes) - 1:
+            yield _row(len(lanes), {2 * position: " ", **_moved(position + 1, len(lanes), -1)})
+        del lanes[position]
         return
-    lanes[here] = parents[0]
+    lanes[position] = parents[0]
     for number, parent in enumerate(parents[1:], start=1):
-        place = here + number
+        place = position + number
         yield _row(len(lanes), {2 * place - 1: "\\", **_moved(place, len(lanes), 1)})
         lanes.insert(place, parent)
 
@@ -65,7 +65,7 @@ def _meet(lanes: list[CommitId]) -> Iterator[str]:
 
 
 def _moved(start: int, end: int, by: int) -> dict[int, str]:
-    """Marks that move the lanes from `start` on by one place to the right (1) or the left (-1)."""
+    """Return the marks that move the lanes from `start` on one place right (1) or left (-1)."""
     marks: dict[int, str] = {}
     for lane in range(start, end):
         marks[2 * lane] = " "

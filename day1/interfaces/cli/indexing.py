@@ -1,4 +1,4 @@
-"""Updates the index, and shows its progress to a person."""
+"""Update the search index, and show the progress to a person."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from day1.model.branches.branch import Branch
 
 _AT_ONCE = 64
-"""Passages between two reports: about a quarter of a second's work."""
+"""The number of passages embedded between two reports of progress: about 0.25 s."""
 
 
 def bring_up(session: Session, *branches: Branch) -> None:
@@ -40,13 +40,15 @@ def bring_up(session: Session, *branches: Branch) -> None:
         return
     try:
         with session.screen.progress("Embedding") as report:
-            left = total
+            pending = total
             report(0, total)
-            while left:
-                before, left = left, embed_pending(search.index, embedder, _AT_ONCE)
-                report(total - left, total)
-                if left >= before:
-                    session.screen.note(f"{plural(left, 'text')} are embedded by another process")
+            while pending:
+                previous, pending = pending, embed_pending(search.index, embedder, _AT_ONCE)
+                report(total - pending, total)
+                if pending >= previous:
+                    session.screen.note(
+                        f"{plural(pending, 'text')} are embedded by another process"
+                    )
                     return
     except EmbedderUnavailable as exc:
         session.screen.note(("note: ", "dim"), str(exc))

@@ -103,23 +103,25 @@ SECTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "call": "Call any operation by its name.",
     },
 }
-"""The commands of each section of the help, with their help in a line."""
+"""The commands of each section of `day1 --help`, each with its help in one line."""
 
 _MAINTENANCE: Final = frozenset({"import", "export", "backup", "copy", "gc", "doctor"})
-"""Commands that are no operations: they work on the store's files."""
+"""Commands that call no operation: they work on the store's files."""
 
-_COMMANDS: Final = {name: found for names in SECTIONS.values() for name, found in names.items()}
+_COMMANDS: Final = {
+    name: help_line for names in SECTIONS.values() for name, help_line in names.items()
+}
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called."""
+    """A click group that imports a command's module when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Every command, in the order of the help."""
+        """Return the names of all commands, in the order of the help."""
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Import a command."""
+        """Import the module of a command, and return the command."""
         if cmd_name not in _COMMANDS:
             return None
         name = cmd_name.replace("-", "_")
@@ -153,18 +155,18 @@ def day1() -> None:
 
 
 def prepare_output() -> None:
-    """Have characters that stdout or stderr cannot show written as escapes."""
+    """Make stdout and stderr write characters that they cannot show as escapes."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
 
 def run(arguments: Sequence[str], application: "Callable[[], Application]") -> int:
-    """Run one command; answers the exit code.
+    """Run one command and return the exit code.
 
     Args:
         arguments: what follows `day1`.
-        application: asked for when a command first needs it.
+        application: is called when a command first needs a store or an adapter.
     """
     try:
         code: Any = day1.main(
@@ -184,13 +186,15 @@ def run(arguments: Sequence[str], application: "Callable[[], Application]") -> i
 
 
 def _fail(exc: Exception, *, as_json: bool) -> int:
-    """Say on stderr what went wrong; answers the exit code."""
+    """Print an exception on stderr, and return the exit code for it."""
     from day1.interfaces.cli.render import Screen, json_text, put, visible
 
     if isinstance(exc, click.ClickException) and not as_json:
         shown = io.StringIO()
         exc.show(shown)
-        put(sys.stderr, visible(shown.getvalue()))  # it quotes what a script may have given
+        put(
+            sys.stderr, visible(shown.getvalue())
+        )  # it quotes the arguments, which a script may have given
     elif as_json:
         put(sys.stderr, json_text(_body(exc)) + "\n")
     else:
@@ -219,5 +223,5 @@ def _message(exc: Exception) -> str:
 
 
 def _os_text(exc: Exception) -> str:
-    """The operating system's message, such as a missing permission; it never quotes a memory."""
+    """Return the operating system's message, such as "Permission denied"; it quotes no memory."""
     return str(exc) if isinstance(exc, OSError) else ""

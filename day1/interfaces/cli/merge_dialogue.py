@@ -1,4 +1,4 @@
-"""A merge as a person decides it: see the plan, decide its conflicts, merge by that plan."""
+"""The dialogue of a merge: show the plan, ask about its conflicts, merge by that plan."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from day1.interfaces.cli.asking import WHOLE, ChoiceDocument, ask, decided, show_conflict
+from day1.interfaces.cli.asking import WHOLE, ChoiceDocument, ask, decision, show_conflict
 from day1.interfaces.cli.codes import HELD, WAITS
 from day1.interfaces.cli.diffing import one_spaced
 from day1.interfaces.cli.options import agent_option
@@ -20,12 +20,12 @@ Document = dict[str, Any]
 Decide = Callable[[Document], ChoiceDocument | None]
 
 _SHOWN = 20
-"""Rows of a plan that are shown; `day1 diff` shows all."""
+"""The most rows of a plan that are shown; `day1 diff` shows all."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeDialogue:
-    """A merge that a person is deciding."""
+    """The branches, strategy and rows of a merge that a person decides."""
 
     source: str
     target: str
@@ -38,7 +38,7 @@ class MergeDialogue:
         return session.call("memory_merge_preview", **self._sides(choices), **more)
 
     def do(self, session: Session, choices: list[ChoiceDocument], digest: str) -> Document:
-        """Merge by the plan that was previewed; any other plan is refused."""
+        """Merge by the plan with this digest; any other plan is refused."""
         sides = self._sides(choices)
         return session.call("memory_branch_merge", **sides, expect=digest, agent_id=self.agent)
 
@@ -52,7 +52,7 @@ class MergeDialogue:
         }
 
 
-def deciding(command: Callable[..., None]) -> Callable[..., None]:
+def merge_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of commands that merge."""
     for option in (
         click.option("--into", metavar="BRANCH", help="Default: the current branch."),
@@ -72,19 +72,19 @@ def deciding(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def decide_and_merge(session: Session, merge: MergeDialogue, given: Mapping[str, Any]) -> None:
+def decide_and_merge(session: Session, merge: MergeDialogue, options: Mapping[str, Any]) -> None:
     """Show the plan, decide its conflicts, and merge by the plan that was shown."""
-    if given["ours"] and given["theirs"]:
+    if options["ours"] and options["theirs"]:
         raise click.UsageError("--ours or --theirs, not both.")
-    choices = _chosen(session, merge, given["choose"])
-    plan = merge.preview(session, choices, hold_duplicates=given["hold_duplicates"])
+    choices = _chosen(session, merge, options["choose"])
+    plan = merge.preview(session, choices, hold_duplicates=options["hold_duplicates"])
     if plan["choices"]:
         choices += plan["choices"]
         plan = merge.preview(session, choices)
     if not session.as_json:
         _draw_plan(session, merge, plan)
-    plan = _decide_conflicts(session, merge, plan, choices, _decider(session, merge, given))
-    if given["dry_run"]:
+    plan = _decide_conflicts(session, merge, plan, choices, _decider(session, merge, options))
+    if options["dry_run"]:
         if not session.answer(plan) and plan["conflicts"]:
             _draw_conflicts(session, merge, plan)
         return
@@ -95,10 +95,10 @@ def decide_and_merge(session: Session, merge: MergeDialogue, given: Mapping[str,
         raise click.exceptions.Exit(HELD if answer["rejected_count"] else WAITS)
 
 
-def _chosen(session: Session, merge: MergeDialogue, given: tuple[str, ...]) -> list[ChoiceDocument]:
-    """The choices that `--choose` makes."""
+def _chosen(session: Session, merge: MergeDialogue, texts: tuple[str, ...]) -> list[ChoiceDocument]:
+    """Parse the decisions in the values of `--choose`."""
     choices = []
-    for text in given:
+    for text in texts:
         name, _, side = text.rpartition("=")
         name, _, cell = name.partition(":")
         if side not in {"ours", "theirs", "skip"} or not name:
@@ -108,21 +108,21 @@ def _chosen(session: Session, merge: MergeDialogue, given: tuple[str, ...]) -> l
     return choices
 
 
-def _decider(session: Session, merge: MergeDialogue, given: Mapping[str, Any]) -> Decide:
-    """How to decide the conflicts that `--choose` leaves open."""
-    if given["ours"] or given["theirs"]:
-        side = "ours" if given["ours"] else "theirs"
-        return lambda conflict: decided(conflict, side)
-    if not session.asks or given["yes"] or given["dry_run"]:
+def _decider(session: Session, merge: MergeDialogue, options: Mapping[str, Any]) -> Decide:
+    """Return the function that decides the conflicts that `--choose` leaves open."""
+    if options["ours"] or options["theirs"]:
+        side = "ours" if options["ours"] else "theirs"
+        return lambda conflict: decision(conflict, side)
+    if not session.asks or options["yes"] or options["dry_run"]:
         return lambda _: None
 
-    def asked(conflict: Document) -> ChoiceDocument | None:
-        # It follows from another conflict, which is asked about.
+    def ask_person(conflict: Document) -> ChoiceDocument | None:
+        # Another conflict, which the person is asked about, decides this one too.
         if conflict["reason"] in {"belongs_to", "skipped", "duplicate"}:
             return None
         return ask(session.screen, conflict, merge.source, merge.target)
 
-    return asked
+    return ask_person
 
 
 def _decide_conflicts(
@@ -132,19 +132,19 @@ def _decide_conflicts(
     choices: list[ChoiceDocument],
     decide: Decide,
 ) -> Document:
-    """Decide each conflict once; a decision may bring up others. Answers the last plan."""
-    seen = {(choice["id"], choice["cell"]) for choice in choices}
+    """Decide each conflict once, and return the last plan: a decision may cause new conflicts."""
+    decided_cells = {(choice["id"], choice["cell"]) for choice in choices}
     while True:
-        fresh = [
+        undecided = [
             c
             for c in plan["conflicts"]
-            if seen.isdisjoint({(c["id"], c["cell"]), (c["id"], WHOLE)})
+            if decided_cells.isdisjoint({(c["id"], c["cell"]), (c["id"], WHOLE)})
         ]
-        made = [choice for conflict in fresh if (choice := decide(conflict)) is not None]
-        if not made:
+        decisions = [choice for conflict in undecided if (choice := decide(conflict)) is not None]
+        if not decisions:
             return plan
-        seen |= {(conflict["id"], conflict["cell"]) for conflict in fresh}
-        choices += made
+        decided_cells |= {(conflict["id"], conflict["cell"]) for conflict in undecided}
+        choices += decisions
         plan = merge.preview(session, choices)
 
 
@@ -153,8 +153,8 @@ def _draw_plan(session: Session, merge: MergeDialogue, plan: Document) -> None:
     rows = [row for row in plan["rows"] if row["effect"] != "kept"]
     marks = {"new": ("+ ", "added"), "changed": ("~ ", "changed"), "removed": ("- ", "removed")}
     for row in rows[:_SHOWN]:
-        said = f" {one_line(row['text'])}"
-        screen.line(marks[row["effect"]], (short(row["id"]), "commit"), said)
+        text = f" {one_line(row['text'])}"
+        screen.line(marks[row["effect"]], (short(row["id"]), "commit"), text)
     if len(rows) > _SHOWN:
         screen.line(
             f"… and {len(rows) - _SHOWN:,} more (`day1 diff {merge.target} {merge.source}`)"
@@ -186,11 +186,11 @@ def _draw_merged(session: Session, merge: MergeDialogue, answer: Document) -> No
         up_to_date = f"Already up to date: {merge.target} has it all."
         screen.line("Nothing is merged yet." if answer["review_id"] else up_to_date)
         return
-    done = {"auto": "Merged", "squash": "Squashed", "cherry_pick": "Picked from"}[merge.strategy]
+    verb = {"auto": "Merged", "squash": "Squashed", "cherry_pick": "Picked from"}[merge.strategy]
     held = f", {answer['rejected_count']:,} held" if answer["rejected_count"] else ""
     merged = plural(answer["merged_count"], "memory", "memories")
     screen.line(
-        f"{done} {merge.source} into {merge.target}: {merged}{held} ",
+        f"{verb} {merge.source} into {merge.target}: {merged}{held} ",
         (f"({short_commit(answer['written']['commit'])})", "commit"),
     )
     for conflict in answer["conflicts"]:
@@ -198,7 +198,7 @@ def _draw_merged(session: Session, merge: MergeDialogue, answer: Document) -> No
         screen.line(("held ", "warn"), (short(conflict["id"]), "commit"), cell)
     if answer["conflicts"]:
         screen.note("`day1 held` lists what is held and decides it")
-    for left in [] if answer["review_id"] else answer["left"]:
-        screen.note(f"{short(left)} is superseded on {merge.source} and stays active here")
+    for row_id in [] if answer["review_id"] else answer["left"]:
+        screen.note(f"{short(row_id)} is superseded on {merge.source} and stays active here")
     if merge.strategy == "squash":
         screen.note(f"{merge.source} is closed now; fork anew to go on")

@@ -1,4 +1,4 @@
-"""Times as people type them; operations take ISO 8601 only."""
+"""Parse and print the times that people type; operations take ISO 8601 only."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ _WHOLE_MINUTE: Final = len("2026-03-01T10:00")
 
 
 def moment(text: str, now: int, *, end: bool = False) -> str:
-    """Read `now`, `10m`, `2h ago`, `3d`, `1w` or an ISO time; answers it in ISO 8601.
+    """Parse `now`, `10m`, `2h ago`, `3d`, `1w` or an ISO time into ISO 8601.
 
     `2026-03-01`, `2026-03-01T10:00` and `2026-03-01T10:00:07` mean their first instant, or with
     `end` their last: "as of" a time that day1 printed then includes the row it was printed beside.
@@ -39,7 +39,7 @@ def moment(text: str, now: int, *, end: bool = False) -> str:
 
 
 def _rest(text: str) -> int:
-    """Microseconds from the first to the last instant of what an ISO time names."""
+    """Return the microseconds from the first to the last instant of an ISO second or minute."""
     clock = re.sub(r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)$", "", text, flags=re.IGNORECASE)
     if _FRACTION.search(clock) or ":" not in clock:
         return 0
@@ -47,20 +47,20 @@ def _rest(text: str) -> int:
 
 
 def brief(iso: str) -> str:
-    """An ISO time to the second in UTC, in a form that `moment` reads: 2026-03-01T10:00:07Z."""
+    """Return an ISO time to the second in UTC, which `moment` parses: 2026-03-01T10:00:07Z."""
     at = datetime.fromisoformat(iso).astimezone(UTC).replace(tzinfo=None)
     return f"{at.isoformat(timespec='seconds')}Z"
 
 
 def day(iso: str) -> str:
-    """The day of an ISO time, in UTC."""
+    """Return the day of an ISO time, in UTC."""
     return brief(iso)[: len("2026-03-01")]
 
 
 def since(instant: int, now: int) -> str:
-    """How long ago an instant was, in words."""
-    spent = timedelta(microseconds=max(0, now - instant))
-    seconds = int(spent.total_seconds())
+    """Say how long ago an instant was, such as `2 hours ago`."""
+    age = timedelta(microseconds=max(0, now - instant))
+    seconds = int(age.total_seconds())
     for name, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= size:
             count = seconds // size

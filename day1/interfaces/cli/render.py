@@ -1,6 +1,6 @@
 """Lines, tables and progress: colours and tables on a terminal, plain text in a pipe.
 
-What memory holds is untrusted: everything that is printed passes `visible`, so that no stored
+Stored texts are untrusted: everything that is printed passes `visible`, so that no stored
 text can move the cursor, hide itself or speak to the terminal.
 """
 
@@ -19,7 +19,7 @@ from day1.model.values.callbacks import ReportProgress
 from day1.model.values.showing import UNSEEN, short_commit, short_id
 
 Part = str | tuple[str, str]
-"""Text, or text with the name of a style."""
+"""A part of a line: text, or text with the name of a style."""
 
 
 _STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -39,43 +39,43 @@ WHOLE_ID: Final = re.compile(r"\b[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\b")
 
 
 def visible(text: str) -> str:
-    """Escape what would control a terminal, so that it is shown instead."""
-    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    """Escape the characters that would control a terminal."""
+    return UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def json_text(document: object, indent: int | None = None) -> str:
-    """A JSON document in which what would control a terminal is escaped; its value is the same."""
+    """Format a document as JSON without characters that would control a terminal."""
     return escaped(json.dumps(document, ensure_ascii=False, indent=indent))
 
 
 def escaped(text: str) -> str:
-    """JSON text with every letter escaped that nobody would see, or that acts on a terminal."""
+    """Escape every invisible or terminal-controlling character of a JSON text."""
     return UNSEEN.sub(lambda letter: json.dumps(letter[0])[1:-1], text)
 
 
 def one_line(text: str) -> str:
-    """Any text on one line."""
+    """Return a text on one line, with single spaces."""
     return " ".join(text.split())
 
 
 def short(row_id: str) -> str:
-    """A short id, which people see and type: its kind and its last letters."""
+    """Return a short id, which people read and type: its kind and its last letters."""
     kind, mark, _ = row_id.partition("_")
     return f"{kind}_{short_id(row_id)}" if mark else row_id
 
 
 def place(written: Mapping[str, Any]) -> Part:
-    """The branch and commit of a write, to be printed before what was written."""
+    """Return the prefix `[BRANCH COMMIT] ` of a line about a write."""
     return f"[{written['branch']} {short_commit(written['commit'])}] ", "branch"
 
 
-def plural(count: int, one: str, many: str | None = None) -> str:
-    """`1 row`, `2 rows`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+def plural(count: int, singular: str, several: str | None = None) -> str:
+    """Return a count with its noun: `1 row`, `2 rows`."""
+    return f"{count:,} {singular if count == 1 else several or singular + 's'}"
 
 
 class Screen:
-    """Where a command prints: the answer to stdout, notes about it to stderr."""
+    """The output of a command: the answer goes to stdout, notes about it to stderr."""
 
     def __init__(self) -> None:
         """Find out whether stdout is a terminal and shows colours."""
@@ -169,7 +169,7 @@ def leave() -> None:
 
 
 def be_quiet() -> None:
-    """Discard what is still to be written at exit."""
+    """Discard the output that Python would still write at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 Watch = tuple[Callable[[int, int | None], None], Callable[[], bool]]
 
 HEAD = "cli"
-"""The ledger keeps the command line's HEAD under this key; each machine has its own."""
+"""The ledger's key of the command line's HEAD; on a server the machine's id follows it."""
 
 
 class Session:
-    """What a command works with; the store is opened when it is first asked for."""
+    """The settings, store and output of one command; the store is opened when first needed."""
 
     def __init__(self, find_application: Callable[[], Application], *, as_json: bool) -> None:
         """Open nothing yet."""
@@ -49,12 +49,12 @@ class Session:
 
     @cached_property
     def app(self) -> Application:
-        """What opens stores and finds adapters."""
+        """The composition root, which opens stores and finds adapters."""
         return self._find_application()
 
     @cached_property
     def settings(self) -> Settings:
-        """The environment's settings.
+        """The settings of the environment, read once.
 
         Raises:
             InvalidRequest: a setting is not valid; the message names all such settings.
@@ -76,11 +76,11 @@ class Session:
         return settings
 
     def now(self) -> int:
-        """The clock: microseconds since 1970 UTC."""
+        """Return the time: microseconds since 1970 UTC."""
         return self.app.now()
 
     def store(self, *, create: bool = False) -> OpenStore:
-        """The store of this folder; with `create` it is made where there is none.
+        """Open the store of this folder once; with `create`, make one where there is none.
 
         Raises:
             NotAStore: there is none.
@@ -92,11 +92,11 @@ class Session:
         return self._store
 
     def repo(self, *, create: bool = False) -> Repository:
-        """The open repository."""
+        """Open the store, and return its repository."""
         return self.store(create=create).repo
 
     def context(self, *, create: bool = False) -> Context:
-        """What an operation works with when a person calls it."""
+        """Make the context of an operation that a person calls."""
         from day1.interfaces.heads import LedgerHead, spaced
         from day1.services.access.caller import Caller
 
@@ -113,15 +113,15 @@ class Session:
             )
         )
 
-    def branch(self, given: str | None = None) -> str:
-        """The name of this call's branch: `given`, else the one that the command line is on."""
-        return self.find(given).name
+    def branch(self, name: str | None = None) -> str:
+        """Return the name of the branch `name`; default: the command line's current branch."""
+        return self.find(name).name
 
-    def find(self, given: str | None = None) -> Branch:
-        """The branch of this call, as the ledger has it."""
+    def find(self, name: str | None = None) -> Branch:
+        """Find the branch `name` in the ledger; default: the command line's current branch."""
         from day1.services.access.calls import branch_of
 
-        return branch_of(self.context(), given)
+        return branch_of(self.context(), name)
 
     def whole_id(self, text: str, branch: str) -> str:
         """Complete the id of a memory on a branch from its last letters.
@@ -133,15 +133,15 @@ class Session:
         return self.whole_ids([text], branch)[0]
 
     def whole_ids(self, texts: Iterable[str], branch: str) -> list[str]:
-        """Complete the ids of memories, each once, as `whole_id`."""
+        """Complete the ids of memories as `whole_id` does; each id is returned once."""
         from day1.model.rows.change import Ref
         from day1.services.branches.resolving import row_ids
 
         with self.repo().store.reading(Ref(branch=branch)) as reading:
             return row_ids(reading, texts)
 
-    def given_text(self, text: str | None) -> str:
-        """The text of a memory: given, read from stdin, or written in the editor."""
+    def memory_text(self, text: str | None) -> str:
+        """Return a memory's text: the argument, stdin for `-`, or what an editor leaves."""
         if text == "-":
             return sys.stdin.read().strip()
         if text is not None:
@@ -156,7 +156,7 @@ class Session:
     def create_branch(
         self, name: str, start: str | None, description: str | None
     ) -> dict[str, Any]:
-        """Create a branch from `start`, else from the current one; answers like the tool."""
+        """Create a branch from `start`, else from the current one; return the tool's answer."""
         return self.call(
             "memory_branch_create",
             branch_name=name,
@@ -169,26 +169,26 @@ class Session:
     ) -> dict[str, Any]:
         """Call an operation; arguments that are None are left out.
 
-        `watch` is two functions: one is told the progress, the other says whether to stop.
+        `watch` is two functions: one reports the progress, the other says whether to stop.
         """
         from day1.toolsets import TOOLSETS
 
-        given = {name: value for name, value in arguments.items() if value is not None}
+        values = {name: value for name, value in arguments.items() if value is not None}
         context = self.context(create=create)
         if not self.as_json:
             context = replace(context, say=command_of)
         if watch is not None:
             context = replace(context, progress=watch[0], stopped=watch[1])
-        answer: dict[str, Any] = TOOLSETS.tools[tool].call(context, given)
+        answer: dict[str, Any] = TOOLSETS.tools[tool].call(context, values)
         return answer
 
     def moment(self, text: str | None, *, end: bool = False) -> str | None:
-        """A time that a person typed, as operations take it."""
+        """Parse a time that a person typed into the form that operations take."""
         known = text is None or text == NEVER
         return text if known else moment(str(text), self.now(), end=end)
 
     def answer(self, document: Mapping[str, Any], *fields: str) -> bool:
-        """Print the answer as JSON if the person asked for that; answers whether it was printed.
+        """Print the answer as JSON if `--json` was given; return whether it was printed.
 
         With `fields`, only these fields of the answer are printed.
         """
@@ -203,7 +203,7 @@ class Session:
             self.screen.note(("note: ", "dim"), str(note))
 
     def close(self) -> None:
-        """Renew the primes if something was written, and close the store."""
+        """Renew the primes if rows were written, and close the store."""
         if self._store is not None:
             if self._renewer is not None and not self._store.read_only:
                 self._renewer.renew()
@@ -220,11 +220,11 @@ def with_session(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command its session as the first argument."""
 
     @wraps(command)
-    def run(*, as_json: bool = False, **given: Any) -> None:
+    def run(*, as_json: bool = False, **options: Any) -> None:
         find_application = click.get_current_context().obj
         session = Session(find_application, as_json=as_json)
         try:
-            command(session, **given)
+            command(session, **options)
         finally:
             session.close()
 

@@ -1,4 +1,4 @@
-"""Words the next step that an error advises as a command."""
+"""Word the next step that an error or a note advises as a command."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -39,25 +39,25 @@ COMMANDS: Final[Mapping[str, str]] = {
     "verify_batch": "day1 verify",
     "verify_merge_gate": "day1 verify --gate",
 }
-"""The command that does what an operation does; `day1 call` does any other."""
+"""The command of each operation; `day1 call` calls an operation without one."""
 
 CALLS: Final[Mapping[str, str]] = {
     "memory_branch_delete": "day1 branch -D {branch_name}",
     "memory_branch_protect": "day1 branch --unprotect {branch_name}",
     "memory_revert": "day1 revert {commit}",
 }
-"""The command that makes a whole call."""
+"""The command line of each operation that is advised with all its arguments."""
 
 OPTIONS: Final[Mapping[str, str]] = {
     "full=true": "--full",
     "include_unverified=true": "--include-unverified",
     "only_verified=false": "--all",
 }
-"""The option that says what an argument says."""
+"""The option of each argument that is advised."""
 
 
 def command_of(step: Step) -> str:
-    """A step as a person types it."""
+    """Return a step in the form that a person types."""
     if step.whole:
         return f"`{CALLS[step.operation].format_map(step.arguments)}`"
     if step.arguments:
@@ -67,7 +67,7 @@ def command_of(step: Step) -> str:
 
 
 def _own_name(step: Step) -> str:
-    """The name by which `day1 call` finds the tool of a step."""
+    """Return the name by which `day1 call` finds a step's tool."""
     from day1.toolsets import TOOLSETS  # which takes long to import
 
     tool = TOOLSETS.meant(step)

@@ -44,7 +44,7 @@ OBSERVATIONS = ("tool_use", "discovery", "decision", "error", "insight")
 @branch_option
 @agent_option
 @command
-def add_command(session: Session, text: str | None, **given: Any) -> None:
+def add_command(session: Session, text: str | None, **options: Any) -> None:
     """Remember TEXT as a fact; with `-` TEXT is read from stdin, without it from an editor.
 
     `-o TYPE` makes it an observation (tool_use, discovery, decision, error, insight);
@@ -52,17 +52,17 @@ def add_command(session: Session, text: str | None, **given: Any) -> None:
     found best.
     """
     common = {
-        "branch": given["branch"],
-        "agent_id": given["agent"],
-        "happened_at": session.moment(given["happened_at"]),
-        "request_id": given["request_id"],
-        "space": given["space"],
+        "branch": options["branch"],
+        "agent_id": options["agent"],
+        "happened_at": session.moment(options["happened_at"]),
+        "request_id": options["request_id"],
+        "space": options["space"],
     }
-    _check_options(text, given)
-    said, answer = _added(session, text, given, common)
+    _check_options(text, options)
+    text_added, answer = _added(session, text, options, common)
     if not session.answer(answer):
         where = f"[{answer['written']['branch']}] "
-        session.screen.line((where, "branch"), (answer["id"], "commit"), f" {_head(said)}")
+        session.screen.line((where, "branch"), (answer["id"], "commit"), f" {_head(text_added)}")
         twin = answer.get("near_duplicate_of")
         if twin:
             session.screen.note(("note: ", "dim"), f"{short(twin)} says exactly the same")
@@ -70,15 +70,15 @@ def add_command(session: Session, text: str | None, **given: Any) -> None:
 
 
 def _added(
-    session: Session, text: str | None, given: dict[str, Any], common: dict[str, Any]
+    session: Session, text: str | None, options: dict[str, Any], common: dict[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """What was said, and what the tool answered that took it."""
-    until = session.moment(given["valid_until"])
+    """Add the memory by its kind's operation; return its text and the operation's answer."""
+    until = session.moment(options["valid_until"])
     kept = {
-        "expires_at": session.moment(given["expires_at"]),
-        "sensitivity": given["sensitivity"],
+        "expires_at": session.moment(options["expires_at"]),
+        "sensitivity": options["sensitivity"],
     }
-    relation = given["relation"]
+    relation = options["relation"]
     if relation:
         source, relation_type, target = relation
         said = f"{source} -{relation_type}-> {target}"
@@ -91,25 +91,25 @@ def _added(
             **ends,
             **common,
         )
-    elif given["observation"]:
-        said = session.given_text(text)
+    elif options["observation"]:
+        said = session.memory_text(text)
         answer = session.call(
             "memory_write_observation",
             create=True,
-            observation_type=given["observation"],
+            observation_type=options["observation"],
             summary=said,
-            tool_name=given["tool"],
+            tool_name=options["tool"],
             **common,
             **kept,
         )
     else:
-        said = session.given_text(text)
+        said = session.memory_text(text)
         answer = session.call(
             "memory_write_fact",
             create=True,
             fact_text=said,
-            category=given["category"],
-            confidence=given["confidence"],
+            category=options["category"],
+            confidence=options["confidence"],
             valid_until=until,
             **common,
             **kept,
@@ -117,18 +117,18 @@ def _added(
     return said, answer
 
 
-def _check_options(text: str | None, given: dict[str, Any]) -> None:
+def _check_options(text: str | None, options: dict[str, Any]) -> None:
     """Refuse options that would have no effect."""
-    if given["relation"] and (text is not None or given["observation"]):
+    if options["relation"] and (text is not None or options["observation"]):
         raise click.UsageError("--relation takes no TEXT and no -o.")
-    of_facts = [name for name in ("category", "confidence") if given[name] is not None]
-    if of_facts and (given["relation"] or given["observation"]):
+    of_facts = [name for name in ("category", "confidence") if options[name] is not None]
+    if of_facts and (options["relation"] or options["observation"]):
         raise click.UsageError(f"--{of_facts[0]} is of facts only.")
-    if given["relation"] and (given["expires_at"] or given["sensitivity"]):
+    if options["relation"] and (options["expires_at"] or options["sensitivity"]):
         raise click.UsageError("--expires-at and --sensitivity do not go with --relation.")
-    if given["observation"] and given["valid_until"]:
+    if options["observation"] and options["valid_until"]:
         raise click.UsageError("--valid-until is of facts and relations only.")
-    if given["tool"] and not given["observation"]:
+    if options["tool"] and not options["observation"]:
         raise click.UsageError("--tool goes with -o.")
 
 

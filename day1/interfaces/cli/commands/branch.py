@@ -24,31 +24,31 @@ from day1.model.values.showing import short_commit
 @click.option("--description", metavar="TEXT", help="Of a new branch.")
 @click.option("-v", "--verbose", is_flag=True, help="List with commit, parent and description.")
 @command
-def branch_command(session: Session, name: str | None, start: str | None, **given: Any) -> None:
+def branch_command(session: Session, name: str | None, start: str | None, **options: Any) -> None:
     """List branches; with NAME create one from START (default: the current branch).
 
-    A tag of the store keeps the memories of a deleted branch. A protected branch takes merges
+    The engine keeps the memories of a deleted branch under a tag. A protected branch takes merges
     only: reviewed, of verified facts (gate), by a token other than the author's, or looked at as
     often as its rules say (tiers): --tier "none kind=observation" --tier "two category=policy".
     """
-    deletes = given["delete"] or given["force"]
-    protects = given["unprotect"] or given["protect"] is not None or bool(given["tiers"])
-    archives = given["archives"] is not None
-    asked = (deletes, archives, protects, bool(start or given["description"]))
-    if sum(asked) > 1:
+    deletes = options["delete"] or options["force"]
+    protects = options["unprotect"] or options["protect"] is not None or bool(options["tiers"])
+    archives = options["archives"] is not None
+    actions = (deletes, archives, protects, bool(start or options["description"]))
+    if sum(actions) > 1:
         raise click.UsageError("Create, delete, archive, protect: one at a time.")
     if name is None:
-        if any(asked):
+        if any(actions):
             raise click.UsageError("Which branch? Give its NAME.")
-        _list(session, verbose=given["verbose"])
+        _list(session, verbose=options["verbose"])
     elif deletes:
-        _delete(session, name, force=given["force"])
+        _delete(session, name, force=options["force"])
     elif protects:
-        _protect(session, name, given)
+        _protect(session, name, options)
     elif archives:
-        _archive(session, name, archived=given["archives"])
+        _archive(session, name, archived=options["archives"])
     else:
-        answer = session.create_branch(name, start, given["description"])
+        answer = session.create_branch(name, start, options["description"])
         if not session.answer(answer):
             session.screen.line(f"Branch {answer['branch_name']} created from {answer['parent']}.")
 
@@ -65,22 +65,22 @@ def _archive(session: Session, name: str, *, archived: bool) -> None:
         session.screen.line(f"Branch {name} is {'archived' if archived else 'not archived'}.")
 
 
-def _protect(session: Session, name: str, given: Mapping[str, Any]) -> None:
-    requires, rules, lifts = given["protect"], list(given["tiers"]), given["unprotect"]
+def _protect(session: Session, name: str, options: Mapping[str, Any]) -> None:
+    requires, rules, lifts = options["protect"], list(options["tiers"]), options["unprotect"]
     if lifts and (rules or requires is not None):
         raise click.UsageError("--protect LIST or --unprotect, not both.")
-    named = [part.strip() for part in (requires or "").split(",") if part.strip()]
-    named += ["tiers"] if rules and "tiers" not in named else []
-    if not lifts and not named:
+    requirements = [part.strip() for part in (requires or "").split(",") if part.strip()]
+    requirements += ["tiers"] if rules and "tiers" not in requirements else []
+    if not lifts and not requirements:
         raise click.UsageError("--protect takes one or more of: review, gate, other, tiers.")
     answer = session.call(
-        "memory_branch_protect", branch_name=name, requires=named, tiers=rules or None
+        "memory_branch_protect", branch_name=name, requires=requirements, tiers=rules or None
     )
     if session.answer(answer):
         return
-    said = ", ".join(answer["requires"])
-    told = f"takes only merges that fulfil: {said}" if said else "takes writes"
-    session.screen.line(f"Branch {name} {told}.")
+    names = ", ".join(answer["requires"])
+    effect = f"takes only merges that fulfil: {names}" if names else "takes writes"
+    session.screen.line(f"Branch {name} {effect}.")
     for rule in answer["tiers"]:
         session.screen.line(f"  {rule}")
 
@@ -104,8 +104,8 @@ def _list(session: Session, *, verbose: bool) -> None:
         session.screen.table(("", "branch", "commit", "status", "parent", "description"), rows)
         return
     for item in answer["result"]:
-        told = "" if item["status"] == "active" else f"  ({item['status']})"
+        state = "" if item["status"] == "active" else f"  ({item['status']})"
         name: Part = item["branch_name"]
         if item["active"]:
             name = (item["branch_name"], "added")
-        session.screen.line("* " if item["active"] else "  ", name, (told, "dim"))
+        session.screen.line("* " if item["active"] else "  ", name, (state, "dim"))

@@ -34,15 +34,15 @@ def bundle_command() -> None:
 @tags_option
 @branch_option
 @command
-def bundle_create_command(session: Session, name: str, **given: Any) -> None:
+def bundle_create_command(session: Session, name: str, **options: Any) -> None:
     """Bundle the facts and conversations of a branch as NAME."""
     answer = session.call(
         "knowledge_bundle_create",
         name=name,
-        source_branch=session.branch(given["branch"]),
-        description=given["description"],
-        tags=list(given["tags"]) or None,
-        only_verified=not given["every"],
+        source_branch=session.branch(options["branch"]),
+        description=options["description"],
+        tags=list(options["tags"]) or None,
+        only_verified=not options["every"],
     )
     if not session.answer(answer):
         session.notes(answer)

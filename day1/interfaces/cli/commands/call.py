@@ -32,16 +32,20 @@ def call_command(
     if tool is None:
         _list(session, toolset)
         return
-    found = _find(tool, toolset)
-    given = sys.stdin.read() if arguments == "-" else arguments or "{}"
+    tool_found = _find(tool, toolset)
+    text = sys.stdin.read() if arguments == "-" else arguments or "{}"
     try:
-        parsed = json.loads(given)
+        parsed = json.loads(text)
     except (ValueError, RecursionError) as exc:
-        raise InvalidRequest(f"{tool}: the arguments are no JSON.") from exc
+        raise InvalidRequest(
+            f"{tool}: the arguments are not JSON; give a JSON object, such as '{{}}'."
+        ) from exc
     if not isinstance(parsed, dict):
-        raise InvalidRequest(f"{tool}: the arguments are a JSON object.")
-    context = session.context(create=found.operation.effect is not Effect.READ)
-    session.screen.json(found.call(context, parsed))
+        raise InvalidRequest(
+            f"{tool}: the arguments are JSON, but no object; give one, such as '{{}}'."
+        )
+    context = session.context(create=tool_found.operation.effect is not Effect.READ)
+    session.screen.json(tool_found.call(context, parsed))
 
 
 def _find(name: str, toolset: str | None) -> Tool:

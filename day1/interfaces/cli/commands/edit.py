@@ -38,60 +38,63 @@ from day1.model.rows.kind import FACT, Kind, kind_of
 @branch_option
 @agent_option
 @command
-def edit_command(session: Session, fact_id: str, text: str | None, **given: Any) -> None:
-    """Correct the fact ID; without TEXT or options its text opens in your editor.
+def edit_command(session: Session, fact_id: str, text: str | None, **options: Any) -> None:
+    """Correct the fact ID; without TEXT and options its text opens in your editor.
 
-    Of relations and observations options change what they have. With --supersede the old fact
+    Options also change the columns of relations and observations. With --supersede the old fact
     stays; it is marked, search leaves it out, and its valid time ends.
     """
-    if given["keep_valid_time"] and not given["supersede"]:
+    if options["keep_valid_time"] and not options["supersede"]:
         raise click.UsageError("--keep-valid-time goes with --supersede.")
-    kind, row = _row(session, session.branch(given["branch"]), fact_id)
-    columns = {name: given[name] for name in ("category", "confidence")}
+    kind, row = _row(session, session.branch(options["branch"]), fact_id)
+    columns = {name: options[name] for name in ("category", "confidence")}
     for name in ("happened_at", "valid_until", "expires_at"):
-        columns[name] = session.moment(given[name])
-    columns |= {name: given[name] for name in ("space", "sensitivity")}
-    bare = not any(value is not None for value in columns.values())
-    text = _text(session, kind, row, text, wanted=given["supersede"] or bare)
+        columns[name] = session.moment(options[name])
+    columns |= {name: options[name] for name in ("space", "sensitivity")}
+    only_id = not any(value is not None for value in columns.values())
+    text = _text(session, kind, row, text, required=options["supersede"] or only_id)
     common = {
         "fact_id": row["id"],
         "fact_text": text,
-        "branch": given["branch"],
-        "reason": given["reason"],
-        "agent_id": given["agent"],
+        "branch": options["branch"],
+        "reason": options["reason"],
+        "agent_id": options["agent"],
     }
-    if given["supersede"]:
-        answer = session.call("memory_supersede_fact", **common, **_superseding(columns, given))
+    if options["supersede"]:
+        answer = session.call("memory_supersede_fact", **common, **_superseding(columns, options))
     else:
         expected = _revision(kind, row)
         answer = session.call("memory_update_fact", **common, **columns, expect_revision=expected)
     if not session.answer(answer):
-        said = f"{short(answer['id'])} changed"
-        if given["supersede"]:
-            said = f"{answer['id']} supersedes {short(answer['superseded'])}"
-        session.screen.line(place(answer["written"]), said)
+        summary = f"{short(answer['id'])} changed"
+        if options["supersede"]:
+            summary = f"{answer['id']} supersedes {short(answer['superseded'])}"
+        session.screen.line(place(answer["written"]), summary)
         if answer["decides_held"]:
             session.screen.line("This decided what was held of it.")
     session.notes(answer)
 
 
-def _superseding(columns: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """What is said of the new fact, and of the valid time of the old one."""
+def _superseding(columns: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the new fact's columns, and whether the old one keeps its valid time."""
     for name in ("expires_at", "space", "sensitivity"):
         if columns.pop(name) is not None:
             raise click.UsageError(f"--{name.replace('_', '-')} does not go with --supersede.")
-    return {**columns, "keep_valid_time": given["keep_valid_time"]}
+    return {**columns, "keep_valid_time": options["keep_valid_time"]}
 
 
 def _text(
-    session: Session, kind: Kind, row: dict[str, Any], given: str | None, *, wanted: bool
+    session: Session, kind: Kind, row: dict[str, Any], text: str | None, *, required: bool
 ) -> str | None:
-    """The new text: the given one, or if one is wanted what an editor leaves."""
-    if kind is not FACT and (wanted or given is not None):
-        raise Refused("Only facts have a text to edit; `day1 rm` it and add it anew.", id=row["id"])
-    if given is not None:
-        return session.given_text(given) if given == "-" else given
-    if not wanted:
+    """Return the new text: the argument, or with `required` what the editor leaves."""
+    if kind is not FACT and (required or text is not None):
+        raise Refused(
+            "Only a fact's text can be edited: `day1 rm` this memory, and add it anew.",
+            id=row["id"],
+        )
+    if text is not None:
+        return session.memory_text(text) if text == "-" else text
+    if not required:
         return None
     if row["sensitivity"] == "secret":
         raise click.UsageError("Give TEXT: the words of a secret fact are shown nowhere.")

@@ -21,14 +21,14 @@ def handoff_command() -> None:
 @click.option("--summary", metavar="TEXT", help="What the receiver should know.")
 @click.option("--include-unverified", is_flag=True, help="Also facts that nobody has judged.")
 @command
-def handoff_create_command(session: Session, source: str, target: str, **given: Any) -> None:
+def handoff_create_command(session: Session, source: str, target: str, **options: Any) -> None:
     """Hand what SOURCE found out over to TARGET."""
     answer = session.call(
         "memory_handoff_create",
         source_branch=source,
         target_branch=target,
-        context_summary=given["summary"],
-        include_unverified=given["include_unverified"],
+        context_summary=options["summary"],
+        include_unverified=options["include_unverified"],
     )
     if not session.answer(answer):
         session.notes(answer)
@@ -39,7 +39,7 @@ def handoff_create_command(session: Session, source: str, target: str, **given: 
 @click.argument("handoff")
 @command
 def handoff_show_command(session: Session, handoff: str) -> None:
-    """Show a handoff as it was made."""
+    """Show HANDOFF with its facts and messages, as they were when it was made."""
     answer = session.call("memory_handoff_get", handoff_id=handoff)
     if session.answer(answer):
         return

@@ -25,63 +25,63 @@ Document = Mapping[str, Any]
 @branch_option
 @agent_option
 @command
-def held_command(session: Session, action: str | None, **given: Any) -> None:
+def held_command(session: Session, action: str | None, **options: Any) -> None:
     """List what merges held back on a branch, or decide the item ID.
 
     take accepts what is offered, dismiss rejects it, edit sets the cell to VALUE (without VALUE
     your editor opens with what is offered).
     """
-    branch = session.branch(given["branch"])
-    listed = session.call("memory_held", branch=branch)
+    branch = session.branch(options["branch"])
+    held = session.call("memory_held", branch=branch)
     if action in {None, "list"}:
-        if not session.answer(listed):
-            _list(session.screen, listed["items"], branch)
+        if not session.answer(held):
+            _list(session.screen, held["items"], branch)
         return
-    if given["held_id"] is None:
+    if options["held_id"] is None:
         raise click.UsageError(f"Which item? `day1 held` lists them, `day1 held {action} ID`.")
-    item = _find(listed["items"], given["held_id"], branch)
-    value = _value(session, item, given["value"]) if action == "edit" else None
+    item = _find(held["items"], options["held_id"], branch)
+    value = _value(session, item, options["value"]) if action == "edit" else None
     answer = session.call(
         "memory_held",
         action=action,
         id=item["id"],
         value=value,
         branch=branch,
-        agent_id=given["agent"],
+        agent_id=options["agent"],
     )
     if not session.answer(answer):
-        done = {"take": "Took", "edit": "Edited", "dismiss": "Dismissed"}[str(action)]
-        left = plural(len(answer["items"]), "item")
-        session.screen.line(f"{done} {short(item['id'])}; {left} left on {branch}.")
+        verb = {"take": "Took", "edit": "Edited", "dismiss": "Dismissed"}[str(action)]
+        items_left = plural(len(answer["items"]), "item")
+        session.screen.line(f"{verb} {short(item['id'])}; {items_left} left on {branch}.")
 
 
 def _find(items: list[Document], text: str, branch: str) -> Document:
-    """The item with this id, or with these last letters of its own or its memory's id."""
+    """Find the item with this id, or these last letters of its id or of its memory's id."""
     letters = text.rpartition("_")[2].upper()
-    found = [i for i in items if letters and str(i["id"]).endswith(letters)]
-    found = found or [i for i in items if letters and str(i["row_id"]).endswith(letters)]
-    if len(found) != 1:
-        which = "No open item" if not found else "More than one open item"
+    fits = [i for i in items if letters and str(i["id"]).endswith(letters)]
+    fits = fits or [i for i in items if letters and str(i["row_id"]).endswith(letters)]
+    if len(fits) != 1:
+        which = "No open item" if not fits else "More than one open item"
         raise InvalidRequest(f"{which} {text!r} on {branch!r}; `day1 held` lists them.", id=text)
-    return found[0]
+    return fits[0]
 
 
-def _value(session: Session, item: Document, given: str | None) -> dict[str, Any]:
-    """The columns that an edit sets."""
+def _value(session: Session, item: Document, new_text: str | None) -> dict[str, Any]:
+    """Return the cell that an edit sets, with its new value."""
     cell = item["cell"]
     offered = item["offered"] or item["present"] or {}
     if cell == WHOLE:
         kind = kind_of(item["row_id"])
         cell = None if kind is None or kind.text not in offered else kind.text
         if cell is None:
-            raise Refused("Only its text could be edited, and it has none: take or dismiss it.")
-    if given is None:
+            raise Refused("This memory has no text to edit: take or dismiss the item.")
+    if new_text is None:
         if not session.asks:
             raise click.UsageError("Missing argument 'VALUE'.")
-        given = click.edit(str(offered.get(cell) or "") + "\n")
-        if given is None or not given.strip():
+        new_text = click.edit(str(offered.get(cell) or "") + "\n")
+        if new_text is None or not new_text.strip():
             raise Refused("Nothing was written, so nothing is decided.")
-    text = given.strip()
+    text = new_text.strip()
     if not isinstance(offered.get(cell), float):
         return {cell: text}
     try:
@@ -97,7 +97,7 @@ def _list(screen: Screen, items: list[Document], branch: str) -> None:
         screen.line((short(item["id"]), "warn"), f"  {short(item['row_id'])}{where}: {reason}")
         source = item["source_branch"] or "source"
         width = max(len(source), len(branch)) + 1
-        present, offered = _said(item, "present"), _said(item, "offered")
+        present, offered = _text(item, "present"), _text(item, "offered")
         screen.line(f"    {branch + ':':<{width}} {present or '(not there)'}")
         shown = words(screen, present, offered) if present and offered else [offered or "(removed)"]
         screen.line(f"    {source + ':':<{width}} ", *shown)
@@ -107,7 +107,7 @@ def _list(screen: Screen, items: list[Document], branch: str) -> None:
         screen.note(f"Nothing is held on {branch}.")
 
 
-def _said(item: Document, side: str) -> str:
+def _text(item: Document, side: str) -> str:
     columns = item[side]
     if columns is None:
         return ""

@@ -35,7 +35,7 @@ def history_command(session: Session, name: str, limit: int | None, branch: str 
         return
     screen, versions = session.screen, answer["versions"]
     for number, version in enumerate(versions):
-        what = one_line(WHOLE_ID.sub(lambda found: short(found[0]), version["line"] or "waiting"))
+        what = one_line(WHOLE_ID.sub(lambda match: short(match[0]), version["line"] or "waiting"))
         by = ", ".join(filter(None, (version["agent_id"], brief(version["at"]))))
         screen.line(
             (short_commit(version["commit"] or "-" * 8), "commit"),
@@ -56,7 +56,7 @@ def history_command(session: Session, name: str, limit: int | None, branch: str 
 def _difference(
     session: Session, before: Document | None, row: Document | None
 ) -> list[list[Part]]:
-    """The lines of a version: the whole text of the first one, else the columns that changed."""
+    """Return the lines of a version: the first one's text, else the columns that changed."""
     if row is None:
         return []
     if before is None:

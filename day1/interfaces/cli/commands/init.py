@@ -28,25 +28,25 @@ def init_command(session: Session, folder: Path | None) -> None:
     if settings.store.url is not None and folder is not None:
         raise click.UsageError("DAY1_STORE__URL names the store: leave FOLDER out, or unset it.")
     if folder is None and (settings.home or settings.store.url):
-        here = find_home(settings)
+        store_folder = find_home(settings)
     else:
-        here = ((folder or _usual_folder()) / STORE).absolute()
-        session.app.stores.refuse_anothers(here)
-    made = session.app.stores.create_store(settings, here, session.now)
-    store = session.app.stores.open_store(settings, folder=here)
+        store_folder = ((folder or _usual_folder()) / STORE).absolute()
+        session.app.stores.refuse_anothers(store_folder)
+    created = session.app.stores.create_store(settings, store_folder, session.now)
+    store = session.app.stores.open_store(settings, folder=store_folder)
     store.close()
-    if not session.answer({"store": store.where, "created": made, "branch": "main"}):
-        kind = "Initialized empty" if made else "Reinitialized existing"
+    if not session.answer({"store": store.where, "created": created, "branch": "main"}):
+        kind = "Initialized empty" if created else "Reinitialized existing"
         session.screen.line(f"{kind} day1 store in {store.where}")
 
 
 def _usual_folder() -> Path:
-    """The present folder, or the repository's, where this is a worktree without a store yet."""
+    """Return the present folder; in a worktree without a store, the repository's folder."""
     from day1.git_folders import STORE, repository_of
     from day1.home import is_store
 
-    here = Path.cwd()
-    repository = repository_of(here)
-    if repository is None or not repository.linked or is_store(here / STORE):
-        return here
+    folder = Path.cwd()
+    repository = repository_of(folder)
+    if repository is None or not repository.linked or is_store(folder / STORE):
+        return folder
     return repository.folder

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from day1.interfaces.cli.diffing import told
+from day1.interfaces.cli.diffing import summary
 from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.options import at_option
 from day1.interfaces.cli.render import Part, plural
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--all", "every", is_flag=True, help="Of every branch.")
 @at_option
 @command
-def log_command(session: Session, branch: str | None, **given: Any) -> None:
+def log_command(session: Session, branch: str | None, **options: Any) -> None:
     """Show the commits of BRANCH, newest first; pending rows come before them.
 
     Without --graph and --all a merge is one commit, without the commits that it merged.
@@ -36,41 +36,41 @@ def log_command(session: Session, branch: str | None, **given: Any) -> None:
     from day1.model.values.instant import parse
     from day1.services.access.calls import branch_of
 
-    at = session.moment(given["at"], end=True)
+    at = session.moment(options["at"], end=True)
     context = session.context()
     repo = context.repo
     tips = repo.history.branches()
-    here = branch_of(context).name
-    names = sorted(tips) if given["every"] else [branch_of(context, branch).name]
-    commits = _commits(repo, names, tips, graph=given["graph"] or given["every"])
+    current = branch_of(context).name
+    names = sorted(tips) if options["every"] else [branch_of(context, branch).name]
+    commits = _commits(repo, names, tips, graph=options["graph"] or options["every"])
     if at is not None:
         instant = parse(at)
         later = (c for c in commits if c.ts <= instant)
         commits = later
-    commits = islice(commits, given["limit"])
-    labels = _labels(repo, tips, here)
+    commits = islice(commits, options["limit"])
+    labels = _labels(repo, tips, current)
     if session.as_json:
         document = [_document(commit, labels.get(commit.id, [])) for commit in commits]
         session.answer({"result": document, "read": {"branch": names[0], "commit": tips[names[0]]}})
-    elif given["graph"]:
-        _draw_graph(session, commits, labels)
+    elif options["graph"]:
+        _print_graph(session, commits, labels)
     else:
-        _draw_list(session, commits, labels, oneline=given["oneline"])
+        _print_list(session, commits, labels, oneline=options["oneline"])
 
 
 def _commits(
     repo: Repository, names: list[str], tips: dict[str, str], *, graph: bool
 ) -> Iterator[Commit]:
-    """First pending rows, drawn as commits, then the commits."""
+    """Yield the pending rows, each branch's as one made-up commit, then the commits."""
     for name in names:
-        yield from _waiting(repo, name, tips[name])
+        yield from _pending(repo, name, tips[name])
     starts = [tips[name] for name in names]
     commits = repo.history.graph(starts) if graph else repo.history.log(starts[0])
     # The engine makes a commit of its own before day1's first one.
     yield from (commit for commit in commits if commit.parents or commit.op != "foreign")
 
 
-def _waiting(repo: Repository, name: str, tip: str) -> Iterator[Commit]:
+def _pending(repo: Repository, name: str, tip: str) -> Iterator[Commit]:
     from day1.interfaces.cli.graphing import WAITING_OP
     from day1.model.rows.change import Commit, Ref
 
@@ -81,13 +81,13 @@ def _waiting(repo: Repository, name: str, tip: str) -> Iterator[Commit]:
         yield Commit(f"{WAITING_OP}:{name}", (tip,), WAITING_OP, pending.newest or 0, "", line)
 
 
-def _labels(repo: Repository, tips: dict[str, str], here: str) -> dict[str, list[str]]:
-    """Branches and snapshots by their commit; the current branch comes first."""
+def _labels(repo: Repository, tips: dict[str, str], current: str) -> dict[str, list[str]]:
+    """Return the names of branches and snapshots by commit; the current branch comes first."""
     from day1.services.branches.snapshots import snapshots
 
     labels: dict[str, list[str]] = {}
-    for name, tip in sorted(tips.items(), key=lambda pair: (pair[0] != here, pair[0])):
-        labels.setdefault(tip, []).append(f"HEAD -> {name}" if name == here else name)
+    for name, tip in sorted(tips.items(), key=lambda pair: (pair[0] != current, pair[0])):
+        labels.setdefault(tip, []).append(f"HEAD -> {name}" if name == current else name)
     for snapshot in snapshots(repo, None):
         if snapshot.label:
             labels.setdefault(snapshot.commit, []).append(f"snapshot: {snapshot.label}")
@@ -109,16 +109,16 @@ def _document(commit: Commit, labels: list[str]) -> dict[str, Any]:
     }
 
 
-def _draw_graph(session: Session, commits: Iterable[Commit], labels: dict[str, list[str]]) -> None:
-    from day1.interfaces.cli.graphing import drawn
+def _print_graph(session: Session, commits: Iterable[Commit], labels: dict[str, list[str]]) -> None:
+    from day1.interfaces.cli.graphing import draw_graph
 
-    for one in drawn(commits):
-        session.screen.line(f"{one.lanes} ", *_on_one_line(one.commit, labels))
-        for edge in one.edges:
+    for drawn in draw_graph(commits):
+        session.screen.line(f"{drawn.lanes} ", *_on_one_line(drawn.commit, labels))
+        for edge in drawn.edges:
             session.screen.line(edge)
 
 
-def _draw_list(
+def _print_list(
     session: Session, commits: Iterable[Commit], labels: dict[str, list[str]], *, oneline: bool
 ) -> None:
     from day1.interfaces.cli.graphing import WAITING_OP
@@ -137,7 +137,7 @@ def _draw_list(
         screen.line(f"Author: {commit.author}")
         screen.line(f"Date:   {brief(show(commit.ts))}")
         screen.line()
-        screen.line(f"    {told(commit)}")
+        screen.line(f"    {summary(commit)}")
 
 
 def _on_one_line(commit: Commit, labels: dict[str, list[str]]) -> list[Part]:
@@ -148,7 +148,7 @@ def _on_one_line(commit: Commit, labels: dict[str, list[str]]) -> list[Part]:
         return [(commit.line, "dim")]
     by = f"  {commit.author}, {brief(show(commit.ts))}"
     name: Part = (short_commit(commit.id), "commit")
-    return [name, *_decoration(commit, labels), f" {told(commit)}", (by, "dim")]
+    return [name, *_decoration(commit, labels), f" {summary(commit)}", (by, "dim")]
 
 
 def _decoration(commit: Commit, labels: dict[str, list[str]]) -> list[Part]:

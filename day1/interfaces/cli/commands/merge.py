@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from day1.interfaces.cli.merge_dialogue import MergeDialogue, decide_and_merge, deciding
+from day1.interfaces.cli.merge_dialogue import MergeDialogue, decide_and_merge, merge_options
 from day1.interfaces.cli.session import Session, command
 
 
@@ -14,14 +14,16 @@ from day1.interfaces.cli.session import Session, command
 @click.argument("source")
 @click.option("--squash", is_flag=True, help="One commit with one parent; it closes SOURCE.")
 @click.option("--hold-duplicates", is_flag=True, help="Hold what may say the same in other words.")
-@deciding
+@merge_options
 @command
-def merge_command(session: Session, source: str, **given: Any) -> None:
+def merge_command(session: Session, source: str, **options: Any) -> None:
     """Merge SOURCE into the current branch.
 
     On a terminal you are asked about each conflict. Otherwise, and with --yes, the target keeps
     its side of each conflict, the source's side is held, and the exit code is 3.
     """
-    target = session.branch(given["into"])
-    strategy = "squash" if given["squash"] else "auto"
-    decide_and_merge(session, MergeDialogue(source, target, strategy, None, given["agent"]), given)
+    target = session.branch(options["into"])
+    strategy = "squash" if options["squash"] else "auto"
+    decide_and_merge(
+        session, MergeDialogue(source, target, strategy, None, options["agent"]), options
+    )

@@ -1,4 +1,4 @@
-"""`day1 prime`: what a session begins with, and what is near a prompt."""
+"""`day1 prime`: print the text with which a session begins, or memories near a prompt."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _STDIN: Final = "-"
 def prime_command(
     session: Session, branch: str | None, space: str | None, prompt: str | None
 ) -> None:
-    """Print what a session begins with: the branch, what waits, and what is known.
+    """Print the text with which a session begins: the branch, what waits, and the best facts.
 
-    The text has at most DAY1_PRIME__CHARS characters, and is marked as data. With --prompt it is
-    what memory has near a prompt, in at most 600 characters, or nothing.
+    The text has at most DAY1_PRIME__CHARS characters, and is marked as data. With --prompt it has
+    the memories near that prompt, in at most 600 characters, or nothing.
     """
     if prompt is None:
         answer = session.call("memory_prime", branch=branch, space=space)
     else:
-        said = sys.stdin.read() if prompt == _STDIN else prompt
-        answer = session.call("memory_recall_hint", prompt=said, branch=branch, space=space)
+        text = sys.stdin.read() if prompt == _STDIN else prompt
+        answer = session.call("memory_recall_hint", prompt=text, branch=branch, space=space)
     if not session.answer(answer) and answer["text"]:
         session.screen.line(answer["text"])

@@ -21,7 +21,7 @@ from day1.interfaces.cli.session import Session, command
 @branch_option
 @agent_option
 @command
-def redact_command(session: Session, row: str, confirm: str | None, **given: Any) -> None:
+def redact_command(session: Session, row: str, confirm: str | None, **options: Any) -> None:
     """Show [redacted] instead of the memory ID, its former texts and every equal text.
 
     This holds for all branches and their past, at once, and cannot be undone. ID may be shortened
@@ -29,7 +29,7 @@ def redact_command(session: Session, row: str, confirm: str | None, **given: Any
     """
     from day1.errors import NotFound
 
-    name = session.branch(given["branch"])
+    name = session.branch(options["branch"])
     whole = row
     with suppress(NotFound):
         whole = session.whole_id(row, name)
@@ -40,17 +40,17 @@ def redact_command(session: Session, row: str, confirm: str | None, **given: Any
     answer = session.call(
         "memory_redact",
         id=whole,
-        reason=given["reason"],
+        reason=options["reason"],
         confirm=whole if confirm == row else confirm,
-        whole=given["whole"],
+        whole=options["whole"],
         branch=name,
-        agent_id=given["agent"],
+        agent_id=options["agent"],
     )
     if not session.answer(answer):
         rows, branches = (
             plural(answer["rows"], "row"),
             plural(answer["branches"], "branch", "branches"),
         )
-        done = "Was redacted before" if answer["already"] else "Redacted"
-        session.screen.line(f"{done}: {rows} on {branches}.")
+        verb = "Was redacted before" if answer["already"] else "Redacted"
+        session.screen.line(f"{verb}: {rows} on {branches}.")
     session.notes(answer)

@@ -22,21 +22,21 @@ from day1.interfaces.cli.session import Session, command
 @branch_option
 @agent_option
 @command
-def restore_command(session: Session, row: str | None, **given: Any) -> None:
+def restore_command(session: Session, row: str | None, **options: Any) -> None:
     """Bring the memory ID, or without ID the whole branch, back to a past state.
 
     This makes a new commit, and a snapshot before it.
     """
     from day1.services.branches.snapshots import snapshots
 
-    name = session.branch(given["branch"])
+    name = session.branch(options["branch"])
     labels = {text for s in snapshots(session.repo(), None) for text in (s.id, s.label)}
-    to = given["to"] if given["to"] in labels else session.moment(given["to"], end=True)
-    whole = None if row is None else _anywhere(session, name, row, str(to))
-    yes = given["yes"]
+    to = options["to"] if options["to"] in labels else session.moment(options["to"], end=True)
+    whole = None if row is None else _whole_id(session, name, row, str(to))
+    yes = options["yes"]
     if whole is None and not yes and session.asks:
-        asked = visible(f"Bring every memory of {name} back to {given['to']}?")
-        yes = click.confirm(asked, err=True)
+        question = visible(f"Bring every memory of {name} back to {options['to']}?")
+        yes = click.confirm(question, err=True)
         if not yes:
             raise Refused("Nothing was changed.")
     if whole is None and not yes:
@@ -47,7 +47,7 @@ def restore_command(session: Session, row: str | None, **given: Any) -> None:
         id=whole,
         branch=name,
         confirm=name if whole is None else None,
-        agent_id=given["agent"],
+        agent_id=options["agent"],
     )
     if not session.answer(answer):
         rows = answer["restored_rows"]
@@ -56,8 +56,8 @@ def restore_command(session: Session, row: str | None, **given: Any) -> None:
     session.notes(answer)
 
 
-def _anywhere(session: Session, branch: str, text: str, to: str) -> str:
-    """The whole id, from the branch as it is, else from the past state."""
+def _whole_id(session: Session, branch: str, text: str, to: str) -> str:
+    """Complete a memory's id from the branch as it is, else from the past state."""
     from day1.errors import NotFound
     from day1.model.rows.change import Ref
     from day1.model.values.instant import parse

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from day1.interfaces.cli.asking import WHOLE, decided, show_conflict
+from day1.interfaces.cli.asking import WHOLE, decision, show_conflict
 from day1.interfaces.cli.options import agent_option, branch_option
 from day1.interfaces.cli.render import one_line, place, plural, short
 from day1.interfaces.cli.session import Session, command
 from day1.model.values.showing import short_commit
 
 _SHOWN = 20
-"""Of what depends on a commit, so many of each kind are named."""
+"""The most names that are printed of each kind of thing that depends on a commit."""
 
 
 @click.command("revert")
@@ -23,24 +23,26 @@ _SHOWN = 20
 @branch_option
 @agent_option
 @command
-def revert_command(session: Session, name: str, **given: Any) -> None:
-    """Undo a commit of the current branch, or a merge into it, as a new commit.
+def revert_command(session: Session, name: str, **options: Any) -> None:
+    """Undo a commit of the current branch, or a merge into it, by a new commit.
 
     Cells that changed since keep their present value. A revert can be reverted.
     """
     from day1.services.branches.resolving import undoable
 
-    branch = session.branch(given["branch"])
-    asked: dict[str, Any] = {"commit": undoable(session.repo(), name), "branch": branch}
-    seen = session.call("memory_revert", **asked, preview=True)
-    choices = [decided(kept, "theirs") for kept in seen["kept"]] if given["theirs"] else []
+    branch = session.branch(options["branch"])
+    target: dict[str, Any] = {"commit": undoable(session.repo(), name), "branch": branch}
+    plan = session.call("memory_revert", **target, preview=True)
+    choices = (
+        [decision(conflict, "theirs") for conflict in plan["kept"]] if options["theirs"] else []
+    )
     if choices:
-        seen = session.call("memory_revert", **asked, choices=choices, preview=True)
-    answer = seen
-    if not given["preview"]:
-        digest, agent = seen["digest"], given["agent"]
+        plan = session.call("memory_revert", **target, choices=choices, preview=True)
+    answer = plan
+    if not options["preview"]:
+        digest, agent = plan["digest"], options["agent"]
         answer = session.call(
-            "memory_revert", **asked, choices=choices, expect=digest, agent_id=agent
+            "memory_revert", **target, choices=choices, expect=digest, agent_id=agent
         )
     if not session.answer(answer):
         _draw_revert(session, answer, branch)
@@ -56,27 +58,29 @@ def _draw_revert(session: Session, answer: dict[str, Any], branch: str) -> None:
     }
     for row in answer["rows"]:
         if row["effect"] in marks:
-            said = f" {one_line(row['text'])}"
-            screen.line(marks[row["effect"]], (short(row["id"]), "commit"), said)
-    for kept in answer["kept"]:
-        if kept["cell"] == WHOLE or kept["reason"] == "belongs_to":
-            screen.line(("stays ", "warn"), (short(kept["id"]), "commit"), f" {kept['cell']}")
+            text = f" {one_line(row['text'])}"
+            screen.line(marks[row["effect"]], (short(row["id"]), "commit"), text)
+    for conflict in answer["kept"]:
+        if conflict["cell"] == WHOLE or conflict["reason"] == "belongs_to":
+            screen.line(
+                ("stays ", "warn"), (short(conflict["id"]), "commit"), f" {conflict['cell']}"
+            )
         else:
-            show_conflict(screen, kept, "before", branch)
+            show_conflict(screen, conflict, "before", branch)
     _draw_dependents(session, answer["depends"])
     rows = plural(answer["reverted_count"], "memory", "memories")
-    undone = short_commit(answer["reverts"])
+    commit = short_commit(answer["reverts"])
     if answer["written"] is None:
-        screen.line(f"Would undo {answer['op']} {undone}: {rows}")
+        screen.line(f"Would undo {answer['op']} {commit}: {rows}")
     elif answer["reverted_count"]:
-        screen.line(place(answer["written"]), f"Undid {answer['op']} {undone}: {rows}")
+        screen.line(place(answer["written"]), f"Undid {answer['op']} {commit}: {rows}")
 
 
 def _draw_dependents(session: Session, depends: list[dict[str, Any]]) -> None:
     by_type: dict[str, list[str]] = {}
-    for one in depends:
-        name = one["id"] if one["type"] == "held" else one["name"] or one["id"]
-        by_type.setdefault(one["type"], []).append(short(name) if name == one["id"] else name)
+    for item in depends:
+        name = item["id"] if item["type"] == "held" else item["name"] or item["id"]
+        by_type.setdefault(item["type"], []).append(short(name) if name == item["id"] else name)
     by_type.pop("row", None)  # rows that stay are named above
     for what, names in by_type.items():
         more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from day1.errors import InvalidRequest, Refused
-from day1.interfaces.cli.asking import WHOLE, ask, decided
+from day1.interfaces.cli.asking import WHOLE, ask, decision
 from day1.interfaces.cli.codes import HELD
 from day1.interfaces.cli.diffing import one_spaced, text_of, words
 from day1.interfaces.cli.options import agent_option
@@ -46,9 +46,9 @@ def list_command(session: Session, *, every: bool = False) -> None:
     if session.answer(answer):
         return
     for item in answer["result"]:
-        told = "" if item["status"] == "open" else f"  ({item['status']})"
+        state = "" if item["status"] == "open" else f"  ({item['status']})"
         title = f" {item['title']}:" if item["title"] else ""
-        session.screen.line((short(item["id"]), "commit"), f"{title} {item['summary']}{told}")
+        session.screen.line((short(item["id"]), "commit"), f"{title} {item['summary']}{state}")
     if not answer["result"]:
         session.screen.note("No review is open; `day1 review open BRANCH` opens one.")
 
@@ -60,15 +60,15 @@ def list_command(session: Session, *, every: bool = False) -> None:
 @click.option("--description", metavar="TEXT", help="What reviewers should know.")
 @agent_option
 @command
-def open_command(session: Session, source: str | None, **given: Any) -> None:
+def open_command(session: Session, source: str | None, **options: Any) -> None:
     """Open a review of BRANCH (default: the current one), or name the one that is open."""
     answer = session.call(
         "review_open",
         source_branch=session.branch(source),
-        target_branch=given["into"],
-        title=given["title"],
-        description=given["description"],
-        agent_id=given["agent"],
+        target_branch=options["into"],
+        title=options["title"],
+        description=options["description"],
+        agent_id=options["agent"],
     )
     if not session.answer(answer):
         session.screen.line("Review ", (short(answer["id"]), "commit"), f": {answer['summary']}")
@@ -80,9 +80,9 @@ def open_command(session: Session, source: str | None, **given: Any) -> None:
 @click.option("--offset", type=click.IntRange(0), help="Rows to leave out.")
 @click.option("--limit", type=click.IntRange(1, 200), help="Rows to show; default 50.")
 @command
-def show_command(session: Session, review: str | None, **given: Any) -> None:
+def show_command(session: Session, review: str | None, **options: Any) -> None:
     """Show what REVIEW would change, with both sides of each conflict."""
-    answer = session.call("review_show", review_id=_find(session, review), **given)
+    answer = session.call("review_show", review_id=_find(session, review), **options)
     if session.answer(answer):
         return
     screen = session.screen
@@ -97,24 +97,24 @@ def show_command(session: Session, review: str | None, **given: Any) -> None:
 
 
 @review_command.command("decide")
-@click.argument("given", metavar="[REVIEW] [ID[:CELL]=SIDE]...", nargs=-1)
+@click.argument("arguments", metavar="[REVIEW] [ID[:CELL]=SIDE]...", nargs=-1)
 @agent_option
 @command
-def decide_command(session: Session, given: tuple[str, ...], agent: str | None) -> None:
-    """Decide rows of REVIEW: ours, theirs, skip (held), delete, or clear takes back.
+def decide_command(session: Session, arguments: tuple[str, ...], agent: str | None) -> None:
+    """Decide rows of REVIEW: ours, theirs, skip (hold it), delete, or clear (undecide it).
 
-    Without any, you are asked about each undecided conflict; each answer is kept at once.
+    Without ID=SIDE you are asked about each undecided conflict; each answer is stored at once.
     """
-    named = [text for text in given if "=" not in text]
-    if len(named) > 1:
-        raise click.UsageError(f"ID[:CELL]={'|'.join(_SIDES)}, not {named[1]!r}.")
-    review = _find(session, named[0] if named else None)
-    made = [text for text in given if "=" in text]
-    if not made and not session.asks:
+    names = [text for text in arguments if "=" not in text]
+    if len(names) > 1:
+        raise click.UsageError(f"ID[:CELL]={'|'.join(_SIDES)}, not {names[1]!r}.")
+    review = _find(session, names[0] if names else None)
+    decisions = [text for text in arguments if "=" in text]
+    if not decisions and not session.asks:
         raise click.UsageError(f"Decide what? ID[:CELL]={'|'.join(_SIDES)}.")
-    if made:
+    if decisions:
         rows = _rows(session, review)
-        choices = [_choice(rows, text) for text in made]
+        choices = [_choice(rows, text) for text in decisions]
         answer = _decide(session, review, choices, agent)
     else:
         answer = _ask_each(session, review, agent)
@@ -129,14 +129,14 @@ def decide_command(session: Session, given: tuple[str, ...], agent: str | None) 
 @click.option("--expect", metavar="DIGEST", help="Refuse another plan than this one.")
 @agent_option
 @command
-def merge_command(session: Session, review: str | None, **given: Any) -> None:
+def merge_command(session: Session, review: str | None, **options: Any) -> None:
     """Merge REVIEW as decided; undecided conflicts are held, and the exit code is then 3."""
     answer = session.call(
         "review_merge",
         review_id=_find(session, review),
-        strategy="squash" if given["squash"] else None,
-        expect=given["expect"],
-        agent_id=given["agent"],
+        strategy="squash" if options["squash"] else None,
+        expect=options["expect"],
+        agent_id=options["agent"],
     )
     if not session.answer(answer):
         held = f", {answer['rejected_count']:,} held" if answer["rejected_count"] else ""
@@ -156,19 +156,19 @@ def merge_command(session: Session, review: str | None, **given: Any) -> None:
 @click.option("--withdraw", is_flag=True, help="Take your approval back.")
 @agent_option
 @command
-def approve_command(session: Session, review: str | None, **given: Any) -> None:
-    """Say that you looked at what REVIEW would merge, and agree; one look of those that it needs.
+def approve_command(session: Session, review: str | None, **options: Any) -> None:
+    """Approve what REVIEW would merge: it counts as one of the looks that the tiers ask for.
 
-    It is of the plan as it is: when that changes, somebody has to look again.
+    The approval is of the present plan: when that changes, somebody has to look again.
     """
-    found = _find(session, review)
-    shown = {} if given["expect"] else session.call("review_show", review_id=found, limit=1)
+    whole_id = _find(session, review)
+    plan = {} if options["expect"] else session.call("review_show", review_id=whole_id, limit=1)
     answer = session.call(
         "review_approve",
-        review_id=found,
-        expect=given["expect"] or shown["digest"] or "none",
-        withdraw=given["withdraw"],
-        agent_id=given["agent"],
+        review_id=whole_id,
+        expect=options["expect"] or plan["digest"] or "none",
+        withdraw=options["withdraw"],
+        agent_id=options["agent"],
     )
     if not session.answer(answer):
         session.screen.line(answer["summary"])
@@ -180,29 +180,29 @@ def approve_command(session: Session, review: str | None, **given: Any) -> None:
 @click.option("--reason", metavar="TEXT", help="Why; the review shows it.")
 @agent_option
 @command
-def close_command(session: Session, review: str | None, **given: Any) -> None:
+def close_command(session: Session, review: str | None, **options: Any) -> None:
     """Close REVIEW without merging."""
     answer = session.call(
         "review_close",
         review_id=_find(session, review),
-        reason=given["reason"],
-        agent_id=given["agent"],
+        reason=options["reason"],
+        agent_id=options["agent"],
     )
     if not session.answer(answer):
         session.screen.line(answer["summary"])
 
 
 def _find(session: Session, text: str | None) -> str:
-    """The id of a review, found by its last letters or by the branch under review."""
+    """Find a review's id by its last letters or by the branch under review."""
     from day1.services.branches.lookup import name_of
     from day1.services.merges.reviews import reviews
 
     repo = session.repo()
-    found, name = reviews(repo, None), text or session.branch()
-    named = [r for r in found if name_of(repo, r.source_id) == name]
+    every, name = reviews(repo, None), text or session.branch()
+    of_branch = [r for r in every if name_of(repo, r.source_id) == name]
     letters = name.rpartition("_")[2].upper()
-    fits = [r for r in named if r.status == "open"] or named[:1]
-    fits = fits or [r for r in found if letters and r.id.endswith(letters)]
+    fits = [r for r in of_branch if r.status == "open"] or of_branch[:1]
+    fits = fits or [r for r in every if letters and r.id.endswith(letters)]
     if len(fits) != 1:
         which = "No review" if not fits else "More than one review"
         raise InvalidRequest(f"{which} {name!r}; `day1 review list` shows them.", review=name)
@@ -210,7 +210,7 @@ def _find(session: Session, text: str | None) -> str:
 
 
 def _rows(session: Session, review: str) -> list[Document]:
-    """Every row of a review."""
+    """Read every row of a review, page by page."""
     rows: list[Document] = []
     while True:
         answer = session.call("review_show", review_id=review, offset=len(rows), limit=_PAGE)
@@ -220,7 +220,7 @@ def _rows(session: Session, review: str) -> list[Document]:
 
 
 def _choice(rows: Iterable[Document], text: str) -> dict[str, Any]:
-    """The choice that `ID[:CELL]=SIDE` makes."""
+    """Parse the decision `ID[:CELL]=SIDE`, with ID completed from the review's rows."""
     name, _, side = text.rpartition("=")
     name, _, cell = name.partition(":")
     if side not in _SIDES or not name:
@@ -239,28 +239,28 @@ def _decide(
 
 
 def _ask_each(session: Session, review: str, agent: str | None) -> dict[str, Any]:
-    """Ask about each undecided conflict once; each answer is kept at once."""
-    asked: set[tuple[str, str]] = set()
+    """Ask about each undecided conflict once; each answer is stored at once."""
+    cells_asked: set[tuple[str, str]] = set()
     while True:
         answer = session.call("review_show", review_id=review, limit=_PAGE)
         rows = {row["id"]: row for row in answer["rows"]}
-        left = [c for c in answer["undecided"] if (c["id"], c["cell"]) not in asked]
-        left = [conflict for conflict in left if conflict["id"] in rows]
-        if not left:
+        conflicts = [c for c in answer["undecided"] if (c["id"], c["cell"]) not in cells_asked]
+        conflicts = [conflict for conflict in conflicts if conflict["id"] in rows]
+        if not conflicts:
             return answer
-        for conflict in left:
-            asked.add((conflict["id"], conflict["cell"]))
+        for conflict in conflicts:
+            cells_asked.add((conflict["id"], conflict["cell"]))
             row, sides = rows[conflict["id"]], (answer["source_branch"], answer["target_branch"])
             try:
                 choice = ask(session.screen, _conflict(row, conflict), *sides)
             except Refused:
                 return answer
-            choice = choice or decided(conflict, "skip")
+            choice = choice or decision(conflict, "skip")
             _decide(session, review, [{**choice, "seen": row["seen"]}], agent)
 
 
 def _conflict(row: Document, conflict: Document) -> dict[str, Any]:
-    """A conflict in the form that `ask` takes."""
+    """Return a conflict in the form that `ask` takes: with the texts of both sides."""
     sides = {"source": row["theirs"], "target": row["ours"]}
     return {**conflict, **{name: _cell(row, s, conflict["cell"]) for name, s in sides.items()}}
 
@@ -277,8 +277,8 @@ def _draw_row(screen: Screen, row: Document, review: Document) -> None:
     """Draw one row: its effect, and both sides of its conflicts."""
     mark = _MARKS.get(row["effect"], ("  ", ""))
     side = row["theirs"] or row["ours"] or row["base"]
-    said = text_of({**side, "type": row["type"]})
-    screen.line(mark, (short(row["id"]), "commit"), f" {said}", (_by(row), "dim"))
+    text = text_of({**side, "type": row["type"]})
+    screen.line(mark, (short(row["id"]), "commit"), f" {text}", (_by(row), "dim"))
     cells = {**{item["cell"]: "held" for item in row["held"]}, **row["clashes"]}
     if row["group"] == "changed" and row["ours"] and row["theirs"]:
         ours, theirs = row["ours"], row["theirs"]
@@ -297,21 +297,21 @@ def _draw_row(screen: Screen, row: Document, review: Document) -> None:
         screen.line(("    possible duplicate ", "warn"), f"({twin['cosine']:.2f}) ", twin["text"])
     if row["tier"] is not None:
         screen.line(("    tier ", "dim"), f"{row['tier']}: {row['why']}")
-    for one in row["decisions"]:
-        state = " (stale)" if one["stale"] else ""
-        by = f" by {one['by']}" if one["by"] else ""
-        screen.line(("    decided ", "ok"), f"{one['cell']}: {one['take']}{by}{state}")
+    for decided in row["decisions"]:
+        state = " (stale)" if decided["stale"] else ""
+        by = f" by {decided['by']}" if decided["by"] else ""
+        screen.line(("    decided ", "ok"), f"{decided['cell']}: {decided['take']}{by}{state}")
 
 
 def _by(row: Document) -> str:
-    wrote = row["theirs_by"] or row["ours_by"]
-    return f"  {wrote['agent_id']}" if wrote and wrote["agent_id"] else ""
+    author = row["theirs_by"] or row["ours_by"]
+    return f"  {author['agent_id']}" if author and author["agent_id"] else ""
 
 
 def _draw_left(screen: Screen, answer: Document) -> None:
     """Draw what is still required before the review can be merged."""
     if answer["stale"]:
-        ids = ", ".join(short(one["id"]) for one in answer["stale"])
+        ids = ", ".join(short(row["id"]) for row in answer["stale"])
         screen.note(f"Decided, and changed since: {ids}; decide anew, or =clear.")
     if answer["tier"] and answer["tier"]["needs"] and "tiers" not in answer["missing"]:
         tier = answer["tier"]

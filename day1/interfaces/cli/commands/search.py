@@ -28,30 +28,30 @@ from day1.interfaces.cli.session import Session, command
 @at_option
 @branch_option
 @command
-def search_command(session: Session, query: str, **given: Any) -> None:
+def search_command(session: Session, query: str, **options: Any) -> None:
     """Find memories on a branch by meaning and by words, best first."""
-    if given["wait"]:
+    if options["wait"]:
         from day1.interfaces.cli.indexing import bring_up
 
-        bring_up(session, session.find(given["branch"]))
+        bring_up(session, session.find(options["branch"]))
     window = {
-        "after": session.moment(given["after"]),
-        "before": session.moment(given["before"], end=True),
+        "after": session.moment(options["after"]),
+        "before": session.moment(options["before"], end=True),
     }
     answer = session.call(
         "memory_search",
         query=query,
-        search_type=given["mode"],
-        limit=given["limit"],
-        category=given["category"],
-        branch=given["branch"],
+        search_type=options["mode"],
+        limit=options["limit"],
+        category=options["category"],
+        branch=options["branch"],
         time_range=window if any(window.values()) else None,
-        types=["fact", "observation"] if given["all_types"] else None,
-        include_inactive=given["all_states"] or None,
-        at=session.moment(given["at"], end=True),
-        as_of_event=session.moment(given["as_of_event"], end=True),
-        space=given["space"],
-        full=given["full"] or None,
+        types=["fact", "observation"] if options["all_types"] else None,
+        include_inactive=options["all_states"] or None,
+        at=session.moment(options["at"], end=True),
+        as_of_event=session.moment(options["as_of_event"], end=True),
+        space=options["space"],
+        full=options["full"] or None,
     )
     if not session.answer(answer):
         hits = answer["result"]
@@ -60,7 +60,7 @@ def search_command(session: Session, query: str, **given: Any) -> None:
                 f"{hit['score']:.2f}",
                 (short(hit["id"]), "commit"),
                 day(hit["happened_at"] or hit["created_at"]),
-                (not given["full"] and hit["passage"]) or hit["fact_text"],
+                (not options["full"] and hit["passage"]) or hit["fact_text"],
             )
             for hit in hits
         ]

@@ -14,7 +14,7 @@ from day1.interfaces.cli.session import Session, with_session
 @click.option("--port", type=click.IntRange(0, 65_535), help="Default: 8420; 0: any free one.")
 @click.option("--sse", is_flag=True, help="Also serve MCP's older transport, at /sse.")
 @with_session
-def serve_command(session: Session, **given: Any) -> None:
+def serve_command(session: Session, **options: Any) -> None:
     """Serve agents (/mcp), scripts (/api/v1) and people (/review) over HTTP until a signal.
 
     On loopback nobody needs a token until the first one is made (`day1 token create`), and the
@@ -22,7 +22,7 @@ def serve_command(session: Session, **given: Any) -> None:
     """
     settings = session.settings
     http = settings.http.model_copy(
-        update={k: v for k, v in given.items() if v is not None and v is not False}
+        update={k: v for k, v in options.items() if v is not None and v is not False}
     )
     settings = settings.model_copy(update={"http": http})
 

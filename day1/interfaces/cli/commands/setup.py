@@ -31,7 +31,7 @@ _STYLES: Final = {"added": "ok", "changed": "changed", "removed": "removed", "re
 @click.option("--no-hooks", is_flag=True, help="Leave hooks out, and say more in the instructions.")
 @click.option("--everywhere", is_flag=True, help="Make ~/.day1 too, for where no project is.")
 @command
-def setup_command(session: Session, clients: Sequence[str], **given: Any) -> None:
+def setup_command(session: Session, clients: Sequence[str], **options: Any) -> None:
     """Connect CLIENT to day1: its MCP server, hooks, and a section in its file of instructions.
 
     CLIENT: claude, codex, cursor, vscode, gemini, opencode, zed, windsurf; default: those that are
@@ -42,28 +42,30 @@ def setup_command(session: Session, clients: Sequence[str], **given: Any) -> Non
     """
     from day1.ports.setup import Asked
 
-    looks = [given[name] for name in ("check", "dry_run", "prints")]
-    if sum(looks) > 1 or (given["prints"] and given["remove"]):
+    dry_modes = [options[name] for name in ("check", "dry_run", "prints")]
+    if sum(dry_modes) > 1 or (options["prints"] and options["remove"]):
         raise click.UsageError("--check, --dry-run and --print exclude one another.")
-    if given["everywhere"] and session.settings.store.url is not None:
+    if options["everywhere"] and session.settings.store.url is not None:
         raise click.UsageError("DAY1_STORE__URL names one store for all: leave --everywhere out.")
-    _refuse_unknown(given["tools"])
+    _refuse_unknown(options["tools"])
     setup = session.app.setup()
-    chosen = _chosen(session, setup, clients, ask=not any(looks))
-    asked = Asked(chosen, not given["user"], given["tools"], given["remove"], not given["no_hooks"])
+    chosen = _chosen(session, setup, clients, ask=not any(dry_modes))
+    request = Asked(
+        chosen, not options["user"], options["tools"], options["remove"], not options["no_hooks"]
+    )
     point = session.app.stores.point(session.settings)
-    outcomes, notes = setup.run(asked, write=not any(looks), point=point)
-    lacks = given["everywhere"] and not given["remove"] and _lacks_users_store()
+    outcomes, notes = setup.run(request, write=not any(dry_modes), point=point)
+    lacks = options["everywhere"] and not options["remove"] and _lacks_users_store()
     if lacks:
-        notes = [*notes, _make_users_store(session, write=not any(looks))]
-    if given["prints"]:
-        outcomes = [replace(each, state="same", why="") for each in outcomes]
-    if not session.answer(_document(asked, outcomes, notes, written=not any(looks))):
-        _say(session, setup, outcomes, prints=given["prints"])
+        notes = [*notes, _make_users_store(session, write=not any(dry_modes))]
+    if options["prints"]:
+        outcomes = [replace(outcome, state="same", why="") for outcome in outcomes]
+    if not session.answer(_document(request, outcomes, notes, written=not any(dry_modes))):
+        _say(session, setup, outcomes, prints=options["prints"])
         for note in notes:
             session.screen.note(("note: ", "dim"), note)
-    refused = any(each.state == "refused" for each in outcomes)
-    if refused or (given["check"] and (lacks or any(each.differs for each in outcomes))):
+    refused = any(outcome.state == "refused" for outcome in outcomes)
+    if refused or (options["check"] and (lacks or any(outcome.differs for outcome in outcomes))):
         raise click.exceptions.Exit(FAILED)
 
 
@@ -75,7 +77,7 @@ def _lacks_users_store() -> bool:
 
 
 def _make_users_store(session: Session, *, write: bool) -> str:
-    """Make the store that serves where there is no other; says what became of it."""
+    """Make the user's store in their home if `write` is set; return a note about it."""
     from day1.git_folders import STORE
 
     folder, settings = Path.home() / STORE, session.settings
@@ -87,70 +89,72 @@ def _make_users_store(session: Session, *, write: bool) -> str:
 
 
 def _refuse_unknown(tools: str | None) -> None:
-    """Refuse tools that the server would refuse."""
+    """Refuse names of tools that no server serves."""
     if tools is not None:
         from day1.toolsets import TOOLSETS
 
         TOOLSETS.choose(tools)
 
 
-def _chosen(session: Session, setup: Setup, named: Sequence[str], *, ask: bool) -> list[str]:
-    """The clients that are named, else those that are found, if the person agrees."""
+def _chosen(session: Session, setup: Setup, names: Sequence[str], *, ask: bool) -> list[str]:
+    """Return the named clients, else those found on the machine, if the person agrees."""
     titles = setup.titles()
-    unknown = [name for name in named if name not in titles]
+    unknown = [name for name in names if name not in titles]
     if unknown:
         raise click.UsageError(f"There is no client {unknown[0]}; there are: {', '.join(titles)}.")
-    if named:
-        return list(dict.fromkeys(named))
-    found = setup.found()
-    if not found:
+    if names:
+        return list(dict.fromkeys(names))
+    clients = setup.found()
+    if not clients:
         raise Refused(f"No client is found here: name one of {', '.join(titles)}.")
-    session.screen.note("Found: ", ", ".join(titles[name] for name in found))
+    session.screen.note("Found: ", ", ".join(titles[name] for name in clients))
     if ask and session.asks and not click.confirm("Go on with these?", default=True, err=True):
         raise click.Abort
-    return found
+    return clients
 
 
 def _document(
-    asked: Asked, outcomes: Sequence[Outcome], notes: Sequence[str], *, written: bool
+    request: Asked, outcomes: Sequence[Outcome], notes: Sequence[str], *, written: bool
 ) -> dict[str, Any]:
-    """The answer as JSON."""
+    """Return the command's answer as one JSON document."""
     files = [
         {
-            "client": each.client,
-            "file": str(each.path),
-            "what": each.what,
-            "state": each.state,
-            "why": each.why or None,
-            "content": each.content or None,
-            "backup": each.backup and str(each.backup),
+            "client": outcome.client,
+            "file": str(outcome.path),
+            "what": outcome.what,
+            "state": outcome.state,
+            "why": outcome.why or None,
+            "content": outcome.content or None,
+            "backup": outcome.backup and str(outcome.backup),
         }
-        for each in outcomes
+        for outcome in outcomes
     ]
-    scope = "project" if asked.project else "user"
+    scope = "project" if request.project else "user"
     return {"scope": scope, "written": written, "files": files, "notes": list(notes)}
 
 
 def _say(session: Session, setup: Setup, outcomes: Sequence[Outcome], *, prints: bool) -> None:
     screen, titles = session.screen, setup.titles()
     if prints:
-        for each in outcomes:
-            screen.line((f"# {titles[each.client]}: {_short(each.path)}", "bold"))
-            for line in each.content.splitlines():
+        for outcome in outcomes:
+            screen.line((f"# {titles[outcome.client]}: {_short(outcome.path)}", "bold"))
+            for line in outcome.content.splitlines():
                 screen.line(line)
             screen.line("")
         return
     rows: list[Sequence[Part]] = []
-    for each in outcomes:
-        style = _STYLES.get(each.state, "dim")
-        rows.append(((each.state, style), titles[each.client], _short(each.path), each.what))
+    for outcome in outcomes:
+        style = _STYLES.get(outcome.state, "dim")
+        rows.append(
+            ((outcome.state, style), titles[outcome.client], _short(outcome.path), outcome.what)
+        )
     screen.table(("", "client", "file", "what"), rows)
-    for each in outcomes:
-        _explain(session, each)
+    for outcome in outcomes:
+        _explain(session, outcome)
 
 
 def _explain(session: Session, outcome: Outcome) -> None:
-    """Say where the copy of a file is, what a person wrote in it, or why it was refused."""
+    """Print where a file's copy is, and why the file was refused or left as it is."""
     screen, name = session.screen, _short(outcome.path)
     if outcome.backup is not None:
         screen.note(("note: ", "dim"), f"{name} was copied to {outcome.backup}")
@@ -165,6 +169,6 @@ def _explain(session: Session, outcome: Outcome) -> None:
 
 
 def _short(path: Path) -> str:
-    """A path, from the home where it is in it."""
+    """Return a path as text, with `~` for the user's home."""
     home = Path.home()
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

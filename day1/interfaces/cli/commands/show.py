@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @branch_option
 @click.option("--space", metavar="NAME", help="Of a secret memory its own, to see its words.")
 @command
-def show_command(session: Session, name: str, **given: Any) -> None:
+def show_command(session: Session, name: str, **options: Any) -> None:
     """Show a memory with the author of each part, or the changes of a commit.
 
     NAME is a memory's id, or a commit, a snapshot or a branch (its tip).
@@ -32,32 +32,32 @@ def show_command(session: Session, name: str, **given: Any) -> None:
     from day1.services.branches.resolving import state
 
     try:
-        found = state(session.repo(), name)
+        named = state(session.repo(), name)
     except NotFound as no_state:
         try:
-            _show_row(session, name, given)
+            _show_row(session, name, options)
         except NotFound as no_row:
             both = Advice.joined((no_row.advice, no_state.advice))
             raise NotFound(both, name=name) from no_row
     else:
-        _show_state(session, found)
+        _show_state(session, named)
 
 
-def _show_state(session: Session, found: NamedState) -> None:
-    """Show a commit with its changes, under the name that found it."""
-    from day1.interfaces.cli.diffing import change_documents, draw_changes, told
+def _show_state(session: Session, named: NamedState) -> None:
+    """Show a commit with its changes; a snapshot's name comes before it."""
+    from day1.interfaces.cli.diffing import change_documents, draw_changes, summary
     from day1.model.rows.change import Ref
     from day1.model.values.instant import show
 
     repo = session.repo()
-    commit = repo.history.commit(found.commit)
+    commit = repo.history.commit(named.commit)
     changes = {}
     if commit.parents:
         changes = repo.history.changes(commit.parents[0], Ref(commit=commit.id))
     shown = change_documents(repo, Ref(commit=commit.id), changes)
     document = {
-        "type": found.how,
-        "name": found.name,
+        "type": named.how,
+        "name": named.name,
         "commit": commit.id,
         "parents": list(commit.parents),
         "op": commit.op,
@@ -70,21 +70,21 @@ def _show_state(session: Session, found: NamedState) -> None:
     if session.answer(document):
         return
     screen = session.screen
-    if found.snapshot is not None:
-        screen.line("snapshot ", (found.name, "branch"), f"  {found.snapshot.id}")
-        screen.line(f"Taken:  {brief(show(found.snapshot.created_at))}")
+    if named.snapshot is not None:
+        screen.line("snapshot ", (named.name, "branch"), f"  {named.snapshot.id}")
+        screen.line(f"Taken:  {brief(show(named.snapshot.created_at))}")
     screen.line(("commit ", "commit"), (commit.id, "commit"))
     if len(commit.parents) > 1:
         screen.line("Merge:  " + " ".join(short_commit(parent) for parent in commit.parents))
     screen.line(f"Author: {commit.author}")
     screen.line(f"Date:   {brief(show(commit.ts))}")
     screen.line()
-    screen.line(f"    {told(commit)}")
+    screen.line(f"    {summary(commit)}")
     screen.line()
     draw_changes(screen, shown)
 
 
-def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
+def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
     from day1.errors import NotFound
     from day1.model.rows.change import Query, Ref
     from day1.model.rows.kind import kind_of
@@ -97,23 +97,23 @@ def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
     from day1.services.rows.whole_texts import parts_around
     from day1.toolsets.shared.shown import shown
 
-    branch, at = session.branch(given["branch"]), session.moment(given["at"], end=True)
+    branch, at = session.branch(options["branch"]), session.moment(options["at"], end=True)
     ref = Ref(branch=branch, until=None if at is None else parse(at))
     repo = session.repo()
     with repo.store.reading(ref) as reading:
         whole = row_id(reading, name)
-        space = given["space"]
+        space = options["space"]
         kind = kind_of(whole)
         alive = Query(equal={"id": whole}, alive_at=repo.shown(ref).shown_at)
         rows = [] if kind is None else reading.find(kind, alive)
         if kind is None or not rows:
             raise NotFound(f"{whole} is not on branch {branch!r}.", id=whole, branch=branch)
         row = rows[0]
-        asked = {} if space is None else in_space(session.context(), asked_space(space))
-        own = asked == {"space": row.get("space")}
-        edits = shown_edits(reading, [whole], repo.clock()) if given["history"] else []
-        others = Query(alive_at=repo.shown(ref).shown_at, public=not own)
-        part = parts_around(reading, kind, row, others)
+        columns = {} if space is None else in_space(session.context(), asked_space(space))
+        own = columns == {"space": row.get("space")}
+        edits = shown_edits(reading, [whole], repo.clock()) if options["history"] else []
+        query = Query(alive_at=repo.shown(ref).shown_at, public=not own)
+        part = parts_around(reading, kind, row, query)
         read = {"branch": branch, "commit": reading.tip, "pending": reading.pending.count}
     by = {
         cell: {"by": edit["agent_id"] or edit["source"], "at": show(int(edit["created_at"] or 0))}
@@ -131,7 +131,7 @@ def _show_row(session: Session, name: str, given: dict[str, Any]) -> None:
     document = {**shown(kind, row, whole=own), "authors": by, "read": read}
     if part is not None:
         document["part"] = asdict(part)
-    if given["history"]:
+    if options["history"]:
         document["edits"] = history
     if not session.answer(document):
         _draw_row(session, document, kind.text, history)
@@ -149,8 +149,8 @@ def _draw_row(
     for column, value in row.items():
         if column not in hidden and value is not None:
             author = row["authors"].get(column)
-            told = () if author is None else ((f"   {_by(author)}", "dim"),)
-            screen.line(f"{column + ':':<16}{value}", *told)
+            note = () if author is None else ((f"   {_by(author)}", "dim"),)
+            screen.line(f"{column + ':':<16}{value}", *note)
     for edit in edits:
         why = f": {edit['reason']}" if edit["reason"] else ""
         screen.line((f"edit of {edit['cell']}", "changed"), f"{why}   ", (_by(edit), "dim"))

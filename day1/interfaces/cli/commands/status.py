@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--exit-code", is_flag=True, help=f"Exit with {WAITS} if something waits for you.")
 @command
 def status_command(session: Session, branch: str | None, *, exit_code: bool) -> None:
-    """Say which branch you are on, what is pending, what waits, and what to do next.
+    """Say which branch you are on, what is pending, what waits for you, and what to do next.
 
     Open reviews wait for a person, and so do the held items of this branch, of main and of
     protected branches.
@@ -35,19 +35,19 @@ def status_command(session: Session, branch: str | None, *, exit_code: bool) -> 
 
     store = session.store()
     with store.repo.ledger.same_version():
-        here = branch_status(store.repo, session.find(branch))
-        index = index_state(store.repo, store.search, here.state.branch)
-        waits = waiting(store.repo, here.state.branch.name)
+        status = branch_status(store.repo, session.find(branch))
+        index = index_state(store.repo, store.search, status.state.branch)
+        waits = waiting(store.repo, status.state.branch.name)
     model = session.app.models.place(session.settings.embedder)
     document = {
-        "branch": here.state.branch.name,
-        "parent": here.state.parent,
-        "status": here.state.status,
-        "commit": here.state.tip,
-        "pending": here.pending.count,
-        "held": here.held,
+        "branch": status.state.branch.name,
+        "parent": status.state.parent,
+        "status": status.state.status,
+        "commit": status.state.tip,
+        "pending": status.pending.count,
+        "held": status.held,
         "waiting": waits.document(),
-        "ahead": here.ahead,
+        "ahead": status.ahead,
         "index": {
             "words_current": index.words_current,
             "pending_vectors": index.pending_vectors,
@@ -56,48 +56,48 @@ def status_command(session: Session, branch: str | None, *, exit_code: bool) -> 
         "store": store.where,
     }
     if not session.answer(document):
-        _say_branch(session, here)
-        _say_waiting(session, here, waits)
+        _say_branch(session, status)
+        _say_waiting(session, status, waits)
         _say_index(session, index, model)
     if exit_code and waits.every:
         raise click.exceptions.Exit(WAITS)
 
 
-def _say_branch(session: Session, here: BranchStatus) -> None:
-    screen, name, parent = session.screen, here.state.branch.name, here.state.parent
+def _say_branch(session: Session, status: BranchStatus) -> None:
+    screen, name, parent = session.screen, status.state.branch.name, status.state.parent
     store = session.store()
     screen.line("On branch ", (name, "branch"), f" of {store.where}" if store.node else "")
-    told: list[str] = [here.state.status] if here.state.status != "active" else []
-    told += ["closed"] if here.state.branch.closed else []
-    if told:
-        screen.line(f"It is {' and '.join(told)}.")
-    if here.pending.count:
-        first = since(here.pending.oldest or 0, session.now())
+    states: list[str] = [status.state.status] if status.state.status != "active" else []
+    states += ["closed"] if status.state.branch.closed else []
+    if states:
+        screen.line(f"It is {' and '.join(states)}.")
+    if status.pending.count:
+        first = since(status.pending.oldest or 0, session.now())
         screen.line(
-            f"{plural(here.pending.count, 'row')} stored, waiting for a commit (first {first})"
+            f"{plural(status.pending.count, 'row')} stored, waiting for a commit (first {first})"
         )
     else:
         screen.line("Everything is committed.")
-    if here.held:
-        screen.line((plural(here.held, "held item"), "warn"), ' (use "day1 held" to decide)')
-    if parent and here.ahead:
-        parts = ", ".join(f"{count:,} {how}" for how, count in sorted(here.ahead.items()))
+    if status.held:
+        screen.line((plural(status.held, "held item"), "warn"), ' (use "day1 held" to decide)')
+    if parent and status.ahead:
+        parts = ", ".join(f"{count:,} {how}" for how, count in sorted(status.ahead.items()))
         screen.line(f"Ahead of {parent}: {parts}")
         merge = f', "day1 merge {name} --into {parent}" to merge'
-        screen.line(f'  (use "day1 diff" to see{"" if here.state.branch.closed else merge})')
+        screen.line(f'  (use "day1 diff" to see{"" if status.state.branch.closed else merge})')
     elif parent:
         screen.line(f"Nothing that {parent} does not have.")
 
 
-def _say_waiting(session: Session, here: BranchStatus, waits: Waiting) -> None:
-    """Say what waits beside the held items of this branch, which are said already."""
+def _say_waiting(session: Session, status: BranchStatus, waits: Waiting) -> None:
+    """Print the open reviews, and the held items of other branches."""
     screen = session.screen
     if waits.reviews:
         screen.line(
             (plural(len(waits.reviews), "open review"), "warn"), ' (use "day1 review" to list)'
         )
     elsewhere = Counter(branch for item in waits.held for branch in item.branches)
-    del elsewhere[here.state.branch.name]
+    del elsewhere[status.state.branch.name]
     for branch, count in elsewhere.items():
         screen.line(
             (plural(count, "held item"), "warn"),

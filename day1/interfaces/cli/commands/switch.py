@@ -27,12 +27,12 @@ def switch_command(
     """
     if not create and (start or description):
         raise click.UsageError("START and --description go with -c.")
-    done = "Switched to"
+    verb = "Switched to"
     if create:
         session.create_branch(name, start, description)
-        done = "Switched to a new"
+        verb = "Switched to a new"
     elif session.call("memory_branch_revive", branch_name=name)["revived"]:
-        done = "Brought back and switched to"
+        verb = "Brought back and switched to"
     answer = session.call("memory_branch_switch", branch_name=name)
     if not session.answer(answer):
-        session.screen.line(f"{done} branch ", (answer["active_branch"], "branch"))
+        session.screen.line(f"{verb} branch ", (answer["active_branch"], "branch"))

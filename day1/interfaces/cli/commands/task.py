@@ -33,17 +33,17 @@ def task_command() -> None:
 @click.option("--description", metavar="TEXT", help="What the task is about.")
 @click.option("--parent", metavar="BRANCH", help="Default: main.")
 @command
-def create_command(session: Session, name: str, **given: Any) -> None:
+def create_command(session: Session, name: str, **options: Any) -> None:
     """Open task NAME on a branch of its own."""
     answer = session.call(
         "memory_task_create",
         create=True,
         name=name,
-        description=given["description"],
-        task_type=given["task_type"],
-        tags=list(given["tags"]),
-        objectives=[{"description": text} for text in given["objectives"]],
-        parent_branch=given["parent"],
+        description=options["description"],
+        task_type=options["task_type"],
+        tags=list(options["tags"]),
+        objectives=[{"description": text} for text in options["objectives"]],
+        parent_branch=options["parent"],
     )
     if not session.answer(answer):
         session.screen.line(f"Task {answer['task_id']} on branch {answer['branch_name']}")
@@ -62,17 +62,17 @@ def create_command(session: Session, name: str, **given: Any) -> None:
     help="One to take on, by its place from 0; repeatable.",
 )
 @command
-def join_command(session: Session, task: str, **given: Any) -> None:
+def join_command(session: Session, task: str, **options: Any) -> None:
     """Join TASK as an agent; prints the branch to write on, which is the same each time."""
-    agent = given["agent"] or session.settings.agent_id
+    agent = options["agent"] or session.settings.agent_id
     if agent is None:
         raise click.UsageError("Who joins? Give --agent NAME.")
     answer = session.call(
         "memory_task_join",
         task_id=task,
         agent_id=agent,
-        role=given["role"],
-        assigned_objectives=list(given["assigned"]) or None,
+        role=options["role"],
+        assigned_objectives=list(options["assigned"]) or None,
     )
     if not session.answer(answer):
         session.screen.line(f"{agent} works on branch {answer['branch_name']}")
@@ -105,15 +105,17 @@ def status_command(session: Session, task: str) -> None:
 @click.option("--notes", metavar="TEXT", help="What to know of the objective.")
 @agent_option
 @command
-def update_command(session: Session, task: str, objective: int, status: str, **given: Any) -> None:
+def update_command(
+    session: Session, task: str, objective: int, status: str, **options: Any
+) -> None:
     """Say how far OBJECTIVE (its index, from 0) of TASK is."""
     answer = session.call(
         "memory_task_update",
         task_id=task,
         objective_id=objective,
         status=status,
-        notes=given["notes"],
-        agent_id=given["agent"],
+        notes=options["notes"],
+        agent_id=options["agent"],
     )
     if not session.answer(answer):
         session.screen.line(

@@ -28,15 +28,15 @@ def template_command() -> None:
 @tags_option
 @branch_option
 @command
-def template_create_command(session: Session, name: str, **given: Any) -> None:
+def template_create_command(session: Session, name: str, **options: Any) -> None:
     """Keep a branch as template NAME; a name that exists gets its next version."""
     answer = session.call(
         "memory_template_create",
         name=name,
-        source_branch=session.branch(given["branch"]),
-        description=given["description"],
-        applicable_task_types=list(given["types"]) or None,
-        tags=list(given["tags"]) or None,
+        source_branch=session.branch(options["branch"]),
+        description=options["description"],
+        applicable_task_types=list(options["types"]) or None,
+        tags=list(options["tags"]) or None,
     )
     if not session.answer(answer):
         facts = plural(answer["fact_count"], "fact")

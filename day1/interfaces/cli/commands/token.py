@@ -30,7 +30,7 @@ def token_command() -> None:
 @click.option("--agent", metavar="NAME", help="It writes as this agent only.")
 @click.option("--days", type=click.IntRange(1, 3_650), help="It expires after so many.")
 @command
-def create_command(session: Session, name: str, **given: Any) -> None:
+def create_command(session: Session, name: str, **options: Any) -> None:
     """Make a token. It is shown only once, because the store keeps only its hash.
 
     From the first token on, every call over HTTP needs one.
@@ -38,10 +38,10 @@ def create_command(session: Session, name: str, **given: Any) -> None:
     answer = session.call(
         "token_create",
         name=name,
-        scope=given["scope"],
-        branches=list(given["branches"]),
-        agent_id=given["agent"],
-        days=given["days"],
+        scope=options["scope"],
+        branches=list(options["branches"]),
+        agent_id=options["agent"],
+        days=options["days"],
     )
     if not session.answer(answer):
         session.screen.line(answer["secret"])

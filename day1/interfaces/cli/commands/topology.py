@@ -32,7 +32,7 @@ def topology_command(
 
 
 def _say_change(screen: Screen, change: dict[str, Any]) -> None:
-    """Who changed what the root requires."""
+    """Print who changed the protection of the root, with its rules before and after."""
     by = (
         change["by"] or change["token"] or ("a person" if change["source"] == "user" else "someone")
     )
@@ -43,24 +43,26 @@ def _say_change(screen: Screen, change: dict[str, Any]) -> None:
     screen.line((f"{change['at'][:16]} by {by}: required {sides[0]}, now {sides[1]}", "dim"))
 
 
-def _draw_tree(screen: Screen, node: dict[str, Any], here: str, first: str, then: str) -> None:
+def _draw_tree(
+    screen: Screen, node: dict[str, Any], current: str, prefix: str, indent: str
+) -> None:
     notes = node["metadata"]
-    told = [node["status"]] if node["status"] != "active" else []
-    told += [str(notes[key]) for key in ("owner", "purpose") if notes[key]]
-    told += [f"#{tag}" for tag in notes["tags"]]
-    told += [f"protected: {', '.join(notes['protection'])}"] if "protection" in notes else []
-    told += [f"tiers: {'; '.join(notes['tiers'])}"] if "tiers" in notes else []
+    remarks = [node["status"]] if node["status"] != "active" else []
+    remarks += [str(notes[key]) for key in ("owner", "purpose") if notes[key]]
+    remarks += [f"#{tag}" for tag in notes["tags"]]
+    remarks += [f"protected: {', '.join(notes['protection'])}"] if "protection" in notes else []
+    remarks += [f"tiers: {'; '.join(notes['tiers'])}"] if "tiers" in notes else []
     name = node["branch_name"]
-    style = "added" if name == here else "branch"
-    star = " *" if name == here else ""
-    screen.line(first, (name, style), star, ("  " + ", ".join(told) if told else "", "dim"))
+    style = "added" if name == current else "branch"
+    star = " *" if name == current else ""
+    screen.line(prefix, (name, style), star, ("  " + ", ".join(remarks) if remarks else "", "dim"))
     children = node["children"]
     for number, child in enumerate(children, start=1):
         last = number == len(children)
         _draw_tree(
             screen,
             child,
-            here,
-            then + ("└── " if last else "├── "),
-            then + ("    " if last else "│   "),
+            current,
+            indent + ("└── " if last else "├── "),
+            indent + ("    " if last else "│   "),
         )

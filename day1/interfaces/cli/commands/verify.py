@@ -27,65 +27,69 @@ _COLOURS: Final = {"verified": "ok", "invalidated": "warn", "unverified": "dim"}
 @branch_option
 @agent_option
 @command
-def verify_command(session: Session, fact_id: str | None, **given: Any) -> None:
-    """Judge the fact ID, or the branch's facts, by what memory knows; verdicts are kept.
+def verify_command(session: Session, fact_id: str | None, **options: Any) -> None:
+    """Judge the fact ID, or the branch's facts, by other memories; verdicts are stored.
 
-    Facts without a verdict come first. After an interrupt, the verdicts up to then are kept.
+    Facts without a verdict come first. After an interrupt, the verdicts up to then stay stored.
     """
-    _check_options(fact_id, given)
-    if given["gate"]:
-        _gate(session, given)
+    _check_options(fact_id, options)
+    if options["gate"]:
+        _gate(session, options)
     elif fact_id is not None:
-        _one(session, fact_id, given)
+        _one(session, fact_id, options)
     else:
-        _many(session, given)
+        _many(session, options)
 
 
-def _check_options(fact_id: str | None, given: dict[str, Any]) -> None:
+def _check_options(fact_id: str | None, options: dict[str, Any]) -> None:
     """Refuse options that would have no effect."""
-    if given["into"] and not given["gate"]:
+    if options["into"] and not options["gate"]:
         raise click.UsageError("--into goes with --gate.")
-    if given["context"] and fact_id is None:
+    if options["context"] and fact_id is None:
         raise click.UsageError("--context goes with an ID.")
-    if fact_id is not None and given["gate"]:
+    if fact_id is not None and options["gate"]:
         raise click.UsageError("--gate looks at a branch and takes no ID.")
-    if (given["limit"] or given["every"]) and (given["gate"] or fact_id is not None):
+    if (options["limit"] or options["every"]) and (options["gate"] or fact_id is not None):
         raise click.UsageError("--limit and --all go with the facts of a branch.")
 
 
-def _one(session: Session, fact_id: str, given: dict[str, Any]) -> None:
-    whole = session.whole_id(fact_id, session.branch(given["branch"]))
+def _one(session: Session, fact_id: str, options: dict[str, Any]) -> None:
+    whole = session.whole_id(fact_id, session.branch(options["branch"]))
     answer = session.call(
         "verify_fact",
         fact_id=whole,
-        context=given["context"],
-        branch=given["branch"],
-        agent_id=given["agent"],
+        context=options["context"],
+        branch=options["branch"],
+        agent_id=options["agent"],
     )
     if not session.answer(answer):
         verdict = answer["verdict"]
-        found = (verdict, _COLOURS[verdict])
-        session.screen.line((short(whole), "commit"), " ", found, (f" by {answer['judge']}", "dim"))
+        coloured = (verdict, _COLOURS[verdict])
+        session.screen.line(
+            (short(whole), "commit"), " ", coloured, (f" by {answer['judge']}", "dim")
+        )
         for score in answer["scores"]:
             why = f"  {score['reason']}" if score["reason"] else ""
             session.screen.line(f"  {score['dimension']:<12} {score['score']:.2f}{why}")
     session.notes(answer)
 
 
-def _many(session: Session, given: dict[str, Any]) -> None:
+def _many(session: Session, options: dict[str, Any]) -> None:
     with _interrupted() as stopped, session.screen.progress("Verifying") as report:
         answer = session.call(
             "verify_batch",
             watch=(report, stopped),
-            branch_name=given["branch"],
-            limit=given["limit"],
-            only_unverified=not given["every"],
-            agent_id=given["agent"],
+            branch_name=options["branch"],
+            limit=options["limit"],
+            only_unverified=not options["every"],
+            agent_id=options["agent"],
         )
     if not session.answer(answer):
-        told = ", ".join(f"{answer[verdict]:,} {verdict}" for verdict in _COLOURS)
-        said = f"{plural(answer['total_processed'], 'fact')} judged by {answer['judge']}: {told}"
-        session.screen.line(place(answer["written"]), said)
+        counts = ", ".join(f"{answer[verdict]:,} {verdict}" for verdict in _COLOURS)
+        summary = (
+            f"{plural(answer['total_processed'], 'fact')} judged by {answer['judge']}: {counts}"
+        )
+        session.screen.line(place(answer["written"]), summary)
         if answer["remaining"]:
             session.screen.line(f"{plural(answer['remaining'], 'fact')} no judge has seen yet.")
     session.notes(answer)
@@ -95,7 +99,7 @@ def _many(session: Session, given: dict[str, Any]) -> None:
 
 @contextmanager
 def _interrupted() -> Iterator[Callable[[], bool]]:
-    """Answer whether Ctrl-C was pressed; pressed again it interrupts at once."""
+    """Catch Ctrl-C in the block: yield whether it was pressed; pressed again it interrupts."""
     pressed: list[int] = []
 
     def press(number: int, _frame: object) -> None:
@@ -103,23 +107,23 @@ def _interrupted() -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         pressed.append(number)
 
-    before = signal.signal(signal.SIGINT, press)
+    handler = signal.signal(signal.SIGINT, press)
     try:
         yield lambda: bool(pressed)
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, handler)
 
 
-def _gate(session: Session, given: dict[str, Any]) -> None:
+def _gate(session: Session, options: dict[str, Any]) -> None:
     answer = session.call(
         "verify_merge_gate",
-        source_branch=session.branch(given["branch"]),
-        target_branch=given["into"],
+        source_branch=session.branch(options["branch"]),
+        target_branch=options["into"],
     )
     if not session.answer(answer):
-        told = ", ".join(f"{answer[verdict]:,} {verdict}" for verdict in _COLOURS)
+        counts = ", ".join(f"{answer[verdict]:,} {verdict}" for verdict in _COLOURS)
         word = ("may be merged", "ok") if answer["can_merge"] else ("may not be merged", "warn")
-        session.screen.line((answer["read"]["branch"], "branch"), " ", word, f": {told}")
+        session.screen.line((answer["read"]["branch"], "branch"), " ", word, f": {counts}")
         for reason in answer["reasons"]:
             session.screen.line(f"  {reason}")
         for fact in answer["facts"]:

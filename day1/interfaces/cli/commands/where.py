@@ -52,8 +52,8 @@ def where_command(session: Session) -> None:
     screen.line("        ", WHY[home.rule])
     if project is not None:
         screen.line("        ", f"Project: {project}")
-    for label, found in (("Branch", branch), ("", starts), ("Agent", agent)):
-        screen.line(f"{label:8}", (found["name"] or "(no name)", "branch"), f"  {found['why']}")
+    for label, setting in (("Branch", branch), ("", starts), ("Agent", agent)):
+        screen.line(f"{label:8}", (setting["name"] or "(no name)", "branch"), f"  {setting['why']}")
 
 
 _BEGINS: Final[Mapping[str, Any]] = {

@@ -1,4 +1,4 @@
-"""Commands that work on the files of a store, and are no operations: local maintenance.
+"""Local maintenance: commands that call no operation and work on the store's files.
 
 Import, export, backup, copy, gc and doctor, and the files of bundles.
 """

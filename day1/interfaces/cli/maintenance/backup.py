@@ -49,19 +49,19 @@ def _write(session: Session, file: Path) -> None:
     from day1.services.exchange.backup import back_up
 
     store = session.store()
-    made = back_up(
+    backup = back_up(
         store.repo,
         session.app.archives.copying(store.settings, store.folder),
         session.app.archives.files(),
         file,
         session.now(),
     )
-    waited = round(made.held_s * 1000, 1)
+    waited = round(backup.held_s * 1000, 1)
     size = file.stat().st_size
-    document = {**_document(made.manifest, file), "bytes": size, "writers_waited_ms": waited}
+    document = {**_document(backup.manifest, file), "bytes": size, "writers_waited_ms": waited}
     if not session.answer(document):
         held = f"{size / 1e6:,.1f} MB; writers waited {waited:g} ms"
-        session.screen.line(f"Backed up {_said(document)} to {file} ({held})")
+        session.screen.line(f"Backed up {_summary(document)} to {file} ({held})")
         session.screen.note("Keep it as safe as the store: it holds every memory in plain text.")
 
 
@@ -73,7 +73,9 @@ def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -
         aside = file.with_name(f"{file.name}.check")
         document = _document(check_backup(session.app.archives.files(), file, aside), file)
         if not session.answer(document):
-            session.screen.line(f"{file} is whole: {_said(document)}, as of {document['made_at']}")
+            session.screen.line(
+                f"{file} is whole: {_summary(document)}, as of {document['made_at']}"
+            )
         return
     place = (folder or session.settings.home or Path(STORE)).expanduser().absolute()
     manifest = restore_backup(
@@ -81,8 +83,8 @@ def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -
     )
     document = {**_document(manifest, file), "folder": str(place)}
     if not session.answer(document):
-        said = f"{_said(document)}, as of {document['made_at']}"
-        session.screen.line(f"Restored {said} into {place}")
+        content = f"{_summary(document)}, as of {document['made_at']}"
+        session.screen.line(f"Restored {content} into {place}")
         if document["tokens"]:
             session.screen.note("Tokens are as they were then: revoke what was revoked since.")
 
@@ -110,7 +112,7 @@ def _document(manifest: Manifest, file: Path) -> dict[str, Any]:
     }
 
 
-def _said(document: dict[str, Any]) -> str:
+def _summary(document: dict[str, Any]) -> str:
     branches = document["branches"]
     main = next((b["rows"] for b in branches if b["branch_name"] == "main"), 0)
     count = plural(len(branches), "branch", "branches")

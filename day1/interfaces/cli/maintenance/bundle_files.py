@@ -39,7 +39,7 @@ def bundle_export_command(session: Session, bundle: str, file: Path | None) -> N
 @click.option("--no-branch", is_flag=True, help="Only take it in; knowledge_bundle_import uses it.")
 @branch_option
 @command
-def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
+def bundle_import_command(session: Session, file: Path, **options: Any) -> None:
     """Take a bundle from FILE (`-` reads stdin), and copy its rows to a branch.
 
     FILE is read completely first: if it is damaged, it is refused and nothing is imported.
@@ -48,16 +48,16 @@ def bundle_import_command(session: Session, file: Path, **given: Any) -> None:
     from day1.services.sharing.bundles import take_bundle
 
     context = session.context(create=True)
-    branch = branch_of(context, given["branch"])
+    branch = branch_of(context, options["branch"])
     with lines_of(file) as lines:
         bundle = take_bundle(context.repo, lines, session.now())
-    taken: dict[str, Any] = {"bundle_id": bundle.id, "name": bundle.name}
-    if given["no_branch"]:
-        if not session.answer(taken):
+    imported: dict[str, Any] = {"bundle_id": bundle.id, "name": bundle.name}
+    if options["no_branch"]:
+        if not session.answer(imported):
             session.screen.line(f"Took bundle {bundle.id} {bundle.name}")
         return
     answer = session.call("knowledge_bundle_import", bundle_id=bundle.id, target_branch=branch.name)
-    if not session.answer({**taken, **answer}):
+    if not session.answer({**imported, **answer}):
         session.screen.line(
             f"Imported {bundle.name} into {branch.name}: "
             f"{plural(answer['facts_imported'], 'fact')}, "

@@ -44,22 +44,22 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
                 "copy its folder to a place that can be written, and copy that."
             )
         redactions = store.repo.ledger.records(Redaction) if purges else []
-        seen = opened.enter_context(session.app.stores.open_with_mask(store, mask_of(redactions)))
-        carry = without_redacted(seen, redactions, session.now()) if redactions else unchanged
-        made = opened.enter_context(
-            session.app.stores.open_copy_target(settings_at(session.settings, target), seen)
+        masked = opened.enter_context(session.app.stores.open_with_mask(store, mask_of(redactions)))
+        carry = without_redacted(masked, redactions, session.now()) if redactions else unchanged
+        copy = opened.enter_context(
+            session.app.stores.open_copy_target(settings_at(session.settings, target), masked)
         )
         with session.screen.progress("Copying") as report:
-            done = copy_store(seen, made, carry, report)
+            result = copy_store(masked, copy, carry, report)
     document = {"from": _shown(source), "to": _shown(target), "purged": len(redactions)}
-    if not session.answer({**document, **_document(done)}):
-        count = plural(len(done.branches), "branch", "branches")
-        main = next(one.rows for one in done.branches if one.name == "main")
+    if not session.answer({**document, **_document(result)}):
+        count = plural(len(result.branches), "branch", "branches")
+        main = next(branch.rows for branch in result.branches if branch.name == "main")
         session.screen.line(
-            f"Copied {count} ({plural(main, 'row')} on main) and {plural(done.commits, 'commit')} "
-            f"to {_shown(target)}; all is equal."
+            f"Copied {count} ({plural(main, 'row')} on main) and "
+            f"{plural(result.commits, 'commit')} to {_shown(target)}; all is equal."
         )
-        if done.moved:
+        if result.moved:
             session.screen.note(
                 f"{_shown(source)} was written to meanwhile: what came at the end is not in the "
                 "copy. Stop what writes there, and copy again to a new place."
@@ -67,20 +67,20 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
 
 
 def _shown(where: str) -> str:
-    """An address without its user and password."""
+    """Return a store's address without user and password."""
     if "://" not in where:
         return where
     url = urlsplit(where)
     return f"{url.scheme}://{url.hostname}:{url.port}{url.path}"
 
 
-def _document(done: CopiedStore) -> dict[str, Any]:
+def _document(copied: CopiedStore) -> dict[str, Any]:
     return {
-        "commits": done.commits,
-        "repeated": done.repeated,
-        "tags": done.tags,
-        "records": done.records,
-        "source_moved": done.moved,
+        "commits": copied.commits,
+        "repeated": copied.repeated,
+        "tags": copied.tags,
+        "records": copied.records,
+        "source_moved": copied.moved,
         "branches": [
             {
                 "branch_name": branch.name,
@@ -89,6 +89,6 @@ def _document(done: CopiedStore) -> dict[str, Any]:
                 "rows": branch.rows,
                 "sha256": branch.sha256,
             }
-            for branch in done.branches
+            for branch in copied.branches
         ],
     }

@@ -29,11 +29,11 @@ def doctor_command(session: Session, *, repair: bool) -> None:
     from day1 import __version__
     from day1.services.health import doctor
 
-    done: list[str] = []
+    repairs: list[str] = []
     try:
         store = session.store()
         if repair:
-            done = doctor.repair(store.repo, store.search, session.now())
+            repairs = doctor.repair(store.repo, store.search, session.now())
         findings = list(doctor.check(store.repo, store.search, session.app.stores.place_of(store)))
     except NotAStore:
         raise
@@ -41,14 +41,14 @@ def doctor_command(session: Session, *, repair: bool) -> None:
         findings = [doctor.Finding("store", "error", exc.advice)]
     document = {
         "version": __version__,
-        "repaired": done,
+        "repaired": repairs,
         "findings": [
             {"name": f.name, "level": f.level, "text": str(f.text), "advice": f.advice}
             for f in findings
         ],
     }
     if not session.answer(document):
-        for line in done:
+        for line in repairs:
             session.screen.line(("repair ", "changed"), line)
         _draw_findings(session, findings)
     if any(finding.level == "error" for finding in findings):

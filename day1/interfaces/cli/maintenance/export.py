@@ -28,7 +28,7 @@ from day1.interfaces.cli.session import Session, command
 @at_option
 @branch_option
 @command
-def export_command(session: Session, **given: Any) -> None:
+def export_command(session: Session, **options: Any) -> None:
     """Write a branch's memories as JSON Lines; the same rows give the same bytes.
 
     With --json a summary is printed, so the lines need a FILE.
@@ -37,19 +37,19 @@ def export_command(session: Session, **given: Any) -> None:
     from day1.model.values.instant import parse
     from day1.services.exchange.exporting import export_branch, export_store
 
-    every, at, output = given["every"], session.moment(given["at"], end=True), given["output"]
-    if every and (at or given["branch"]):
+    every, at, output = options["every"], session.moment(options["at"], end=True), options["output"]
+    if every and (at or options["branch"]):
         raise click.UsageError("--all goes with neither --branch nor --at.")
     if session.as_json and output is None:
         raise click.UsageError("--json goes with -o FILE: the lines go there.")
     repo = session.repo()
-    if given["with_secrets"]:
+    if options["with_secrets"]:
         session.context().caller.access.require("admin", "An export with secrets")
-    more = {name: given[name] for name in ("with_thinking", "with_secrets")}
+    more = {name: options[name] for name in ("with_thinking", "with_secrets")}
     if every:
         lines = export_store(repo, **more)
     else:
-        branch = session.branch(given["branch"])
+        branch = session.branch(options["branch"])
         ref = Ref(branch=branch, until=None if at is None else parse(at))
         lines = export_branch(repo.store, repo.shown(ref), **more)
     if output is None:

@@ -34,29 +34,29 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
     repo, files = session.repo(), _files(session) if purges else None
     offered = retirable_branches(repo, session.branch(), session.now())
     if retire:
-        for one in offered:
-            retiring.retire(repo, one.state.branch, session.now())
+        for item in offered:
+            retiring.retire(repo, item.state.branch, session.now())
     purged = _purge(session, files) if files else {}
     sizes = repo.store.compact() if repo.store.capabilities.compaction else {}
     branches = [
-        {"branch_name": one.state.branch.name, "commit": one.state.tip, "why": one.why}
-        for one in offered
+        {"branch_name": item.state.branch.name, "commit": item.state.tip, "why": item.why}
+        for item in offered
     ]
     if session.answer({**purged, **sizes, "retired" if retire else "offered": branches}):
         return
     if purges:
         redactions, commits = purged["purged"], purged["commits"]
-        said = f"{plural(redactions, 'redaction')}, {plural(commits, 'commit')} written anew"
-        session.screen.line(f"Purged {said}." if redactions else "Nothing is redacted.")
+        counts = f"{plural(redactions, 'redaction')}, {plural(commits, 'commit')} written anew"
+        session.screen.line(f"Purged {counts}." if redactions else "Nothing is redacted.")
     if sizes:
         before, after = (int(str(sizes[key])) / 1024 for key in ("bytes_before", "bytes_after"))
         session.screen.line(f"memory.db: {before:,.0f} KB before, {after:,.0f} KB after")
     else:
         session.screen.note("The server gives unused space back by itself.")
-    for one in offered:
-        done: Part = ("retired ", "changed") if retire else "may be retired: "
-        tip = (short_commit(one.state.tip), "commit")
-        session.screen.line(done, (one.state.branch.name, "branch"), " ", tip, f" {one.why}")
+    for item in offered:
+        label: Part = ("retired ", "changed") if retire else "may be retired: "
+        tip = (short_commit(item.state.tip), "commit")
+        session.screen.line(label, (item.state.branch.name, "branch"), " ", tip, f" {item.why}")
     if offered and not retire:
         session.screen.note("`day1 gc --retire` retires them")
 
@@ -68,7 +68,7 @@ def _files(session: Session) -> Rewriting:
 
 
 def _purge(session: Session, files: Rewriting) -> dict[str, int]:
-    """Rewrite the store without what is redacted."""
+    """Rewrite the store without redacted texts; return the counts of redactions and commits."""
     from day1.model.redaction.mask import mask_of
     from day1.model.redaction.redaction import Redaction
     from day1.services.redaction.purging import purge
@@ -76,8 +76,8 @@ def _purge(session: Session, files: Rewriting) -> dict[str, int]:
     store = session.store()
     redactions = store.repo.ledger.records(Redaction)
     with (
-        session.app.stores.open_with_mask(store, mask_of(redactions)) as seen,
+        session.app.stores.open_with_mask(store, mask_of(redactions)) as masked,
         session.screen.progress("Purging") as report,
     ):
-        done = purge(seen, redactions, files, report, session.now())
-    return {"purged": done.redactions, "commits": done.commits}
+        result = purge(masked, redactions, files, report, session.now())
+    return {"purged": result.redactions, "commits": result.commits}

@@ -33,7 +33,7 @@ _TOOLS = {
     "claude-ai": "Import what Claude.ai remembers: memories.json, or the export's zip file.",
     "lines": "Import lines `[date] - text`, as any chat prints what it remembers; `-` reads stdin.",
 }
-"""The tools whose memory is imported as a review, in the order of the help."""
+"""The help of each tool whose memory is imported as a review, in the order of the help."""
 
 
 @click.group("import")
@@ -45,7 +45,7 @@ def import_command() -> None:
 
 
 def _importing(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of every import."""
+    """Add the options of an import that no review follows."""
     index = click.option("--no-index", is_flag=True, help="Leave the index to the next search.")
     return index(branch_option(agent_option(command)))
 
@@ -57,7 +57,7 @@ def _paths(metavar: str) -> Callable[[Callable[..., None]], Callable[..., None]]
 
 
 def _from_tools(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of every import from a tool's own memory."""
+    """Add the options of an import from a tool's own memory."""
     for option in (
         click.option("--no-index", is_flag=True, help="Leave the index to the next search."),
         click.option("--sensitive", is_flag=True, help="Also what the tool calls sensitive."),
@@ -73,70 +73,72 @@ def _from_tools(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("-y", "--yes", is_flag=True, help="Import all that is found without asking.")
 @_from_tools
 @command
-def import_auto(session: Session, **given: Any) -> None:
+def import_auto(session: Session, **options: Any) -> None:
     """Look for the memory of other tools on this machine, and import what you confirm.
 
     What each tool has is imported onto a branch import/NAME-DATE, with a review opened for it.
     """
-    import_found(session, given)
+    import_found(session, options)
 
 
-def _tool_command(name: str, told: str) -> None:
-    @import_command.command(name, help=f"{told}\n\nIt lands on a branch of its own, as a review.")
+def _tool_command(name: str, summary: str) -> None:
+    @import_command.command(
+        name, help=f"{summary}\n\nIt lands on a branch of its own, as a review."
+    )
     @click.argument(
         "paths", metavar="[PATH]...", nargs=-1, type=click.Path(path_type=Path, allow_dash=True)
     )
     @_from_tools
     @command
-    def run(session: Session, paths: tuple[Path, ...], **given: Any) -> None:
-        import_named(session, name, paths, given)
+    def run(session: Session, paths: tuple[Path, ...], **options: Any) -> None:
+        import_named(session, name, paths, options)
 
 
-for _name, _told in _TOOLS.items():
-    _tool_command(_name, _told)
+for _name, _summary in _TOOLS.items():
+    _tool_command(_name, _summary)
 
 
 @import_command.command("git")
 @click.argument("path", type=click.Path(path_type=Path), default=Path())
 @_importing
 @command
-def import_git(session: Session, path: Path, **given: Any) -> None:
+def import_git(session: Session, path: Path, **options: Any) -> None:
     """Import the history of the git repository at PATH: commits, files, authors, tags."""
-    _foreign(session, "git", [path], given)
+    _foreign(session, "git", [path], options)
 
 
 @import_command.command("markdown")
 @_paths("PATH...")
 @_importing
 @command
-def import_markdown(session: Session, paths: tuple[Path, ...], **given: Any) -> None:
+def import_markdown(session: Session, paths: tuple[Path, ...], **options: Any) -> None:
     """Import notes: each section of Markdown files, or of the notes in folders, is a fact."""
-    _foreign(session, "markdown", list(paths), given)
+    _foreign(session, "markdown", list(paths), options)
 
 
 @import_command.command("text")
 @_paths("FILE...")
 @_importing
 @command
-def import_text(session: Session, paths: tuple[Path, ...], **given: Any) -> None:
+def import_text(session: Session, paths: tuple[Path, ...], **options: Any) -> None:
     """Import texts of any length: each file is one fact, a long one in parts found as one."""
-    _foreign(session, "text", list(paths), given)
+    _foreign(session, "text", list(paths), options)
 
 
 @import_command.command("graph")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
 @_importing
 @command
-def import_graph(session: Session, path: Path, **given: Any) -> None:
+def import_graph(session: Session, path: Path, **options: Any) -> None:
     """Import the JSON Lines of a knowledge graph (the MCP reference memory server's file)."""
-    _foreign(session, "graph", [path], given)
+    _foreign(session, "graph", [path], options)
 
 
 @import_command.command("jsonl")
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path, allow_dash=True))
 @_importing
 @command
-def import_jsonl(session: Session, path: Path, **given: Any) -> None:
+def import_jsonl(session: Session, path: Path, **options: Any) -> None:
     """Import what `day1 export` wrote, with every column as it was; `-` reads stdin.
 
     An export of a store (--all) goes into the branches that it names.
@@ -145,30 +147,30 @@ def import_jsonl(session: Session, path: Path, **given: Any) -> None:
     from day1.services.exchange.own_import import import_own
 
     context = session.context(create=True)
-    branch = branch_of(context, given["branch"])
+    branch = branch_of(context, options["branch"])
 
     def bring(report: ReportProgress) -> Imported:
         with lines_of(path) as lines:
             return import_own(context.repo, branch, lines, session.now(), report)
 
-    _run(session, shown(path), branch, bring, given)
+    _run(session, shown(path), branch, bring, options)
 
 
-def _foreign(session: Session, kind: str, paths: list[Path], given: dict[str, Any]) -> None:
+def _foreign(session: Session, kind: str, paths: list[Path], options: dict[str, Any]) -> None:
     from day1.call.fields import WriteRequest
     from day1.services.access.calls import branch_of, origin_of
     from day1.services.exchange.importing import import_foreign
 
     context = session.context(create=True)
-    branch = branch_of(context, given["branch"])
+    branch = branch_of(context, options["branch"])
     # Ids come from paths relative to the folder around the store, not to the current one.
     source = session.app.sources.import_source(kind, paths, session.store().folder.parent)
-    origin = origin_of(context, WriteRequest(agent_id=given["agent"]))
+    origin = origin_of(context, WriteRequest(agent_id=options["agent"]))
 
     def bring(report: ReportProgress) -> Imported:
         return import_foreign(context.repo, branch, source, origin, report)
 
-    _run(session, f"{kind} {' '.join(map(shown, paths))}", branch, bring, given)
+    _run(session, f"{kind} {' '.join(map(shown, paths))}", branch, bring, options)
 
 
 def _run(
@@ -176,14 +178,14 @@ def _run(
     what: str,
     branch: Branch,
     bring: Callable[[ReportProgress], Imported],
-    given: dict[str, Any],
+    options: dict[str, Any],
 ) -> None:
     """Import with a progress bar, print the counts, and update the index."""
     from day1.services.branches.lookup import find
 
     with session.screen.progress("Importing") as report:
-        done = bring(report)
-    session.answer(imported(session, branch.name, done, f"{what} "))
-    if not given["no_index"]:
-        created = (find(session.repo(), name) for name in done.branches if name != branch.name)
+        counts = bring(report)
+    session.answer(imported(session, branch.name, counts, f"{what} "))
+    if not options["no_index"]:
+        created = (find(session.repo(), name) for name in counts.branches if name != branch.name)
         bring_up(session, branch, *created)

@@ -1,4 +1,4 @@
-"""Import what other tools remember: look through it, show it, and bring it in as a review."""
+"""Import other tools' memories: count them, show them, and import them as a review."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Document = dict[str, Any]
 
 _SHOWN_PLACES = 3
 _SAMPLE = 100
-"""Characters of a sample that are shown."""
+"""The most characters that are shown of a sample."""
 _SHOWN = 10
 _WHY = {
     "edited": "was edited here",
@@ -41,93 +41,94 @@ _WHY = {
 }
 
 
-def import_named(session: Session, name: str, paths: Sequence[Path], given: Document) -> None:
-    """Import from the tool of that name, or show with `--dry-run` what that would bring."""
+def import_named(session: Session, name: str, paths: Sequence[Path], options: Document) -> None:
+    """Import from the tool `name`, or with `--dry-run` show what would be imported."""
     from day1.services.exchange.tool_import import survey
 
     source = _screened(
-        session, session.app.sources.tool_memory(name, paths, _machine(given, paths))
+        session, session.app.sources.tool_memory(name, paths, _machine(options, paths))
     )
-    found = survey(source)
-    document = _described(source, found)
+    counts = survey(source)
+    document = _described(source, counts)
     if not session.as_json:
-        _draw(session, document, samples=given["dry_run"])
-    if found.total and not given["dry_run"]:
-        document |= _bring(session, source, given)
+        _draw(session, document, samples=options["dry_run"])
+    if counts.total and not options["dry_run"]:
+        document |= _bring(session, source, options)
     session.answer(document)
 
 
-def import_found(session: Session, given: Document) -> None:
-    """Import from every tool that has a memory here, as a person confirms it.
+def import_found(session: Session, options: Document) -> None:
+    """Import from every tool that has a memory on this machine, if a person confirms it.
 
     Raises:
-        click.exceptions.Exit: one of them could not be read; the others were.
+        click.exceptions.Exit: a tool's memory could not be read; the others were imported.
     """
     documents = [
-        _one_of_them(session, _screened(session, source), given)
-        for source in session.app.sources.found_memories(_machine(given))
+        _one_of_them(session, _screened(session, source), options)
+        for source in session.app.sources.found_memories(_machine(options))
     ]
     in_words = not session.answer({"found": documents})
     if in_words and not documents:
         session.screen.note("No other tool's memory was found here; --all-projects looks further.")
-    elif in_words and not (given["yes"] or given["dry_run"] or session.asks):
+    elif in_words and not (options["yes"] or options["dry_run"] or session.asks):
         session.screen.note("Nothing was imported: --yes imports all of it.")
     if any("error" in document for document in documents):
         raise click.exceptions.Exit(FAILED)
 
 
-def _one_of_them(session: Session, source: ToolMemory, given: Document) -> Document:
-    """Show what one tool has, and import it if it is confirmed; a failure is part of the answer."""
+def _one_of_them(session: Session, source: ToolMemory, options: Document) -> Document:
+    """Show one tool's memory, and import it if that is confirmed; an error joins the answer."""
     from day1.services.exchange.tool_import import survey
 
     document: Document = {"source": source.name, "paths": [shown(path) for path in source.paths]}
     try:
-        found = survey(source)
-        document = _described(source, found)
+        counts = survey(source)
+        document = _described(source, counts)
         if not session.as_json:
-            _draw(session, document, samples=given["dry_run"])
-        if found.total and not given["dry_run"] and (given["yes"] or _confirmed(session, source)):
-            document |= _bring(session, source, given)
+            _draw(session, document, samples=options["dry_run"])
+        imports = counts.total and not options["dry_run"]
+        if imports and (options["yes"] or _confirmed(session, source)):
+            document |= _bring(session, source, options)
     except Day1Error as exc:
         document |= exc.body()
         if not session.as_json:
-            told = exc.worded(command_of)
-            session.screen.note((f"{source.name}: ", "error"), told)
+            message = exc.worded(command_of)
+            session.screen.note((f"{source.name}: ", "error"), message)
     return document
 
 
 def _screened(session: Session, source: ToolMemory) -> ToolMemory:
-    """The tool's memory, without what looks like a secret where that is refused."""
+    """Return a tool's memory, without texts that look like secrets if settings refuse those."""
     from day1.services.exchange.screening import WithoutSecrets
 
     refused = session.settings.write.secrets == "refuse"
     return WithoutSecrets(source) if refused else source
 
 
-def _machine(given: Document, paths: Sequence[Path] = ()) -> Machine:
+def _machine(options: Document, paths: Sequence[Path] = ()) -> Machine:
     from day1.ports.source import Machine
 
     home = Path.home()
     return Machine(
         home,
         os.environ,
-        () if given["all_projects"] else _projects(Path.cwd(), home),
-        sensitive=given["sensitive"],
+        () if options["all_projects"] else _projects(Path.cwd(), home),
+        sensitive=options["sensitive"],
         stdin=sys.stdin.buffer.read(MOST_BYTES + 1) if Path("-") in paths else b"",
     )
 
 
-def _projects(here: Path, home: Path) -> tuple[Path, ...]:
-    """The project that a folder is part of: its repository, else the nearest store upward.
+def _projects(start: Path, home: Path) -> tuple[Path, ...]:
+    """Return the project of a folder: its repository, else the nearest folder with a store upward.
 
     A worktree counts with the repository's first one. The home folder is no project.
     """
     from day1.git_folders import STORE, repository_of
 
-    repository = repository_of(here)
+    repository = repository_of(start)
     if repository is not None and repository.worktree != home:
         return tuple(dict.fromkeys((repository.folder, repository.worktree)))
-    for folder in (here, *here.parents):
+    for folder in (start, *start.parents):
         if folder == home:
             break
         if (folder / STORE).is_dir():
@@ -135,17 +136,17 @@ def _projects(here: Path, home: Path) -> tuple[Path, ...]:
     return ()
 
 
-def _described(source: ToolMemory, found: Survey) -> Document:
+def _described(source: ToolMemory, counts: Survey) -> Document:
     return {
         "source": source.name,
         "paths": [shown(path) for path in source.paths],
-        "facts": found.facts,
-        "observations": found.observations,
-        "relations": found.relations,
-        "events": found.events,
-        "samples": found.samples,
-        "left_out": found.left_out,
-        "secrets": found.secrets,
+        "facts": counts.facts,
+        "observations": counts.observations,
+        "relations": counts.relations,
+        "events": counts.events,
+        "samples": counts.samples,
+        "left_out": counts.left_out,
+        "secrets": counts.secrets,
     }
 
 
@@ -160,43 +161,43 @@ def _draw(session: Session, document: Document, *, samples: bool) -> None:
     for text in document["samples"] if samples else ():
         session.screen.line("    ", one_line(text)[:_SAMPLE])
     for what, ids in document["secrets"].items():
-        told = f"{plural(len(ids), 'text')} that look as if they hold {what}"
-        session.screen.line(("    beware of ", "warn"), f"{told}; memory is shared")
+        texts = f"{plural(len(ids), 'text')} that look as if they hold {what}"
+        session.screen.line(("    beware of ", "warn"), f"{texts}; memory is shared")
     _draw_left_out(session, document["left_out"])
 
 
 def _draw_left_out(session: Session, left_out: Mapping[str, Sequence[str]]) -> None:
     for why, places in left_out.items():
-        some = ", ".join(places[:_SHOWN_PLACES])
+        examples = ", ".join(places[:_SHOWN_PLACES])
         more = f" and {len(places) - _SHOWN_PLACES:,} more" if len(places) > _SHOWN_PLACES else ""
-        session.screen.line(("    left out ", "warn"), f"{why} ({len(places):,}): {some}{more}")
+        session.screen.line(("    left out ", "warn"), f"{why} ({len(places):,}): {examples}{more}")
 
 
 def _confirmed(session: Session, source: ToolMemory) -> bool:
     return session.asks and click.confirm(f"Import {source.name} for review?", default=False)
 
 
-def _bring(session: Session, source: ToolMemory, given: Document) -> Document:
-    """Import onto the tool's branch, and open the review of it."""
+def _bring(session: Session, source: ToolMemory, options: Document) -> Document:
+    """Import onto the tool's branch, and open a review of that branch."""
     from day1.call.fields import WriteRequest
     from day1.services.access.calls import branch_of, origin_of
     from day1.services.exchange.importing import import_foreign
     from day1.services.exchange.tool_import import import_branch
 
     context = session.context(create=True)
-    into = branch_of(context, given["into"])
+    into = branch_of(context, options["into"])
     branch = import_branch(context.repo, source.name, into, session.now())
-    origin = origin_of(context, WriteRequest(agent_id=given["agent"]))
+    origin = origin_of(context, WriteRequest(agent_id=options["agent"]))
     with session.screen.progress("Importing") as report:
-        done = import_foreign(context.repo, branch, source, origin, report)
-    document = imported(session, branch.name, done)
-    if done.added or done.changed or _waits_unseen(context.repo, branch):
+        result = import_foreign(context.repo, branch, source, origin, report)
+    document = imported(session, branch.name, result)
+    if result.added or result.changed or _waits_unseen(context.repo, branch):
         review = session.call(
             "review_open",
             source_branch=branch.name,
             target_branch=into.name,
             title=f"Import from {source.name}",
-            agent_id=given["agent"],
+            agent_id=options["agent"],
         )
         document["review"] = review["id"]
         if not session.as_json:
@@ -204,32 +205,32 @@ def _bring(session: Session, source: ToolMemory, given: Document) -> Document:
                 "Review ", (short(review["id"]), "commit"), f": {review['summary']}"
             )
             session.screen.note(f"`day1 review show {branch.name}` shows it")
-    if not given["no_index"]:
+    if not options["no_index"]:
         bring_up(session, branch)
     return document
 
 
 def _waits_unseen(repo: Repository, branch: Branch) -> bool:
-    """Whether a run that was stopped has left rows on the branch for which no review was opened."""
+    """Whether the branch has rows without a review, left by a run that was stopped."""
     from day1.services.merges.reviews import reviews
 
     tip = repo.history.branches()[branch.name]
     return tip != branch.fork_commit and not reviews(repo, None, branch)
 
 
-def imported(session: Session, into: str, done: Imported, what: str = "") -> Document:
-    """Tell what an import did, in words unless JSON was asked for."""
-    counts = {"added": done.added, "changed": done.changed, "unchanged": done.unchanged}
-    left = [{"id": row.id, "branch": row.branch, "why": row.why} for row in done.left]
+def imported(session: Session, into: str, result: Imported, what: str = "") -> Document:
+    """Return an import's counts as a document; print them too unless `--json` was given."""
+    counts = {"added": result.added, "changed": result.changed, "unchanged": result.unchanged}
+    rows_left = [{"id": row.id, "branch": row.branch, "why": row.why} for row in result.left]
     if not session.as_json:
-        told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-        session.screen.line(f"Imported {what}into {into}: {told}")
-        for row in done.left[:_SHOWN]:
+        words = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+        session.screen.line(f"Imported {what}into {into}: {words}")
+        for row in result.left[:_SHOWN]:
             session.screen.line(("left ", "warn"), f"{short(row.id)}: it {_WHY[row.why]}")
-        if len(left) > _SHOWN:
-            session.screen.line(f"… and {plural(len(left) - _SHOWN, 'more row')} left")
-        for name in done.branches:
+        if len(rows_left) > _SHOWN:
+            session.screen.line(f"… and {plural(len(rows_left) - _SHOWN, 'more row')} left")
+        for name in result.branches:
             session.screen.line(f"Branch {name} created.")
-        _draw_left_out(session, done.left_out if what else {})  # a tool's was told before
-    document = {"branch": into, **counts, "left": left, "branches": done.branches}
-    return {**document, "left_out": done.left_out} if what else document
+        _draw_left_out(session, result.left_out if what else {})  # a tool's was printed before
+    document = {"branch": into, **counts, "left": rows_left, "branches": result.branches}
+    return {**document, "left_out": result.left_out} if what else document
