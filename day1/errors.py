@@ -1,4 +1,4 @@
-"""Every error that day1 raises on purpose.
+"""The errors that day1 raises on purpose.
 
 A class is named for the state of the world, and so is its stable `code`. The message is for a
 person and says what to do next; the code is for a program; `details` are for an agent that
@@ -18,40 +18,40 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A call to make next: an operation, and the arguments that matter."""
+    """A call to make next: an operation and some or all of its arguments."""
 
     operation: str
     arguments: Mapping[str, Json] = field(default_factory=dict)
     toolset: str = ""
-    """The toolset that was called: of operations with one name its own is meant."""
+    """The toolset that was called: of operations with equal names, its own is meant."""
     whole: bool = False
-    """The arguments are all that the call needs; else they go with those of the failed call."""
+    """Whether the arguments are complete; else they are added to those of the failed call."""
 
     @property
     def worded_arguments(self) -> str:
-        """The arguments in the words of MCP."""
+        """The arguments in MCP's words, such as `full=true`."""
         return ", ".join(f"{name}={json.dumps(value)}" for name, value in self.arguments.items())
 
     def __str__(self) -> str:
-        """The step in the words of MCP: a whole call, an argument to add, or a tool."""
+        """Return the step in MCP's words: a whole call, an argument to add, or a tool."""
         if self.whole:
             return f"{self.operation}({self.worded_arguments})"
         return self.worded_arguments or self.operation
 
 
 Say = Callable[[Step], str]
-"""How a wire names a step: MCP the tool, the command line its command, HTTP the route."""
+"""The function by which a wire words a step: as a tool, a command or an HTTP route."""
 
 
 class Advice:
-    """A text for whoever calls, in which the steps to make next are data.
+    """A text for the caller, in which the steps to make next are data.
 
     In the template, `{memory_held}` is a step, unless there is a value of that name. A value may
     be a step with arguments, or anything that a text can hold.
     """
 
     def __init__(self, template: str, /, **values: object) -> None:
-        """Read a template, which holds nothing that a caller gave: values do."""
+        """Parse a template; whatever a caller sent stands in `values`, never in the template."""
         parts: list[str | Step] = []
         for text, name, _, _ in Formatter().parse(template):
             parts.append(text)
@@ -62,22 +62,22 @@ class Advice:
 
     @classmethod
     def joined(cls, texts: Iterable["str | Advice"]) -> "Advice":
-        """One text after the other, with a blank between them."""
-        made, parts = cls(""), list[str | Step]()
+        """Join texts with a blank between them."""
+        advice, parts = cls(""), list[str | Step]()
         for text in texts:
             parts += [" "] if parts else []
             parts += [text] if isinstance(text, str) else text._parts
-        made._parts = tuple(parts)
-        return made
+        advice._parts = tuple(parts)
+        return advice
 
     def by(self, toolset: str) -> "Advice":
-        """The advice as the tools of a toolset give it."""
-        made = Advice("")
-        made._parts = tuple(
+        """Return the advice with steps that mean the tools of a toolset."""
+        advice = Advice("")
+        advice._parts = tuple(
             replace(part, toolset=toolset) if isinstance(part, Step) else part
             for part in self._parts
         )
-        return made
+        return advice
 
     @property
     def steps(self) -> list[Step]:
@@ -85,14 +85,14 @@ class Advice:
         return [part for part in self._parts if isinstance(part, Step)]
 
     def worded(self, say: Say = str) -> str:
-        """The text in the words of a wire."""
+        """Return the text in the words of a wire."""
         return "".join(part if isinstance(part, str) else say(part) for part in self._parts)
 
     __str__ = worded
 
 
 class Day1Error(Exception):
-    """The root: whoever wants to say "if day1 refused" catches this."""
+    """The base class of every error that day1 raises on purpose."""
 
     code: ClassVar[str] = "internal"
     """For programs: the class's name in small letters, as in `store_busy`; it stays for good."""
@@ -106,33 +106,33 @@ class Day1Error(Exception):
     def __init__(
         self, message: "str | Advice", advice: Advice | None = None, /, **details: Json
     ) -> None:
-        """Say what is wrong, what to do next, and more for a program."""
+        """Take the message, advice what to do next, and details for a program."""
         self.advice = Advice.joined(text for text in (message, advice) if text is not None)
         self.details = details
         super().__init__(str(self.advice))
 
     def worded(self, say: Say = str) -> str:
-        """The message in the words of a wire."""
+        """Return the message and the advice in the words of a wire."""
         return self.advice.worded(say)
 
     def body(self, say: Say = str) -> dict[str, Json]:
-        """The one JSON shape of a failure on every wire."""
-        told: dict[str, Json] = {
+        """Return the error as JSON; wires have one form for it."""
+        error: dict[str, Json] = {
             "code": self.code,
             "message": self.worded(say),
             "details": self.details,
         }
         steps = [_as_json(step) for step in self.advice.steps]
-        return {"error": {**told, "next": steps} if steps else told}
+        return {"error": {**error, "next": steps} if steps else error}
 
 
 def _as_json(step: Step) -> dict[str, Json]:
-    given = {"arguments": step.arguments} if step.arguments else {}
-    return {"operation": step.operation, **given}
+    arguments = {"arguments": step.arguments} if step.arguments else {}
+    return {"operation": step.operation, **arguments}
 
 
 class InvalidRequest(Day1Error):
-    """The arguments do not fit: each problem is named in `details["problems"]`."""
+    """The arguments are not valid: `details["problems"]` lists each problem."""
 
 
 class BodyAmbiguous(InvalidRequest):
@@ -148,11 +148,11 @@ class BodyTooSlow(InvalidRequest):
 
 
 class HostUnknown(InvalidRequest):
-    """The server is not called as the HTTP request says: DAY1_HTTP__NAMES names it."""
+    """The HTTP request's Host is no name of the server; DAY1_HTTP__NAMES lists its names."""
 
 
 class NotFound(Day1Error):
-    """What was named does not exist where it was looked for."""
+    """The thing that a call names does not exist."""
 
 
 class UnknownBranch(NotFound):
@@ -168,11 +168,11 @@ class UnknownModel(NotFound):
 
 
 class Conflict(Day1Error):
-    """What was asked does not fit the present state."""
+    """The call does not fit the present state of the memory."""
 
 
 class RequestReused(Conflict):
-    """The `request_id` was used before, for something else; `details["id"]` names what it made."""
+    """The `request_id` was used before, in another call; `details["id"]` is the row it made."""
 
 
 class BranchExists(Conflict):
@@ -196,7 +196,7 @@ class WouldHold(Conflict):
 
 
 class Refused(Day1Error):
-    """The rules forbid it, whatever the state."""
+    """A rule forbids the call, in every state of the memory."""
 
 
 class ConfirmationNeeded(Refused):
@@ -208,31 +208,31 @@ class Unauthorized(Day1Error):
 
 
 class TokenRequired(Unauthorized):
-    """The store requires tokens, and its ledger has none: it was lost, or is another one."""
+    """The store requires tokens and its ledger has none: the ledger was lost or replaced."""
 
 
 class ForeignStore(Refused):
-    """The database or file is another program's: it is left as it is."""
+    """The database or file is another program's; day1 changes nothing in it."""
 
 
 class StoreOfAnother(Refused):
-    """The store was found upward and is another user's: nobody named it."""
+    """The store is another user's, and was found upward: no setting names it."""
 
 
 class Forbidden(Refused):
-    """The caller's token does not allow it."""
+    """The caller's token does not allow the call."""
 
 
 class OriginForbidden(Forbidden):
-    """A page of another site asks."""
+    """The request comes from a page of another web site."""
 
 
 class BranchProtected(Refused):
-    """The branch is protected: it takes merges only, and those that fulfil its requirements."""
+    """The branch is protected: it takes only merges that fulfil its requirements."""
 
 
 class Unsupported(Day1Error):
-    """The engine cannot do this; `details["instead"]` names what can be done."""
+    """The engine cannot do this; `details["instead"]` names an alternative."""
 
 
 class StoreUnavailable(Day1Error):
@@ -246,15 +246,15 @@ class StoreBusy(StoreUnavailable):
 
 
 class TooManyRequests(StoreUnavailable):
-    """The caller asks more often than it may; `details["retry_after"]` says how long to wait."""
+    """The caller exceeds its rate; `details["retry_after"]` is the number of seconds to wait."""
 
 
 class StoreFull(StoreUnavailable):
-    """The disk is full or the file could not grow; nothing was written."""
+    """The disk is full, or the file could not grow; nothing was written."""
 
 
 class StoreReadOnly(Day1Error):
-    """The store's folder may not be written."""
+    """The store's folder is not writable for this user."""
 
 
 class StoreDamaged(Day1Error):
@@ -280,7 +280,7 @@ class ChatUnavailable(Day1Error):
 
 
 class ImportBroken(Day1Error):
-    """An import file has a line that cannot be read; `details["line"]` names it."""
+    """An import file has a line that cannot be read; `details["line"]` is its number."""
 
 
 class IntegrityBroken(Day1Error):

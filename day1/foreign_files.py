@@ -1,6 +1,6 @@
-"""The one door through which files of other programs are opened: for reading, and only files.
+"""Open files of other programs: for reading, and ordinary files only.
 
-A folder may have come from a stranger. Links that lead out of it are not followed; a pipe, which is
+A folder may come from a stranger. Links that lead out of it are not followed; a pipe, which is
 waited for, and a device, which may have no end, are not opened. A pipe that a person names is read.
 """
 
@@ -16,9 +16,9 @@ from typing import IO, Protocol
 from day1.errors import ImportBroken
 
 MOST_BYTES = 64 << 20
-"""Of one file of text: far more than a memory, far less than fills a machine."""
+"""The most bytes of one file of text: far more than a memory, far less than main memory."""
 MOST_LINE = 64 << 20
-"""Bytes of one line of a file that is read line by line."""
+"""The most bytes of one line of a file that is read line by line."""
 PIPE_WAIT_S = 3
 """Seconds in which a pipe must have its first byte."""
 
@@ -27,11 +27,11 @@ class Lines(Protocol):
     """A stream that is read line by line: a file, a pipe, or an unpacked file."""
 
     def readline(self, size: int, /) -> bytes:
-        """The next line, or as much of it as `size` says; empty at the end."""
+        """Return the next line, or its first `size` bytes; empty at the end."""
 
 
 LeaveOut = Callable[[str, object], None]
-"""Is told why something is left out, and where it is."""
+"""Is called with the reason why a file or folder is left out, and with its path."""
 
 _NOT_NOTES = frozenset(
     (".git", ".hg", ".day1", "node_modules", ".venv", "venv", "site-packages", "__pycache__")
@@ -39,12 +39,12 @@ _NOT_NOTES = frozenset(
 
 
 def shown(path: object) -> str:
-    r"""A path as text; bytes of its name that are not UTF-8 are written as `\xff`."""
+    r"""Return a path as text; bytes that are not UTF-8 are written as `\xff`."""
     return os.fsencode(str(path)).decode(errors="backslashreplace")
 
 
 def broken(path: object, line: int, why: str) -> ImportBroken:
-    """The refusal of a file for one of its lines."""
+    """Build the error of a file with a line that cannot be read."""
     return ImportBroken(
         f"{shown(path)}, line {line}: {why}. Mend the file or leave it out, and import again.",
         path=shown(path),
@@ -108,10 +108,10 @@ def _ordinary(descriptor: int, path: Path, most: int | None = None) -> IO[bytes]
 
 
 def bytes_of(path: Path) -> bytes:
-    """A whole file.
+    """Read a whole file.
 
     Raises:
-        ImportBroken: it cannot be read, or is larger than 64 MB.
+        ImportBroken: the file cannot be read, or is larger than 64 MB.
     """
     with open_file(path, MOST_BYTES) as file:
         try:
@@ -124,7 +124,7 @@ def bytes_of(path: Path) -> bytes:
 
 
 def lines_in(file: Lines, path: object, most: int = MOST_LINE) -> Iterator[bytes]:
-    """The lines of an open file, with their ends.
+    """Yield the lines of an open file, with their line ends.
 
     Raises:
         ImportBroken: a line has more than `most` bytes, or reading fails; `details` names it.
@@ -141,11 +141,11 @@ def lines_in(file: Lines, path: object, most: int = MOST_LINE) -> Iterator[bytes
 
 
 def files_below(
-    folder: Path, wanted: Callable[[Path], bool], leave_out: LeaveOut
+    folder: Path, is_wanted: Callable[[Path], bool], leave_out: LeaveOut
 ) -> Iterator[Path]:
-    """The files of a folder in order of their names, each with its links resolved.
+    """Yield the files of a folder in order of their names, each with its links resolved.
 
-    What is no ordinary file inside the folder with a name that is text is left out.
+    Entries that are no ordinary file inside the folder, or whose name is not text, are left out.
     """
     top = folder.resolve()
 
@@ -160,14 +160,14 @@ def files_below(
                 leave_out("links that lead out of the folder", shown(link))
         for name in sorted(names):
             file = Path(place, name)
-            if wanted(file) and not (why := why_not(top, file)):
+            if is_wanted(file) and not (why := why_not(top, file)):
                 yield file.resolve()
-            elif wanted(file):
+            elif is_wanted(file):
                 leave_out(why, shown(file))
 
 
 def why_not(top: Path, file: Path) -> str:
-    """Why a file is not read as part of the resolved folder `top`; "" if it is read."""
+    """Say why a file is not read as part of the resolved folder `top`; "" if it is read."""
     try:
         real = file.resolve(strict=True)
         mode = real.stat().st_mode

@@ -1,6 +1,6 @@
-"""Which git repository a folder belongs to. git's files are read, git itself is not started.
+"""Find the git repository of a folder. git's files are read, git itself is not started.
 
-A repository is known by its common directory: worktrees share it, clones do not.
+A repository is identified by its common directory: worktrees share it, clones do not.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 STORE = ".day1"
 """The name of a store's folder."""
 _LONGEST = 64 * 1024
-"""A file that names a folder is shorter, in bytes."""
+"""The most bytes that are read of a git file that names a folder."""
 
 
 class Repository(NamedTuple):
@@ -24,7 +24,7 @@ class Repository(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """The first worktree; of a bare repository, its own folder."""
+        """The repository's first worktree; of a bare repository, its own folder."""
         if not self.linked:
             return self.worktree
         return self.common.parent if self.common.name == ".git" else self.common
@@ -36,11 +36,11 @@ class Repository(NamedTuple):
 
 
 def repository_of(folder: Path) -> Repository | None:
-    """The repository whose worktree a folder is in; None if it is in none, or it cannot be read."""
+    """Find the repository of a folder; None if there is none or it cannot be read."""
     for top in (folder, *folder.parents):
         try:
             common = _common(top)
-        except (OSError, ValueError):  # another user's, or no text
+        except (OSError, ValueError):  # another user's file, or one without a path
             return None
         if common is not None:
             return Repository(top, common)
@@ -48,9 +48,9 @@ def repository_of(folder: Path) -> Repository | None:
 
 
 def keep_out(store: Path) -> None:
-    """Have git ignore a store that lies in a worktree, by a line in `.git/info/exclude`.
+    """Make git ignore a store that lies in a worktree, by a line in `.git/info/exclude`.
 
-    A line that is there already stays the only one.
+    An existing line is not written again.
 
     Raises:
         OSError: the file cannot be written, and git shows the folder as untracked.
@@ -59,17 +59,17 @@ def keep_out(store: Path) -> None:
     if repository is None:
         return
     path = repository.common / "info" / "exclude"
-    before = path.read_bytes() if path.exists() else b""
-    lines = {line.strip().strip(b"/") for line in before.splitlines()}
+    content = path.read_bytes() if path.exists() else b""
+    lines = {line.strip().strip(b"/") for line in content.splitlines()}
     if STORE.encode() not in lines:
         path.parent.mkdir(exist_ok=True)
-        start = b"\n" if before and not before.endswith(b"\n") else b""
+        start = b"\n" if content and not content.endswith(b"\n") else b""
         with path.open("ab") as file:
             file.write(start + f"{STORE}/\n".encode())
 
 
 def _common(top: Path) -> Path | None:
-    """The common directory of the worktree whose top folder this is; None if it is no such."""
+    """Find the common directory of a worktree's top folder; None for any other folder."""
     git = top / ".git"
     if (git / "HEAD").is_file():
         return git
@@ -82,9 +82,9 @@ def _common(top: Path) -> Path | None:
 
 
 def _linked(top: Path) -> Path | None:
-    """The common directory of a worktree that was added to a repository.
+    """Find the common directory of a worktree that `git worktree add` made; None for others.
 
-    The repository must name the worktree too: a folder from elsewhere may claim any.
+    The repository must name the worktree too: a foreign folder may name any repository.
     """
     git = top / ".git"
     if not git.is_file():
@@ -94,12 +94,12 @@ def _linked(top: Path) -> Path | None:
     if not (shared.is_file() and back.is_file()):
         return None
     common = _named_in(shared)
-    known = own.resolve().is_relative_to(common / "worktrees")
-    return common if known and _named_in(back) == git.resolve() else None
+    is_worktree = own.resolve().is_relative_to(common / "worktrees")
+    return common if is_worktree and _named_in(back) == git.resolve() else None
 
 
 def _named_in(file: Path, label: bytes = b"") -> Path:
-    """The path that a file of git's names, which may be relative to the file's folder."""
+    """Read the path in a git file, which may be relative to the file's folder."""
     with file.open("rb") as opened:
         text = opened.read(_LONGEST)
     if not text.startswith(label):

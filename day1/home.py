@@ -1,6 +1,6 @@
-"""Which store is meant, and why: by the settings, by the folder, by the git repository.
+"""Find the store that a process uses: by the settings, the folder or the git repository.
 
-A hook asks too, and has to be quick: so this module needs the standard library only, and of that
+Hooks use this too and must be quick: so this module needs the standard library only, and of that
 the parts that start fast.
 """
 
@@ -28,61 +28,61 @@ WHY: Final[dict[Rule, str]] = {
     "none": "There is no store yet, and this folder is in no git repository.",
 }
 _FOUND: Final = frozenset[Rule]({"upward", "worktree"})
-"""How a store is found that nobody named."""
+"""The rules by which a store is found that no setting names."""
 
 
 class Named(NamedTuple):
-    """What the settings say of the store."""
+    """The settings that decide which store is used."""
 
     home: Path | None = None
     url: str | None = None
-    """Of a database on a server."""
+    """The URL of a database on a server."""
     project: str = "repository"
 
     @property
     def named(self) -> Named:
-        """This."""
+        """Return itself, so that it can stand for all settings."""
         return self
 
 
 class Asked(Protocol):
-    """Settings, as far as they matter here."""
+    """Settings of which only those that name the store are read."""
 
     @property
     def named(self) -> Named:
-        """What they say of the store."""
+        """The settings that decide which store is used."""
         ...
 
 
 def named_by(environment: Mapping[str, str]) -> Named:
-    """What the environment says of the store, as the settings read it."""
-    said = {name.upper(): value for name, value in environment.items() if value}
-    home = said.get("DAY1_HOME")
-    project = said.get("DAY1_PROJECT", "repository")
-    return Named(None if home is None else Path(home), said.get("DAY1_STORE__URL"), project)
+    """Read the settings that name the store from the environment, as `Settings` would."""
+    values = {name.upper(): value for name, value in environment.items() if value}
+    home = values.get("DAY1_HOME")
+    project = values.get("DAY1_PROJECT", "repository")
+    return Named(None if home is None else Path(home), values.get("DAY1_STORE__URL"), project)
 
 
 class Home(NamedTuple):
-    """The folder of the store that is meant."""
+    """A store's folder, and the rule by which it was found."""
 
     folder: Path
     rule: Rule
     repository: Repository | None = None
-    """The git repository of the present folder, where it was asked for."""
+    """The git repository of the present folder; None if there is none or no rule needed it."""
 
 
 def find_home(settings: Asked, start: Path | None = None) -> Path:
-    """The folder of the store that is meant in `start`; default: the present folder.
+    """Find the folder of the store for `start`; default: the present folder.
 
-    Of a store on a server it holds what this machine has of its own, which can be made again.
+    For a store on a server it is the folder of this machine's own files, which can be rebuilt.
     """
     return locate(settings, start).folder
 
 
 def locate(settings: Asked, start: Path | None = None) -> Home:
-    """The same, with the rule that decided.
+    """Find the folder of the store for `start`, with the rule that decided.
 
-    A store that exists is found before one is proposed: so a user's store goes on serving the
+    An existing store goes before a new one: so a user's store goes on serving the
     repositories that have none.
     """
     named = settings.named
@@ -92,21 +92,21 @@ def locate(settings: Asked, start: Path | None = None) -> Home:
         url = urlsplit(named.url)
         place = f"{url.hostname}:{url.port}{url.path}"
         return Home(cache_folder() / "day1" / "nodes" / _hashed(place), "server")
-    here = (start or Path.cwd()).absolute()
-    repository = repository_of(here)
+    absolute = (start or Path.cwd()).absolute()
+    repository = repository_of(absolute)
     if named.project == "origin" and repository is not None:
         origin = _origin(repository)
         if origin is not None:
             folder = _data_folder() / "day1" / "projects" / _hashed(origin)
             return Home(folder, "origin", repository)
-    return _existing(here, repository) or _proposed(repository)
+    return _existing(absolute, repository) or _proposed(repository)
 
 
 def is_ours(home: Home) -> bool:
-    """Whether a store is this user's, or was named: one that is planted upward would hear all.
+    """Whether a store is this user's, or named: another's, found upward, could read all writes.
 
     Raises:
-        OSError: its folder is not there.
+        OSError: the store's folder does not exist.
     """
     if home.rule not in _FOUND:
         return True
@@ -120,8 +120,8 @@ def is_store(folder: Path) -> bool:
     return (folder / "memory.db").is_file()
 
 
-def _existing(here: Path, repository: Repository | None) -> Home | None:
-    for folder in (here, *here.parents):
+def _existing(start: Path, repository: Repository | None) -> Home | None:
+    for folder in (start, *start.parents):
         if is_store(folder / STORE):
             return Home(folder / STORE, "upward", repository)
         if repository is not None and folder == repository.worktree and repository.linked:
@@ -139,28 +139,28 @@ def _proposed(repository: Repository | None) -> Home:
 
 
 def _origin(repository: Repository) -> str | None:
-    """The address of the remote `origin`, as all ways to write it: HOST/PATH; None without one."""
+    """Return the address of the remote `origin` as HOST/PATH; None without one."""
     import subprocess  # noqa: PLC0415 - most starts need none
 
-    asked = ["git", f"--git-dir={repository.common}", "config", "--get", "remote.origin.url"]
+    command = ["git", f"--git-dir={repository.common}", "config", "--get", "remote.origin.url"]
     try:
-        done = subprocess.run(asked, capture_output=True, text=True, check=False)  # noqa: S603 - git, with a folder
+        result = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - git, with a folder
     except OSError:  # there is no git on this machine
         return None
-    return address(done.stdout) if done.returncode == 0 else None
+    return address(result.stdout) if result.returncode == 0 else None
 
 
 def address(url: str) -> str | None:
-    """One text for all ways to write a remote's address: HOST/PATH, without user and scheme.
+    """Return a remote's address as HOST/PATH, the same for every way to write it.
 
-    A local path stays a path. None: there is no address.
+    A local path stays a path; without an address the result is None.
     """
     text = url.strip()
     if "://" in text:
         parts = urlsplit(text)
         text = f"{(parts.hostname or '').lower()}{parts.path}"
-    elif found := re.fullmatch(r"(?:[^@/:]+@)?([^/:]+):(.+)", text):
-        text = f"{found[1].lower()}/{found[2].lstrip('/')}"
+    elif match := re.fullmatch(r"(?:[^@/:]+@)?([^/:]+):(.+)", text):
+        text = f"{match[1].lower()}/{match[2].lstrip('/')}"
     return text.rstrip("/").removesuffix(".git").rstrip("/") or None
 
 
@@ -171,7 +171,7 @@ def _hashed(text: str) -> str:
 
 
 def cache_folder() -> Path:
-    """Where this user's programs keep what can be made again."""
+    """Return the user's folder for files that can be made again."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 

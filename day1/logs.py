@@ -1,4 +1,4 @@
-"""Logging to stderr: stdout is the MCP wire."""
+"""Log to stderr: stdout is the MCP wire."""
 
 import logging
 import sys
@@ -9,10 +9,10 @@ from day1.model.values.showing import UNSEEN
 
 
 class _Visible(logging.Formatter):
-    """Escapes what would control the terminal to which stderr may lead."""
+    """Escapes characters that would control a terminal, since stderr may be one."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """A record as text."""
+        """Return a log record as text."""
         return UNSEEN.sub(
             lambda letter: letter[0].encode("unicode_escape").decode(), super().format(record)
         )
@@ -26,9 +26,9 @@ def to_stderr(level: str) -> None:
 
 
 def note_failure(log: logging.Logger, what: str, exc: BaseException) -> None:
-    """Log why work that nobody waits for has to wait, or where it failed.
+    """Log the failure of background work: the error's code, or the place of an unexpected one.
 
-    An error's message may quote a memory, so its code or its class has to do.
+    An error's message may quote a memory, so only its code or class is logged.
     """
     if isinstance(exc, Day1Error):
         log.info("%s waits: %s", what, exc.code)

@@ -1,4 +1,4 @@
-"""Every setting, with default, unit and environment name. Read here and nowhere else.
+"""Every setting, with its default and unit; the environment is read here and nowhere else.
 
 `DAY1_HOME=/srv/memory`, `DAY1_EMBEDDER__MODEL_DIR=…`: a section and its field are divided by
 two underscores. A variable that is set to nothing counts as not set.
@@ -37,7 +37,7 @@ class StoreSettings(_Section):
 
 
 class EmbedderSettings(_Section):
-    """Where vectors come from."""
+    """The embedder, which makes the vectors."""
 
     kind: Annotated[
         Literal["minilm", "openai", "none"],
@@ -71,7 +71,7 @@ class EmbedderSettings(_Section):
 
 
 class SearchSettings(_Section):
-    """Ranking and how far search goes."""
+    """The ranking of hits, and the limits of a search."""
 
     exact_rows: Annotated[
         int,
@@ -197,7 +197,7 @@ class SearchSettings(_Section):
 
 
 class IndexSettings(_Section):
-    """Where the index of a large store is kept beside this machine's own files."""
+    """The Chroma server that holds the index of a large store."""
 
     chroma_url: Annotated[
         str | None,
@@ -209,7 +209,7 @@ class IndexSettings(_Section):
 
 
 class PrimeSettings(_Section):
-    """What a session begins with."""
+    """The prime: the text with which a session begins."""
 
     chars: Annotated[
         int,
@@ -222,7 +222,7 @@ class PrimeSettings(_Section):
 
 
 class WriteSettings(_Section):
-    """What is taken in."""
+    """Limits and checks of the texts that are written."""
 
     raw_characters: Annotated[
         int,
@@ -239,7 +239,7 @@ class WriteSettings(_Section):
 
 
 class ChatSettings(_Section):
-    """A chat model: judges facts and words what is consolidated."""
+    """The chat model, which judges facts and words consolidated ones."""
 
     url: Annotated[
         str | None, Field(description="Base address of an OpenAI-compatible endpoint.")
@@ -255,7 +255,7 @@ class ChatSettings(_Section):
 
 
 class HttpSettings(_Section):
-    """`day1 serve`."""
+    """The HTTP server: `day1 serve`."""
 
     host: Annotated[
         str, Field(description="Address to listen on; any but loopback needs a token.")
@@ -290,10 +290,10 @@ class HttpSettings(_Section):
 
 
 def _command(text: str) -> str:
-    """A command of one word or more.
+    """Check that a text is a command of one word or more.
 
     Raises:
-        ValueError: it has none, or a quote is not closed.
+        ValueError: the text has no word, or a quote is not closed.
     """
     if not shlex.split(text):
         raise ValueError("it names no command")
@@ -366,31 +366,31 @@ class Settings(BaseSettings):
 
     @property
     def named(self) -> Named:
-        """What decides which store is meant."""
+        """The settings that decide which store is used."""
         url = self.store.url
         return Named(self.home, None if url is None else url.get_secret_value(), self.project)
 
     @property
     def told(self) -> dict[str, Any]:
-        """The settings that an agent may know: no key, no address and no folder is among them."""
+        """The settings that an agent may read: no key, no address and no folder."""
         sections = {"embedder": self.embedder, "chat": self.chat, "search": self.search}
         return {name: _told(section) for name, section in sections.items()} | {"judge": self.judge}
 
 
 def _told(section: _Section) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in section:
         if isinstance(value, SecretStr):
-            told["has_api_key"] = bool(value.get_secret_value())
+            values["has_api_key"] = bool(value.get_secret_value())
         elif name == "url":
-            told["has_url"] = value is not None
+            values["has_url"] = value is not None
         elif not isinstance(value, Path):
-            told[name] = list(value) if isinstance(value, tuple) else value
-    return {name: value for name, value in told.items() if name != "model_dir"}
+            values[name] = list(value) if isinstance(value, tuple) else value
+    return {name: value for name, value in values.items() if name != "model_dir"}
 
 
 def settings_at(settings: Settings, where: str) -> Settings:
-    """The settings for the store at an address: a server's URL, or a folder."""
+    """Return the settings for the store at an address: a server's URL, or a folder."""
     url = SecretStr(where) if "://" in where else None
     home = None if url else Path(where).expanduser().absolute()
     store = settings.store.model_copy(update={"url": url})

@@ -1,4 +1,4 @@
-"""The file `chores.json`: which chores of the processes that use a store's folder fail now."""
+"""The file `chores.json`: the chores that fail now in processes that use a store's folder."""
 
 import json
 import os
@@ -15,21 +15,21 @@ _READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class ChoreFile:
-    """The errors of failing chores, by process. It may be lost, and no failure of it is told."""
+    """The file of failing chores, by process. It may be lost; failures to write it are ignored."""
 
     def __init__(self, folder: Path) -> None:
-        """Write nothing yet: where no chore fails there is no file."""
+        """Name the file in a store's folder; it is not made before a chore fails."""
         self._path = folder / FILE
         self._errors: dict[str, str] = {}
         self._guard = threading.Lock()
 
     def failing(self) -> list[tuple[str, str]]:
-        """The chores that fail in processes that live, each with the code of its error."""
+        """List the failing chores of living processes, each with the code of its error."""
         errors = {error for process in self._read().values() for error in process.items()}
         return sorted(errors)
 
     def note(self, errors: Mapping[str, str | None]) -> None:
-        """Note the errors of some of this process's chores, by their names; None: it works."""
+        """Store the errors of this process's chores by name; None: the chore works again."""
         with self._guard:
             errors = {**self._errors, **errors}
             self._errors = {name: error for name, error in errors.items() if error is not None}
@@ -48,7 +48,7 @@ class ChoreFile:
             fresh.replace(self._path)
 
     def _read(self) -> dict[str, dict[str, str]]:
-        """The errors of each process that lives; none if the file is missing or damaged."""
+        """Read the errors of each living process; none if the file is missing or damaged."""
         try:
             with os.fdopen(os.open(self._path, _READING), "rb") as file:
                 processes: Any = json.loads(file.read(_MOST_READ))["processes"]
@@ -66,6 +66,6 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # another user's
+    except PermissionError:  # the process is another user's
         return True
     return True

@@ -1,4 +1,4 @@
-"""Translates failures of the operating system and of drivers into errors of day1.
+"""Translate failures of the operating system and of drivers into errors of day1.
 
 The errors of single drivers are translated in `sqlite_failures.py` and `mysql/failures.py`.
 """
@@ -31,11 +31,11 @@ FULL: Final = (
 
 
 Translate = Callable[[Exception], Day1Error | None]
-"""Translates a driver's error into one of day1; None if no driver raised it."""
+"""A function that translates a driver's error into one of day1; None for other errors."""
 
 
 def raise_meaning(exc: Exception, meaning: Translate) -> None:
-    """Raise what an error means, if a driver raised it.
+    """Raise the error of day1 for a driver's error; return for any other error.
 
     The driver's text may quote SQL or values, so it stays in the exception chain only.
     """

@@ -1,4 +1,4 @@
-"""A lease as a lock on a file, for stores in folders: the kernel frees it when the process dies."""
+"""A lease by the lock of a file, for stores in folders: the kernel frees it with the process."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ class FileLease(Lease):
     """The lease of the process that holds the lock of a file."""
 
     def __init__(self, path: Path) -> None:
-        """Take nothing yet."""
+        """Name the lock file; the lease is not taken yet."""
         self._path = path
         self._handle: int | None = None
 

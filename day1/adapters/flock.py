@@ -16,14 +16,14 @@ from day1.errors import StoreBusy
 
 
 class WriteLock:
-    """A lock of a store in a folder, such as the one that a unit of work holds from first to last.
+    """A lock of a store in a folder, such as the one that a unit of work holds while it runs.
 
-    The engine's own lock is not enough there: `dolt_commit` frees it while the transaction still
-    seems open.
+    The engine's own lock is not enough for that: `dolt_commit` frees it while the transaction
+    still seems open.
     """
 
     def __init__(self, path: Path, limit_s: float) -> None:
-        """Lock the file `path` (made when first needed), waiting at most `limit_s` seconds."""
+        """Name the lock file, made when first needed; a wait takes at most `limit_s` seconds."""
         self._path = path
         self._limit_s = limit_s
         self._mine = threading.local()
@@ -36,8 +36,8 @@ class WriteLock:
             StoreBusy: another writer held it for longer than the limit.
             StoreReadOnly: the lock file cannot be made.
         """
-        with self._taken(self._limit_s) as got:
-            if not got:
+        with self._taken(self._limit_s) as is_held:
+            if not is_held:
                 raise StoreBusy(
                     f"Another writer has held this store for {self._limit_s:g} s; try again.",
                     limit_s=self._limit_s,
@@ -60,8 +60,8 @@ class WriteLock:
     @contextmanager
     def held_if_free(self) -> Iterator[bool]:
         """Hold the lock for the block if nobody has it; yields whether it was free."""
-        with self._taken(0) as got:
-            yield got
+        with self._taken(0) as is_held:
+            yield is_held
 
     @contextmanager
     def _taken(self, limit_s: float) -> Iterator[bool]:
@@ -104,25 +104,25 @@ def take(path: Path, limit_s: float) -> int | None:
 
 
 def _wait(handle: int, limit_s: float) -> bool:
-    """Wait in the kernel, which serves waiters in order; polling would starve some.
+    """Wait for the lock in the kernel, which serves waiters in order; return whether it came.
 
     A `flock` that blocks has no time limit, so another thread blocks in it. If this thread gives
     up, the other one closes the handle as soon as it has the lock.
     """
-    decided = threading.Lock()
-    done = threading.Event()
+    guard = threading.Lock()
+    locked = threading.Event()
     state = {"got": False, "given_up": False}
 
     def block() -> None:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        with decided:
+        with guard:
             state["got"] = True
             if state["given_up"]:
                 os.close(handle)
-        done.set()
+        locked.set()
 
     threading.Thread(target=block, name="day1-lock", daemon=True).start()
-    done.wait(limit_s)
-    with decided:
+    locked.wait(limit_s)
+    with guard:
         state["given_up"] = not state["got"]
     return state["got"]

@@ -1,6 +1,6 @@
-"""One POST of JSON to an endpoint that the owner configured.
+"""Send a POST of JSON to an endpoint that the owner configured.
 
-What is sent goes to that address and nowhere else: no redirect is followed, since it would take
+The request goes to that address and nowhere else: no redirect is followed, since it would take
 the key and the texts along. An answer is limited in bytes and time, and no error or log quotes
 one: servers repeat the texts and keys that they were sent.
 
@@ -78,7 +78,7 @@ class JsonEndpoint:
         try:
             parts = urlsplit(base)
             host = parts.hostname if parts.port != 0 else None
-        except ValueError:  # of a port above 65535, or half an IPv6 address
+        except ValueError:  # a port above 65535, or half an IPv6 address
             raise InvalidRequest(_FORM) from None
         if parts.scheme not in {"http", "https"} or not host:
             raise InvalidRequest(_FORM)
@@ -99,7 +99,7 @@ class JsonEndpoint:
         self._bounds = bounds
         self.pause: Callable[[float], None] = time.sleep
 
-    def post(self, asked: Json) -> Any:
+    def post(self, document: Json) -> Any:
         """The endpoint's answer, parsed and no more.
 
         Raises:
@@ -116,12 +116,12 @@ class JsonEndpoint:
             reraise=True,
         )
         try:
-            return json.loads(ask(self._ask, json.dumps(asked).encode()))
-        except (ValueError, RecursionError):  # whose text would quote the answer
+            return json.loads(ask(self._ask, json.dumps(document).encode()))
+        except (ValueError, RecursionError):  # the error's text would quote the answer
             raise EndpointFailed("its answer is not JSON") from None
 
     def _ask(self, body: bytes) -> bytes:
-        """Ask once, in an event loop, which can end all of it in time."""
+        """Send the request once, in an event loop, which can end every part of it in time."""
         import httpx  # noqa: PLC0415 - see above
 
         try:
@@ -131,7 +131,7 @@ class JsonEndpoint:
             raise EndpointFailed(f"it cannot be reached ({_reason(error)})") from error
 
     async def _answer(self, request: httpx.Request) -> bytes:
-        """The body of a good answer. A client of httpx would log the address, and a key in it."""
+        """Return a good answer's body. httpx's client would log the address, with a key in it."""
         import httpx  # noqa: PLC0415 - see above
 
         # An entry of NO_PROXY may have a port.

@@ -1,4 +1,4 @@
-"""Primes as files in the store's folder: `ports.primes.Primes`."""
+"""Save primes as files in the store's folder: fulfils `ports.primes.Primes`."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ class FilePrimes(Primes):
     """Primes in files, each written whole; threads and processes may share them."""
 
     def __init__(self, folder: Path, *, read_only: bool) -> None:
-        """Write nothing yet; with `read_only` never."""
+        """Name the store's folder; with `read_only` nothing is ever written."""
         self._folder = folder
         self._read_only = read_only
         self._gone: dict[tuple[str, str | None], KeptPrime] = {}
@@ -32,19 +32,21 @@ class FilePrimes(Primes):
 
     @override
     def kept(self, branch: str, space: str | None) -> KeptPrime | None:
-        found = prime_file.read(self._folder, branch, space)
-        return self._gone.get((branch, space)) if found is None else _kept(found)
+        prime = prime_file.read(self._folder, branch, space)
+        return self._gone.get((branch, space)) if prime is None else _kept(prime)
 
     @override
     def told(self, session: str) -> ToldPrime | None:
-        found = prime_file.told(self._folder, session)
-        return None if found is None else ToldPrime(*found)
+        values = prime_file.told(self._folder, session)
+        return None if values is None else ToldPrime(*values)
 
     @override
     def every(self) -> list[KeptPrime]:
         primes = [_kept(file) for file in prime_file.kept(self._folder)]
-        keys = {(one.branch, one.space) for one in primes}
-        return primes + [replace(one, at="") for key, one in self._gone.items() if key not in keys]
+        keys = {(prime.branch, prime.space) for prime in primes}
+        return primes + [
+            replace(prime, at="") for key, prime in self._gone.items() if key not in keys
+        ]
 
     def damaged(self) -> list[str]:
         """List the files that should hold primes and do not parse as one."""
@@ -56,7 +58,7 @@ class FilePrimes(Primes):
 
     @override
     def keep(self, prime: Prime, stamp: Stamp, forgotten: int) -> bool:
-        said = {
+        document = {
             "branch": prime.branch,
             "at": prime.at,
             "made_at": show(prime.made_at),
@@ -67,18 +69,18 @@ class FilePrimes(Primes):
             "pinned": list(prime.pinned),
             "ageless": list(prime.evergreen),
             "forgotten": forgotten,
-            "ends": [list(one) for one in prime.ends],
+            "ends": [list(pair) for pair in prime.ends],
         }
-        kept = self._try(prime_file.write, said) is not False
-        if kept:
+        is_written = self._try(prime_file.write, document) is not False
+        if is_written:
             self._gone.pop((prime.branch, prime.space), None)
-        return kept
+        return is_written
 
     @override
     def restamp(self, kept: KeptPrime, stamp: Stamp) -> None:
-        found = prime_file.read(self._folder, kept.branch, kept.space)
-        if found is not None and found.at == kept.at:
-            self._try(prime_file.restamp, found, list(stamp))
+        prime = prime_file.read(self._folder, kept.branch, kept.space)
+        if prime is not None and prime.at == kept.at:
+            self._try(prime_file.restamp, prime, list(stamp))
 
     @override
     def drop(self, branch: str, space: str | None) -> None:
@@ -87,35 +89,35 @@ class FilePrimes(Primes):
 
     @override
     def forget(self) -> None:
-        found = prime_file.kept(self._folder)
-        self._gone |= {(one.branch, one.space): _kept(one) for one in found}
+        primes = prime_file.kept(self._folder)
+        self._gone |= {(prime.branch, prime.space): _kept(prime) for prime in primes}
         self._try(prime_file.forget)
 
-    def _try(self, write: Callable[..., object], *given: object) -> object:
-        """Run the block, and ignore that the folder is missing, full or read-only."""
+    def _try(self, write: Callable[..., object], *arguments: object) -> object:
+        """Call a function that writes; log that the folder is missing, full or read-only."""
         if self._read_only:
             return None
         try:
-            return write(self._folder, *given)
+            return write(self._folder, *arguments)
         except OSError as exc:
             log.warning("the prime cannot be kept: %s", type(exc).__name__)
             return None
 
 
-def _kept(found: prime_file.Prime) -> KeptPrime:
-    return KeptPrime(found.branch, found.space, found.at, found.pinned, found.evergreen)
+def _kept(prime: prime_file.Prime) -> KeptPrime:
+    return KeptPrime(prime.branch, prime.space, prime.at, prime.pinned, prime.evergreen)
 
 
 @contextmanager
 def closing_stamp(folder: Path) -> Iterator[Callable[[], None]]:
-    """Keep primes fresh while a store is closed in the block: the engine writes a last mark then.
+    """Keep primes valid when the store is closed in the block, which changes the engine's stamp.
 
-    It gives what is to be called when that begins.
+    It yields the function to call just before the store is closed.
     """
-    before: list[list[int]] = []
-    yield lambda: before.append(prime_file.stamp_of(folder))
-    after = prime_file.stamp_of(folder)
-    for found in prime_file.kept(folder) if before and before[0] != after else ():
-        if found.stamp == before[0]:
+    stamps: list[list[int]] = []
+    yield lambda: stamps.append(prime_file.stamp_of(folder))
+    stamp = prime_file.stamp_of(folder)
+    for prime in prime_file.kept(folder) if stamps and stamps[0] != stamp else ():
+        if prime.stamp == stamps[0]:
             with suppress(OSError):
-                prime_file.restamp(folder, found, after)
+                prime_file.restamp(folder, prime, stamp)

@@ -37,7 +37,7 @@ class FolderSpool(Spool):
     """The spool as files below a store's folder."""
 
     def __init__(self, store: Path) -> None:
-        """Look below the folder of a store; hooks make the spool when they first need it."""
+        """Name the spool below a store's folder; hooks make it when they first need it."""
         self._folder = store / spool.FOLDER
         self._aside = self._folder / _ASIDE
 
@@ -53,12 +53,12 @@ class FolderSpool(Spool):
             return []
         try:
             with os.scandir(self._folder) as files:
-                found = [(f.stat().st_mtime_ns, f.name) for f in files if _is_session(f)]
+                files_by_age = [(f.stat().st_mtime_ns, f.name) for f in files if _is_session(f)]
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as exc:
             raise of_system(exc, self._folder, writing=False) from exc
-        return [name for _, name in sorted(found)]
+        return [name for _, name in sorted(files_by_age)]
 
     @override
     def read(self, name: str) -> Sequence[bytes]:
@@ -66,9 +66,9 @@ class FolderSpool(Spool):
         try:
             with os.fdopen(os.open(path, _READING), "rb") as file:
                 data = file.read(2 * spool.MOST_FILE)
-        except FileNotFoundError:  # somebody else took it in
+        except FileNotFoundError:  # another process ingested it
             return []
-        except OSError as exc:  # another user's: it hinders no other
+        except OSError as exc:  # another user's file; the others are ingested
             log.warning("a file of the spool cannot be read: %s", type(exc).__name__)
             return []
         return data.split(b"\n")[:-1]
@@ -77,7 +77,7 @@ class FolderSpool(Spool):
     def put_aside(self, line: bytes) -> None:
         path = self._aside / hashlib.sha256(line).hexdigest()[:16]
         with self._translated(path):
-            if self._aside.is_symlink():  # it came with a store, and leads to others' files
+            if self._aside.is_symlink():  # it came with a foreign store, and leads to other files
                 raise OSError(errno.ELOOP, "it is a link")
             self._aside.mkdir(exist_ok=True)
             self._write(path, line)
@@ -90,12 +90,12 @@ class FolderSpool(Spool):
             try:
                 handle = spool.take(path, waits=False)
             except BlockingIOError:
-                return  # a hook is at it, or hangs: what is taken in twice is there once
+                return  # a hook writes it, or hangs: events that are ingested twice are stored once
             try:
-                found = os.fstat(handle)
-                if not found.st_nlink:
+                status = os.fstat(handle)
+                if not status.st_nlink:
                     return
-                rest = os.pread(handle, found.st_size - size, size)
+                rest = os.pread(handle, status.st_size - size, size)
                 if rest:
                     self._write(path, rest)
                 else:
@@ -116,17 +116,17 @@ class FolderSpool(Spool):
             return 0
 
     def _lines_aside(self) -> list[tuple[int, str, int]]:
-        """The lines that are put aside, the oldest first: time, name, and bytes on the disk."""
-        found: list[tuple[int, str, int]] = []
+        """List the lines put aside, oldest first: time, name, and bytes on the disk."""
+        lines: list[tuple[int, str, int]] = []
         with suppress(OSError), os.scandir(self._aside) as files:
             for file in files:
                 if _NAME.fullmatch(file.name):
                     about = file.stat(follow_symlinks=False)
-                    found.append((about.st_mtime_ns, file.name, max(about.st_size, _BLOCK)))
-        return sorted(found)
+                    lines.append((about.st_mtime_ns, file.name, max(about.st_size, _BLOCK)))
+        return sorted(lines)
 
     def _bound(self) -> None:
-        """Remove the oldest lines above the limit, and count them."""
+        """Remove the oldest lines put aside above the limit, and count the removed ones."""
         lines = self._lines_aside()
         size, removed = sum(line[2] for line in lines), 0
         for _, name, bytes_of_line in lines[:-1]:
@@ -138,7 +138,7 @@ class FolderSpool(Spool):
             self._write(self._folder / _GONE, b"%d" % (self.gone() + removed))
 
     def damaged(self) -> list[str]:
-        """The names of entries that are no session files, or whose last line is cut."""
+        """List the entries that are no session files, or whose last line is cut."""
         if self._folder.is_symlink() or (self._folder.exists() and not self._folder.is_dir()):
             return [spool.FOLDER]
         with suppress(OSError), os.scandir(self._folder) as files:
@@ -152,7 +152,7 @@ class FolderSpool(Spool):
         return []
 
     def _write(self, path: Path, data: bytes) -> None:
-        """Write a file whole and durably, under its name at once."""
+        """Write a file whole and durably; readers see the old file or the new one."""
         fresh = path.with_name(f"{path.name}.new")
         with fresh.open("wb") as file:
             file.write(data)
@@ -177,5 +177,5 @@ def _ends_whole(file: os.DirEntry[str]) -> bool:
 
 
 def _is_session(file: os.DirEntry[str]) -> bool:
-    """Whether an entry is a hook's session file: hooks make no links, pipes or folders."""
+    """Whether an entry is a session file of a hook, and no link, pipe or folder."""
     return file.name.endswith(spool.ENDING) and file.is_file(follow_symlinks=False)

@@ -1,4 +1,4 @@
-"""Translates errors of SQLite and DoltLite, by SQLite's names for them."""
+"""Translate errors of SQLite and DoltLite, by SQLite's names for them."""
 
 from contextlib import AbstractContextManager
 from functools import partial
@@ -55,7 +55,7 @@ def is_sqlite(exc: Exception) -> bool:
 
 
 def error_name(exc: Exception) -> str:
-    """SQLite's name of an error, such as SQLITE_BUSY_SNAPSHOT; empty for other errors."""
+    """Return SQLite's name of an error, such as SQLITE_BUSY_SNAPSHOT; "" for other errors."""
     error = exc.orig if isinstance(exc, DBAPIError) else exc
     return str(getattr(error, "sqlite_errorname", None) or "")
 
@@ -67,15 +67,15 @@ def translated(
 
     Args:
         file: names the file in messages.
-        if_damaged: what to do then; follows "... is damaged: ".
+        if_damaged: what to do if the file is damaged; follows "... is damaged: ".
     """
     return translated_by(partial(_meaning, file=file, if_damaged=if_damaged))
 
 
 def raise_translated(exc: Exception, file: str, if_damaged: str) -> None:
-    """Raise what an error means, as `translated` would, if SQLite or DoltLite raised it.
+    """Raise the error of day1 for an error of SQLite or DoltLite, as `translated` would.
 
-    For blocks that every call runs: one that succeeds does not come here.
+    For code that every call runs: without an error it costs nothing.
     """
     raise_meaning(exc, partial(_meaning, file=file, if_damaged=if_damaged))
 

@@ -1,4 +1,4 @@
-"""Backups, copies and rewriting of stores; `ArchiveTools` of the command line."""
+"""Back up, copy and rewrite stores: fulfils the command line's `ArchiveTools`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def files() -> Archives:
-    """Keep backups as files."""
+    """Return the writer and reader of backup files."""
     from day1.adapters.archive.files import FileArchives
 
     return FileArchives()
 
 
 def copying(settings: Settings, folder: Path) -> Copying:
-    """What copies the files of an open store.
+    """Return the copier of an open store's files.
 
     Raises:
         Unsupported: the rows are on a server.
@@ -38,7 +38,7 @@ def copying(settings: Settings, folder: Path) -> Copying:
 
 
 def rewriting(settings: Settings, folder: Path) -> Rewriting:
-    """What rewrites the rows of an open store without what is redacted.
+    """Return the rewriter of an open store without its redacted texts.
 
     Raises:
         Unsupported: the rows are on a server.

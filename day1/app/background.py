@@ -1,4 +1,4 @@
-"""What runs beside the calls of a server: its chores, and what renews the kept primes."""
+"""Run a server's chores beside its calls, such as the renewing of saved primes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Background:
 
     worker: BackgroundWorker
     notices: Noticing | None
-    """It has a thread of its own, since it waits for a command."""
+    """The runner of `DAY1_NOTIFY`, with a thread of its own, since it waits for that command."""
 
     def start(self) -> None:
         """Start the threads."""
@@ -38,14 +38,14 @@ class Background:
             self.notices.start()
 
     def stop(self) -> None:
-        """Kill the command that runs, and end after the present chore."""
+        """Kill the running command of `DAY1_NOTIFY`, and stop after the present chore."""
         if self.notices is not None:
             self.notices.stop()
         self.worker.stop()
 
 
 def background(store: OpenStore, branch: str | None = None) -> Background:
-    """Make the threads of a server; `branch` is the one on which sessions begin."""
+    """Make the threads of a server; sessions begin on `branch`."""
     report = failures_of(store)
     return Background(background_worker(store, branch, report), noticing(store, report))
 
@@ -58,7 +58,7 @@ def background_worker(
 ) -> BackgroundWorker:
     """Make the worker that ingests, commits, renews primes, indexes, compacts and embeds.
 
-    `branch` is the one on which sessions begin; `report` is given failures of its chores.
+    Sessions begin on `branch`; `report` is called with the states of the chores.
     """
     from day1.services.upkeep.worker import BackgroundWorker, WorkerTasks
 
@@ -69,7 +69,7 @@ def background_worker(
 
 
 def failures_of(store: OpenStore) -> Report:
-    """Make the function that keeps the failures of chores for `day1 doctor`."""
+    """Make the function that writes failures of chores to the file that `day1 doctor` reads."""
     file = ChoreFile(store.folder)
 
     def report(states: Mapping[str, ChoreState]) -> None:
@@ -80,7 +80,7 @@ def failures_of(store: OpenStore) -> Report:
 
 
 def lease_of(store: OpenStore, name: str) -> Lease:
-    """The lease of a chore that one process of the store does: on servers a record, else a lock."""
+    """Make the lease of a chore for one process: on servers a record, in folders a lock."""
     if not store.node:
         from day1.adapters.file_lease import FileLease
 
@@ -92,13 +92,13 @@ def lease_of(store: OpenStore, name: str) -> Lease:
 
 
 def prime_renewer(store: OpenStore, branch: str | None = None) -> PrimeRenewer:
-    """What renews the kept primes; `branch` is the one on which sessions begin."""
+    """Make the renewer of the saved primes; sessions begin on `branch`."""
     from day1.services.prime.renewing import PrimeChoice, PrimeRenewer
 
     settings = store.settings
     try:
         space = spaced(settings.space)
-    except InvalidRequest:  # each call says so
+    except InvalidRequest:  # each call reports that the setting is invalid
         space = None
     alone = space if space not in {SHARED, EVERY} else None
     choice = PrimeChoice(branch or settings.branch or MAIN, alone, settings.prime.chars)

@@ -1,4 +1,4 @@
-"""The entry point `day1`: the command line, and what opens stores for it."""
+"""The entry point `day1`: runs the command line, or the hook, which must start fast."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ _HELP: Final = {"-h", "--help"}
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and leave with its exit code; default: the process's arguments."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if given and given[0] == "hook" and _HELP.isdisjoint(given):
+    """Run the command line and exit with its code; default: the process's arguments."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if words and words[0] == "hook" and _HELP.isdisjoint(words):
         from day1.interfaces.hook import entry
 
-        entry.run(given[1:])  # it has no time for the imports below
+        entry.run(words[1:])  # a hook has no time for the imports below
     from day1.app import garbage
     from day1.interfaces.cli import main as command_line
 
     garbage.while_loading()
     command_line.prepare_output()
-    code = run(given)
+    code = run(words)
     garbage.before_leaving()
     sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; answers the exit code."""
+    """Run one command and return the exit code."""
     from day1.interfaces.cli import main as command_line
 
     return command_line.run(arguments, _application)
 
 
 def _application() -> Application:
-    """Imported when a command first asks for it: `day1 --help` imports click and nothing else."""
+    """Import the composition root; `day1 --help` needs none, and imports click alone."""
     from day1.app import commands
 
     return commands

@@ -1,4 +1,4 @@
-"""What the commands ask of the composition root: modules that fulfil `Application`."""
+"""Fulfils the command line's `Application`: one module for each subject."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["archives", "models", "now", "servers", "setup", "sources", "stores"]
 
 
 def setup() -> Setup:
-    """What connects the clients of this machine."""
+    """Return the setup that connects this machine's clients to day1."""
     from day1.adapters.clients.setup import ClientSetup
 
-    here = Path.cwd()
-    repository = repository_of(here)
-    project = here if repository is None else repository.worktree
+    folder = Path.cwd()
+    repository = repository_of(folder)
+    project = folder if repository is None else repository.worktree
     return ClientSetup(Path.home(), project, os.environ)

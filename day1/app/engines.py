@@ -1,4 +1,4 @@
-"""Open, create and copy with the engine that the settings name."""
+"""Open and create stores with the engine that the settings name."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ log = logging.getLogger(__name__)
 
 INTENT_LOCK = "deeds.lock"
 _LEAST_FREE_BYTES = 256 * 1024
-"""A write takes about ten thousand."""
+"""Free bytes on the disk below which the store counts as full; a write takes about 10,000."""
 NODE = "node"
 LEFTOVER = "purged.tmp"
-"""The folder that a process leaves when it is killed while it rewrites a store."""
+"""The folder that a process leaves behind if it is killed while it rewrites a store."""
 
 
 def create_store(
     settings: Settings, folder: Path, clock: Clock, server_clock: Clock | None = None
 ) -> bool:
-    """Make a store where there is none; answers whether one was made. Clocks: see `open_engine`.
+    """Make a store where there is none; return whether one was made. Clocks: see `open_engine`.
 
     Raises:
-        ForeignStore: another program has what would be the store's, or its ledger's.
+        ForeignStore: the file or database of the rows or the ledger is another program's.
     """
     if settings.store.url is None:
         check_file(folder)
-        made = DoltLiteStore.create(folder, clock)
-        if made:
+        created = DoltLiteStore.create(folder, clock)
+        if created:
             try:
                 keep_out(folder)
             except OSError as exc:
                 log.warning("git is not told to ignore %s: %s", folder, exc.strerror)
-        return made
+        return created
     with ExitStack() as opened:
         server = _server(settings, opened)
         place = server.place
@@ -83,7 +83,7 @@ def open_engine(
     opened: ExitStack,
     server_clock: Clock | None = None,
 ) -> EngineHandles:
-    """Open rows and ledger; `opened` closes them.
+    """Open the rows and the ledger of a store; `opened` closes them.
 
     A server gives rows its own times; only tests give a `server_clock`.
 
@@ -100,11 +100,11 @@ def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack
     close_to_others(folder)
     try:
         read_only = folder.is_dir() and not _writable(folder)
-        left = not read_only and (folder / LEFTOVER).exists()
+        has_leftover = not read_only and (folder / LEFTOVER).exists()
     except OSError as exc:
         raise of_system(exc, folder, writing=False) from exc
     wait_s = settings.store.wait_s
-    if left:
+    if has_leftover:
         from day1.adapters.archive.rewriting import clear
 
         clear(folder)
@@ -125,7 +125,7 @@ class _Server:
     adapter: type[DoltStore] | type[MatrixOneStore]
     version: str
     stamp: str | None
-    """SQL that asks for a value which changes with each write to the ledger."""
+    """SQL that reads a value which changes with each write to the ledger; None: there is none."""
 
 
 def _server(settings: Settings, opened: ExitStack) -> _Server:
@@ -157,7 +157,7 @@ def _on_server(
 
 
 def _node(folder: Path, clock: Clock) -> str:
-    """This machine's id; made when it first opens the store."""
+    """Read this machine's id; it is made when the machine first opens the store."""
     path = folder / NODE
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -176,16 +176,16 @@ def _writable(folder: Path) -> bool:
 
 
 def obstacles_in(folder: Path) -> list[Day1Error]:
-    """Why this user could not write the store in a folder now; empty if nothing is in the way."""
-    found: list[Day1Error] = []
+    """List why this user cannot write the store in a folder now; empty: nothing prevents it."""
+    obstacles: list[Day1Error] = []
     for name in (LOCK_FILE, INTENT_LOCK):
         try:
             with WriteLock(folder / name, 0).held_if_free():
                 pass
         except Day1Error as exc:
-            found.append(exc)
+            obstacles.append(exc)
     free = shutil.disk_usage(folder).free
     if free < _LEAST_FREE_BYTES:
         text = f"The disk has {free:,} bytes free: free some space. Reading goes on."
-        found.append(StoreFull(text, free=free))
-    return found
+        obstacles.append(StoreFull(text, free=free))
+    return obstacles

@@ -1,4 +1,4 @@
-"""The HTTP server: `day1 serve`."""
+"""Run the HTTP server: `day1 serve`."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from day1.services.access.authentication import Authenticator
 from day1.settings import Settings
 
 SERVED = "serve.lock"
-"""Held by the one HTTP server of a store; says where that is."""
+"""The lock file of a store's one HTTP server; holds the server's address."""
 
 
 def run(settings: Settings, ready: Callable[[str], None]) -> None:
-    """Serve a store over HTTP until a signal; `ready` is told the address.
+    """Serve a store over HTTP until a signal; `ready` is called with the address.
 
-    A new store has no token, so where one is needed none is made: it may be another's folder.
+    A new store has no token, so where tokens are needed no store is made.
 
     Raises:
-        NotAStore: there is none where others could come in.
-        Refused: the port is taken, or others could come in without a token.
+        NotAStore: there is none, and the address lets in others than this machine's users.
+        Refused: the port is taken, or such an address is served without a token in the store.
         Conflict: another process serves the store.
     """
     to_stderr(settings.log_level)
-    with listen(settings.http) as taken:
+    with listen(settings.http) as socket:
         closed = needs_token(settings.http)
         store = open_store(settings, create=not closed, serves=True)
-        beside = background(store)
+        threads = background(store)
         try:
             authenticator = Authenticator(store.repo, closed=closed)
             if authenticator.shut:
@@ -45,22 +45,22 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
                     "store has no token yet: `day1 token create NAME --scope admin` makes one.",
                     host=settings.http.host,
                 )
-            beside.start()
+            threads.start()
             garbage.while_serving()
-            with sole_server(store, address_of(taken)):
-                app = build_app(Served(store, authenticator, beside.worker.called))
-                serve(app, taken, settings.http, ready)
+            with sole_server(store, address_of(socket)):
+                app = build_app(Served(store, authenticator, threads.worker.called))
+                serve(app, socket, settings.http, ready)
         finally:
-            beside.stop()
+            threads.stop()
             store.close()
 
 
 @contextmanager
 def sole_server(store: OpenStore, address: str) -> Iterator[None]:
-    """Be the one HTTP server of a store for the block: HEADs and rates are known to one process.
+    """Be a store's one HTTP server for the block: HEADs and rates live in one process's memory.
 
     Raises:
-        Conflict: another one is; the message says where.
+        Conflict: another process serves the store; the message says at which address.
     """
     if store.read_only:
         yield

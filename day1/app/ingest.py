@@ -1,4 +1,4 @@
-"""Ingest the events of hooks: at each command, and between the calls of a server."""
+"""Ingest the events that hooks spooled: before each command, and between a server's calls."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _COMMAND_S: Final = 1.0
-"""How long a command ingests before its own work; the rest waits for the next command."""
+"""Seconds that a command ingests before its own work; the rest waits for the next command."""
 
 
 def spool_ingester(store: OpenStore) -> Callable[[Callable[[], bool]], int]:
-    """Make the function that ingests a store's spool until its argument returns true."""
+    """Make the function that ingests a store's spool until its argument returns True."""
     spool = FolderSpool(store.folder)
 
     def ingest(enough: Callable[[], bool]) -> int:
@@ -34,9 +34,9 @@ def spool_ingester(store: OpenStore) -> Callable[[Callable[[], bool]], int]:
 
 
 def ingest_before_command(store: OpenStore) -> None:
-    """Ingest for a moment; a failure is logged, as the command itself will meet it."""
+    """Ingest for at most a second; a failure is only logged, and the events wait on."""
     until = time.monotonic() + _COMMAND_S
     try:
         spool_ingester(store)(lambda: time.monotonic() > until)
-    except Exception as exc:  # noqa: BLE001 - the events go on waiting
+    except Exception as exc:  # noqa: BLE001 - a command works without these events
         note_failure(log, "what hooks have heard", exc)

@@ -1,4 +1,4 @@
-"""Embedding models, chat models and judges, as the settings say; `Models` of the command line."""
+"""Make embedders, chat models and judges by the settings: fulfils the commands' `Models`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def embedder(settings: EmbedderSettings) -> Embedder | None:
-    """The embedder that the settings name; it loads its model when it is first used.
+    """Make the embedder that the settings name; it loads its model when it is first used.
 
     Raises:
         EmbedderUnavailable: an endpoint is chosen, and its address or model is missing.
@@ -51,10 +51,10 @@ def embedder(settings: EmbedderSettings) -> Embedder | None:
 
 
 def chat(settings: ChatSettings) -> Chat | None:
-    """The chat model that the settings name, if they name one.
+    """Make the chat model that the settings name; None if they name none.
 
     Raises:
-        InvalidRequest: they name only one of address and model.
+        InvalidRequest: the settings name an address without a model, or a model without one.
     """
     if settings.url is None and settings.model is None:
         return None
@@ -75,7 +75,7 @@ def judge(settings: Settings, chat: Chat | None) -> Judge:
     """Choose the judge that the settings name.
 
     Raises:
-        InvalidRequest: it needs a chat model, and there is none.
+        InvalidRequest: the judge needs a chat model, and the settings name none.
     """
     if settings.judge == "rules" or (settings.judge == "auto" and chat is None):
         return RulesJudge()
@@ -87,7 +87,7 @@ def judge(settings: Settings, chat: Chat | None) -> Judge:
 
 
 def place(settings: EmbedderSettings) -> str | None:
-    """Where the embedding model is: a folder or an address; None if there is none."""
+    """Return the embedding model's folder or address; None if there is none."""
     if settings.kind == "none":
         return None
     if settings.kind == "openai":
@@ -97,18 +97,18 @@ def place(settings: EmbedderSettings) -> str | None:
 
 
 def install(
-    settings: EmbedderSettings, given: Path | None, report: Callable[[str], None]
+    settings: EmbedderSettings, path: Path | None, report: Callable[[str], None]
 ) -> Path | None:
-    """Put the model where it is looked for, from `given` or by download; None if neither works."""
-    return install_from(settings.model_dir or _own_model_folder(), given=given, report=report)
+    """Install the model from `path`, else by download; None if neither works."""
+    return install_from(settings.model_dir or _own_model_folder(), given=path, report=report)
 
 
 def _model_folders() -> list[Path]:
-    """Where a model may lie that nobody named: Chroma's cache, then day1's own."""
+    """Return the folders to search for a model if no setting names one: Chroma's, then day1's."""
     chroma = Path.home() / ".cache" / "chroma" / "onnx_models" / "all-MiniLM-L6-v2" / "onnx"
     return [chroma, _own_model_folder()]
 
 
 def _own_model_folder() -> Path:
-    """Where `day1 model install` puts the model."""
+    """Return the folder into which `day1 model install` writes the model."""
     return cache_folder() / "day1" / "models" / "minilm-l6-v2"

@@ -27,13 +27,13 @@ log = logging.getLogger(__name__)
 
 _PAUSE_S: Final = 2.0
 _LIMIT_S: Final = 10.0
-"""How long the command may take; then it is killed, with all that it started."""
+"""Seconds that the command may take; then it is killed with every process that it started."""
 _IDS: Final = 100
-"""Ids that one variable of its environment holds at most; the counts count all of them."""
+"""The most ids that one variable of the command's environment holds; counts are complete."""
 
 
 def noticing(store: OpenStore, report: Report) -> Noticing | None:
-    """What runs the command beside a server's calls; None if none is set, or nothing may be."""
+    """Make the runner of `DAY1_NOTIFY`; None if that is not set or the store is read-only."""
     command = store.settings.notify
     if command is None or store.read_only:
         return None
@@ -42,16 +42,16 @@ def noticing(store: OpenStore, report: Report) -> Noticing | None:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What waits now, and the ids of those things that nobody was told of."""
+    """The things that wait for a person now, and the ids of those without a sent notice."""
 
     waits: Waiting
     new: Sequence[str]
 
     def environment(self) -> Mapping[str, str]:
-        """Counts and ids for the command: no text of a memory, and no name that somebody chose."""
+        """Return the command's variables: counts and ids, no memory text and no chosen name."""
         lists = {
-            "REVIEWS": [one.id for one in self.waits.reviews],
-            "HELD": [one.id for one in self.waits.held],
+            "REVIEWS": [thing.id for thing in self.waits.reviews],
+            "HELD": [thing.id for thing in self.waits.held],
             "NEW": self.new,
         }
         texts = {"": str(len(self.waits.every))}
@@ -61,10 +61,10 @@ class News:
 
 
 class Noticing:
-    """Looks for what waits, and tells of each thing once, whatever restarts meanwhile.
+    """Runs the command once for each thing that begins to wait, also across restarts.
 
-    A thing counts as told just before the command is run, so a command that fails is not repeated:
-    `day1 status` tells as well.
+    A thing's notice counts as sent just before the command is run, so a failing command is not
+    repeated: `day1 status` shows the thing as well.
     """
 
     def __init__(
@@ -74,22 +74,22 @@ class Noticing:
         command: Sequence[str],
         report: Report = lambda _: None,
     ) -> None:
-        """Look at a memory; `notices` has those that were sent, `command` is run as it is."""
+        """Watch a memory; `notices` are the sent ones, `command` is a program and its arguments."""
         self._repo, self._notices, self._command = repo, notices, command
         self._stamp: Hashable = None
         self._process: subprocess.Popen[bytes] | None = None
         self._complaints: set[str] = set()
         self._guard = threading.Lock()
         chore = Chore("noticing", _PAUSE_S, self.run)
-        # A look at a store that hangs is not waited for: it tells nothing then.
+        # Stopping does not wait for a look at a store that hangs: that look runs no command.
         self._runner = ChoreRunner([chore], Clock(), report, _PAUSE_S, 0.0, "noticing")
 
     def start(self) -> None:
-        """Start a thread that looks."""
+        """Start the thread that looks every two seconds."""
         self._runner.start()
 
     def stop(self) -> None:
-        """End, and kill the command if it runs; what it left in the background goes on."""
+        """Stop the thread and kill a running command; its background processes go on."""
         self._runner.stop()
         self._kill()
 
@@ -98,24 +98,24 @@ class Noticing:
         try:
             news = self.look(stopped)
         except (StoreFull, StoreReadOnly) as exc:
-            self._complain(f"nobody is told, since what was told cannot be kept: {exc.code}")
+            self._complain(f"no notice is sent, since it cannot be recorded as sent: {exc.code}")
             return False
         if news is not None:
             self._tell(news, stopped)
         return False
 
     def look(self, stopped: IsStopped) -> News | None:
-        """What waits and is not told yet; from now on it counts as told."""
+        """Return news if a thing waits without a notice; from now on its notice counts as sent."""
         stamp = stamp_of(self._repo)
         if stamp is not None and stamp == self._stamp:
             return None
         with self._notices.claimed() as sent:
-            if sent is None:  # another process tells
+            if sent is None:  # another process sends notices
                 return None
             waits = waiting(self._repo)
-            ids = [one.id for one in waits.every]
-            new = [one for one in ids if one not in sent]
-            if stopped():  # nobody waits for this look any more, to tell
+            ids = [thing.id for thing in waits.every]
+            new = [thing for thing in ids if thing not in sent]
+            if stopped():  # the server ends: the next one sends these notices
                 return None
             if sent != set(ids):
                 self._notices.write(ids)
@@ -123,7 +123,7 @@ class Noticing:
         return News(waits, new) if new else None
 
     def _tell(self, news: News, stopped: IsStopped) -> None:
-        """Run the command once, with nothing to read and with nobody who reads what it prints."""
+        """Run the command once, without input; its output is discarded."""
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own command
                 self._command,
@@ -148,7 +148,7 @@ class Noticing:
             self._kill()
 
     def _kill(self) -> None:
-        """Kill the command with all that it started, if it runs."""
+        """Kill the command with its process group, if it runs."""
         with self._guard:
             process, self._process = self._process, None
             if process is not None and process.poll() is None:
@@ -157,7 +157,7 @@ class Noticing:
                 process.wait()
 
     def _complain(self, what: str) -> None:
-        """Log a failure, each kind once."""
+        """Log a failure; equal texts are logged once."""
         if what not in self._complaints:
             self._complaints.add(what)
             log.warning("DAY1_NOTIFY: %s (said once)", what)

@@ -57,19 +57,19 @@ def open_store(
         settings: where the store is, and how to use it.
         create: make the store if there is none.
         serves: the process goes on running, so it may own the Chroma collections.
-        folder: the store's folder; default: where the settings say.
+        folder: the store's folder; default: the one that the settings name.
 
     Raises:
-        NotAStore: there is none, and `create` is false.
+        NotAStore: there is no store, and `create` is false.
     """
     store = _opened(settings, create=create, serves=serves, folder=folder)
-    if not serves:  # a server does so between calls
+    if not serves:  # a server ingests between calls
         ingest_before_command(store)
     return store
 
 
 def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | None) -> OpenStore:
-    """The store, with all that was left half done finished."""
+    """Open the store, and finish what killed processes left unfinished."""
     try:
         folder = folder or own_home(settings)
     except OSError as exc:  # another user's .day1 on the way up
@@ -120,7 +120,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
 
 @contextmanager
 def open_with_mask(store: OpenStore, mask: Mask) -> Iterator[Repository]:
-    """Open the rows once more, through a mask that no later redaction changes."""
+    """Open a store's rows once more, through a mask that no later redaction changes."""
     with ExitStack() as opened:
         engine = open_engine(store.settings, store.folder, now, opened)
         engine.store.obey(lambda: mask)
@@ -129,12 +129,12 @@ def open_with_mask(store: OpenStore, mask: Mask) -> Iterator[Repository]:
 
 @contextmanager
 def open_copy_target(settings: Settings, source: Repository) -> Iterator[Repository]:
-    """Open the store that the settings name, as a copy of `source` that is still to be filled.
+    """Open the store that the settings name, as a copy of `source` that is filled next.
 
-    It is made if there is none; a copy that was interrupted is opened again.
+    The store is made if there is none; an interrupted copy is opened again.
 
     Raises:
-        Conflict: another store is there, or an unfinished copy that an earlier day1 began.
+        Conflict: another store has that place, or an unfinished copy that an earlier day1 began.
     """
     folder, instant = find_home(settings), created_at(source)
 
@@ -153,7 +153,7 @@ def open_copy_target(settings: Settings, source: Repository) -> Iterator[Reposit
 
 
 def _repository(engine: EngineHandles, index: Index, primes: FilePrimes) -> Repository:
-    """The repository of an engine, whose redacted and secret texts leave what is derived."""
+    """Make the repository of an engine; redacted and secret texts leave its index and primes."""
     store = engine.store
     store.withdraw = partial(withdraw_secrets, store, index)
     store.hide = primes.forget
@@ -162,7 +162,7 @@ def _repository(engine: EngineHandles, index: Index, primes: FilePrimes) -> Repo
 
 
 def _recover(repo: Repository) -> None:
-    """Finish what a killed process left, and note refs of the engine that the ledger lacks.
+    """Finish what killed processes left, and add the engine's branches that the ledger lacks.
 
     The ledger lacks main in a new store, and every branch after it was lost. No other process
     may make a branch meanwhile: a fork makes its ref before its row.
@@ -176,7 +176,7 @@ def _recover(repo: Repository) -> None:
 
 
 def _chroma_server(settings: Settings, store: Callable[[], str]) -> ChromaAddress | None:
-    """The Chroma server that the settings name; `store` names the collections."""
+    """Return the Chroma server that the settings name; `store` names its collections."""
     if settings.index.chroma_url is None:
         return None
     from day1.adapters.index.chroma_address import ChromaAddress
@@ -223,18 +223,18 @@ def _search_engine(
 
 
 def weights(settings: SearchSettings) -> Weights:
-    """The weights of the order of hits."""
-    others = settings.model_dump(include=set(Weights.__dataclass_fields__))
-    return Weights(vector=settings.vector_weight, keyword=1 - settings.vector_weight, **others)
+    """Return the weights by which hits are ranked, from the settings."""
+    values = settings.model_dump(include=set(Weights.__dataclass_fields__))
+    return Weights(vector=settings.vector_weight, keyword=1 - settings.vector_weight, **values)
 
 
 def lengths(settings: SearchSettings) -> PassageLimits:
-    """How much of long texts an answer has."""
+    """Return how many characters of long texts an answer has, from the settings."""
     return PassageLimits(**settings.model_dump(include=set(PassageLimits.__dataclass_fields__)))
 
 
 def _point_of(kill_at: str | None) -> KillPoint:
-    """A point at which the process kills itself: tests prove with it what survives."""
+    """Make the function that kills the process at the point `kill_at`, for tests of recovery."""
     if kill_at is None:
         return no_kill_point
 

@@ -1,4 +1,4 @@
-"""Whose store is opened: one that another user made is refused unless somebody named it."""
+"""Refuse the store of another user, unless a setting names it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from day1.settings import Settings
 
 
 def own_home(settings: Settings) -> Path:
-    """The folder of the store that is meant.
+    """Find the store's folder, and refuse another user's.
 
     Raises:
-        StoreOfAnother: it was found upward, and another user made it.
+        StoreOfAnother: the store was found upward, and another user made it.
     """
     home = locate(settings)
     _refuse_anothers(home)
@@ -25,7 +25,7 @@ def refuse_anothers(folder: Path) -> None:
     """Refuse the folder of a store that another user made, as if it were found upward.
 
     Raises:
-        StoreOfAnother: it is one.
+        StoreOfAnother: the folder is another user's.
     """
     if folder.is_dir():
         _refuse_anothers(Home(folder, "upward"))

@@ -15,7 +15,7 @@ from day1.services.health.doctor import StoreLocation
 
 
 def _damaged(store: OpenStore) -> tuple[str, ...]:
-    """The names of the files in a store's folder that cannot be read and can be done without."""
+    """List the damaged files in a store's folder that can be deleted without losing memories."""
     uses = [] if FileUses(store.folder, read_only=True).is_whole() else [USES]
     primes = FilePrimes(store.folder, read_only=True).damaged()
     return (*uses, *primes, *FolderSpool(store.folder).damaged())

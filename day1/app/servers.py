@@ -1,4 +1,4 @@
-"""Start the servers; `Servers` of the command line."""
+"""Start the servers: fulfils the command line's `Servers`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def serve_stdio(settings: Settings, toolsets: str, branch: str | None) -> None:
 
 
 def serve_http(settings: Settings, ready: Callable[[str], None]) -> None:
-    """Serve over HTTP until a signal; `ready` is told the address."""
+    """Serve over HTTP until a signal; `ready` is called with the address."""
     from day1.app import http
 
     http.run(settings, ready)

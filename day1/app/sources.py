@@ -1,4 +1,4 @@
-"""What to import from: `Sources` of the command line."""
+"""Find what to import from: fulfils the command line's `Sources`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
-    """What to import from: git, graph, or many paths of text or markdown."""
+    """Open files to import: a git repository, a graph, or paths of text or Markdown."""
     if kind == "git":
         from day1.adapters.sources.git import GitSource
 
@@ -30,14 +30,14 @@ def import_source(kind: str, paths: Sequence[Path], root: Path) -> Source:
 
 
 def tool_memory(name: str, paths: Sequence[Path], machine: Machine) -> ToolMemory:
-    """What the tool of that name remembers: at the given paths, else where it keeps it."""
+    """Find a tool's memory at the paths, or without paths where the tool keeps it."""
     from day1.adapters.sources.tools import catalogue
 
     return catalogue.tool_memory(name, paths, machine)
 
 
 def found_memories(machine: Machine) -> Sequence[ToolMemory]:
-    """What each tool remembers that has a memory on a machine."""
+    """Find the memory of each tool that has one on the machine."""
     from day1.adapters.sources.tools import catalogue
 
     return catalogue.found_memories(machine)

@@ -1,4 +1,4 @@
-"""The stdio server: `day1 mcp`."""
+"""Run the stdio server: `day1 mcp`."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from day1.toolsets import TOOLSETS
 
 
 def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -> None:
-    """Serve toolsets over stdio until the client leaves."""
+    """Serve toolsets over stdin and stdout until the client leaves."""
     to_stderr(settings.log_level)
-    chosen = TOOLSETS.choose(toolsets)
+    tools = TOOLSETS.choose(toolsets)
     store = open_store(settings, create=True, serves=True)
-    begins = branch or settings.branch or MAIN
-    head = ProcessHead(store.repo, begins)
-    beside = background(store, begins)
+    start_branch = branch or settings.branch or MAIN
+    head = ProcessHead(store.repo, start_branch)
+    threads = background(store, start_branch)
 
     def context(meta: Mapping[str, Any] | None, _: Any) -> Context:
-        beside.worker.called()
+        threads.worker.called()
         return store.context(caller_of(settings, head, meta))
 
     broadcaster = Broadcaster(store.repo)
     listening = Listening(broadcaster, lambda _: EVERYTHING)
-    server = build_server(chosen, context, listening)
-    beside.start()
+    server = build_server(tools, context, listening)
+    threads.start()
     garbage.while_serving()
 
     def close() -> None:
-        beside.stop()
+        threads.stop()
         store.close()
 
     serve(server, close, {"looking": broadcaster.run, "telling": listening.run})

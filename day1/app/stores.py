@@ -1,4 +1,4 @@
-"""Open and make stores; `Stores` of the command line."""
+"""Open and make stores: fulfils the command line's `Stores`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def place_of(store: OpenStore) -> StoreLocation:
-    """What `day1 doctor` reports of the place where a store is."""
+    """Measure what `day1 doctor` reports about a store's folder, disk and files."""
     from day1.app import place
 
     return place.place_of(store)

@@ -1,4 +1,4 @@
-"""Starts the MCP server on stdin and stdout, as `day1 mcp` does."""
+"""Start the MCP server on stdin and stdout, as `day1 mcp` does."""
 
 from day1.app import cli
 from day1.app.stdio import run

@@ -1,4 +1,4 @@
-"""Starts the HTTP server, as `day1 serve` does (checklist S1-006)."""
+"""Start the HTTP server, as `day1 serve` does."""
 
 from day1.app import cli
 from day1.app.http import run

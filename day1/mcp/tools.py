@@ -18,11 +18,11 @@ TOOLS = {operation.name: operation for operation in operations("core")}
 async def handle_tool_call(
     name: str, arguments: Mapping[str, Any], context: Context
 ) -> dict[str, Json]:
-    """Run one tool of the core toolset in a worker thread; answers its structured form.
+    """Run one tool of the core toolset in a worker thread; return its structured answer.
 
     Raises:
         UnknownTool: there is no such tool.
-        Day1Error: as the tool says.
+        Day1Error: the tool refused or failed.
     """
     if name not in TOOLS:
         raise UnknownTool(f"There is no tool {name[:80]!r} here.", tools=sorted(TOOLS))
