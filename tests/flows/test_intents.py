@@ -98,7 +98,7 @@ def test_a_merge_never_takes_a_new_branch_for_a_deleted_one_of_its_name(memory, 
     if name == "side":
         memory.add_fact("side", "fact_new", fact_text="new")
     before = memory.state("into")
-    with pytest.raises(UnknownBranch, match="made anew"):
+    with pytest.raises(UnknownBranch, match="another branch has its name"):
         merging.merge(memory.repo, request, memory.origin, memory.clock())
     assert memory.state("into") == before
     assert memory.ledger.records(MergeRecord) == memory.ledger.open_intents() == []

@@ -247,7 +247,7 @@ def test_a_closed_branch_takes_no_writes_and_no_merges(
     for tool, arguments in calls:
         error = core.refused(tool, "branch_closed", **arguments)
         assert error["details"] == {"branch": source}
-        assert "fork anew" in error["message"]
+        assert "Fork a new branch" in error["message"]
     assert facts(core, source) == {fact: "squashed"}, "it can still be read"
     seen = core.ok("memory_branch_diff", source_branch=source, target_branch=other)
     assert [new["id"] for new in seen["new_facts"]] == [fact], "and be compared"

@@ -1,4 +1,4 @@
-"""Adopts branches that the engine has and the ledger does not know."""
+"""Adopting branches: write ledger records for branches that only the engine has."""
 
 import logging
 
@@ -28,15 +28,15 @@ def adopt(repo: Repository, now: int) -> list[str]:
         root = root or branch
     if missing and not _is_new(repo, missing):
         log.warning(
-            "the ledger was not there, or lacked branches: %s are noted anew, below main. If it is "
-            "elsewhere (ledger.db), stop what uses the store and put it back.",
+            "the ledger was missing, or lacked branches: %s are recorded anew, below main. If you "
+            "have the old ledger.db, stop all processes that use the store and put it back.",
             len(missing),
         )
     return missing
 
 
 def _is_new(repo: Repository, missing: list[str]) -> bool:
-    """Whether the store is new: nothing was ever written to it."""
+    """Whether nothing was ever written to the store."""
     history = repo.history
     new = missing == [MAIN] and MAIN not in history.dirty_branches()
     return new and next(history.log(MAIN)).op == "init"

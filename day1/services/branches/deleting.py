@@ -15,10 +15,10 @@ from day1.services.repository.repository import Repository
 
 
 def archive(repo: Repository, branch: Branch, *, archived: bool = True) -> Branch:
-    """Archive a branch: it stays as it is, and the topology leaves it out unless asked for it.
+    """Mark a branch as archived, so that the topology leaves it out by default.
 
     Raises:
-        Refused: it is `main`.
+        Refused: the branch is `main`.
     """
     if branch.name == MAIN:
         raise Refused("main cannot be archived.", branch=branch.name)
@@ -26,7 +26,7 @@ def archive(repo: Repository, branch: Branch, *, archived: bool = True) -> Branc
 
 
 def delete(repo: Repository, branch: Branch, current: str | None, now: int) -> Branch:
-    """Delete a branch. A tag keeps the commits that only it reached, so nothing is lost.
+    """Delete a branch; a tag keeps the commits that only it reached.
 
     Raises:
         Refused: it is `main` or the caller's current branch.
@@ -48,7 +48,7 @@ def delete(repo: Repository, branch: Branch, current: str | None, now: int) -> B
 
 
 def delete_taken(repo: Repository, branch: Branch, current: str | None, now: int) -> Branch:
-    """Delete a branch of which another branch has all memories.
+    """Delete a branch if another branch has all of its memories.
 
     Raises:
         Refused: it is `main`, the caller's current branch, or has memories that no other has.
@@ -70,7 +70,7 @@ def delete_taken(repo: Repository, branch: Branch, current: str | None, now: int
 
 
 def _refuse_deletion(branch: Branch, current: str | None) -> Branch:
-    """The branch, if its kind and place allow that it is deleted.
+    """Return the branch if it is unprotected and neither `main` nor the current branch.
 
     Raises:
         BranchProtected: it is protected.
@@ -89,7 +89,7 @@ def _refuse_deletion(branch: Branch, current: str | None) -> Branch:
 
 
 def is_taken(repo: Repository, branch: Branch) -> bool:
-    """Whether another branch has all that this one has, so that deleting it loses nothing."""
+    """Whether another branch has all memories of this one."""
     every = states(repo)
     here = next(state for state in every if state.branch.id == branch.id)
     with repo.store.reading(Ref(branch=here.branch.name)) as reading:
@@ -105,12 +105,12 @@ def is_taken(repo: Repository, branch: Branch) -> bool:
 
 
 def kept_as(branch_id: str) -> str:
-    """The tag that keeps what a deleted branch had."""
+    """Name the tag that keeps a deleted branch's last commit."""
     return f"keep/{branch_id}"
 
 
 def refuse_loss(branch: Branch) -> Branch:
-    """The branch, if it may be deleted or retired.
+    """Return the branch if it is not protected, so that it may be deleted or retired.
 
     Raises:
         BranchProtected: it is protected.
@@ -118,7 +118,7 @@ def refuse_loss(branch: Branch) -> Branch:
     if branch.protection:
         raise BranchProtected(
             Advice(
-                "{name} is protected: {lifting} lifts that.",
+                "{name} is protected: {lifting} lifts the protection.",
                 name=repr(branch.name),
                 lifting=_unprotecting(branch),
             ),
@@ -129,7 +129,7 @@ def refuse_loss(branch: Branch) -> Branch:
 
 
 def _unprotecting(branch: Branch) -> Step:
-    """The call that lifts the protection of a branch."""
+    """Build the step that lifts the protection of a branch."""
     arguments: dict[str, Json] = {"branch_name": branch.name, "requires": []}
     return Step("memory_branch_protect", arguments, whole=True)
 
@@ -154,14 +154,14 @@ def leaving(repo: Repository, branch: Branch) -> Iterator[tuple[Branch, CommitId
 
 @dataclass(frozen=True, slots=True)
 class DeleteIntent:
-    """A branch that is to be deleted."""
+    """The intent to delete a branch."""
 
     id: str
     name: str
 
 
 def _finish_delete(repo: Repository, intent: DeleteIntent) -> None:
-    """A branch is deleted if its ref is gone; else it stays."""
+    """Finish a deletion: remove the record if the ref is gone, else keep the branch."""
     if intent.name in repo.history.branches():
         unmark_retired(repo, intent.name)
     else:

@@ -82,7 +82,7 @@ def fork(
 
 
 def new_below(repo: Repository, parent: Branch, name: str, now: int) -> Branch:
-    """A branch that is to be forked from the present state of its parent."""
+    """Build the record of a branch to fork from the present state of its parent."""
     branch_id = repo.new_id("branch", now)
     return Branch(
         id=branch_id,
@@ -94,9 +94,9 @@ def new_below(repo: Repository, parent: Branch, name: str, now: int) -> Branch:
 
 
 NewBranch = tuple[Branch, Sequence[object]]
-"""A branch to be forked, and the records that are noted with it."""
+"""A branch to fork, and the records that the ledger gets with it."""
 _RACES = 100
-"""Other processes that may take a name first before this one gives up."""
+"""Attempts at a free name while other processes take each one first."""
 
 
 def fork_under(
@@ -105,7 +105,7 @@ def fork_under(
     make: Callable[[str], NewBranch],
     there: Callable[[], Branch | None] = lambda: None,
 ) -> Branch:
-    """The branch that `there` finds, else a fork; a taken name gets a number."""
+    """Return the branch that `existing` finds, else a fork; a taken name gets a number."""
     for _ in range(_RACES):
         taken = [other.name for other in repo.ledger.branches()]
         # Asked after the names are read: who took one of them meanwhile has noted why by now.
@@ -118,28 +118,28 @@ def fork_under(
         except BranchExists:
             continue
         return made
-    raise Conflict("Others take every such name first: try again.", branch=wanted())
+    raise Conflict("Other processes took every numbered name first: try again.", branch=wanted())
 
 
 _KINDS: Mapping[str, type] = {record.__name__: record for record in RECORDS}
-"""The kinds of records by the names that intents have for them."""
+"""Classes of records by the names that intents store."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForkIntent:
-    """A branch that is to be made, and the records that are noted with it."""
+    """The intent to fork a branch and write its records to the ledger."""
 
     branch: Mapping[str, Json]
     records: tuple[tuple[str, Mapping[str, Json]], ...]
-    """Kind and fields of each."""
+    """Class name and fields of each record."""
 
     @classmethod
     def of(cls, branch: Branch, records: Sequence[object]) -> "ForkIntent":
-        """The intent to make a branch."""
+        """Build the intent to fork a branch with its records."""
         return cls(to_json(branch), tuple((type(one).__name__, to_json(one)) for one in records))
 
     def record(self, repo: Repository) -> None:
-        """Write to the ledger what was to be noted, if the branch has its ref and no row yet."""
+        """Write the branch and its records if the branch has a ref and is not in the ledger yet."""
         branch = from_json(Branch, self.branch)
         if repo.ledger.branch(branch.name) is None and branch.name in repo.history.branches():
             records: list[object] = [
@@ -149,7 +149,7 @@ class ForkIntent:
 
 
 def _record(repo: Repository, branch: Branch, records: Sequence[object]) -> None:
-    """Write a branch to the ledger, with the records that it was made for."""
+    """Write a branch and its records to the ledger."""
     with repo.ledger.transaction():
         repo.ledger.put_branch(branch)
         for record in records:
@@ -161,12 +161,12 @@ def _record(repo: Repository, branch: Branch, records: Sequence[object]) -> None
 
 
 def _finish_fork(repo: Repository, intent: ForkIntent) -> None:
-    """A branch is made if its ref is there."""
+    """Finish an interrupted fork if the branch's ref exists."""
     intent.record(repo)
 
 
 def _finish_fill(repo: Repository, intent: ForkIntent) -> None:
-    """A branch that was to begin with rows is made if they are there; else its ref goes."""
+    """Finish an interrupted fork with first rows if they are committed, else drop its ref."""
     branch = from_json(Branch, intent.branch)
     tip = repo.history.branches().get(branch.name)
     if tip == branch.fork_commit and repo.ledger.branch(branch.name) is None:

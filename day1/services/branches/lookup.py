@@ -1,4 +1,4 @@
-"""Branches by name, and checks that a branch takes writes."""
+"""Looking up branches by name, and checking that they take writes."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -18,16 +18,16 @@ from day1.services.repository.repository import Repository
 
 
 def find(repo: Repository, name: str) -> Branch:
-    """The branch of a name; upper and lower case count.
+    """Find a branch by its name; upper and lower case count.
 
     Raises:
-        UnknownBranch: there is none; the message names one that differs in case only.
+        UnknownBranch: no branch has the name; the message suggests one that differs in case only.
         StoreBusy: it is being deleted or retired, and may stay.
     """
     branch = _decided(repo, name)
     if branch is not None and branch.name == name and branch.retired_tip is None:
         return branch
-    hint = Advice("{memory_branch_list} shows those there are.")
+    hint = Advice("{memory_branch_list} lists the branches.")
     if branch is not None and branch.name != name:
         hint = Advice("Did you mean {name}?", name=repr(branch.name))
     elif branch is not None:
@@ -36,10 +36,10 @@ def find(repo: Repository, name: str) -> Branch:
 
 
 def _decided(repo: Repository, name: str) -> Branch | None:
-    """The branch of a name, after what a dead process left of its deletion is recovered.
+    """Find a branch by its name, after recovery of a deletion that a dead process began.
 
     Raises:
-        StoreBusy: a process that lives is deleting or retiring it.
+        StoreBusy: a running process is deleting or retiring it.
     """
     branch = repo.ledger.branch(name)
     if branch is None or branch.retired_tip is None or branch.name not in repo.history.branches():
@@ -51,7 +51,7 @@ def _decided(repo: Repository, name: str) -> Branch | None:
 
 
 def find_again(repo: Repository, branch: Branch) -> Branch:
-    """A branch that was found before, as it is now; its name may belong to another one by now.
+    """Read a branch again by its name, and check that it is still the same branch.
 
     Raises:
         UnknownBranch: it was deleted or retired meanwhile.
@@ -59,20 +59,21 @@ def find_again(repo: Repository, branch: Branch) -> Branch:
     there = find(repo, branch.name)
     if there.id != branch.id:
         raise UnknownBranch(
-            f"{branch.name!r} was deleted meanwhile, and made anew: ask again if you mean it.",
+            f"{branch.name!r} was deleted meanwhile, and another branch has its name now: call "
+            "again to use that one.",
             branch=branch.name,
         )
     return there
 
 
 def name_of(repo: Repository, branch_id: str) -> str:
-    """The name of a branch, retired or not; empty if the branch was deleted."""
+    """Return the name of a branch, also of a retired one; empty if it was deleted."""
     branch = repo.ledger.record(Branch, branch_id)
     return "" if branch is None else branch.name
 
 
 def find_open_again(repo: Repository, branch: Branch) -> Branch:
-    """A branch that was found before, as it is now, if it still takes writes.
+    """Read a branch again, and check that it still takes writes.
 
     Raises:
         UnknownBranch: as `find_again`.
@@ -82,7 +83,7 @@ def find_open_again(repo: Repository, branch: Branch) -> Branch:
 
 
 def refuse_protected(branch: Branch) -> Branch:
-    """The branch, if it takes writes.
+    """Return the branch if it takes writes.
 
     Raises:
         BranchClosed: it was squashed, or is kept as a template or bundle.
@@ -102,7 +103,7 @@ def refuse_protected(branch: Branch) -> Branch:
 
 
 def refuse_closed(branch: Branch) -> Branch:
-    """The branch, if it takes writes or merges.
+    """Return the branch if it takes writes or merges.
 
     Raises:
         BranchClosed: it was squashed, or is kept as a template or bundle.
@@ -110,24 +111,24 @@ def refuse_closed(branch: Branch) -> Branch:
     if branch.closed:
         raise BranchClosed(
             f"{branch.name!r} is closed: it was squashed into another branch, or is kept as a "
-            "template or bundle: fork anew and write there.",
+            "template or bundle. Fork a new branch and write there.",
             branch=branch.name,
         )
     return branch
 
 
 def first_commit(repo: Repository, branch: str = MAIN) -> CommitId:
-    """The store's first commit, which has no rows: it is in the past of every branch."""
+    """Find the store's first commit, which is in the past of every branch and has no rows."""
     return next(commit for commit in repo.history.log(branch) if commit.op == "init").id
 
 
 def branches_with(
     repo: Repository, kind: Kind, row_id: str, first: Sequence[str] = ()
 ) -> Iterator[str]:
-    """The branches that have a row: those of `first`, then main, then the others, oldest first.
+    """Yield the branches that have a row: first those of `first`, then main, then by age.
 
-    To open a branch takes some hundred times as long as to read one row at a commit, so only
-    branches with pending rows are opened.
+    Only branches with pending rows are opened: reading a row at a commit is about a hundred times
+    quicker.
     """
     pending = repo.history.dirty_branches()  # before the tips, or a row could be in neither
     tips = repo.history.branches()

@@ -1,4 +1,4 @@
-"""The notes of a branch: purpose, owner, days, tags and the like."""
+"""The notes of a branch in the ledger, such as its purpose, owner and tags."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from day1.services.repository.repository import Repository
 
 
 def mark(repo: Repository, branch: Branch, **notes: object) -> Branch:
-    """Set the given notes of a branch. Notes that others set at the same time are kept.
+    """Set some notes of a branch, and keep the others, even if they change at the same time.
 
     Raises:
         UnknownBranch: it was deleted or retired meanwhile.
@@ -20,7 +20,7 @@ def mark(repo: Repository, branch: Branch, **notes: object) -> Branch:
 
 
 def unmark_retired(repo: Repository, name: str) -> None:
-    """Take back the note that a branch is retired, if its ref is there."""
+    """Remove the mark that a branch is retired if its ref exists."""
     refs = repo.history.branches()
     with repo.ledger.transaction():
         branch = repo.ledger.branch(name)

@@ -1,4 +1,4 @@
-"""Finding rows, commits and states by the short names that people type."""
+"""Resolving the short names that people type for rows, commits and states."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ _SHORT_COMMIT = re.compile(r"[0-9a-v]{4,64}")
 
 @dataclass(frozen=True, slots=True)
 class NamedState:
-    """A state with a name: a branch as it is, or the commit of a snapshot or of a short name."""
+    """A state that somebody named: the tip of a branch, a snapshot or a commit."""
 
     how: Literal["branch", "snapshot", "commit"]
     name: str
@@ -33,13 +33,13 @@ class NamedState:
 
 
 def row_id(reading: Reading, text: str, kinds: Iterable[Kind] = MEMORIES) -> str:
-    """The whole id of a row of this state, given six or more of its first or last letters.
+    """Resolve six or more first or last letters of a row's id to the whole id.
 
     A whole id is taken as it is, whether the row is here or not.
 
     Raises:
-        NotFound: no row of this state has such an id.
-        InvalidRequest: several have.
+        NotFound: no row of this state has an id with these letters.
+        InvalidRequest: several rows have.
     """
     if _WHOLE_ID.fullmatch(text):
         return text
@@ -54,7 +54,7 @@ def row_id(reading: Reading, text: str, kinds: Iterable[Kind] = MEMORIES) -> str
                     found.append(str(whole))
     if not found:
         raise NotFound(
-            f"No memory {text!r} on {_where(reading)}; an id is whole, or six or more of its "
+            f"No memory {text!r} on {_where(reading)}: give its whole id, or six or more of its "
             "last letters.",
             id=text,
         )
@@ -62,16 +62,16 @@ def row_id(reading: Reading, text: str, kinds: Iterable[Kind] = MEMORIES) -> str
 
 
 def row_ids(reading: Reading, texts: Iterable[str]) -> list[str]:
-    """Whole ids, as `row_id`, each once."""
+    """Resolve short ids to whole ids as `row_id` does, without duplicates."""
     return list(dict.fromkeys(row_id(reading, text) for text in texts))
 
 
 def state(repo: Repository, text: str) -> NamedState:
-    """A state by a branch's name, a snapshot's id or label, or the start of a commit's id.
+    """Resolve a branch's name, a snapshot's id or label, or the start of a commit's id.
 
     Raises:
-        NotFound: there is none.
-        InvalidRequest: several commits begin so.
+        NotFound: nothing has this name.
+        InvalidRequest: the ids of several commits begin with it.
     """
     tips = repo.history.branches()
     if text in tips:
@@ -84,11 +84,11 @@ def state(repo: Repository, text: str) -> NamedState:
 
 
 def commit(repo: Repository, text: str) -> Commit:
-    """A commit that a branch reaches, given four or more of its first letters.
+    """Find a commit in the past of any branch by four or more first letters of its id.
 
     Raises:
-        NotFound: there is none.
-        InvalidRequest: several begin so.
+        NotFound: no commit's id begins with them.
+        InvalidRequest: the ids of several commits begin with them.
     """
     found = {}
     if _SHORT_COMMIT.fullmatch(text):
@@ -100,7 +100,7 @@ def commit(repo: Repository, text: str) -> Commit:
 
 
 def undoable(repo: Repository, text: str) -> str:
-    """The commit to undo: of a merge, given six or more of its last letters, else as `commit`.
+    """Resolve the id to revert: a merge's by six or more last letters, else a commit's.
 
     Raises:
         NotFound, InvalidRequest: as `commit`.
@@ -115,7 +115,9 @@ def undoable(repo: Repository, text: str) -> str:
 def _only(found: list[str], text: str) -> str:
     if len(found) > 1:
         shown = ", ".join(found[:5])
-        raise InvalidRequest(f"{text!r} may be any of: {shown}. Give more letters.", ids=found[:50])
+        raise InvalidRequest(
+            f"{text!r} matches several: {shown}. Give more letters.", ids=found[:50]
+        )
     return found[0]
 
 
@@ -126,11 +128,13 @@ def _where(reading: Reading) -> str:
 def source_of(
     repo: Repository, texts: Sequence[str], target: Branch, given: Branch | None
 ) -> tuple[str, list[str]]:
-    """The branch to pick rows from and their whole ids: `given`, else the one that has them.
+    """Find the branch to pick rows from, and their whole ids.
+
+    That is `source`, or without it the branch that has all the rows.
 
     Raises:
-        NotFound: no other branch has them all.
-        InvalidRequest: several have, with other content.
+        NotFound: no other branch has all of them.
+        InvalidRequest: several branches have all of them, with different content.
     """
     names = [given.name] if given else _others(repo, target)
     found: dict[str, tuple[list[str], list[Row]]] = {}
@@ -151,13 +155,14 @@ def source_of(
     (name, first), *others = found.items()
     if any(other != first for _, other in others):
         raise InvalidRequest(
-            f"They differ between {', '.join(found)}: say which with --from.", branches=[*found]
+            f"These rows differ between {', '.join(found)}: choose a branch with --from.",
+            branches=[*found],
         )
     return name, first[0]
 
 
 def _others(repo: Repository, branch: Branch) -> list[str]:
-    """The names of all branches that have a ref but this one, sorted."""
+    """List the names of all other branches that have a ref, sorted."""
     refs = repo.history.branches()
     others = (other.name for other in repo.ledger.branches() if other.id != branch.id)
     return sorted(name for name in others if name in refs)
@@ -169,10 +174,10 @@ def _row(reading: Reading, whole: str) -> list[Row]:
 
 
 def ref_at(repo: Repository, branch: Branch, at: str | None) -> Ref:
-    """A branch as it is, as it was at an ISO time, or a snapshot or commit by its name.
+    """Resolve `at`: None is the branch now; else an ISO time, a snapshot or a commit.
 
     Raises:
-        NotFound: `at` is no time, and no snapshot or commit has the name.
+        NotFound: `at` is not a time, and no snapshot or commit has this name.
     """
     if at is None:
         return Ref(branch=branch.name)
@@ -183,7 +188,7 @@ def ref_at(repo: Repository, branch: Branch, at: str | None) -> Ref:
 
 
 def shown_at(repo: Repository, branch: Branch, at: str | None) -> Ref:
-    """The same state as it is shown: a snapshot or commit as of its own time.
+    """Resolve `at` as `ref_at` does, and show a snapshot or commit as of its own time.
 
     Raises:
         NotFound: as `ref_at`.

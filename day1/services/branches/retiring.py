@@ -1,4 +1,4 @@
-"""Retiring branches: the ref is deleted, so refs stay few; record and commits are kept."""
+"""Retiring branches: delete the ref, so that refs stay few, and keep record and commits."""
 
 from dataclasses import dataclass, replace
 
@@ -17,7 +17,7 @@ def retire(repo: Repository, branch: Branch, now: int) -> Branch:
 
     Raises:
         UnknownBranch: it was deleted or retired meanwhile.
-        Refused: it is main.
+        Refused: the branch is main.
         BranchProtected: it is protected.
         StoreBusy: writers held the branch for longer than the limit; it stays.
     """
@@ -42,7 +42,7 @@ def _reached_elsewhere(repo: Repository, name: str, tip: CommitId) -> bool:
 
 
 def revive(repo: Repository, branch: Branch, now: int) -> Branch:
-    """Bring a retired branch back; a branch that has its ref stays as it is.
+    """Bring a retired branch back; a branch that has a ref stays as it is.
 
     Raises:
         UnknownBranch: it was deleted meanwhile.
@@ -63,7 +63,7 @@ def revive(repo: Repository, branch: Branch, now: int) -> Branch:
 
 
 def _retired(repo: Repository, branch: Branch) -> Branch | None:
-    """A branch as it is now, if it has no ref."""
+    """Return the present record of a branch if it is retired, else None."""
     there = repo.ledger.branch(branch.name)
     if there is None or there.id != branch.id or there.retired_tip is None:
         return None
@@ -72,13 +72,13 @@ def _retired(repo: Repository, branch: Branch) -> Branch | None:
 
 @dataclass(frozen=True, slots=True)
 class RetireIntent:
-    """A branch that is to be retired or revived."""
+    """The intent to retire or revive a branch."""
 
     name: str
 
 
 def _finish(repo: Repository, intent: RetireIntent) -> None:
-    """A branch is retired if its ref is gone; else it stays."""
+    """Finish an interrupted retirement: a branch whose ref exists is not retired."""
     unmark_retired(repo, intent.name)
 
 

@@ -11,7 +11,7 @@ def snapshot(repo: Repository, branch: Branch, label: str | None, now: int) -> S
     """Commit a branch's pending rows and record the tip under a label.
 
     Raises:
-        RequestReused: the request marked something else.
+        RequestReused: the same request id made another snapshot.
     """
     snapshot_id = repo.new_id("snap", now)
     first = made_by(repo.ledger, Snapshot, snapshot_id, branch_id=branch.id, label=label)
@@ -23,23 +23,23 @@ def snapshot(repo: Repository, branch: Branch, label: str | None, now: int) -> S
 
 
 def snapshots(repo: Repository, branch: Branch | None) -> list[Snapshot]:
-    """Snapshots of a branch, or of all, oldest first."""
+    """List the snapshots of a branch, or of all branches, oldest first."""
     if branch is None:
         return repo.ledger.records(Snapshot)
     return repo.ledger.records(Snapshot, branch_id=branch.id)
 
 
 def find_snapshot(repo: Repository, name: str) -> Snapshot:
-    """A snapshot by its id, or the newest one with a label.
+    """Find a snapshot by its id, or the newest one with a label.
 
     Raises:
-        NotFound: there is none.
+        NotFound: no snapshot has this id or label.
     """
     for made in reversed(repo.ledger.records(Snapshot)):
         if name in {made.id, made.label}:
             return made
     raise NotFound(
         f"There is no snapshot {name!r}.",
-        Advice("{memory_snapshot_list} shows those there are."),
+        Advice("{memory_snapshot_list} lists the snapshots."),
         name=name,
     )

@@ -20,7 +20,7 @@ class BranchState:
 
 
 def states(repo: Repository) -> list[BranchState]:
-    """The state of every branch that has a ref, oldest first."""
+    """Read the state of every branch that has a ref, oldest first."""
     tips, dirty = repo.history.branches(), repo.history.dirty_branches()
     branches = repo.ledger.branches()
     names = {branch.id: branch.name for branch in branches}
@@ -54,7 +54,7 @@ class Node:
 def topology(
     repo: Repository, root: Branch, *, max_depth: int = 10, include_archived: bool = False
 ) -> Node:
-    """The tree below a branch, at most `max_depth` levels of children.
+    """Build the tree below a branch, with at most `max_depth` levels of children.
 
     A child whose parent is left out or deleted is shown below `main`.
     """
@@ -81,7 +81,7 @@ def topology(
 
 @dataclass(frozen=True, slots=True)
 class NamedMerge:
-    """A merge with the names of its branches; of one that is gone it is empty."""
+    """A merge with the names of its branches; the source's is empty if it is not shown."""
 
     record: MergeRecord
     source: str
@@ -90,16 +90,16 @@ class NamedMerge:
 
 @dataclass(frozen=True, slots=True)
 class BranchGraph:
-    """Branches, oldest first, when each was last written to, and the merges between them."""
+    """Branches, oldest first, each with the time of its last commit, and their merges."""
 
     branches: list[tuple[BranchState, int]]
     merges: list[NamedMerge]
     left_out: int
-    """Branches that were written to longer ago."""
+    """The number of branches that are left out because they were written to longer ago."""
 
 
 def branch_graph(repo: Repository, limit: int) -> BranchGraph:
-    """`main` and the branches that were last written to, with their newest merges."""
+    """Build the graph of `main` and the `limit` most recently written branches."""
     every = [(s, repo.history.commit(s.tip).ts) for s in states(repo)]
     lasting = sorted(every, key=lambda pair: (pair[0].branch.name == MAIN, pair[1]))[-limit:]
     shown = {s.branch.id: s.branch.name for s, _ in lasting}

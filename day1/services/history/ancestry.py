@@ -1,4 +1,4 @@
-"""The commit graph with branches: the past of a commit, and who has a commit in its past.
+"""The commit graph with branches: the past of a commit, and the commits that descend from it.
 
 Every walk follows first parents, which are read once and then remembered.
 """
@@ -14,33 +14,33 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class CommitOnBranch:
-    """A commit with the branch on which it was made, if that is known."""
+    """A commit, with the branch on which it was made (None: unknown)."""
 
     commit: Commit
     branch: Branch | None
 
 
 class Ancestry:
-    """Tells by forks and merges on which branch a commit was made."""
+    """The commit graph, with the branch of each commit as forks and merges tell it."""
 
     def __init__(self, repo: Repository) -> None:
-        """Read the branches, retired ones too."""
+        """Read all branches, also the retired ones."""
         self._repo = repo
         self.branches: Mapping[str, Branch] = {b.id: b for b in repo.ledger.branches()}
 
     def past(self, branch: Branch | None, start: CommitId) -> Iterator[CommitOnBranch]:
-        """First parents, newest first: commits of the branch, and before its fork of its parent."""
+        """Walk first parents, newest first: the branch's own commits, then its parent's."""
         for commit in self._repo.history.log(start):
             while branch is not None and commit.id == branch.fork_commit:
                 branch = self.branches.get(branch.parent_id or "")
             yield CommitOnBranch(commit, branch)
 
     def source(self, commit: Commit) -> Branch | None:
-        """The branch that a merge, pick or squash took from."""
+        """Return the source branch of a merge, pick or squash; None if it is gone."""
         return self.branches.get(str(commit.meta.get("source_id")))
 
     def reachable(self, branch: Branch, tip: CommitId) -> dict[CommitId, CommitOnBranch]:
-        """Every commit in the past of a branch, over all parents."""
+        """Find every commit in the past of a branch, over all parents, by id."""
         found: dict[CommitId, CommitOnBranch] = {}
         known: list[tuple[Branch | None, CommitId]] = [(branch, tip)]
         unknown: list[tuple[Branch | None, CommitId]] = []
@@ -57,9 +57,9 @@ class Ancestry:
         return found
 
     def having(self, commit: Commit, starts: Iterable[CommitId]) -> set[CommitId]:
-        """The commits of `starts` that have a commit in their past, or are that commit.
+        """Find the commits of `starts` that descend from a commit, or are that commit.
 
-        Nothing older than the commit is walked: a child is later than its parents.
+        Commits older than it are not walked: a child is later than its parents.
         """
         children: dict[CommitId, list[CommitId]] = {}
         seen: set[CommitId] = set()

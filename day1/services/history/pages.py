@@ -1,4 +1,4 @@
-"""Rows of a state by pages, for people who look around."""
+"""Pages of the rows of a state, for people who browse."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ NOTHING: Final[Mapping[str, Cell]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Some rows of a kind, and how many there are in all."""
+    """Some rows of a kind, and the count of all."""
 
     rows: list[Row]
     total: int
@@ -30,13 +30,13 @@ def newest_page(
     *,
     active_at: int | None = None,
 ) -> Page:
-    """Rows of a kind, the newest first.
+    """Read a page of the rows of a kind, newest first.
 
     Args:
-        reading: of the state to look at.
-        kind: of the rows.
-        part: how many rows to leave out, and how many to give at most.
-        within: columns and their values that the rows have.
+        reading: the state to read.
+        kind: the kind of the rows.
+        part: how many rows to skip, and how many to return at most.
+        within: values of columns that the rows must have.
         active_at: only facts that search would find at this instant (microseconds UTC).
     """
     offset, limit = part
@@ -58,13 +58,13 @@ def newest_page(
 def message_page(
     repo: Repository, reading: Reading, conversation: str, offset: int, limit: int
 ) -> Page:
-    """Messages of a conversation in their sequence.
+    """Read a page of a conversation's messages in their order.
 
     Raises:
         NotFound: the conversation is not in this state.
     """
     if not reading.get(CONVERSATION, [conversation]):
-        raise NotFound(f"{conversation!r} is no conversation of this state.", id=conversation)
+        raise NotFound(f"This state has no conversation {conversation!r}.", id=conversation)
     order = order_of(repo, reading, conversation)
     rows = reading.get(MESSAGE, order[offset : offset + limit])
     return Page([rows[i] for i in order if i in rows], len(order))

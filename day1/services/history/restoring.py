@@ -1,4 +1,4 @@
-"""Bringing a row or a branch back to a past state, as a new commit."""
+"""Restoring a row or a branch to a past state by a new commit."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What a restore did; `commit` is None where the state was there already."""
+    """The result of a restore; `commit` is None if nothing differed."""
 
     rows: int
     commit: CommitId | None
@@ -23,7 +23,7 @@ def check_row(repo: Repository, branch: Branch, row_id: str, state: Ref) -> None
     """Check that a row is on a branch or was in a state of its past.
 
     Raises:
-        NotFound: it is not, and was not.
+        NotFound: the row is in neither state.
     """
     kind = kind_of(row_id)
     for ref in (state, Ref(branch=branch.name)):
@@ -35,17 +35,17 @@ def check_row(repo: Repository, branch: Branch, row_id: str, state: Ref) -> None
 
 def _unknown(row_id: str, branch: Branch) -> NotFound:
     return NotFound(
-        f"{row_id} is not on branch {branch.name!r}, and was not in the state asked for.",
+        f"{row_id} is not on branch {branch.name!r}, and was not in that past state.",
         id=row_id,
         branch=branch.name,
     )
 
 
 def restore_row(repo: Repository, branch: Branch, row_id: str, state: Ref) -> Restored:
-    """Restore one row to what it was in a state; if it was not there then, it is removed.
+    """Restore one row to its version in a past state, or remove it if that state lacks it.
 
     Raises:
-        NotFound: the row is neither there now nor was it then.
+        NotFound: the row is neither on the branch nor in the past state.
     """
     kind = kind_of(row_id)
     with repo.store.reading(state) as past:
@@ -58,7 +58,7 @@ def restore_row(repo: Repository, branch: Branch, row_id: str, state: Ref) -> Re
 
 
 def restore_branch(repo: Repository, branch: Branch, state: Ref, what: str) -> Restored:
-    """Restore every row of a branch to what it was in a past state; `what` names the state.
+    """Restore every row of a branch to a past state, which the commit's message calls `what`.
 
     Edits are history and stay; held items are part of the state and go back with it.
     """
@@ -74,7 +74,7 @@ def restore_branch(repo: Repository, branch: Branch, state: Ref, what: str) -> R
 
 
 def _undo(changes: Changes, until: int | None) -> Writes:
-    """The rows before a set of changes; rows that came after `until` were not there."""
+    """Return the writes that undo changes; rows created after `until` are removed."""
     writes: Writes = {}
     for table, rows in changes.items():
         if table == EDIT.table:
@@ -89,14 +89,14 @@ def _undo(changes: Changes, until: int | None) -> Writes:
 
 
 def _without_later(writes: Writes, work: Work, until: int) -> None:
-    """Remove rows that the state's commit has and that came after its instant."""
+    """Add to the writes the removal of rows that were created after `until`."""
     for kind in (*MEMORIES, HELD):
         for row in work.find(kind, Query(created_after=until)):
             writes.setdefault(kind.table, {})[str(row["id"])] = None
 
 
 def _from_rows(repo: Repository, work: Work, state: Ref) -> Writes:
-    """Compare all rows, for states that have no commit of their own."""
+    """Return the writes that restore a state without a commit of its own, from all rows."""
     kinds: tuple[Kind, ...] = (*MEMORIES, HELD)
     writes: Writes = {}
     with repo.store.reading(state) as past:

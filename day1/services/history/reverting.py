@@ -1,4 +1,4 @@
-"""Reverting: a commit or a merge is undone by a new commit.
+"""Reverting: undo a commit or a merge by a new commit.
 
 A revert is planned as a merge with the past. The base is the commit, the source is its first
 parent, and the target is the branch as it is. A cell that was changed since the commit is a
@@ -37,22 +37,22 @@ from day1.services.rows.recording import decided_edits
 
 @dataclass(frozen=True, slots=True)
 class RevertRequest:
-    """What is to be undone on a branch."""
+    """The arguments of a revert."""
 
     branch: Branch
     undo: str
     """A commit of the branch's own past, or the id of the merge that made it."""
     choices: tuple[Choice, ...] = ()
     expect: str | None = None
-    """The digest of the previewed plan; another plan is refused."""
+    """The digest of the previewed plan; a plan with another digest is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dependent:
-    """What depends on a commit that is to be undone.
+    """Something that depends on the commit to undo.
 
-    It is a row that was changed since, an item that its merge held, or a record or branch that has
-    the commit in its past.
+    It is a row that changed since, an item that the commit's merge held, or a record or branch that
+    has the commit in its past.
     """
 
     type: Literal["row", "held", "snapshot", "template", "handoff", "bundle", "branch"]
@@ -62,19 +62,19 @@ class Dependent:
 
 @dataclass(frozen=True, slots=True)
 class Revert:
-    """A plan to undo a commit, and what was made of it."""
+    """The plan of a revert, and its result if it is done."""
 
     undone: Commit
     plan: MergePlan
     depends: tuple[Dependent, ...]
     tip: CommitId
-    """The branch's tip: the commit of the revert, if it made one."""
+    """The branch's tip, which is the new commit if the revert made one."""
     pending: int
     done: bool = False
 
     @property
     def count(self) -> int:
-        """The number of rows in which something is undone."""
+        """The number of rows that the revert changes."""
         return _count(self.plan)
 
 
@@ -86,9 +86,9 @@ def preview(repo: Repository, request: RevertRequest) -> Revert:
     """Plan a revert without a lock and without writing; pending rows are included.
 
     Raises:
-        NotFound: the commit is not of the branch's own past, or `choices` names a row that it did
+        NotFound: the commit is not in the branch's own past, or `choices` names a row that it did
             not touch.
-        Refused: it is the first commit.
+        Refused: the commit is the store's first one.
     """
     branch = request.branch
     undone = _undone(repo, branch, request.undo)
@@ -98,12 +98,12 @@ def preview(repo: Repository, request: RevertRequest) -> Revert:
 
 
 def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
-    """Undo a commit as a new commit; the plan is made again under the lock.
+    """Undo a commit by a new commit, with a plan made under the branch's lock.
 
     Raises:
-        PlanChanged: `expect` is given and the plan is another one.
+        PlanChanged: `expect` is given and the plan has another digest.
         BranchClosed: the branch was squashed, or is kept.
-        BranchProtected: it is protected, and one of `choices` brings something new.
+        BranchProtected: the branch is protected, and a choice sets a new value or deletes.
         as `preview`.
     """
     branch = refuse_closed(request.branch)
@@ -126,7 +126,7 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
 
 
 def _undone(repo: Repository, branch: Branch, name: str) -> Commit:
-    """Find a commit among a branch's first parents, by its own id or by that of its merge."""
+    """Find a commit among a branch's first parents, by its id or the id of its merge."""
     for commit in repo.history.log(branch.name):
         if name in {commit.id, commit.meta.get("id")}:
             if commit.op == "init" or not commit.parents:
@@ -135,8 +135,8 @@ def _undone(repo: Repository, branch: Branch, name: str) -> Commit:
                 )
             return commit
     raise NotFound(
-        f"{name} is not a commit of {branch.name!r} itself: `day1 log {branch.name}` lists those. "
-        "What a merge brought is undone by reverting the merge, or on its own branch.",
+        f"{name} is not a commit of {branch.name!r} itself: `day1 log {branch.name}` lists its "
+        "commits. To undo what a merge brought, revert the merge, or the commit on its own branch.",
         commit=name,
         branch=branch.name,
     )
@@ -173,7 +173,7 @@ def _plan(
 
 
 def _target_rows(target: Reading, changes: Changes) -> dict[str, Row]:
-    """The target's rows that the plan looks at: those that it may set, and what points to them."""
+    """Read the target's rows that a plan needs: those that it may set, and rows pointing there."""
     befores = [c.after for kind in MEMORIES for c in changes.get(kind.table, ())]
     ids = {c.id for kind in MEMORIES for c in changes.get(kind.table, ())}
     rows = rows_by_id(target, ids | {i for row in befores if (i := needed(row)) is not None})
@@ -187,7 +187,7 @@ def _target_rows(target: Reading, changes: Changes) -> dict[str, Row]:
 
 
 def _changed_since(changes: Changes, rows: dict[str, Row]) -> Iterable[str]:
-    """The ids of rows that were changed after the commit."""
+    """Yield the ids of rows that changed after the commit."""
     for kind in MEMORIES:
         for change in changes.get(kind.table, ()):
             left, now = change.before, rows.get(change.id)
@@ -196,7 +196,7 @@ def _changed_since(changes: Changes, rows: dict[str, Row]) -> Iterable[str]:
 
 
 def _containing(repo: Repository, branch: Branch, undone: Commit) -> Iterable[Dependent]:
-    """The records and branches that have the commit in their past, so they keep its changes."""
+    """List the records and branches that have the commit in their past and keep its changes."""
     ledger, tips = repo.ledger, repo.history.branches()
     found: list[tuple[CommitId, Dependent]] = [
         *((s.commit, Dependent("snapshot", s.id, s.label)) for s in ledger.records(Snapshot)),

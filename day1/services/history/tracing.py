@@ -1,4 +1,4 @@
-"""The history of a row: all its versions, and who wrote each of its cells."""
+"""The history of a row: its versions, and the writer of each cell."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,28 +17,28 @@ from day1.services.rows.recording import changed_groups, newest_edits
 
 How = Literal["added", "changed", "removed", "restored"]
 _BACK: Final = frozenset({"restore", "revert"})
-"""Commits that bring a past state back."""
+"""Operations of commits that bring a past state back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A row after a commit (`row` is None if the commit removed it)."""
+    """One version of a row: the row after a commit (None if the commit removed it)."""
 
     how: How
     at: int
     row: Row | None
     cells: tuple[str, ...]
-    """The cells that differ from the branch's own version before."""
+    """The cells that differ from the version at the commit's first parent."""
     edit: Row | None
-    """The edit by which it came about, if it was one."""
+    """The edit that made this version; None if no edit did."""
     commit: Commit | None
-    """None while the row is pending."""
+    """The commit that made this version; None while the row is pending."""
     branch: Branch | None
 
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A row of a branch, present or past, and the state it was read in."""
+    """A present or past row of a branch, and the state that it was read in."""
 
     kind: Kind
     row: Row | None
@@ -46,18 +46,18 @@ class Traced:
     tip: CommitId
     pending: int
     hidden: frozenset[str] = frozenset()
-    """Its columns of which a redaction hides what they hold."""
+    """Columns of the row whose values a redaction hides."""
     held: Sequence[Row] = ()
-    """What merges withheld of it; read only where something is hidden."""
+    """Rows of the table `held` about this row; read only if some of its columns are hidden."""
     veil: Row = field(default_factory=dict)
-    """Placeholders by column, for words that were made of hidden rows."""
+    """Placeholders by column, for words that the row has from hidden rows."""
 
 
 def trace(repo: Repository, branch: Branch, row_id: str) -> Traced:
-    """A row as it is on a branch, with its edits.
+    """Read a row as it is on a branch, with its edits.
 
     Raises:
-        NotFound: the id is not of a memory.
+        NotFound: the id is not a memory's.
     """
     kind = kind_of(row_id)
     if kind not in MEMORIES:
@@ -75,10 +75,10 @@ def trace(repo: Repository, branch: Branch, row_id: str) -> Traced:
 
 
 def history(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[Version]]:
-    """Every version of a row that is in a branch's past, across merges, newest first.
+    """List the versions of a row in a branch's past, across merges, newest first.
 
     Raises:
-        NotFound: the branch never had such a row.
+        NotFound: the branch never had this row.
     """
     traced = trace(repo, branch, row_id)
     past = Ancestry(repo).reachable(branch, traced.tip)
@@ -118,7 +118,7 @@ def _unknown(row_id: str, branch: Branch) -> NotFound:
 def _rows(
     repo: Repository, traced: Traced, row_id: str, past: Mapping[CommitId, CommitOnBranch]
 ) -> dict[CommitId, Row]:
-    """The row at every commit that has it, by the engine's own history where it has one."""
+    """Read the row at every commit of the past that has it, by commit id."""
     if repo.store.capabilities.row_history:
         return repo.history.versions(traced.kind, row_id, traced.tip)
     every = {commit: repo.history.row(traced.kind, row_id, commit) for commit in past}
@@ -141,7 +141,7 @@ def _cells(kind: Kind, before: Row | None, row: Row | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A merge, pick or squash through which a row or an edit came."""
+    """A merge, pick or squash that brought a row or an edit to a branch."""
 
     commit: Commit
     merge_id: str
@@ -152,24 +152,24 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """Who wrote a cell: the author of an edit, or of the row."""
+    """The writer of a cell: the author of an edit of it, or of the row."""
 
     cell: str
     writer: Row
-    """The edit, or the row itself: its origin columns say who and when."""
+    """The edit or the row that gave the value; its origin columns name agent and time."""
     edited: bool
     commit: Commit | None
-    """None while the row is pending."""
+    """The commit that wrote it; None while the row is pending."""
     branch: Branch | None
     passages: tuple[Passage, ...]
-    """From where it was written up to the branch."""
+    """The merges that brought it, from the branch where it was written up to this one."""
 
 
 def blame(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[Blame]]:
-    """Who wrote each cell of a row, on which branch, and through which merges it came.
+    """Find who wrote each cell of a row, on which branch, and which merges brought it.
 
-    The author is the newest edit whose value is the cell's present one, else the row's origin. Of
-    a redacted cell it is the newest edit whose value no merge withheld.
+    The writer is the newest edit with the cell's present value, else the row's origin. For a
+    redacted cell it is the newest edit whose value no merge withheld.
 
     Raises:
         NotFound: the row is not on the branch.
@@ -179,7 +179,7 @@ def blame(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[B
     if row is None:
         raise NotFound(
             f"{row_id} is not on branch {branch.name!r}.",
-            Advice("{memory_history} says what became of it."),
+            Advice("{memory_history} lists its versions."),
             id=row_id,
             branch=branch.name,
         )
@@ -199,7 +199,7 @@ Way = tuple[Commit | None, Branch | None, tuple[Passage, ...]]
 
 
 class _Ways:
-    """How rows and edits came to a branch; each is followed once."""
+    """The ways by which rows and edits came to a branch; a cache follows each once."""
 
     def __init__(self, repo: Repository, branch: Branch, tip: CommitId) -> None:
         self._repo, self._branch, self._tip = repo, branch, tip
@@ -219,7 +219,7 @@ class _Ways:
         return self._known[row_id]
 
     def _followed(self, kind: Kind, row: Row) -> Way:
-        """Go back from merge to merge to the commit by which it was written."""
+        """Follow a row back through merges to the commit that wrote it."""
         branch: Branch | None = self._branch
         start, passages = self._tip, list[Passage]()
         if self._repo.history.row(kind, str(row["id"]), start) is None:
@@ -235,10 +235,10 @@ class _Ways:
     def _first(
         self, kind: Kind, row: Row, branch: Branch | None, start: CommitId
     ) -> CommitOnBranch:
-        """The oldest of the first parents that has a row which the newest has.
+        """Find the oldest first parent that has a row, which the newest one has.
 
-        A row that was never removed is in every commit since it came, so a binary search finds the
-        first one. Of a row that was removed and brought back every state is looked at.
+        A row that was never removed is in every commit since it was added, so a binary search finds
+        the oldest. For a row that was removed and brought back, every state is read.
         """
         row_id, history = str(row["id"]), self._repo.history
         past: list[CommitOnBranch] = []
@@ -274,7 +274,7 @@ class _Ways:
 
 
 def _taken(traced: Traced, ways: _Ways) -> Sequence[Row]:
-    """The edits of a row without those whose value a merge withheld, as far as that was read."""
+    """Return the edits of a row without those whose value a merge withheld."""
     lost = {(item["merge_id"], item["cell"]) for item in traced.held}
     if not lost:
         return traced.edits

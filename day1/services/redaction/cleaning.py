@@ -1,4 +1,4 @@
-"""Removing redacted texts from the records of the ledger: from prose, decisions and desks."""
+"""Removing redacted texts from ledger records: from prose, decisions and desks."""
 
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar, cast
@@ -14,16 +14,16 @@ from day1.model.rows.kind import Row, kind_of
 T = TypeVar("T")
 
 _PROSE: Final = ("description", "purpose", "title", "reason", "notes", "query", "context_summary")
-"""Fields of records in which people and agents write what they like."""
+"""Fields of records that hold free text."""
 _DECIDED: Final[Mapping[type, tuple[str, str]]] = {
     MergeRecord: ("choices", "id"),
     Review: ("decisions", "row_id"),
 }
-"""By kind of record: where it keeps what was decided, and how a decision names its row."""
+"""For each class of record, the field with its decisions, and the key of a decision's row id."""
 
 
 def cleaned(record: T, mask: Mask, clean: Clean) -> T:
-    """A record without redacted texts, both as cells of decisions and as quotes in prose."""
+    """Return a record without redacted texts, in the cells of decisions and in prose."""
     if isinstance(record, Desk):
         return record.cleaned(mask.rows, clean)  # type: ignore[return-value]  # a desk is its T
     values: dict[str, Any] = to_json(record)

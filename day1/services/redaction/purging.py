@@ -1,9 +1,9 @@
-"""Purging: the store's files are rewritten without redacted texts.
+"""Purging: rewrite the store's files without redacted texts.
 
-A redaction masks texts, but their bytes stay in the files. Purging copies the rows as they read,
-then puts the copy in the place of the old file. Until that moment the old store is whole; from then
-on the new one is. A process that dies at that moment leaves an intent, and the next process updates
-the ledger.
+A redaction masks texts, but their bytes stay in the files. Purging copies the rows as they are
+shown, then replaces the old file by the copy. Until that moment the old store is complete; from
+then on the new one is. A process that dies at that moment leaves an intent, and the next process
+updates the ledger.
 """
 
 from collections.abc import Collection
@@ -29,14 +29,14 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """How many redactions were purged, and how many commits were written."""
+    """The number of purged redactions and of rewritten commits."""
 
     redactions: int
     commits: int
 
 
 def cleaning(source: Repository, redactions: Collection[Redaction]) -> Carry:
-    """A function that removes redacted texts from records of the ledger."""
+    """Make a function that removes redacted texts from ledger records."""
     mask = mask_of(redactions)
     texts: dict[str, str] = {}
     for redaction in redactions:
@@ -46,7 +46,7 @@ def cleaning(source: Repository, redactions: Collection[Redaction]) -> Carry:
 
 
 def without_redacted(source: Repository, redactions: Collection[Redaction], now: int) -> Carry:
-    """Make a function that removes redacted texts from the records of a copy."""
+    """Make a function that cleans a copy's records and marks its redactions as purged."""
     clean, purged = cleaning(source, redactions), {redaction.id for redaction in redactions}
 
     def carry(record: object) -> object:
@@ -68,14 +68,14 @@ def purge(
     """Rewrite the store without the texts of these redactions.
 
     Args:
-        source: the memory, with a store that obeys this mask and no later one.
-        redactions: all there are.
-        rewriting: works on the store's files.
-        report: told how far it is.
+        source: the memory, with a store that applies exactly these redactions.
+        redactions: all redactions of the store.
+        rewriting: the port that replaces the store's files.
+        report: called with the progress.
         now: the time.
 
     Raises:
-        StoreBusy: others write without a pause.
+        StoreBusy: other processes write without a pause.
         IntegrityBroken: the new store has other rows than the old one shows; the old one stays.
     """
     if not redactions:
@@ -115,13 +115,13 @@ def _clean_all(source: Repository, clean: Carry) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PurgeIntent:
-    """A store that is to be rewritten, with the tip that its main had before."""
+    """The intent to rewrite a store, with the tip of main before."""
 
     tip: CommitId
 
 
 def _finish(repo: Repository, intent: PurgeIntent) -> None:
-    """If the commits have other ids, the store was rewritten: then records get these ids."""
+    """Finish an interrupted purge: if commit ids changed, put the new ids into the records."""
     ids = new_ids(repo.history)
     if intent.tip in ids:
         rename_all(repo.ledger, ids)

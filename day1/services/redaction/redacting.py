@@ -1,6 +1,6 @@
-"""Redacting: making a row unreadable at once, on every branch and for good.
+"""Redacting: make a row unreadable at once and for good, on every branch.
 
-It writes one record of the ledger, and every reading of rows masks what the record says
+A redaction is a ledger record. Every reading of rows masks the rows and texts that it names
 (`model.redaction.mask`).
 """
 
@@ -31,25 +31,25 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What redacting a row will mask."""
+    """The rows and texts that redacting a row will mask."""
 
     kind: Kind
     row_id: str
     rows: frozenset[str]
-    """The row, what it is a copy of, and its copies."""
+    """The row, its copies, and the row that it was copied from."""
     texts: frozenset[str]
     hashes: frozenset[str]
     known: Redaction | None
-    """The redaction that has redacted all of it before, if there is one."""
+    """An earlier redaction that covers all of it; None if there is none."""
     made: frozenset[str] = frozenset()
-    """The ids of rows with words that were made of it, which are hidden with it."""
+    """Ids of rows that were derived from it, which are hidden too."""
 
 
 def look(repo: Repository, row_id: str) -> Target:
-    """Find every text that a row ever had, on any branch, and its copies.
+    """Find the copies of a row, and every text that they ever had on any branch.
 
     Raises:
-        NotFound: there never was such a row.
+        NotFound: the store never had this row.
         Forbidden: the caller does not see every branch.
     """
     kind = kind_of(row_id)
@@ -74,7 +74,7 @@ def look(repo: Repository, row_id: str) -> Target:
 
 
 def other_parts(repo: Repository, target: Target) -> list[Target]:
-    """What redacting the other parts of a longer text will mask; [] for a text of its own."""
+    """Find the targets for the other parts of a split text; empty if the text was not split."""
     parts = (
         part_of({"id": row_id}, text)
         for text in sorted(target.texts)
@@ -88,11 +88,11 @@ def other_parts(repo: Repository, target: Target) -> list[Target]:
 def _made_of(
     repo: Repository, rows: Collection[str], texts: Collection[str]
 ) -> tuple[set[str], dict[str, str]]:
-    """The rows that were made of some on any branch, and their words that are masked by content.
+    """Find the rows derived from `rows` on any branch, and their texts to mask, by content hash.
 
-    Every text that a fact ever had is, unless a row has it that was made of nothing redacted: the
-    index has the words of removed rows and of earlier versions. What a verdict says is, if it
-    quotes one of `texts`. The others are hidden where they are read, by their basis.
+    Every text that a derived fact ever had is masked, since the index has the words of removed rows
+    and earlier versions too; but not a text that some other row has on its own. A verdict's words
+    are masked if they quote one of `texts`. Other derived words are hidden on reading, by `basis`.
     """
     ids: set[str] = set()
     made_facts: set[str] = set()
@@ -115,7 +115,7 @@ def _made_of(
 
 
 def _said_by_others(repo: Repository, hashes: Collection[str], rows: Collection[str]) -> set[str]:
-    """The hashes whose text also stands in a row outside `rows`."""
+    """Return the hashes of texts that a row outside `rows` has too."""
     found: set[str] = set()
     query = Query(among={"content_hash": sorted(hashes)})
     for branch in repo.history.branches() if hashes else ():
@@ -127,7 +127,7 @@ def _said_by_others(repo: Repository, hashes: Collection[str], rows: Collection[
 
 
 def _with_copies(repo: Repository, kind: Kind, rows: set[str]) -> set[str]:
-    """Rows, their copies, the copies of these, and so on."""
+    """Return the ids of rows, of their copies, of the copies of these, and so on."""
     found, new = set(rows), rows
     while new:
         query = Query(among={"origin_id": sorted(new)})
@@ -143,13 +143,15 @@ def _with_copies(repo: Repository, kind: Kind, rows: set[str]) -> set[str]:
 def redact(
     repo: Repository, target: Target, reason: str | None, agent_id: str | None, now: int
 ) -> Redaction:
-    """Mask a row for good. Doing it again is harmless, and retries a failed cleaning of the index.
+    """Mask a row for good; repeating it is harmless, and retries a failed cleaning of the index.
 
     Raises:
-        InvalidRequest: the reason holds what is to be redacted.
+        InvalidRequest: the reason contains a text to redact.
     """
     if reason is not None and any(text in reason for text in target.texts):
-        raise InvalidRequest("`reason` is kept and shown: say it without the redacted text.")
+        raise InvalidRequest(
+            "`reason` contains the text to redact, and is stored and shown: leave the text out."
+        )
     redaction = target.known
     if redaction is None:
         masked, branches = _extent(repo, target)
@@ -173,14 +175,14 @@ def redact(
 
 
 def forget_redacted(repo: Repository) -> None:
-    """Delete from this node's index what any node has redacted."""
+    """Delete from this node's index the texts that any node has redacted."""
     hashes = repo.ledger.mask().hashes
     if hashes:
         forget(repo, hashes)
 
 
 def _extent(repo: Repository, target: Target) -> tuple[int, int]:
-    """How many rows are about to be masked, and on how many branches they are now."""
+    """Count the rows to mask, and the branches that have them."""
     rows: set[str] = set()
     branches = 0
     alike = Query(among={"content_hash": sorted(target.hashes)})
@@ -197,8 +199,8 @@ def _extent(repo: Repository, target: Target) -> tuple[int, int]:
 def record_redaction(repo: Repository, redaction: Redaction) -> None:
     """Write a redaction to the ledger, which masks the rows; then delete its texts from the index.
 
-    The texts cannot be found from the first step on. So it is no error if the index cannot be
-    written now: the next process that opens the store cleans it.
+    The texts cannot be found once the ledger has the redaction. So an index that cannot be written
+    now is not an error: the next process that opens the store cleans it.
     """
     kind = BY_TABLE[redaction.row_kind]
     texts = texts_of(repo, kind, redaction.row_id).values()
@@ -227,9 +229,9 @@ def forget(repo: Repository, hashes: Collection[str]) -> bool:
 def texts_of(
     repo: Repository, kind: Kind, row_id: str, versions: Sequence[Row] | None = None
 ) -> dict[str, str]:
-    """Every text that a row ever had, by content hash, including texts that merges held.
+    """Collect every text that a row ever had, by content hash, including texts that merges held.
 
-    `versions` are the row's, where they are read already: to read them opens every branch.
+    `versions` has the row's versions if they are read already: reading them opens every branch.
     """
     if kind.text is None:
         return {}
@@ -241,7 +243,7 @@ def texts_of(
 
 
 def _quoting(repo: Repository, redaction: Redaction, texts: Collection[str]) -> Iterator[object]:
-    """The records that quote one of the texts, without it."""
+    """Yield the ledger records that quote one of the texts, with the quotes removed."""
     clean, mask = without(texts), mask_of([redaction])
     for record in carried(repo.ledger):
         if isinstance(record, Review):
@@ -253,4 +255,4 @@ def _quoting(repo: Repository, redaction: Redaction, texts: Collection[str]) -> 
 
 
 REDACT = IntentKind("redact", Redaction, record_redaction)
-"""What was to be redacted is: the redaction is its own intent."""
+"""The intent to redact: its record is the redaction itself."""

@@ -17,21 +17,21 @@ from day1.ports.ledger import Ledger
 
 T = TypeVar("T")
 Ids = Mapping[CommitId, CommitId]
-"""New ids by the old ones."""
+"""New commit ids by the old ones."""
 
 CARRIED: Final = tuple(record for record in RECORDS if record.KIND.carried)
-"""Every kind of record but those of one store only: what is to be done, what it is a copy of."""
+"""The classes of records that a copy of the store gets."""
 
 
 def new_ids(history: History) -> dict[CommitId, CommitId]:
-    """The commit ids of a copy, by the ids in the store that it was copied from."""
+    """Map the commit ids of the original store to those of its copy."""
     starts = {*history.branches().values(), *history.tags().values()}
     graph = history.graph(sorted(starts))
     return {str(commit.meta["from"]): commit.id for commit in graph if "from" in commit.meta}
 
 
 def renamed(value: Any, ids: Ids) -> Any:
-    """A JSON value with each text that is an old id replaced by the new one."""
+    """Replace each old commit id in a JSON value by the new one."""
     if isinstance(value, str):
         return ids.get(value, value)
     if isinstance(value, Mapping):
@@ -40,19 +40,19 @@ def renamed(value: Any, ids: Ids) -> Any:
 
 
 def with_new_ids(record: T, ids: Ids) -> T:
-    """A record with the new commit ids."""
+    """Return a record with the new commit ids."""
     values = {name: renamed(value, ids) for name, value in to_json(record).items()}
     return record if values == to_json(record) else from_json(type(record), values)
 
 
 def carried(ledger: Ledger) -> Iterator[object]:
-    """The records of a ledger that a copy gets."""
+    """Yield the ledger records that a copy gets."""
     for kind in CARRIED:
         yield from ledger.records(kind)
 
 
 def put(ledger: Ledger, record: object) -> None:
-    """Write a record of any kind."""
+    """Write a record of any class to the ledger."""
     if isinstance(record, Branch):
         ledger.put_branch(record)
     else:
@@ -60,7 +60,7 @@ def put(ledger: Ledger, record: object) -> None:
 
 
 def rename_all(ledger: Ledger, ids: Ids) -> None:
-    """Give all records of a ledger the new commit ids; doing it again is harmless."""
+    """Give all records of a ledger the new commit ids; repeating it is harmless."""
     with ledger.transaction():
         for record in carried(ledger):
             fresh = with_new_ids(record, ids)

@@ -1,7 +1,7 @@
-"""Repeated writes: known by the request id, or by the same words within a minute.
+"""Repeated writes: recognize them by request id, or by equal content within a minute.
 
 Both are looked up in the unit of work that would add the row, so two equal writes at once add one
-row. The answer is that row.
+row. Both callers get that row.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,18 +22,18 @@ _OF_A_WRITER = ("agent_id", "session_id", "task_id", "source")
 
 BY_REQUEST = "This request was answered before: nothing was written again."
 LATELY = (
-    "The same was written less than a minute ago: this is that row, and nothing was written. "
-    "Give each a request_id of its own to keep both."
+    "The same content was written less than a minute ago: this is that row, and nothing was "
+    "written. To keep both, give each write its own request_id."
 )
 
 
 def written_by(reading: Reading, kind: Kind, row_id: str, given: Mapping[str, Cell]) -> Row | None:
-    """The row of a request that has been answered before; None if it has not.
+    """Find the row that an earlier call with the same request id wrote; None if there is none.
 
-    What was edited since may differ from what is `given`, and nothing else.
+    Its columns must equal `columns`, except for those that were edited since.
 
     Raises:
-        RequestReused: the request wrote something else, or its row was removed since.
+        RequestReused: the earlier call wrote something else, or its row was removed since.
     """
     found = reading.get(kind, [row_id]).get(row_id)
     if found is not None and (
@@ -48,8 +48,8 @@ def written_by(reading: Reading, kind: Kind, row_id: str, given: Mapping[str, Ce
     edited = {column for group in kind.groups if group[0] in cells for column in group}
     if found is None:
         raise RequestReused(
-            f"What this request wrote, {row_id}, was removed since.",
-            Advice("{memory_restore} brings it back, another request_id writes it anew."),
+            f"The row that this request wrote, {row_id}, was removed since.",
+            Advice("{memory_restore} brings it back; a new request_id writes it again."),
             id=row_id,
         )
     if any(found[c] != value for c, value in given.items() if c not in edited):
@@ -58,10 +58,10 @@ def written_by(reading: Reading, kind: Kind, row_id: str, given: Mapping[str, Ce
 
 
 def made_by(ledger: Ledger, kind: type[T], record_id: str, **given: object) -> T | None:
-    """The record of a request that has been answered before; None if it has not.
+    """Find the record that an earlier call with the same request id made; None if there is none.
 
     Raises:
-        RequestReused: the request made something else.
+        RequestReused: the earlier call made something else.
     """
     found = ledger.record(kind, record_id)
     if found is not None and any(getattr(found, name) != value for name, value in given.items()):
@@ -70,7 +70,7 @@ def made_by(ledger: Ledger, kind: type[T], record_id: str, **given: object) -> T
 
 
 def reused(first: str) -> RequestReused:
-    """Say of a request id that it was used for something else."""
+    """Build the error for a request id that was used before for something else."""
     return RequestReused(
         f"This request_id was used before, for something else: it made {first}. Use another one "
         "for each call, and the same one only to try that call again.",
@@ -79,7 +79,7 @@ def reused(first: str) -> RequestReused:
 
 
 def written_lately(rows: Sequence[Row], kind: Kind, row: Row) -> Row | None:
-    """The one of `rows` that says the same, by the same writer, less than a minute ago."""
+    """Find a row with the same content by the same writer, less than a minute older."""
     columns = (*kind.group(WHOLE), *_OF_A_WRITER)
     for before in rows:
         age = int(row["created_at"] or 0) - int(before["created_at"] or 0)

@@ -1,4 +1,4 @@
-"""The repository: the store, its history and its ledger, as services use them."""
+"""The repository: store, history and ledger of a memory, as services use them."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
@@ -17,43 +17,43 @@ T = TypeVar("T")
 
 
 def nothing_to_forget(_: Collection[str]) -> None:
-    """There is no index."""
+    """Forget nothing, since there is no index."""
 
 
 def no_primes() -> None:
-    """None are kept."""
+    """Remove nothing, since no primes are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """What holds a memory: its rows, its history, what is said about them, and an id maker."""
+    """A memory's store, history and ledger, with the clock and the source of new ids."""
 
     store: Store
     history: History
     ledger: Ledger
     new_id: NewId
     clock: Clock
-    """By it rows expire."""
+    """The clock by which rows expire."""
     point: KillPoint = no_kill_point
     forget: Callable[[Collection[str]], None] = nothing_to_forget
-    """Take texts out of this node's index, by their hashes."""
+    """Deletes texts from this node's index, by their hashes."""
     forget_primes: Callable[[], None] = no_primes
-    """Remove the kept primes, which may quote what was redacted, or a branch that is gone."""
+    """Removes the kept primes, which may quote redacted texts or be of a deleted branch."""
     registered_writers: set[str] = field(default_factory=set)
-    """Writers that are in the ledger, as far as this process knows (`services.tasks.sessions`)."""
+    """Cache of writers that the ledger has (`services.tasks.sessions`)."""
     reached: dict[tuple[str, ...], tuple[frozenset[CommitId], frozenset[CommitId]]] = field(
         default_factory=dict
     )
-    """By limits of tokens: tips, and every commit in their past (`services.access.scoped`)."""
+    """Cache by a token's limits: tips, and all commits in their past (`services.access.scoped`)."""
     votes_kept: dict[tuple[str, ...], tuple[Votes, frozenset[str], Votes]] = field(
         default_factory=dict
     )
-    """By limits of tokens: all votes, the branches that are seen, and the votes given on these."""
+    """Cache by a token's limits: all votes, the visible branches, and the votes on these."""
     of_request: bool = False
-    """The ids are those of a request, so what it makes may be there already."""
+    """Whether new ids are derived from a request id, so that their rows may exist already."""
 
     def shown(self, ref: Ref) -> Ref:
-        """A state as it is shown: of now, or of the instant as of which it is asked for."""
+        """Return a ref that is shown as of its instant, or as of now."""
         return replace(ref, shown_at=self.clock() if ref.until is None else ref.until)
 
 

@@ -153,7 +153,7 @@ def test_a_branch_made_anew_is_not_taken_for_the_one_of_its_name(bench: Bench, a
     old = bench.fork("side")
     deleting.delete(bench.repo, old, MAIN, bench.now)
     new = bench.fork("side")
-    with pytest.raises(UnknownBranch, match="made anew"):
+    with pytest.raises(UnknownBranch, match="another branch has its name"):
         act(bench, old)
     assert bench.branch("side") == new
     assert bench.repo.ledger.open_intents() == []
