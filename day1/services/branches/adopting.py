@@ -13,8 +13,8 @@ def adopt(repo: Repository, now: int) -> list[str]:
 
     These are `main` of a new store, and every branch after the ledger was lost.
     """
-    known = {branch.name for branch in repo.ledger.branches()}
-    missing = [name for name in sorted(repo.history.branches()) if name not in known]
+    known_names = {branch.name for branch in repo.ledger.branches()}
+    missing = [name for name in sorted(repo.history.branches()) if name not in known_names]
     root = repo.ledger.branch(MAIN)
     for name in sorted(missing, key=lambda n: n != MAIN):
         branch = Branch(

@@ -37,14 +37,14 @@ def delete(repo: Repository, branch: Branch, current: str | None, now: int) -> B
     name = _refuse_deletion(branch, current).name
     with repo.ledger.open_intent(DELETE, DeleteIntent(branch.id, name), now):
         repo.point("delete.after_intent")
-        with leaving(repo, branch) as (gone, tip):
+        with leaving(repo, branch) as (retired_branch, tip):
             repo.history.tag(kept_as(branch.id), tip)
             repo.point("delete.after_keep")
             repo.history.drop(name)
             repo.point("delete.after_engine")
         repo.ledger.remove_branch(branch.id)
         repo.point("delete.after_ledger")
-    return gone
+    return retired_branch
 
 
 def delete_taken(repo: Repository, branch: Branch, current: str | None, now: int) -> Branch:
@@ -90,17 +90,17 @@ def _refuse_deletion(branch: Branch, current: str | None) -> Branch:
 
 def is_taken(repo: Repository, branch: Branch) -> bool:
     """Whether another branch has all memories of this one."""
-    every = states(repo)
-    here = next(state for state in every if state.branch.id == branch.id)
-    with repo.store.reading(Ref(branch=here.branch.name)) as reading:
+    branch_states = states(repo)
+    own_state = next(state for state in branch_states if state.branch.id == branch.id)
+    with repo.store.reading(Ref(branch=own_state.branch.name)) as reading:
         if reading.pending.count:
             return False
-    if here.status == "merged":
+    if own_state.status == "merged":
         return True
     return any(
-        repo.history.merge_base(other.tip, here.tip) == here.tip
-        for other in every
-        if other is not here
+        repo.history.merge_base(other.tip, own_state.tip) == own_state.tip
+        for other in branch_states
+        if other is not own_state
     )
 
 

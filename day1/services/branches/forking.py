@@ -36,14 +36,14 @@ def check_free(repo: Repository, name: str, branch_id: str | None = None) -> str
         InvalidRequest: the name breaks the rule.
         BranchExists: the name is taken.
     """
-    taken = repo.ledger.branch(check_name(name))
-    if taken is not None and taken.id != branch_id:
+    existing = repo.ledger.branch(check_name(name))
+    if existing is not None and existing.id != branch_id:
         hint = "choose another name"
-        if taken.retired_tip is not None:
-            hint = f"it was retired, and `day1 switch {taken.name}` brings it back; or {hint}"
+        if existing.retired_tip is not None:
+            hint = f"it was retired, and `day1 switch {existing.name}` brings it back; or {hint}"
         raise BranchExists(
-            f"A branch {taken.name!r} exists already (case does not count): {hint}.",
-            branch=taken.name,
+            f"A branch {existing.name!r} exists already (case does not count): {hint}.",
+            branch=existing.name,
         )
     return name
 
@@ -65,10 +65,12 @@ def fork(
     intent = ForkIntent.of(branch, records)
     with repo.ledger.open_intent(FORK if fill is None else FILL, intent, branch.created_at):
         # No other intent is open, so what is found stays so.
-        same = {"name": branch.name, "parent_id": branch.parent_id}
-        first = made_by(repo.ledger, Branch, branch.id, **same, description=branch.description)
-        if first is not None:
-            return first
+        arguments = {"name": branch.name, "parent_id": branch.parent_id}
+        earlier = made_by(
+            repo.ledger, Branch, branch.id, **arguments, description=branch.description
+        )
+        if earlier is not None:
+            return earlier
         check_free(repo, branch.name)
         repo.point("fork.after_intent")
         repo.history.fork(branch.name, str(branch.fork_commit))
@@ -101,24 +103,24 @@ _RACES = 100
 
 def fork_under(
     repo: Repository,
-    wanted: Callable[[], str],
+    base_name: Callable[[], str],
     make: Callable[[str], NewBranch],
-    there: Callable[[], Branch | None] = lambda: None,
+    existing: Callable[[], Branch | None] = lambda: None,
 ) -> Branch:
     """Return the branch that `existing` finds, else a fork; a taken name gets a number."""
     for _ in range(_RACES):
-        taken = [other.name for other in repo.ledger.branches()]
+        taken_names = [other.name for other in repo.ledger.branches()]
         # Asked after the names are read: who took one of them meanwhile has noted why by now.
-        found = there()
-        if found is not None:
-            return found
+        branch = existing()
+        if branch is not None:
+            return branch
         try:
-            made, records = make(numbered(wanted(), taken))
-            fork(repo, made, *records)
+            new_branch, records = make(numbered(base_name(), taken_names))
+            fork(repo, new_branch, *records)
         except BranchExists:
             continue
-        return made
-    raise Conflict("Other processes took every numbered name first: try again.", branch=wanted())
+        return new_branch
+    raise Conflict("Other processes took every numbered name first: try again.", branch=base_name())
 
 
 _KINDS: Mapping[str, type] = {record.__name__: record for record in RECORDS}
@@ -136,7 +138,9 @@ class ForkIntent:
     @classmethod
     def of(cls, branch: Branch, records: Sequence[object]) -> "ForkIntent":
         """Build the intent to fork a branch with its records."""
-        return cls(to_json(branch), tuple((type(one).__name__, to_json(one)) for one in records))
+        return cls(
+            to_json(branch), tuple((type(record).__name__, to_json(record)) for record in records)
+        )
 
     def record(self, repo: Repository) -> None:
         """Write the branch and its records if the branch has a ref and is not in the ledger yet."""

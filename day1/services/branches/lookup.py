@@ -56,14 +56,14 @@ def find_again(repo: Repository, branch: Branch) -> Branch:
     Raises:
         UnknownBranch: it was deleted or retired meanwhile.
     """
-    there = find(repo, branch.name)
-    if there.id != branch.id:
+    current = find(repo, branch.name)
+    if current.id != branch.id:
         raise UnknownBranch(
             f"{branch.name!r} was deleted meanwhile, and another branch has its name now: call "
             "again to use that one.",
             branch=branch.name,
         )
-    return there
+    return current
 
 
 def name_of(repo: Repository, branch_id: str) -> str:
@@ -132,12 +132,12 @@ def branches_with(
     """
     pending = repo.history.dirty_branches()  # before the tips, or a row could be in neither
     tips = repo.history.branches()
-    every = (*first, MAIN, *(branch.name for branch in repo.ledger.branches()))
-    for name in dict.fromkeys(every):
+    names = (*first, MAIN, *(branch.name for branch in repo.ledger.branches()))
+    for name in dict.fromkeys(names):
         if name in pending:
             with repo.store.reading(Ref(branch=name)) as reading:
-                found = bool(reading.get(kind, [row_id]))
+                has_row = bool(reading.get(kind, [row_id]))
         else:
-            found = name in tips and repo.history.row(kind, row_id, tips[name]) is not None
-        if found:
+            has_row = name in tips and repo.history.row(kind, row_id, tips[name]) is not None
+        if has_row:
             yield name

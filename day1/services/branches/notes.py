@@ -14,9 +14,9 @@ def mark(repo: Repository, branch: Branch, **notes: object) -> Branch:
         UnknownBranch: it was deleted or retired meanwhile.
     """
     with repo.ledger.transaction():
-        noted = find_again(repo, branch).with_notes(**notes)
-        repo.ledger.put_branch(noted)
-    return noted
+        fresh = find_again(repo, branch).with_notes(**notes)
+        repo.ledger.put_branch(fresh)
+    return fresh
 
 
 def unmark_retired(repo: Repository, name: str) -> None:

@@ -44,21 +44,21 @@ def row_id(reading: Reading, text: str, kinds: Iterable[Kind] = MEMORIES) -> str
     if _WHOLE_ID.fullmatch(text):
         return text
     short = _SHORT_ID.fullmatch(text)
-    found: list[str] = []
+    ids: list[str] = []
     if short is not None:
         prefix, letters = (short[1] or "").lower(), short[2].upper()
         for kind in [BY_PREFIX[prefix]] if prefix in BY_PREFIX else [] if prefix else kinds:
             for (whole,) in reading.scan(kind, ("id",), Query()):
                 rest = str(whole).partition("_")[2]
                 if rest.endswith(letters) or rest.startswith(letters):
-                    found.append(str(whole))
-    if not found:
+                    ids.append(str(whole))
+    if not ids:
         raise NotFound(
             f"No memory {text!r} on {_where(reading)}: give its whole id, or six or more of its "
             "last letters.",
             id=text,
         )
-    return _only(found, text)
+    return _only(ids, text)
 
 
 def row_ids(reading: Reading, texts: Iterable[str]) -> list[str]:
@@ -77,10 +77,10 @@ def state(repo: Repository, text: str) -> NamedState:
     if text in tips:
         return NamedState("branch", text, tips[text])
     try:
-        made = find_snapshot(repo, text)
+        snapshot = find_snapshot(repo, text)
     except NotFound:
         return NamedState("commit", text, commit(repo, text).id)
-    return NamedState("snapshot", made.label or made.id, made.commit, made)
+    return NamedState("snapshot", snapshot.label or snapshot.id, snapshot.commit, snapshot)
 
 
 def commit(repo: Repository, text: str) -> Commit:
@@ -90,13 +90,13 @@ def commit(repo: Repository, text: str) -> Commit:
         NotFound: no commit's id begins with them.
         InvalidRequest: the ids of several commits begin with them.
     """
-    found = {}
+    commit_by_id = {}
     if _SHORT_COMMIT.fullmatch(text):
         graph = repo.history.graph(list(repo.history.branches().values()))
-        found = {c.id: c for c in graph if c.id.startswith(text)}
-    if not found:
+        commit_by_id = {c.id: c for c in graph if c.id.startswith(text)}
+    if not commit_by_id:
         raise NotFound(f"There is no branch, snapshot or commit {text!r}.", ref=text)
-    return found[_only(list(found), text)]
+    return commit_by_id[_only(list(commit_by_id), text)]
 
 
 def undoable(repo: Repository, text: str) -> str:
@@ -112,13 +112,11 @@ def undoable(repo: Repository, text: str) -> str:
     return _only(merges, text)
 
 
-def _only(found: list[str], text: str) -> str:
-    if len(found) > 1:
-        shown = ", ".join(found[:5])
-        raise InvalidRequest(
-            f"{text!r} matches several: {shown}. Give more letters.", ids=found[:50]
-        )
-    return found[0]
+def _only(ids: list[str], text: str) -> str:
+    if len(ids) > 1:
+        shown = ", ".join(ids[:5])
+        raise InvalidRequest(f"{text!r} matches several: {shown}. Give more letters.", ids=ids[:50])
+    return ids[0]
 
 
 def _where(reading: Reading) -> str:
@@ -126,7 +124,7 @@ def _where(reading: Reading) -> str:
 
 
 def source_of(
-    repo: Repository, texts: Sequence[str], target: Branch, given: Branch | None
+    repo: Repository, texts: Sequence[str], target: Branch, source: Branch | None
 ) -> tuple[str, list[str]]:
     """Find the branch to pick rows from, and their whole ids.
 
@@ -136,27 +134,27 @@ def source_of(
         NotFound: no other branch has all of them.
         InvalidRequest: several branches have all of them, with different content.
     """
-    names = [given.name] if given else _others(repo, target)
-    found: dict[str, tuple[list[str], list[Row]]] = {}
+    names = [source.name] if source else _others(repo, target)
+    rows_by_branch: dict[str, tuple[list[str], list[Row]]] = {}
     for name in names:
         with repo.store.reading(Ref(branch=name)) as reading:
             try:
-                whole = row_ids(reading, texts)
+                whole_ids = row_ids(reading, texts)
             except NotFound:
-                if given:
+                if source:
                     raise
                 continue
-            rows = [row for one in whole for row in _row(reading, one)]
-        if given or len(rows) == len(whole):
-            found[name] = whole, rows
-    if not found:
+            rows = [row for whole_id in whole_ids for row in _row(reading, whole_id)]
+        if source or len(rows) == len(whole_ids):
+            rows_by_branch[name] = whole_ids, rows
+    if not rows_by_branch:
         shown = ", ".join(texts[:5])
         raise NotFound(f"No other branch than {target.name!r} has {shown}.", ids=list(texts))
-    (name, first), *others = found.items()
+    (name, first), *others = rows_by_branch.items()
     if any(other != first for _, other in others):
         raise InvalidRequest(
-            f"These rows differ between {', '.join(found)}: choose a branch with --from.",
-            branches=[*found],
+            f"These rows differ between {', '.join(rows_by_branch)}: choose a branch with --from.",
+            branches=[*rows_by_branch],
         )
     return name, first[0]
 
@@ -164,8 +162,8 @@ def source_of(
 def _others(repo: Repository, branch: Branch) -> list[str]:
     """List the names of all other branches that have a ref, sorted."""
     refs = repo.history.branches()
-    others = (other.name for other in repo.ledger.branches() if other.id != branch.id)
-    return sorted(name for name in others if name in refs)
+    names = (other.name for other in repo.ledger.branches() if other.id != branch.id)
+    return sorted(name for name in names if name in refs)
 
 
 def _row(reading: Reading, whole: str) -> list[Row]:

@@ -26,19 +26,19 @@ def retire(repo: Repository, branch: Branch, now: int) -> Branch:
         raise Refused("main cannot be retired.", branch=name)
     with repo.ledger.open_intent(RETIRE, RetireIntent(name), now):
         repo.point("retire.after_intent")
-        with leaving(repo, branch) as (gone, tip):
+        with leaving(repo, branch) as (retired_branch, tip):
             repo.point("retire.marked")
             if not _reached_elsewhere(repo, name, tip):
                 # The tip is in the tag's name: a branch may be retired again, further on.
                 repo.history.tag(f"keep/{branch.id}.{tip[:8]}", tip)
             repo.history.drop(name)
             repo.point("retire.after_engine")
-    return gone
+    return retired_branch
 
 
 def _reached_elsewhere(repo: Repository, name: str, tip: CommitId) -> bool:
-    others = [commit for other, commit in repo.history.branches().items() if other != name]
-    return any(commit.id == tip for commit in repo.history.graph(others))
+    other_tips = [commit for other, commit in repo.history.branches().items() if other != name]
+    return any(commit.id == tip for commit in repo.history.graph(other_tips))
 
 
 def revive(repo: Repository, branch: Branch, now: int) -> Branch:
@@ -64,10 +64,10 @@ def revive(repo: Repository, branch: Branch, now: int) -> Branch:
 
 def _retired(repo: Repository, branch: Branch) -> Branch | None:
     """Return the present record of a branch if it is retired, else None."""
-    there = repo.ledger.branch(branch.name)
-    if there is None or there.id != branch.id or there.retired_tip is None:
+    current = repo.ledger.branch(branch.name)
+    if current is None or current.id != branch.id or current.retired_tip is None:
         return None
-    return there
+    return current
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ def snapshot(repo: Repository, branch: Branch, label: str | None, now: int) -> S
         RequestReused: the same request id made another snapshot.
     """
     snapshot_id = repo.new_id("snap", now)
-    first = made_by(repo.ledger, Snapshot, snapshot_id, branch_id=branch.id, label=label)
-    if first is not None:
-        return first
-    made = Snapshot(snapshot_id, label, branch.id, repo.store.commit_pending(branch.name), now)
-    repo.ledger.put(made)
-    return made
+    earlier = made_by(repo.ledger, Snapshot, snapshot_id, branch_id=branch.id, label=label)
+    if earlier is not None:
+        return earlier
+    record = Snapshot(snapshot_id, label, branch.id, repo.store.commit_pending(branch.name), now)
+    repo.ledger.put(record)
+    return record
 
 
 def snapshots(repo: Repository, branch: Branch | None) -> list[Snapshot]:
@@ -35,9 +35,9 @@ def find_snapshot(repo: Repository, name: str) -> Snapshot:
     Raises:
         NotFound: no snapshot has this id or label.
     """
-    for made in reversed(repo.ledger.records(Snapshot)):
-        if name in {made.id, made.label}:
-            return made
+    for record in reversed(repo.ledger.records(Snapshot)):
+        if name in {record.id, record.label}:
+            return record
     raise NotFound(
         f"There is no snapshot {name!r}.",
         Advice("{memory_snapshot_list} lists the snapshots."),

@@ -24,7 +24,7 @@ def states(repo: Repository) -> list[BranchState]:
     tips, dirty = repo.history.branches(), repo.history.dirty_branches()
     branches = repo.ledger.branches()
     names = {branch.id: branch.name for branch in branches}
-    found = []
+    branch_states = []
     for branch in branches:
         tip = tips.get(branch.name)
         if tip is None:
@@ -34,8 +34,8 @@ def states(repo: Repository) -> list[BranchState]:
         pending = _pending(repo, branch) if counts else Pending()
         parent = names.get(branch.parent_id or "")
         status = branch.status(tip, pending)
-        found.append(BranchState(branch, parent, tip, pending, status))
-    return found
+        branch_states.append(BranchState(branch, parent, tip, pending, status))
+    return branch_states
 
 
 def _pending(repo: Repository, branch: Branch) -> Pending:

@@ -41,20 +41,20 @@ class Ancestry:
 
     def reachable(self, branch: Branch, tip: CommitId) -> dict[CommitId, CommitOnBranch]:
         """Find every commit in the past of a branch, over all parents, by id."""
-        found: dict[CommitId, CommitOnBranch] = {}
-        known: list[tuple[Branch | None, CommitId]] = [(branch, tip)]
-        unknown: list[tuple[Branch | None, CommitId]] = []
-        while known or unknown:
+        commits: dict[CommitId, CommitOnBranch] = {}
+        starts: list[tuple[Branch | None, CommitId]] = [(branch, tip)]
+        orphan_starts: list[tuple[Branch | None, CommitId]] = []
+        while starts or orphan_starts:
             # Branches that are gone come last: where their pasts begin nobody knows.
-            of, start = (known or unknown).pop()
-            for made in self.past(of, start):
-                if made.commit.id in found:
+            of, start = (starts or orphan_starts).pop()
+            for entry in self.past(of, start):
+                if entry.commit.id in commits:
                     break
-                found[made.commit.id] = made
-                for other in made.commit.parents[1:]:
-                    source = self.source(made.commit)
-                    (unknown if source is None else known).append((source, other))
-        return found
+                commits[entry.commit.id] = entry
+                for other in entry.commit.parents[1:]:
+                    source = self.source(entry.commit)
+                    (orphan_starts if source is None else starts).append((source, other))
+        return commits
 
     def having(self, commit: Commit, starts: Iterable[CommitId]) -> set[CommitId]:
         """Find the commits of `starts` that descend from a commit, or are that commit.
@@ -62,29 +62,29 @@ class Ancestry:
         Commits older than it are not walked: a child is later than its parents.
         """
         children: dict[CommitId, list[CommitId]] = {}
-        seen: set[CommitId] = set()
-        asked = set(starts)
-        queue = list(asked)
+        visited_ids: set[CommitId] = set()
+        start_ids = set(starts)
+        queue = list(start_ids)
         while queue:
-            for one in self._later(queue.pop(), commit):
-                if one.id in seen:
+            for later_commit in self._later(queue.pop(), commit):
+                if later_commit.id in visited_ids:
                     break
-                seen.add(one.id)
-                queue += one.parents[1:]
-                for parent in one.parents:
-                    children.setdefault(parent, []).append(one.id)
+                visited_ids.add(later_commit.id)
+                queue += later_commit.parents[1:]
+                for parent in later_commit.parents:
+                    children.setdefault(parent, []).append(later_commit.id)
         later, queue = {commit.id}, [commit.id]
         while queue:
             fresh = set(children.get(queue.pop(), ())) - later
             later |= fresh
             queue += fresh
-        return asked & later
+        return start_ids & later
 
     def _later(self, start: CommitId, commit: Commit) -> Iterator[Commit]:
         try:
-            for one in self._repo.history.log(start):
-                if one.ts <= commit.ts:
+            for ancestor in self._repo.history.log(start):
+                if ancestor.ts <= commit.ts:
                     return
-                yield one
+                yield ancestor
         except NotFound:  # no ref held it, and compaction took it
             return

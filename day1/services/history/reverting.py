@@ -150,12 +150,12 @@ def _plan(
     target: Reading,
 ) -> tuple[MergePlan, tuple[Dependent, ...]]:
     changes = repo.history.changes(undone.id, Ref(commit=undone.parents[0]))
-    touched = {c.id for kind in MEMORIES for c in changes.get(kind.table, ())}
-    unknown = [choice.row_id for choice in choices if choice.row_id not in touched]
-    if unknown:
+    touched_ids = {c.id for kind in MEMORIES for c in changes.get(kind.table, ())}
+    unknown_ids = [choice.row_id for choice in choices if choice.row_id not in touched_ids]
+    if unknown_ids:
         raise NotFound(
-            f"`choices` names rows that this commit did not touch: {', '.join(unknown[:10])}.",
-            ids=unknown,
+            f"`choices` names rows that this commit did not touch: {', '.join(unknown_ids[:10])}.",
+            ids=unknown_ids,
         )
     held = open_items(target.find(HELD, Query()))
     rows = _target_rows(target, changes)
@@ -163,26 +163,26 @@ def _plan(
     sides = Sides(changes, {}, rows, (), held, source_branch="", veils=veils)
     plan = plan_merge(sides, "revert", [completed(choice) for choice in choices])
     check_valid_times(plan)
-    made = [
+    held_dependents = [
         Dependent("held", item.id, item.row_id)
         for item in held
         if item.merge_id == undone.meta.get("id")
     ]
-    later = [Dependent("row", row_id) for row_id in sorted(_changed_since(changes, rows))]
-    return plan, (*later, *made, *_containing(repo, branch, undone))
+    row_dependents = [Dependent("row", row_id) for row_id in sorted(_changed_since(changes, rows))]
+    return plan, (*row_dependents, *held_dependents, *_containing(repo, branch, undone))
 
 
 def _target_rows(target: Reading, changes: Changes) -> dict[str, Row]:
     """Read the target's rows that a plan needs: those that it may set, and rows pointing there."""
-    befores = [c.after for kind in MEMORIES for c in changes.get(kind.table, ())]
+    versions = [c.after for kind in MEMORIES for c in changes.get(kind.table, ())]
     ids = {c.id for kind in MEMORIES for c in changes.get(kind.table, ())}
-    rows = rows_by_id(target, ids | {i for row in befores if (i := needed(row)) is not None})
+    rows = rows_by_id(target, ids | {i for row in versions if (i := needed(row)) is not None})
     for kind in MEMORIES:
         column, owner = kind.pointer or ("", kind.name)
-        gone = [c.id for c in changes.get(BY_NAME[owner].table, ()) if c.after is None]
-        if column and gone:
-            some = target.find(kind, Query(among={column: gone}))
-            rows |= {str(row["id"]): row for row in some}
+        removed_ids = [c.id for c in changes.get(BY_NAME[owner].table, ()) if c.after is None]
+        if column and removed_ids:
+            pointing_rows = target.find(kind, Query(among={column: removed_ids}))
+            rows |= {str(row["id"]): row for row in pointing_rows}
     return rows
 
 
@@ -190,15 +190,17 @@ def _changed_since(changes: Changes, rows: dict[str, Row]) -> Iterable[str]:
     """Yield the ids of rows that changed after the commit."""
     for kind in MEMORIES:
         for change in changes.get(kind.table, ()):
-            left, now = change.before, rows.get(change.id)
-            if (left is None) != (now is None) or (left and now and differs(kind, left, now)):
+            row_then, row_now = change.before, rows.get(change.id)
+            if (row_then is None) != (row_now is None) or (
+                row_then and row_now and differs(kind, row_then, row_now)
+            ):
                 yield change.id
 
 
 def _containing(repo: Repository, branch: Branch, undone: Commit) -> Iterable[Dependent]:
     """List the records and branches that have the commit in their past and keep its changes."""
     ledger, tips = repo.ledger, repo.history.branches()
-    found: list[tuple[CommitId, Dependent]] = [
+    dependents: list[tuple[CommitId, Dependent]] = [
         *((s.commit, Dependent("snapshot", s.id, s.label)) for s in ledger.records(Snapshot)),
         *((t.commit, Dependent("template", t.id, t.name)) for t in ledger.records(Template)),
         *((h.commit, Dependent("handoff", h.id)) for h in ledger.records(Handoff)),
@@ -207,6 +209,6 @@ def _containing(repo: Repository, branch: Branch, undone: Commit) -> Iterable[De
     for other in ledger.branches():
         tip = tips.get(other.name)
         if tip is not None and other.id != branch.id and not other.name.startswith(KEPT):
-            found.append((tip, Dependent("branch", other.id, other.name)))
-    later = Ancestry(repo).having(undone, (commit for commit, _ in found))
-    return [dependent for commit, dependent in found if commit in later]
+            dependents.append((tip, Dependent("branch", other.id, other.name)))
+    descendants = Ancestry(repo).having(undone, (commit for commit, _ in dependents))
+    return [dependent for commit, dependent in dependents if commit in descendants]

@@ -87,19 +87,24 @@ def history(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list
         raise _unknown(row_id, branch)
     edits = {int(edit["created_at"] or 0): edit for edit in traced.edits}
     versions: list[Version] = []
-    had: set[CommitId] = set()
-    for made in sorted(past.values(), key=lambda made: (made.commit.ts, made.commit.id)):
-        commit = made.commit
-        befores = [rows.get(parent) for parent in commit.parents]
-        if any(befores) or not had.isdisjoint(commit.parents):
-            had.add(commit.id)
+    commits_with_row: set[CommitId] = set()
+    for entry in sorted(past.values(), key=lambda entry: (entry.commit.ts, entry.commit.id)):
+        commit = entry.commit
+        parent_rows = [rows.get(parent) for parent in commit.parents]
+        if any(parent_rows) or not commits_with_row.isdisjoint(commit.parents):
+            commits_with_row.add(commit.id)
         row = rows.get(commit.id)
-        if row not in (befores or [None]):
-            before = befores[0] if befores else None
-            how = _how(row, next(filter(None, befores), None), commit, back=commit.id in had)
+        if row not in (parent_rows or [None]):
+            before = parent_rows[0] if parent_rows else None
+            how = _how(
+                row,
+                next(filter(None, parent_rows), None),
+                commit,
+                back=commit.id in commits_with_row,
+            )
             at = int(row["created_at"] or 0) if row and commit.op == "add" else commit.ts
             cells = _cells(traced.kind, before, row)
-            versions.append(Version(how, at, row, cells, edits.get(at), commit, made.branch))
+            versions.append(Version(how, at, row, cells, edits.get(at), commit, entry.branch))
     if traced.row is not None and traced.tip not in rows:  # pending rows are added ones
         at = int(traced.row["created_at"] or 0)
         cells = _cells(traced.kind, None, traced.row)
@@ -121,8 +126,8 @@ def _rows(
     """Read the row at every commit of the past that has it, by commit id."""
     if repo.store.capabilities.row_history:
         return repo.history.versions(traced.kind, row_id, traced.tip)
-    every = {commit: repo.history.row(traced.kind, row_id, commit) for commit in past}
-    return {commit: row for commit, row in every.items() if row is not None}
+    row_by_commit = {commit: repo.history.row(traced.kind, row_id, commit) for commit in past}
+    return {commit: row for commit, row in row_by_commit.items() if row is not None}
 
 
 def _how(row: Row | None, before: Row | None, commit: Commit, *, back: bool) -> How:
@@ -185,14 +190,14 @@ def blame(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[B
         )
     ways = _Ways(repo, branch, traced.tip)
     authors = newest_edits(kind, row, _taken(traced, ways), traced.hidden)
-    found = []
+    blames = []
     for group in kind.groups:
         edit = authors.get(group[0])
         if edit is None and not written(kind, row, group):
             continue  # nobody ever gave it a value
         way = ways.origin(kind, row) if edit is None else ways.edit(edit)
-        found.append(Blame(group[0], edit or row, edit is not None, *way))
-    return traced, found
+        blames.append(Blame(group[0], edit or row, edit is not None, *way))
+    return traced, blames
 
 
 Way = tuple[Commit | None, Branch | None, tuple[Passage, ...]]
@@ -204,7 +209,7 @@ class _Ways:
     def __init__(self, repo: Repository, branch: Branch, tip: CommitId) -> None:
         self._repo, self._branch, self._tip = repo, branch, tip
         self._ancestry = Ancestry(repo)
-        self._known: dict[str, Way] = {}
+        self._way_by_id: dict[str, Way] = {}
 
     def origin(self, kind: Kind, row: Row) -> Way:
         return self._way(kind, row)
@@ -214,9 +219,9 @@ class _Ways:
 
     def _way(self, kind: Kind, row: Row) -> Way:
         row_id = str(row["id"])
-        if row_id not in self._known:
-            self._known[row_id] = self._followed(kind, row)
-        return self._known[row_id]
+        if row_id not in self._way_by_id:
+            self._way_by_id[row_id] = self._followed(kind, row)
+        return self._way_by_id[row_id]
 
     def _followed(self, kind: Kind, row: Row) -> Way:
         """Follow a row back through merges to the commit that wrote it."""
@@ -225,12 +230,12 @@ class _Ways:
         if self._repo.history.row(kind, str(row["id"]), start) is None:
             return None, branch, ()
         while True:
-            made = self._first(kind, row, branch, start)
-            source = made.commit.meta.get("source_commit")
+            entry = self._first(kind, row, branch, start)
+            source = entry.commit.meta.get("source_commit")
             if source is None or not self._has(kind, row, str(source)):
-                return made.commit, made.branch, tuple(reversed(passages))
-            branch, start = self._ancestry.source(made.commit), str(source)
-            passages.append(self._passage(made, branch))
+                return entry.commit, entry.branch, tuple(reversed(passages))
+            branch, start = self._ancestry.source(entry.commit), str(source)
+            passages.append(self._passage(entry, branch))
 
     def _first(
         self, kind: Kind, row: Row, branch: Branch | None, start: CommitId
@@ -242,22 +247,22 @@ class _Ways:
         """
         row_id, history = str(row["id"]), self._repo.history
         past: list[CommitOnBranch] = []
-        for made in self._ancestry.past(branch, start):
-            if past and made.commit.ts < int(row["created_at"] or 0):
+        for entry in self._ancestry.past(branch, start):
+            if past and entry.commit.ts < int(row["created_at"] or 0):
                 break
-            past.append(made)
-        there, not_there = 0, len(past)
-        while not_there - there > 1:
-            middle = (there + not_there) // 2
+            past.append(entry)
+        with_row, without_row = 0, len(past)
+        while without_row - with_row > 1:
+            middle = (with_row + without_row) // 2
             if history.row(kind, row_id, past[middle].commit.id) is None:
-                not_there = middle
+                without_row = middle
             else:
-                there = middle
-        if past[there].commit.op not in _BACK:
-            return past[there]
+                with_row = middle
+        if past[with_row].commit.op not in _BACK:
+            return past[with_row]
         traced = Traced(kind, row, (), start, 0)
-        rows = _rows(self._repo, traced, row_id, {made.commit.id: made for made in past})
-        return next(made for made in reversed(past) if made.commit.id in rows)
+        rows = _rows(self._repo, traced, row_id, {entry.commit.id: entry for entry in past})
+        return next(entry for entry in reversed(past) if entry.commit.id in rows)
 
     def _has(self, kind: Kind, row: Row, commit: CommitId) -> bool:
         try:
@@ -266,20 +271,20 @@ class _Ways:
             return False
         return self._repo.history.row(kind, str(row["id"]), commit) is not None
 
-    def _passage(self, made: CommitOnBranch, source: Branch | None) -> Passage:
-        merge_id = str(made.commit.meta["id"])
+    def _passage(self, entry: CommitOnBranch, source: Branch | None) -> Passage:
+        merge_id = str(entry.commit.meta["id"])
         record = self._repo.ledger.record(MergeRecord, merge_id)
         decided_by = None if record is None else record.decided_by
-        return Passage(made.commit, merge_id, source, made.branch, decided_by)
+        return Passage(entry.commit, merge_id, source, entry.branch, decided_by)
 
 
 def _taken(traced: Traced, ways: _Ways) -> Sequence[Row]:
     """Return the edits of a row without those whose value a merge withheld."""
-    lost = {(item["merge_id"], item["cell"]) for item in traced.held}
-    if not lost:
+    withheld_cells = {(item["merge_id"], item["cell"]) for item in traced.held}
+    if not withheld_cells:
         return traced.edits
     return [
         edit
         for edit in traced.edits
-        if not any((way.merge_id, edit["cell"]) in lost for way in ways.edit(edit)[2])
+        if not any((way.merge_id, edit["cell"]) in withheld_cells for way in ways.edit(edit)[2])
     ]

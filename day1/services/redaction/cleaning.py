@@ -30,15 +30,22 @@ def cleaned(record: T, mask: Mask, clean: Clean) -> T:
     fresh: dict[str, Any] = {
         name: clean(values[name]) for name in _PROSE if isinstance(values.get(name), str)
     }
-    where, named = _DECIDED.get(type(record), ("", ""))
-    if values.get(where):
-        fresh[where] = [_decision(one, named, mask, clean) for one in values[where]]
+    field_name, id_key = _DECIDED.get(type(record), ("", ""))
+    if values.get(field_name):
+        fresh[field_name] = [
+            _decision(decision, id_key, mask, clean) for decision in values[field_name]
+        ]
     return record if values == {**values, **fresh} else from_json(type(record), {**values, **fresh})
 
 
-def _decision(one: Mapping[str, Any], named: str, mask: Mask, clean: Clean) -> Mapping[str, Any]:
-    kind, value = kind_of(one[named]), one["value"]
+def _decision(
+    decision: Mapping[str, Any], id_key: str, mask: Mask, clean: Clean
+) -> Mapping[str, Any]:
+    kind, value = kind_of(decision[id_key]), decision["value"]
     if kind is None or not isinstance(value, Mapping):
-        return one
-    shown = mask.cells(kind, one[named], cast("Row", value))
-    return {**one, "value": {c: clean(v) if isinstance(v, str) else v for c, v in shown.items()}}
+        return decision
+    shown = mask.cells(kind, decision[id_key], cast("Row", value))
+    return {
+        **decision,
+        "value": {c: clean(v) if isinstance(v, str) else v for c, v in shown.items()},
+    }

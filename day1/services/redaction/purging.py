@@ -99,8 +99,10 @@ def purge(
         source.forget(mask_of(redactions).hashes)
     rewriting.scrub()
     source.point("purge.scrubbed")
-    done = {redaction.id for redaction in redactions}
-    cleaned = (redaction for redaction in ledger.records(Redaction) if redaction.id in done)
+    redaction_ids = {redaction.id for redaction in redactions}
+    cleaned = (
+        redaction for redaction in ledger.records(Redaction) if redaction.id in redaction_ids
+    )
     ledger.put(*(replace(redaction, purged_at=now) for redaction in cleaned))
     return Purged(len(redactions), len(replay.ids))
 

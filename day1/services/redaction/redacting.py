@@ -63,14 +63,16 @@ def look(repo: Repository, row_id: str) -> Target:
         rows |= {str(row["origin_id"]) for row in versions if row["origin_id"] is not None}
         rows = _with_copies(repo, kind, rows)
     texts = texts_of(repo, kind, row_id, versions)
-    made, copies = _made_of(repo, rows, texts.values())
+    derived_ids, copies = _made_of(repo, rows, texts.values())
     texts |= copies
     hashes = frozenset(texts) - {REDACTED_HASH}
-    before = repo.ledger.records(Redaction, row_id=row_id)
-    masked = {content for redaction in before for content in redaction.hashes}
-    known = before[-1] if before and hashes <= masked else None
+    earlier = repo.ledger.records(Redaction, row_id=row_id)
+    masked = {content for redaction in earlier for content in redaction.hashes}
+    earlier_redaction = earlier[-1] if earlier and hashes <= masked else None
     words = frozenset(texts.values())
-    return Target(kind, row_id, frozenset(rows), words, hashes, known, frozenset(made))
+    return Target(
+        kind, row_id, frozenset(rows), words, hashes, earlier_redaction, frozenset(derived_ids)
+    )
 
 
 def other_parts(repo: Repository, target: Target) -> list[Target]:
@@ -81,8 +83,10 @@ def other_parts(repo: Repository, target: Target) -> list[Target]:
         for row_id in sorted(target.rows)
     )
     ids = dict.fromkeys(row_id for part in parts if part is not None for row_id in part.ids)
-    others = [row_id for row_id in ids if row_id not in target.rows]
-    return [look(repo, row_id) for row_id in others if repo.history.unmasked(target.kind, row_id)]
+    other_ids = [row_id for row_id in ids if row_id not in target.rows]
+    return [
+        look(repo, row_id) for row_id in other_ids if repo.history.unmasked(target.kind, row_id)
+    ]
 
 
 def _made_of(
@@ -95,18 +99,22 @@ def _made_of(
     are masked if they quote one of `texts`. Other derived words are hidden on reading, by `basis`.
     """
     ids: set[str] = set()
-    made_facts: set[str] = set()
+    fact_ids: set[str] = set()
     words: set[str] = set()
     for branch in repo.history.branches():
         with repo.store.reading(Ref(branch=branch)) as reading:
-            made = made_of(reading, rows)
-            ids |= made.words | made.verdicts
-            words |= titles_of(reading, made)
-            told = verdicts_of(reading, made)
-            words |= {one for one in told if any(one in text or text in one for text in texts)}
-            made_facts |= {row_id for row_id in made.words if kind_of(row_id) is FACT}
+            derived = made_of(reading, rows)
+            ids |= derived.words | derived.verdicts
+            words |= titles_of(reading, derived)
+            verdict_texts = verdicts_of(reading, derived)
+            words |= {
+                verdict
+                for verdict in verdict_texts
+                if any(verdict in text or text in verdict for text in texts)
+            }
+            fact_ids |= {row_id for row_id in derived.words if kind_of(row_id) is FACT}
     facts: dict[str, str] = {}
-    for row_id in sorted(made_facts):
+    for row_id in sorted(fact_ids):
         facts |= texts_of(repo, FACT, row_id)
     for content in _said_by_others(repo, facts, {*rows, *ids}):
         del facts[content]
@@ -116,28 +124,28 @@ def _made_of(
 
 def _said_by_others(repo: Repository, hashes: Collection[str], rows: Collection[str]) -> set[str]:
     """Return the hashes of texts that a row outside `rows` has too."""
-    found: set[str] = set()
+    shared_hashes: set[str] = set()
     query = Query(among={"content_hash": sorted(hashes)})
     for branch in repo.history.branches() if hashes else ():
         with repo.store.reading(Ref(branch=branch)) as reading:
             for kind in INDEXED:
                 same = reading.scan(kind, ("id", "content_hash"), query)
-                found |= {str(content) for row_id, content in same if row_id not in rows}
-    return found
+                shared_hashes |= {str(content) for row_id, content in same if row_id not in rows}
+    return shared_hashes
 
 
 def _with_copies(repo: Repository, kind: Kind, rows: set[str]) -> set[str]:
     """Return the ids of rows, of their copies, of the copies of these, and so on."""
-    found, new = set(rows), rows
+    copy_ids, new = set(rows), rows
     while new:
         query = Query(among={"origin_id": sorted(new)})
         copies: set[str] = set()
         for branch in repo.history.branches():
             with repo.store.reading(Ref(branch=branch)) as reading:
                 copies |= {str(row[0]) for row in reading.scan(kind, ("id",), query)}
-        new = copies - found
-        found |= new
-    return found
+        new = copies - copy_ids
+        copy_ids |= new
+    return copy_ids
 
 
 def redact(
@@ -188,11 +196,11 @@ def _extent(repo: Repository, target: Target) -> tuple[int, int]:
     alike = Query(among={"content_hash": sorted(target.hashes)})
     for branch in repo.history.branches():
         with repo.store.reading(Ref(branch=branch)) as reading:
-            here = set(reading.get(target.kind, sorted(target.rows)))
+            branch_rows = set(reading.get(target.kind, sorted(target.rows)))
             for kind in INDEXED:
-                here |= {str(row[0]) for row in reading.scan(kind, ("id",), alike)}
-        rows |= here
-        branches += bool(here)
+                branch_rows |= {str(row[0]) for row in reading.scan(kind, ("id",), alike)}
+        rows |= branch_rows
+        branches += bool(branch_rows)
     return len(rows), branches
 
 

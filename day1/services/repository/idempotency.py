@@ -27,7 +27,9 @@ LATELY = (
 )
 
 
-def written_by(reading: Reading, kind: Kind, row_id: str, given: Mapping[str, Cell]) -> Row | None:
+def written_by(
+    reading: Reading, kind: Kind, row_id: str, columns: Mapping[str, Cell]
+) -> Row | None:
     """Find the row that an earlier call with the same request id wrote; None if there is none.
 
     Its columns must equal `columns`, except for those that were edited since.
@@ -35,38 +37,38 @@ def written_by(reading: Reading, kind: Kind, row_id: str, given: Mapping[str, Ce
     Raises:
         RequestReused: the earlier call wrote something else, or its row was removed since.
     """
-    found = reading.get(kind, [row_id]).get(row_id)
-    if found is not None and (
-        found.get("content_hash") == REDACTED_HASH
-        or all(found[column] == value for column, value in given.items())
+    row = reading.get(kind, [row_id]).get(row_id)
+    if row is not None and (
+        row.get("content_hash") == REDACTED_HASH
+        or all(row[column] == value for column, value in columns.items())
     ):
-        return found
+        return row
     edits = reading.find(EDIT, Query(equal={"row_id": row_id}))
-    if found is None and not edits:
+    if row is None and not edits:
         return None
     cells = {edit["cell"] for edit in edits}
-    edited = {column for group in kind.groups if group[0] in cells for column in group}
-    if found is None:
+    edited_columns = {column for group in kind.groups if group[0] in cells for column in group}
+    if row is None:
         raise RequestReused(
             f"The row that this request wrote, {row_id}, was removed since.",
             Advice("{memory_restore} brings it back; a new request_id writes it again."),
             id=row_id,
         )
-    if any(found[c] != value for c, value in given.items() if c not in edited):
+    if any(row[c] != value for c, value in columns.items() if c not in edited_columns):
         raise reused(row_id)
-    return found
+    return row
 
 
-def made_by(ledger: Ledger, kind: type[T], record_id: str, **given: object) -> T | None:
+def made_by(ledger: Ledger, kind: type[T], record_id: str, **fields: object) -> T | None:
     """Find the record that an earlier call with the same request id made; None if there is none.
 
     Raises:
         RequestReused: the earlier call made something else.
     """
-    found = ledger.record(kind, record_id)
-    if found is not None and any(getattr(found, name) != value for name, value in given.items()):
+    record = ledger.record(kind, record_id)
+    if record is not None and any(getattr(record, name) != value for name, value in fields.items()):
         raise reused(record_id)
-    return found
+    return record
 
 
 def reused(first: str) -> RequestReused:
@@ -81,8 +83,8 @@ def reused(first: str) -> RequestReused:
 def written_lately(rows: Sequence[Row], kind: Kind, row: Row) -> Row | None:
     """Find a row with the same content by the same writer, less than a minute older."""
     columns = (*kind.group(WHOLE), *_OF_A_WRITER)
-    for before in rows:
-        age = int(row["created_at"] or 0) - int(before["created_at"] or 0)
-        if age < MINUTE and all(before[c] == row[c] for c in columns):
-            return before
+    for earlier in rows:
+        age = int(row["created_at"] or 0) - int(earlier["created_at"] or 0)
+        if age < MINUTE and all(earlier[c] == row[c] for c in columns):
+            return earlier
     return None
