@@ -157,9 +157,7 @@ def redact(
         InvalidRequest: the reason contains a text to redact.
     """
     if reason is not None and any(text in reason for text in target.texts):
-        raise InvalidRequest(
-            "`reason` contains the text to redact, and is stored and shown: leave the text out."
-        )
+        raise InvalidRequest("`reason` is stored and shown: write it without the redacted text.")
     redaction = target.known
     if redaction is None:
         masked, branches = _extent(repo, target)
