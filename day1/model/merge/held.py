@@ -1,4 +1,4 @@
-"""Held items: what a merge withheld, kept as rows so that nothing is forgotten.
+"""Held items: values that a merge withheld, stored as rows until somebody decides them.
 
 An item is open on a branch while that branch has its opening row and no closing row for it.
 """
@@ -72,12 +72,12 @@ def value_of(kind: Kind, cell: str, value: str | None) -> Row | None:
 
 
 def columns_of(value: str | None) -> Row | None:
-    """Read what `value_json` wrote, as it is there."""
+    """Read the columns that `value_json` wrote, without adding younger ones."""
     return None if value is None else dict(json.loads(value))
 
 
 def same_value(kind: Kind, row: Row | None, cell: str, value: str | None) -> bool:
-    """Say whether a row's cell has a stored value; a row's origin does not count."""
+    """Whether a row's cell equals a stored value; the row's origin does not count."""
     if row is None or value is None:
         return row is None and value is None
     stored = columns_of(value) or {}
@@ -85,14 +85,14 @@ def same_value(kind: Kind, row: Row | None, cell: str, value: str | None) -> boo
 
 
 def closings(rows: Iterable[Mapping[str, Cell]]) -> frozenset[Cell]:
-    """Ids of the items that rows of the table `held` close."""
+    """Return the ids of the items that rows of the table `held` close."""
     return frozenset(row["closes"] for row in rows if row["closes"] is not None)
 
 
 def open_items(
     rows: Iterable[Mapping[str, Cell]], closed_elsewhere: frozenset[Cell] = frozenset()
 ) -> list[HeldItem]:
-    """The open items among all rows of a branch's table `held`, oldest first."""
+    """List the open items among all rows of a branch's table `held`, oldest first."""
     rows = list(rows)
     closed = closings(rows) | closed_elsewhere
     items = [HeldItem.of(r) for r in rows if r["closes"] is None and r["id"] not in closed]
@@ -111,13 +111,14 @@ def keeps_out(item: HeldItem) -> bool:
 def kept_out(
     rows: Iterable[Mapping[str, Cell]], coming: Iterable[Mapping[str, Cell]] = ()
 ) -> dict[str, frozenset[str]]:
-    """Rows that merges kept out of a branch, each with the values of it that were dismissed there.
+    """Map the rows that merges kept out of a branch to their values that were dismissed there.
 
-    If the branch lacks such a row, nobody removed it. One that was ever taken there is left out.
+    A row that the branch lacks was not removed there if it is among them. Rows that were ever taken
+    there are left out.
 
     Args:
         rows: all rows of the branch's table `held`.
-        coming: those that a merge brings along: their decisions count too.
+        coming: rows of that table that a merge brings along; their decisions count too.
     """
     rows = list(rows)
     items = {row["id"]: HeldItem.of(row) for row in rows if row["closes"] is None}
@@ -132,12 +133,12 @@ def kept_out(
 
 
 def held_id(row_id: str, cell: str, source_commit: str) -> str:
-    """The id of an item: equal on all branches for one cell of one source commit."""
+    """Derive the id of an item, equal on all branches for one cell of one source commit."""
     return derived_id("held", None, row_id, cell, source_commit)
 
 
 def closing_row(item: HeldItem, decision: str, row_id: str, origin: Row) -> Row:
-    """The row that closes an open item."""
+    """Build the row that closes an open item."""
     return {
         "id": row_id,
         "row_id": item.row_id,

@@ -1,4 +1,4 @@
-"""What a merge would do: a pure rule over base, source and target, the same for every engine.
+"""Plans of merges: a pure rule over base, source and target, the same for every engine.
 
 A merge decides cell by cell (a cell is a group of columns). A cell that only one side changed is
 taken from that side. A cell that both sides changed differently keeps the target's value and is
@@ -43,7 +43,7 @@ from day1.model.values.ids import short_hash
 
 Strategy = Literal["auto", "cherry_pick", "squash"]
 Planned = Strategy | Literal["revert"]
-"""How a plan is made. The source of a revert is the past, so it must keep more rows together."""
+"""Strategies of plans. A revert's source is the past, so it must keep more rows together."""
 _STATUS = "status"
 _DECISIONS: Mapping[Take, Resolution] = {
     "ours": "dismissed",
@@ -55,13 +55,13 @@ _DECISIONS: Mapping[Take, Resolution] = {
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What a plan is made from."""
+    """The rows of source and target that a plan is made from."""
 
     changes: Changes
-    """Base to source."""
+    """Changes from the base to the source."""
     source: Mapping[str, Row]
-    """Rows of the source that have held items, and what supersedes rows of the plan, by id; changed
-    rows may be left out."""
+    """Source rows, by id, that have held items or supersede rows of the plan; changed rows may be
+    left out."""
     target: Mapping[str, Row]
     """Rows of the target, by id, for every id in `changes` and in held items."""
     source_held: Sequence[HeldItem]
@@ -73,9 +73,9 @@ class Sides:
     target_kept_out: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Rows that merges kept out of the target, each with the values dismissed there."""
     target_removed: frozenset[str] = frozenset()
-    """Rows that were removed in the target's past, which an open item of the source offers."""
+    """Rows whose removal an open item of the source offers, and which the target removed itself."""
     veils: Mapping[str, Row] = field(default_factory=dict)
-    """By row what stands for columns whose words were made of hidden rows."""
+    """Placeholders by row id and column, for words that derived rows have from hidden ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,34 +85,34 @@ class MergePlan:
     strategy: Planned
     rows: tuple[PlanRow, ...]
     records: Writes
-    """Edits and held rows that come along whole."""
+    """New rows of the tables of edits and held items, which come along unmerged."""
     holds: tuple[tuple[PlanRow, str], ...]
     """Cells that this merge newly holds, as (row, cell)."""
     closes: tuple[tuple[HeldItem, Resolution], ...]
     digest: str
     moves_base: bool
-    """The source has changes since the merge base, even if the target has them all."""
+    """Whether the source has changes since the merge base, even if the target has them all."""
     declines: tuple[PlanRow, ...] = ()
     """New rows that a choice keeps out; the target remembers that it declined them."""
 
     @property
     def rejected_count(self) -> int:
-        """The number of rows that are held afterwards, as a whole or in a cell."""
+        """The number of rows that the merge holds, as a whole or in a cell."""
         return sum(1 for row in self.rows if row.held)
 
     @property
     def merged_count(self) -> int:
-        """The number of the other rows of the plan."""
+        """The number of the plan's rows that the merge does not hold."""
         return len(self.rows) - self.rejected_count
 
     @property
     def counts(self) -> dict[str, int]:
-        """Both numbers, as records and messages of merges name them."""
+        """Merged and rejected rows by the names that merge records and commit messages use."""
         return {"merged_count": self.merged_count, "rejected_count": self.rejected_count}
 
     @property
     def writes(self) -> Writes:
-        """Rows to bring about on the target."""
+        """The rows to write to the target, by table and id; None removes a row."""
         writes: Writes = {table: dict(rows) for table, rows in self.records.items() if rows}
         for row in self.rows:
             if row.effect != "kept":
@@ -123,7 +123,7 @@ class MergePlan:
 def plan_merge(
     sides: Sides, strategy: Planned, choices: Sequence[Choice], items: Sequence[str] | None = None
 ) -> MergePlan:
-    """Plan a merge; `items` restricts it to those rows and what supersedes them (a pick)."""
+    """Plan a merge; `items` restricts it to a pick of these rows and of their successors."""
     held = _held(sides)
     picked = None if items is None else set(items)
     rows = {row.id: row for row in three_ways(sides, picked)}
@@ -158,7 +158,7 @@ def plan_merge(
 
 
 def follow_supersession(items: Iterable[str], source: Mapping[str, Row]) -> list[str]:
-    """The picked ids and, for superseded facts, what supersedes them, in that order."""
+    """List the picked ids, followed by the facts that supersede them."""
     found: dict[str, None] = {}
     queue = list(items)
     while queue:
@@ -173,7 +173,7 @@ def follow_supersession(items: Iterable[str], source: Mapping[str, Row]) -> list
 
 
 def _held(sides: Sides) -> Callable[[str], Held]:
-    """What is known of a row from held items."""
+    """Make a function that returns what the held items say about a row."""
     open_cells: dict[str, frozenset[str]] = {}
     for item in (*sides.source_held, *sides.target_held):
         if not keeps_out(item):
@@ -190,11 +190,11 @@ def _held(sides: Sides) -> Callable[[str], Held]:
 def _take_successors(
     chosen: dict[str, dict[str, Choice]], sides: Sides, rows: dict[str, PlanRow]
 ) -> None:
-    """Choose the new fact, too, where a choice takes its supersession (`taken_along`).
+    """Add a choice of the new fact where a choice takes its supersession (`taken_along`).
 
     Args:
         chosen: choices by row and cell.
-        sides: what the plan is made from.
+        sides: the input of the plan.
         rows: the rows of the plan; a fact that is taken along is added.
     """
     after = {c.id: c.after for c in sides.changes.get(FACT.table, ())}
@@ -214,7 +214,7 @@ def _take_successors(
 
 
 def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow]:
-    """Every row that a plan has to look at, with its three sides and nothing decided."""
+    """Yield every row that a plan must consider, with its three sides and nothing decided."""
     seen: set[str] = set()
     for kind in MEMORIES:
         for change in sides.changes.get(kind.table, ()):
@@ -236,7 +236,7 @@ def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow
 
 
 def _hold_together(rows: Mapping[str, PlanRow], sides: Sides, *, reverts: bool) -> None:
-    """Hold rows that would be torn apart, until nothing more is.
+    """Hold rows that must stay together, repeated until nothing changes.
 
     A held supersession holds the new fact, and a held new fact its supersession; a held new
     conversation holds its messages.
@@ -258,8 +258,8 @@ def _hold_supersession(
 ) -> bool:
     """Hold a new fact with its supersession, or the supersession without its new fact.
 
-    Where the source lacks the new fact too, the fact stays superseded, by none that is named. A
-    revert has a rule of its own for that (`keep_whole`).
+    If the source lacks the new fact too, the old fact stays superseded without naming a successor.
+    A revert has a rule of its own for that (`keep_whole`).
     """
     named = row.source and row.source["superseded_by"]
     if named is None or successor_of(row.target) == named:
@@ -284,7 +284,7 @@ def _hold_supersession(
 
 
 def _hold_back(row: PlanRow, successor: str) -> bool:
-    """Keep the target's side of a supersession; a new fact that was decided is not touched."""
+    """Keep the target's side of a supersession; a new fact that a choice decided stays decided."""
     if row.target is None:
         return _withhold(row, successor)
     row.result = {**(row.result or {}), **{c: row.target[c] for c in FACT.group(_STATUS)}}
@@ -295,7 +295,7 @@ def _hold_back(row: PlanRow, successor: str) -> bool:
 
 
 def _withhold(row: PlanRow, owner: str) -> bool:
-    """Keep a new row out because of another; a row that was decided is not touched."""
+    """Keep a new row out because its owner is held, unless a choice decided the row."""
     if row.decided or WHOLE in row.held:
         return False
     row.result, row.belongs_to = row.target, owner
@@ -304,7 +304,7 @@ def _withhold(row: PlanRow, owner: str) -> bool:
 
 
 def _records(sides: Sides, picked: set[str] | None) -> Writes:
-    """Edits and held rows of the source that the target lacks; a pick takes its rows' edits."""
+    """Collect edits and held items that the target lacks; a pick takes only its rows' edits."""
     writes: Writes = {}
     for kind in RECORDS:
         if picked is not None and kind is not BY_TABLE["edits"]:
@@ -321,10 +321,11 @@ def _records(sides: Sides, picked: set[str] | None) -> Writes:
 def _new_holds(
     rows: Iterable[PlanRow], sides: Sides, records: Writes
 ) -> Iterable[tuple[PlanRow, str]]:
-    """Held cells that the source changed to a value that no open item of the target offers.
+    """Yield held cells whose source value no open item of the target offers yet.
 
-    An item that comes along is the target's too. Two sorts do not count: another branch's, which
-    offers what that branch has by then, and one that keeps out a row which the target has.
+    Items that come along with the merge count as the target's. Two sorts do not count: items of
+    other branches, which offer those branches' present values, and items that keep out a row which
+    the target has.
     """
     brought = records.get(HELD.table, {})
     offering = (*sides.target_held, *(i for i in sides.source_held if i.id in brought))
@@ -341,7 +342,7 @@ def _new_holds(
 
 
 def _new_declines(rows: Iterable[PlanRow], sides: Sides) -> Iterable[PlanRow]:
-    """Rows that are new to the target, that a choice keeps out, and that no open item is on."""
+    """Yield new rows that a choice keeps out of the target and that have no open item."""
     known = {i.row_id for i in (*sides.source_held, *sides.target_held) if i.cell == WHOLE}
     for row in rows:
         new = row.base is None and row.source is not None and row.target is None
@@ -350,7 +351,7 @@ def _new_declines(rows: Iterable[PlanRow], sides: Sides) -> Iterable[PlanRow]:
 
 
 def _closings(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[HeldItem, Resolution]]:
-    """Open items whose cell a choice decided."""
+    """Yield the open items whose cells a choice decided, with the decision."""
     items = {i.id: i for i in (*sides.target_held, *sides.source_held)}
     by_row = {row.id: row for row in rows if row.decided}
     for item in items.values():

@@ -1,4 +1,4 @@
-"""Which rows a revert keeps together: rows that point to one another stay or go together.
+"""Reverts of rows that point to one another: they stay or go together.
 
 A revert is planned as a merge (`model.merge.plan`): the commit to undo is the base, and the state
 before it is the source. This module adds the rule for rows that point to one another.
@@ -15,7 +15,7 @@ STATUS: Final = "status"
 
 
 def needed(row: Mapping[str, object] | None) -> str | None:
-    """The id of the row that a row points to: what supersedes it, or its conversation."""
+    """Return the id of the row that a row points to: its successor, or its conversation."""
     if row is None:
         return None
     kind = kind_of(str(row["id"]))
@@ -24,10 +24,10 @@ def needed(row: Mapping[str, object] | None) -> str | None:
 
 
 def keep_whole(rows: dict[str, PlanRow], target: Mapping[str, Row]) -> None:
-    """Keep together what the plan would separate; repeated until nothing changes.
+    """Keep rows together that the plan would separate, repeated until nothing changes.
 
-    A row that others still need stays, and with a fact that stays its supersession; a message
-    whose conversation is gone stays away; no fact is left superseded by one that is not there.
+    A row that others still need stays, and a fact that stays keeps its supersession. A message
+    without its conversation is left out. No fact stays superseded by a missing one.
 
     Args:
         rows: the plan's rows by id; a fact that must become active again is added.
@@ -47,7 +47,7 @@ def keep_whole(rows: dict[str, PlanRow], target: Mapping[str, Row]) -> None:
 
 
 def _needing(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> dict[str, list[str]]:
-    """For each row the rows that point to it, on the target or in the past."""
+    """Map each row to the rows that point to it, on the target or in the past."""
     found: dict[str, dict[str, None]] = {}
     for row in (*target.values(), *(row.source for row in rows.values())):
         owner = needed(row)
@@ -63,12 +63,12 @@ class _Plan:
     needing: Mapping[str, list[str]]
 
     def final(self, row_id: str) -> Row | None:
-        """A row as it will be."""
+        """Return a row as it is after the revert; None if it is gone."""
         row = self.rows.get(row_id)
         return self.target.get(row_id) if row is None else row.result
 
     def keep_needed(self, row: PlanRow) -> bool:
-        """Keep a row that others need; if a choice removes a fact, what it replaced is active."""
+        """Keep a row that others need; if a choice removes a fact, free the facts it replaced."""
         if row.kind not in {FACT, CONVERSATION}:
             return False
         others = [i for i in self.needing.get(row.id, ()) if needed(self.final(i)) == row.id]
@@ -123,14 +123,14 @@ def _untouched(fact: Row) -> PlanRow:
 
 
 def _free(row: PlanRow, fact: Row) -> None:
-    """Make a fact active again; one that ends has its valid time from one side."""
+    """Make a fact active again, with a valid time from one side only."""
     row.result = _active(fact, row.target)
     if row.result["valid_until"] is not None:
         keep_valid_time(row)
 
 
 def _active(fact: Row, target: Row | None) -> Row:
-    """A fact that nothing supersedes any more: what ended its valid time is gone, too."""
+    """Return a fact as active; its end is the target's if nothing supersedes the fact there."""
     told = target is not None and needed(target) is None
     end = target["valid_until"] if target is not None and told else None
     return {**fact, "status": "active", "superseded_by": None, "valid_until": end}

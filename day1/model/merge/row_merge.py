@@ -1,4 +1,4 @@
-"""Merges one row: the rules for its cells, its presence and its verdict.
+"""Merging one row: the rules for its cells, its presence and its verdict.
 
 A cell is a group of columns. A cell that only one side changed is taken from that side. A cell that
 both sides changed to different values keeps the target's value and is *held*.
@@ -42,7 +42,7 @@ class Choice:
 
 @dataclass(slots=True)
 class PlanRow:
-    """One row of the plan: three sides, the outcome, and what of it is held."""
+    """One row of a plan: its three sides, the result and the held cells."""
 
     kind: Kind
     id: str
@@ -51,16 +51,16 @@ class PlanRow:
     target: Row | None
     result: Row | None
     held: dict[str, Reason] = field(default_factory=dict)
-    """Cell -> why it is held."""
+    """The reasons why cells are held, by cell."""
     belongs_to: str | None = None
     decided: dict[str, Take] = field(default_factory=dict)
-    """Cell -> the choice that decided it."""
+    """The choices that decided cells, by cell."""
     veil: Row | None = field(default=None, compare=False)
-    """Placeholders by column, for words that were made of hidden rows."""
+    """Placeholders by column, for words that the row has from hidden rows."""
 
     @property
     def effect(self) -> str:
-        """`new`, `changed`, `removed` or `kept` on the target."""
+        """The effect on the target: `new`, `changed`, `removed` or `kept`."""
         if self.result is None:
             return "kept" if self.target is None else "removed"
         if self.target is None:
@@ -69,7 +69,7 @@ class PlanRow:
 
 
 def agree(one: Row | None, other: Row | None, columns: Iterable[str]) -> bool:
-    """Whether two rows have the same values in `columns`; no row agrees with no row only."""
+    """Whether two rows have equal values in `columns`; None (no row) equals None only."""
     if one is None or other is None:
         return one is other
     for column in columns:  # noqa: SIM110  # a merge asks this for each cell: `all` takes twice as long
@@ -85,16 +85,16 @@ def differs(kind: Kind, one: Row | None, other: Row | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What is known of a row from the held items on it."""
+    """The state of a row according to its held items."""
 
     cells: frozenset[str] = frozenset()
     """Cells that have an open item on either side."""
     source_never_had: bool = False
-    """A merge kept the row out of the source, so its absence there is no removal."""
+    """Whether a merge kept the row out of the source, which then did not remove it."""
     target_declined: frozenset[str] | None = None
-    """None, or a merge kept the row out of the target: the values that were dismissed there."""
+    """The values dismissed on the target if a merge kept the row out there, else None."""
     target_removed: bool = False
-    """An open item says that the row was removed on the target."""
+    """Whether an open item says that the target removed the row."""
 
 
 def source_changed(row: PlanRow, cell: str) -> bool:
@@ -147,7 +147,7 @@ def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, 
 
 
 def _match_cells(row: PlanRow, result: Row, chosen: Mapping[str, Choice]) -> None:
-    """Let the cells of a merged row that belong together come from one side."""
+    """Take cells that belong together (valid time, text and verdict) from one side."""
     if keep_valid_time(row) and WHOLE not in chosen:
         _decide_valid_time(row, result, chosen)
     if row.kind is FACT:
@@ -156,16 +156,16 @@ def _match_cells(row: PlanRow, result: Row, chosen: Mapping[str, Choice]) -> Non
 
 @cache
 def valid_time_cells(kind: Kind) -> tuple[str, ...]:
-    """The cells that hold the valid time of a kind; none where its rows have no end."""
+    """Return the two cells of a kind's valid time; empty if its rows have no end."""
     if not kind.column.keys() >= set(_VALID_TIME):
         return ()
     return tuple(group[0] for group in kind.groups if not set(group).isdisjoint(_VALID_TIME))
 
 
 def keep_valid_time(row: PlanRow) -> bool:
-    """Hold what would mix the valid times of two sides; returns whether a time is mixed or held.
+    """Hold cells that would mix the valid times of two sides; returns whether one is held.
 
-    A mix is left that a choice makes.
+    A mix that a choice makes stays.
     """
     result, source, target, cells = row.result, row.source, row.target, valid_time_cells(row.kind)
     if not cells or result is None or source is None or target is None:
@@ -180,7 +180,7 @@ def keep_valid_time(row: PlanRow) -> bool:
 
 
 def has_valid_time_of_a_side(row: PlanRow) -> bool:
-    """Whether the valid time of the result is that of one side."""
+    """Whether the result has both times of its valid time from one side."""
     if not valid_time_cells(row.kind):
         return True
     return any(
@@ -190,7 +190,7 @@ def has_valid_time_of_a_side(row: PlanRow) -> bool:
 
 
 def _decide_valid_time(row: PlanRow, result: Row, chosen: Mapping[str, Choice]) -> None:
-    """Take a held time from the side that was chosen for the other time."""
+    """Take a held time of the valid time from the side that was chosen for the other time."""
     cells = valid_time_cells(row.kind)
     takes = [row.decided[cell] for cell in cells if cell in row.decided]
     for cell in cells:
@@ -202,16 +202,16 @@ def _decide_valid_time(row: PlanRow, result: Row, chosen: Mapping[str, Choice]) 
 
 
 def _cell_conflict(row: PlanRow, group: tuple[str, ...]) -> Reason | None:
-    """Why a cell that differs between the sides cannot merge by itself, if it cannot."""
+    """Return the reason why a cell that differs between the sides is a conflict, or None."""
     if agree(row.source, row.base, group) or agree(row.target, row.base, group):
         return None
     return "both_changed"
 
 
 def _merge_new(row: PlanRow, source: Row, held: Held, *, skip: bool) -> None:
-    """Merge a row that the target never had: it comes whole, and what is open on it comes along.
+    """Merge a row that the target never had: it comes whole, with its open items.
 
-    If it were kept out without need, a merge back would take it for removed.
+    If it were kept out without need, a merge back would treat it as removed.
     """
     if any(same_value(row.kind, source, WHOLE, value) for value in held.target_declined or ()):
         return
@@ -258,7 +258,7 @@ def _decided_cell(row: PlanRow, group: tuple[str, ...], choice: Choice) -> Row:
 
 
 def _edited(row: PlanRow, result: Row) -> Row:
-    """A fact is unverified if its text was written for this choice."""
+    """Mark a fact as unverified if a choice gave it a new text."""
     sides = [s[_TEXT] for s in (row.source, row.target) if s is not None and row.kind is FACT]
     if sides and result[_TEXT] not in sides:
         result |= {_VERDICT: "unverified", "scores": None}
@@ -266,7 +266,7 @@ def _edited(row: PlanRow, result: Row) -> Row:
 
 
 def _with_origin(source: Row | None, target: Row | None) -> Row | None:
-    """The source's content; the origin stays the target's where it has the row."""
+    """Return the source's content with the target's origin, if the target has the row."""
     if source is None or target is None:
         return source
     from_target = {c: target[c] for c in target if c in ORIGIN}
@@ -274,7 +274,7 @@ def _with_origin(source: Row | None, target: Row | None) -> Row | None:
 
 
 def _match_verdict_to_text(row: PlanRow, result: Row, *, decided: bool) -> None:
-    """A verdict belongs to the text it was given for."""
+    """Keep a verdict only with the text that it was given for."""
     base, source, target = row.base or {}, row.source or {}, row.target or {}
     if decided or source[_TEXT] == target[_TEXT] == result[_TEXT]:
         return
@@ -297,7 +297,7 @@ def _match_verdict_to_text(row: PlanRow, result: Row, *, decided: bool) -> None:
 
 
 def successor_of(fact: Row | None) -> str | None:
-    """The id of the fact that supersedes a fact; None for any other row."""
+    """Return the id of the fact that supersedes a fact; None without one."""
     successor = None if fact is None else fact.get("superseded_by")
     return None if successor is None else str(successor)
 
@@ -323,5 +323,5 @@ def taken_along(
 
 
 def without_successor(fact: Row) -> Row:
-    """A superseded fact whose successor is gone: it stays superseded, by none that is named."""
+    """Return a superseded fact without the id of its successor, which no longer exists."""
     return {**fact, "superseded_by": None}

@@ -46,12 +46,12 @@ _CATEGORY: Final[Mapping[Kind, str | None]] = {
     MESSAGE: "role",
     CONVERSATION: None,
 }
-"""The column that says of each kind what sort of memory it is."""
+"""The column of each kind that a rule's `category` is compared with."""
 _WHO: Final = frozenset({"agent", "source"})
 _IMPORTED: Final[Row] = {"source": "import", "cell": None, "value": None}
-"""Nobody's edit, by an import."""
+"""An edit without an agent, which stands for rows that an import brought."""
 FIELDS: Final = ("kind", "category", "agent", "source", "space", "branch", "change")
-"""What conditions compare with patterns."""
+"""Fields that conditions compare with patterns."""
 _COMPARES: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -69,7 +69,7 @@ _FORM: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Facet:
-    """One side of a change, by one of those who made it."""
+    """One version of a changed row, with one of the writers of the change."""
 
     named: Mapping[str, str | None]
     confidence: float | None
@@ -77,14 +77,14 @@ class _Facet:
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A condition: the field, how it is compared, and with what."""
+    """A condition of a rule: a field, a comparison and values."""
 
     field: str
     sign: str
     values: tuple[str, ...]
 
     def holds(self, facet: _Facet) -> bool:
-        """Whether it holds; what a change does not have fulfils no condition."""
+        """Whether the condition holds; it does not for a field without a value."""
         if self.sign != "=":
             limit = float(self.values[0])
             return facet.confidence is not None and _COMPARES[self.sign](facet.confidence, limit)
@@ -104,7 +104,7 @@ class Rule:
     conditions: tuple[_Condition, ...] = ()
 
     def about(self, facet: _Facet) -> bool:
-        """Whether all conditions hold; a rule without any is about every change."""
+        """Whether all conditions hold; a rule without conditions is about every change."""
         return all(condition.holds(facet) for condition in self.conditions)
 
     def __str__(self) -> str:
@@ -113,10 +113,10 @@ class Rule:
 
 @lru_cache(maxsize=1_000)
 def rule_of(text: str) -> Rule:
-    """Read a rule.
+    """Parse a rule.
 
     Raises:
-        InvalidRequest: it is none; the message says what one looks like.
+        InvalidRequest: it cannot be parsed; the message shows the form of a rule.
     """
     try:
         words = shlex.split(text) if text.isprintable() else []
@@ -124,7 +124,7 @@ def rule_of(text: str) -> Rule:
         words = []
     tier = WORDS.get(words[0].lower()) if words else None
     if tier is None:
-        raise InvalidRequest(f"{text[:80]!r} is no rule. {_FORM}", rule=text[:80])
+        raise InvalidRequest(f"{text[:80]!r} is not a rule. {_FORM}", rule=text[:80])
     return Rule(tier, tuple(_condition(word, text) for word in words[1:]))
 
 
@@ -134,12 +134,12 @@ def _condition(word: str, rule: str) -> _Condition:
     values = tuple(given.split(","))
     known = field in FIELDS if sign == "=" else field == "confidence"
     if not known or not all(values) or not _among(field, values):
-        raise InvalidRequest(f"{word[:80]!r} is no condition of a rule. {_FORM}", rule=rule[:80])
+        raise InvalidRequest(f"{word[:80]!r} is not a condition of a rule. {_FORM}", rule=rule[:80])
     return _Condition(field, sign, values)
 
 
 def _among(field: str, values: Sequence[str]) -> bool:
-    """Whether values are such as a field can have, where these are known; a typing error is not."""
+    """Whether a field can have such values; catches typing errors where the values are known."""
     if field == "confidence":
         try:
             return len(values) == 1 and 0 <= float(values[0]) <= 1
@@ -155,15 +155,15 @@ def _among(field: str, values: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The tier of a change, and why it has it."""
+    """The tier of a change, and the reason for it."""
 
     tier: Tier
     why: str
-    """The rule, as its line; or what is so without a rule."""
+    """The line of the rule, or the reason if no rule decided."""
 
     @property
     def looks(self) -> int:
-        """How many people must have looked."""
+        """The number of approvals that the change needs."""
         return TIERS.index(self.tier)
 
 
@@ -174,7 +174,7 @@ _CLOSED: Final = Judged("one", "what is held of it was decided on the branch")
 
 
 def asks_who(rules: Iterable[str]) -> bool:
-    """Whether a rule is about who made a change, or by what."""
+    """Whether a rule has a condition on the agent or the source of a change."""
     conditions = (condition for text in rules for condition in rule_of(text).conditions)
     return any(condition.field in _WHO for condition in conditions)
 
@@ -182,13 +182,13 @@ def asks_who(rules: Iterable[str]) -> bool:
 def judged(
     plan: MergePlan, rules: Iterable[str], branch: str, brought: Collection[str] = ()
 ) -> dict[str, Judged]:
-    """The tier of each row of a plan, by its id; also of rows whose held items it closes.
+    """Judge the tier of each row of a plan and of rows whose held items it closes, by row id.
 
     Args:
-        plan: what would be merged.
-        rules: those of the target, as lines.
+        plan: the plan of the merge.
+        rules: the lines of the target's rules.
         branch: the name of the source.
-        brought: the ids of rows and edits that imports brought: their origin is what a file says.
+        brought: the ids of imported rows and edits, whose origin only a file names.
     """
     read = [rule_of(text) for text in rules]
     wrote: dict[str, list[Row]] = {}
@@ -207,12 +207,12 @@ def judged(
 
 
 def strictest(found: Iterable[Judged]) -> Judged:
-    """The first of the strictest; where there is no change, nobody must look."""
+    """Return the strictest tier (the first of equals); `none` without changes."""
     return max(found, key=lambda one: one.looks, default=Judged("none", "nothing changes"))
 
 
 def _closed(plan: MergePlan) -> Iterator[str]:
-    """The rows whose held items on the target were decided on the source."""
+    """Yield the ids of rows whose held items on the target were decided on the source."""
     coming = plan.records.get(HELD.table, {})
     for item in coming.values():
         if item is not None and item["closes"] is not None and item["closes"] not in coming:
@@ -233,10 +233,9 @@ def _of_facet(facet: _Facet, rules: Sequence[Rule]) -> Judged:
 
 
 def _facets(row: PlanRow, branch: str, edits: Sequence[Row]) -> Iterator[_Facet]:
-    """Every side of a change by everybody who made it: a rule may be about any of them.
+    """Yield every version of a changed row with every writer of the change, for rules to match.
 
-    So a memory does not leave a strict category, nor come into a loose one, by less than either
-    asks for.
+    So a memory that moves between categories needs what the stricter one asks for.
     """
     change = "new" if row.target is None else "removed" if row.source is None else "changed"
     changes = {change, row.effect} & {*_CHANGES}
@@ -263,7 +262,7 @@ def _facets(row: PlanRow, branch: str, edits: Sequence[Row]) -> Iterator[_Facet]
 
 
 def _is_told(row: PlanRow, edits: Sequence[Row]) -> bool:
-    """Whether edits tell of each change of the source, so that it is known who made it."""
+    """Whether edits cover every change of the source, so that its writers are known."""
     if row.source is None:
         return any(edit["cell"] == WHOLE for edit in edits)
     told = {(edit["cell"], edit["value"]) for edit in edits}

@@ -1,4 +1,4 @@
-"""What changed between two texts, word by word, for a person to read."""
+"""The difference of two texts, word by word, for a person to read."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,18 +9,18 @@ from typing import Literal
 Change = Literal["same", "removed", "added"]
 
 MAX_PIECES = 10_000
-"""Words, gaps and marks of both texts beyond which lines are compared, and beyond that many lines
-nothing: the time grows with the square (a quarter of a second here, for texts made to be hard)."""
+"""Most pieces (words, gaps and marks) of both texts to compare. Longer texts are compared by lines,
+and with more lines than that not at all: the time grows with the square (at worst 0.25 s here)."""
 
 # A word, a gap, or one mark: together they are the text.
 _PIECE = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def changed_words(before: str, after: str) -> list[tuple[Change, str]]:
-    """How `before` became `after`: parts in order, what was removed ahead of what replaces it.
+    """List the parts that are the same, removed and added, a removal before its replacement.
 
-    Joining what is same and added gives `after` exactly, same and removed gives `before`. No part
-    is empty and no two neighbours are of one kind.
+    The parts `same` and `added` joined are exactly `after`; `same` and `removed` are `before`. No
+    part is empty, and no two neighbours have the same kind.
     """
     old, new = _PIECE.findall(before), _PIECE.findall(after)
     start = _equal_ahead(old, new)
@@ -34,13 +34,13 @@ def changed_words(before: str, after: str) -> list[tuple[Change, str]]:
 
 
 def _equal_ahead(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many pieces are equal from the start on."""
+    """Count the equal pieces at the start of both texts."""
     pairs = zip(old, new, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _compared(old: list[str], new: list[str]) -> Iterable[tuple[Change, list[str]]]:
-    """The kinds of all pieces; equal stretches lie between what was removed and added."""
+    """Yield runs of pieces, each the same, removed or added."""
     if len(old) + len(new) > MAX_PIECES:
         yield "removed", old
         yield "added", new
@@ -55,7 +55,7 @@ def _compared(old: list[str], new: list[str]) -> Iterable[tuple[Change, list[str
 
 
 def _joined(parts: list[tuple[Change, list[str]]]) -> list[tuple[Change, str]]:
-    """Parts as text, without empty ones, neighbours of one kind made one."""
+    """Join the parts to texts, without empty ones; neighbours of one kind become one."""
     kept = [part for part in parts if part[1]]
     return [
         (kind, "".join(piece for _, pieces in group for piece in pieces))

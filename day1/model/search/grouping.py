@@ -1,4 +1,4 @@
-"""Groups texts that say nearly the same, and chooses the one that says it best. Pure.
+"""Grouping of texts with nearly the same meaning, and choice of the best worded one. Pure.
 
 Similarity is taken from vectors where there are any (`ALIKE`), else from words (`word_pairs`).
 Neither tells a claim from its denial, so denials are looked for here. A chat model may also word
@@ -17,15 +17,15 @@ from day1.model.values.parts import mark_in
 
 T = TypeVar("T")
 Pair = tuple[T, T, float]
-"""Two different things and how alike they are, 0..1."""
+"""Two different things and their similarity, 0..1."""
 
 ALIKE = 0.85
-"""Cosine from which two texts may say the same."""
+"""Cosine from which two texts may have the same meaning."""
 ALIKE_WORDS = 0.8
-"""The same for the share of content words that two texts have in common (Jaccard)."""
+"""Jaccard similarity of content words from which two texts may have the same meaning."""
 
 LONGEST = 300
-"""Characters of a text that is still one statement."""
+"""Most characters of a text that counts as one statement."""
 _FEWEST_WORDS = 4
 _MOST_SPECIFICS = 3
 
@@ -45,16 +45,16 @@ _END = re.compile(r"[.!?][\"')\]]*$")
 
 
 def plain(text: str) -> str:
-    """A text without case, spaces and full stop, which do not change its meaning."""
+    """Normalize a text: without case, repeated spaces and a final stop, which carry no meaning."""
     return _SPACE.sub(" ", text).strip().rstrip(".!").casefold()
 
 
 def at_odds(one: str, other: str) -> bool:
-    """Whether two texts, however alike, cannot say the same.
+    """Whether two similar texts contradict each other or differ in a number.
 
-    A part of a longer text is no duplicate of another part. Else one denies and the other does
-    not, or each has a number that the other lacks: "12 tests passed"
-    is no duplicate of "13 tests passed".
+    That is so if one denies and the other does not, or if each has a number that the other lacks:
+    "12 tests passed" is not a duplicate of "13 tests passed". Parts of a longer text are never
+    duplicates of each other.
     """
     if mark_in(one) != mark_in(other):
         return True
@@ -65,14 +65,14 @@ def at_odds(one: str, other: str) -> bool:
 
 
 def complete_links(things: Sequence[T], pairs: Iterable[Pair[T]]) -> list[list[T]]:
-    """Group things so that within a group every one is alike to every other.
+    """Group things so that within a group each is similar to every other.
 
-    Groups of which all pairs are alike are joined, the most alike first, so that a chain of
-    neighbours does not end in one group. Groups and their members are in the order of `things`.
+    Groups are joined if all their pairs are similar, the most similar first, so that a chain of
+    neighbours does not become one group. Groups and their members are in the order of `things`.
 
     Args:
-        things: each once.
-        pairs: those that are alike enough; a pair that is not named is not.
+        things: distinct things.
+        pairs: the similar pairs; all others are not similar.
     """
     place = {thing: number for number, thing in enumerate(things)}
     group_of = dict(enumerate([number] for number in place.values()))
@@ -99,7 +99,7 @@ def complete_links(things: Sequence[T], pairs: Iterable[Pair[T]]) -> list[list[T
 
 
 def word_pairs(texts: Mapping[T, str]) -> list[Pair[T]]:
-    """The pairs of texts that have most of their content words in common.
+    """Find the pairs of texts that have most of their content words in common.
 
     Only texts that share one of their rarest words are compared: with 0.8 in common, at least one
     of the rarest fifth must be.
@@ -120,7 +120,7 @@ def word_pairs(texts: Mapping[T, str]) -> list[Pair[T]]:
 
 
 def worded(text: str) -> int:
-    """How well a text states one fact by itself, without what stood around it.
+    """Rate how well a text states one fact without its context.
 
     It names its subject, is a whole sentence, has specifics (numbers, names, paths), and is
     neither a few words nor a page.
@@ -136,9 +136,9 @@ def worded(text: str) -> int:
 
 
 def faithful(sentence: str, sources: Sequence[str]) -> bool:
-    """Whether a sentence says no more than its sources, as far as words can tell.
+    """Whether a sentence adds nothing to its sources, as far as words can tell.
 
-    Most of its content words and all of its numbers are theirs, and it denies if they do.
+    Most of its content words and all of its numbers are in the sources, and it denies if one does.
     """
     theirs = {word for source in sources for word in content_words(source)}
     words = content_words(sentence)
@@ -157,11 +157,11 @@ SENTENCE: Final[dict[str, Json]] = {
     "required": ["sentence"],
     "additionalProperties": False,
 }
-"""The JSON Schema of the model's answer."""
+"""The JSON Schema of the chat model's answer."""
 
 
 def sentence_of(answer: Mapping[str, Any], texts: Sequence[str], longest: int) -> str | None:
-    """The sentence for several texts; None if the model wrote none, or one that adds to them."""
+    """Return the model's sentence for several texts; None if it is missing or adds to them."""
     sentence = answer.get("sentence")
     if not isinstance(sentence, str) or not 0 < len(sentence.strip()) <= longest:
         return None

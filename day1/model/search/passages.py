@@ -1,4 +1,4 @@
-"""Long texts among hits: which part of one is quoted, and one hit for all parts of a text."""
+"""Long texts among hits: the passage of one to quote, and one hit for all parts of a text."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from day1.model.values.parts import MARK, Part, part_of
 from day1.model.values.showing import changes_the_last
 
 LEAST: Final = 160
-"""Characters that each passage may have, however many there are: a sentence or two."""
+"""Characters that each passage may always have: a sentence or two."""
 _MOST_WORDS: Final = 64
-"""Words of a question that are looked for."""
+"""Most words of a question that passages are searched for."""
 _SHORTEST_STEM: Final = 3
 _CUT: Final = "\u2026"
 _JOINER: Final = "\u200d"
@@ -33,9 +33,9 @@ _ENDS: Final = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]*\s+|[\u3002\uff01\uf
 
 
 Order = Callable[[Iterable[Candidate], int], list[Scored]]
-"""The first so many of some candidates, best first."""
+"""A function that ranks candidates and returns at most the given number, best first."""
 Show = Callable[[Iterable[str]], dict[str, Row]]
-"""The rows of these ids that may be shown."""
+"""A function that returns those of some rows that may be shown, by id."""
 _TEXTS: Final = tuple(kind.text for kind in MEMORIES if kind.text)
 T = TypeVar("T")
 
@@ -47,9 +47,9 @@ class PassageLimits:
     whole_characters: int = 1_000
     """A text up to this length is sent whole."""
     passage_characters: int = 800
-    """The longest passage."""
+    """Most characters of one passage."""
     passages_characters: int = 2_000
-    """The passages of an answer together, but for `LEAST` of each."""
+    """Most characters of all passages of an answer, beyond `LEAST` for each."""
 
 
 class Span(NamedTuple):
@@ -65,7 +65,7 @@ class FoundText:
 
     text: str
     near: Span | None = None
-    """Where its passage lies that is nearest by meaning; None: it is not known, or has only one."""
+    """The place of the passage that is nearest by meaning; None if unknown or the only one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class QuotedText:
 
     text: str
     span: Span | None
-    """Where the passage lies; None: the text is whole."""
+    """The place of the passage; None if the text is whole."""
     length: int
     """Characters of the whole text."""
     quotation: str | None = None
@@ -82,7 +82,7 @@ class QuotedText:
 
 
 def passage_at(passages: Sequence[str], text: str, number: int) -> Span | None:
-    """Where a passage of a text lies, by its number from 0; None if the text has fewer."""
+    """Find the place of a text's passage by its number from 0; None if the text has fewer."""
     if number >= len(passages):
         return None
     start = -1
@@ -92,7 +92,7 @@ def passage_at(passages: Sequence[str], text: str, number: int) -> Span | None:
 
 
 class _Word(NamedTuple):
-    """A word of the question in a text, where it lies, and by which stem it is known."""
+    """A word of the question in a text: its place, and the stem that it matches."""
 
     start: int
     end: int
@@ -102,15 +102,15 @@ class _Word(NamedTuple):
 def quote(
     question: str, texts: Sequence[FoundText], limits: PassageLimits | None
 ) -> list[QuotedText]:
-    """The texts of an answer, best first; of long ones the passage that fits the question best.
+    """Quote the texts of an answer, best first: long ones by their best passage for the question.
 
     The first hit is the right one more often than all others together. So each passage may have
-    `LEAST` characters, and the first ones get what is left of `passages_characters`.
+    `LEAST` characters, and the first ones share the rest of `passages_characters`.
 
     Args:
-        question: What was asked.
-        texts: The whole texts.
-        limits: How much of long ones is quoted; None: all are whole.
+        question: the question.
+        texts: the whole texts.
+        limits: how much of long texts is quoted; None: every text is whole.
     """
     most = math.inf if limits is None else limits.whole_characters
     long = [one for one in texts if len(one.text) > most]
@@ -135,7 +135,7 @@ def _whole(question: str, found: FoundText) -> QuotedText:
 
 
 def _sizes(count: int, limits: PassageLimits) -> Iterator[int]:
-    """How many characters each of `count` passages may have, best first."""
+    """Yield the most characters of each of `count` passages, best first."""
     least = min(LEAST, limits.passage_characters)
     spare = max(0, limits.passages_characters - count * least)
     for _ in range(count):
@@ -147,13 +147,13 @@ def _sizes(count: int, limits: PassageLimits) -> Iterator[int]:
 def passage(
     found: FoundText, size: int, words: Sequence[_Word], rarity: Mapping[str, float]
 ) -> Span | None:
-    """The passage of at most `size` characters with the most and rarest words of the question.
+    """Choose the passage of at most `size` characters with the most and rarest question words.
 
-    It lies within the nearest passage by meaning, where that is known. It begins and ends with a
-    sentence, a line or a word where that costs it no word of the question.
+    It lies within the nearest passage by meaning, if that is known. It begins and ends with a
+    sentence, a line or a word if that costs no word of the question.
 
     Returns:
-        None if the text is no longer than `size` but for blanks around it.
+        None if the text, without blanks around it, has at most `size` characters.
     """
     text = found.text
     first = len(text) - len(text.lstrip())
@@ -178,7 +178,7 @@ def passage(
 
 
 def _stems(question: str) -> dict[str, list[str]]:
-    """The words of a question without their endings, by their first two letters."""
+    """Group the stems of a question's words by their first two letters."""
     stems: dict[str, list[str]] = {}
     for word in content_words(question)[:_MOST_WORDS]:
         stem = _ENDING.sub("", word)
@@ -188,7 +188,7 @@ def _stems(question: str) -> dict[str, list[str]]:
 
 
 def _words(stems: Mapping[str, Sequence[str]], text: str) -> Iterator[_Word]:
-    """The words of a question in a text, also with other endings."""
+    """Find the words of a question in a text, also with other endings."""
     for match in _WORD.finditer(text) if stems else ():
         word = match[0]
         for stem in stems.get(word[:2].lower(), ()):
@@ -198,9 +198,9 @@ def _words(stems: Mapping[str, Sequence[str]], text: str) -> Iterator[_Word]:
 
 
 def _rarity(texts: Iterable[Sequence[_Word]]) -> dict[str, float]:
-    """How rare each word of the question is among the texts of the answer.
+    """Weigh each word of the question by how rare it is among the texts of the answer.
 
-    No other text counts: a token may not see what others say.
+    No other text counts, since the token may not see others.
     """
     every = [{word.stem for word in words} for words in texts]
     counts = Counter(stem for stems in every for stem in stems)
@@ -211,7 +211,7 @@ def _rarity(texts: Iterable[Sequence[_Word]]) -> dict[str, float]:
 
 
 def _densest(words: Sequence[_Word], size: int, rarity: Mapping[str, float]) -> Span | None:
-    """The shortest part of at most `size` characters with most of the words; the first such."""
+    """Find the first shortest part of at most `size` characters with the most weight of words."""
     best, span = (0.0, 0), None
     held: Counter[str] = Counter()
     last = 0
@@ -234,7 +234,7 @@ def _densest(words: Sequence[_Word], size: int, rarity: Mapping[str, float]) -> 
 
 
 def _shortest(words: Sequence[_Word], at: int, stems: set[str]) -> int:
-    """Where the last of `stems` is met for the first time from `at`."""
+    """Return the end of the first stretch from `at` that has all of `stems`."""
     end = words[at].end
     for word in islice(words, at, None):
         if word.stem in stems:
@@ -246,14 +246,14 @@ def _shortest(words: Sequence[_Word], at: int, stems: set[str]) -> int:
 
 
 def _widened(near: Span, size: int, ends: Span) -> Span:
-    """A span of at least `size` characters around another one, within a text."""
+    """Widen a span to at least `size` characters within a text."""
     lacking = max(0, size - (near.end - near.start))
     start = max(ends.start, min(near.start - lacking // 2, ends.end - size))
     return Span(start, min(ends.end, max(near.end, start + size)))
 
 
 def _begin(text: str, start: int, latest: int) -> int:
-    """Where a passage begins: with a sentence or line up to `latest`, else a word or a letter."""
+    """Choose the begin of a passage: at a sentence or line by `latest`, else a word or letter."""
     # What stands before `start` tells whether a sentence begins just there.
     for match in _ENDS.finditer(text, max(0, start - 3), latest):
         if start <= match.end() <= latest:
@@ -268,7 +268,7 @@ def _begin(text: str, start: int, latest: int) -> int:
 
 
 def _end(text: str, earliest: int, end: int) -> int:
-    """Where a passage ends: with a sentence or line from `earliest`, else a word or a letter."""
+    """Choose the end of a passage: at a sentence or line from `earliest`, else a word or letter."""
     sentence = None
     for match in _ENDS.finditer(text, earliest, end + 1):
         stop = match.start() + len(match[0].rstrip())
@@ -285,12 +285,12 @@ def _end(text: str, earliest: int, end: int) -> int:
 
 
 def _within_a_letter(text: str, at: int) -> bool:
-    """Whether the character at a place belongs to the letter before it."""
+    """Whether the character at a place is part of the letter before it, such as an accent."""
     return changes_the_last(text[at]) or text[at - 1] == _JOINER
 
 
 def _with_marks(text: str, part: Span) -> str:
-    """A passage with a mark where the text goes on before or after it."""
+    """Return a passage with an ellipsis where the text goes on before or after it."""
     before, after = text[: part.start].strip(), text[part.end :].strip()
     return f"{_CUT} " * bool(before) + text[part.start : part.end] + f" {_CUT}" * bool(after)
 
@@ -298,7 +298,7 @@ def _with_marks(text: str, part: Span) -> str:
 def best_rows(
     candidates: Sequence[Candidate], limit: int, order: Order, show: Show
 ) -> tuple[list[Scored], dict[str, Row]]:
-    """The best candidates that may be shown, and their rows; one part of each text."""
+    """Return the best candidates that may be shown, one part of each text, and their rows."""
     most = limit
     while True:
         ranked = order(candidates, most)
@@ -316,7 +316,7 @@ def best_rows(
 
 
 def once_each(found: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
-    """The first item of each key, in their order."""
+    """Return the first item of each key, in order."""
     first: dict[Hashable, T] = {}
     for one in found:
         first.setdefault(key(one), one)
@@ -324,12 +324,12 @@ def once_each(found: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
 
 
 def text_key(row: Row) -> Hashable:
-    """The key that all parts of one text share; any other row has a key of its own."""
+    """Return the key that all parts of one text share; other rows have their own keys."""
     part = part_in(row)
     return row["id"] if part is None else (part.whole, row.get("conversation_id"))
 
 
 def part_in(row: Row) -> Part | None:
-    """The place of a row in a longer text; None if it is no part."""
+    """Return a row's place in a longer text; None if it is not a part of one."""
     text = str(next((row[column] for column in _TEXTS if column in row), ""))
     return part_of(row, text) if MARK in text else None  # most texts have no mark

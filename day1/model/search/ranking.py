@@ -1,4 +1,4 @@
-"""How hits are ordered: the rules, each with its reason beside it.
+"""Ranking of hits: the rules, each with its reason beside it.
 
 Pure and without numpy: it is fed some 400 candidates, each with both its true scores, and orders
 them. "Points" are recall of the evidence in the first ten hits, measured on thousands of
@@ -27,12 +27,12 @@ _YEAR_US = 31_556_952_000_000
 _DATED_CHARACTERS = 500  # a date further down says little about the whole text
 
 _PORTION = 50
-"""Texts that are read at once."""
+"""The number of texts that are read at once."""
 _ROUNDED = 1e-9
-"""More than any sum of rounding errors here."""
+"""A bound on the sum of rounding errors of a score."""
 _FULL = 40
 _FULLNESS = [*(math.log(1 + words) / math.log(1 + _FULL) for words in range(_FULL)), 1.0, 1.0]
-"""By the number of words, up to `_FULL` and above it: 0 to 1."""
+"""How much a text can say, 0 to 1, by its number of words (the last: more than `_FULL`)."""
 
 
 class Candidate(NamedTuple):
@@ -50,14 +50,14 @@ class Candidate(NamedTuple):
     cosine: float | None
     bm25: float
     beside: float = 0.0
-    """The higher cosine of the memories written just before and just after; 0 without such."""
+    """The higher cosine of the memories written just before and just after; 0 without any."""
     passages: int = 1
     """How many passages of the text have a vector; `cosine` is that of the best one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The settings of the order.
+    """The settings of the ranking.
 
     Units: `vector` and `keyword` count by their ratio; a half is the BM25 at which its rule has
     half of its effect; a boost is the part of the way from a row's score to 1, the discount the
@@ -78,11 +78,11 @@ class Weights:
     length_boost: float = 0.1
     question_discount: float = 0.1
     question_words: int = 30
-    """A text of more words that ends in a question tells something as well: no discount."""
+    """Most words of a text that gets the question discount: a longer one also tells something."""
     passage_discount: float = 0.03
-    """What the best of `n` passages loses of its cosine, times the natural logarithm of n."""
+    """Discount of the best passage's cosine, times the natural logarithm of the passage count."""
     neighbour_shares: tuple[float, ...] = (0.8, 0.6)
-    """What a word counts that stands in the memory just before or after, in the next but one, …"""
+    """Weights of words in neighbouring memories: the nearest on each side, the next, and so on."""
     neighbour_words: int = 30
     """A text of more words gets a smaller part of its neighbours' words (`part_lent`)."""
     beside_words: int = 40
@@ -116,7 +116,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, and how the answers are weighed."""
+    """The question of a search, and how its hits are weighed."""
 
     text: str
     mode: Mode = "hybrid"
@@ -124,21 +124,21 @@ class Question:
     names: frozenset[str] = frozenset()
     """The names in the memories that are searched (`wording.usual`)."""
     votes: Mapping[str, RowVotes] = field(default_factory=dict)
-    """By row: how useful agents found it."""
+    """Votes of agents by row id."""
 
     @cached_property
     def about(self) -> frozenset[str]:
-        """What it is about, in lower case."""
+        """The subjects of the question, in lower case."""
         return asked_about(self.text, self.names)
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """What it is compared with other queries by."""
+        """The words by which the question is compared with other queries."""
         return asked_words(self.text)
 
     @cached_property
     def dated(self) -> bool:
-        """Whether it names a day, a month or a year."""
+        """Whether the question names a day, a month or a year."""
         return bool(dates(self.text, (2000,)))
 
 
@@ -148,10 +148,10 @@ def rank(
     limit: int,
     read: Callable[[Sequence[str]], Mapping[str, str]],
 ) -> list[Scored]:
-    """The first `limit` of `candidates`: best first, then the newest, then by id.
+    """Rank candidates and return the first `limit`: best first, then newest, then by id.
 
-    `read` gives the texts of rows by their ids; a row without a text is left out. It is asked for
-    a portion at a time, and texts that cannot lift their rows among the first are not asked for.
+    `read` returns the texts of rows by their ids; a row without a text is left out. It is called
+    for a portion at a time, and not for rows that no text could lift among the first.
 
     Units: a score is in 0..1, never NaN, and means the same from query to query; it never falls
     when a cosine or a BM25 rises.
@@ -186,7 +186,7 @@ _PLACE = itemgetter(0, 1, 2)
 
 
 def _weighed(told: Sequence[tuple[float, Candidate, str]], question: Question) -> Iterator[_Hit]:
-    """The scores of rows by their evidence and by what their texts say."""
+    """Yield the scores of rows by their evidence and their texts."""
     weights, about = question.weights, question.about
     near_dates = _near_dates([(candidate, text) for _, candidate, text in told], question)
     for (evidence, candidate, text), near in zip(told, near_dates, strict=True):
@@ -211,7 +211,7 @@ def _weighed(told: Sequence[tuple[float, Candidate, str]], question: Question) -
 
 
 def _highest(score: float, question: Question) -> float:
-    """What a text can make of a score at best."""
+    """Return the highest score that a text can lift a row's evidence to."""
     weights = question.weights
     score = _boosted(score, weights.length_boost)
     if question.about:
@@ -221,9 +221,9 @@ def _highest(score: float, question: Question) -> float:
 
 
 def part_lent(words: int, enough: int) -> float:
-    """The part of what its neighbours say that counts for a text of so many words, 0 to 1.
+    """Return the share of its neighbours' words that counts for a text of so many words, 0 to 1.
 
-    A long text says itself what it is about: `sqrt(enough / words)` above `enough` words.
+    A long text names its own subject: the share is `sqrt(enough / words)` above `enough` words.
     """
     return 1.0 if words <= enough else math.sqrt(enough / words)
 
@@ -234,7 +234,7 @@ def words_in_context(
     shares: Sequence[float],
     parts: Sequence[float],
 ) -> list[float]:
-    """The BM25 of each text of `line` with the words of its neighbours: never below its own.
+    """Compute the BM25 of each text of `line` with its neighbours' words: never below its own.
 
     Asked "where did the sister move?", one memory says "my sister called" and the next "she is in
     Lisbon now": neither has all words. Each word of the question counts once, where it is nearest,
@@ -263,10 +263,10 @@ def words_in_context(
 
 
 def _clamped(cosine: float | None) -> float | None:
-    """The cosine as it is, below 0 as 0; NaN (a vector of zeros) is no cosine at all.
+    """Clamp a cosine to 0..1; NaN (of a vector of zeros) becomes None.
 
-    Fixed scales, here and for BM25, not min and max of the list: they cost nothing, and only so
-    are scores comparable from query to query.
+    Scales are fixed, here and for BM25, and not the list's min and max: they cost nothing, and
+    make scores comparable from query to query.
     """
     if cosine is None or cosine != cosine:  # noqa: PLR0124 - the quickest test for NaN
         return None
@@ -274,7 +274,7 @@ def _clamped(cosine: float | None) -> float | None:
 
 
 def _keyword_score(bm25: float, half: float) -> float:
-    """BM25 as `s^1.5 / (s^1.5 + half^1.5)`; written so that an infinite one is 1 and not NaN."""
+    """Scale a BM25 `s` to `s^1.5 / (s^1.5 + half^1.5)`; an infinite one becomes 1, not NaN."""
     if not bm25 > 0:
         return 0.0
     ratio = half / bm25
@@ -282,13 +282,13 @@ def _keyword_score(bm25: float, half: float) -> float:
 
 
 def _most_words(bm25: float, half: float) -> float:
-    """`s^3 / (s^3 + half^3)`: next to nothing for some words, much for most of them."""
+    """Scale a BM25 `s` to `s^3 / (s^3 + half^3)`, which is high only if most words match."""
     ratio = half / bm25 if bm25 > 0 else math.inf
     return 1.0 / (1.0 + ratio * ratio * ratio)
 
 
 def _evidence(candidate: Candidate, question: Question) -> float:
-    """What vectors and words say together, before the text itself is looked at.
+    """Combine cosine and keyword score of a candidate, before its text is read.
 
     0.7 vector + 0.3 keyword of both true scores; reciprocal rank fusion is 4 to 7 points worse.
     A row whose vector is still pending gets the cosine to expect by its keyword score: on average
@@ -318,7 +318,7 @@ def _evidence(candidate: Candidate, question: Question) -> float:
 
 
 def _fullness(text: str) -> float:
-    """How much a text can say, 0 to 1 by its words: short fillers are near to every short question.
+    """Rate how much a text can say, 0 to 1 by words: short fillers are near every short question.
 
     The first 40 words count.
     """
@@ -326,7 +326,7 @@ def _fullness(text: str) -> float:
 
 
 def _is_short(text: str, words: int) -> bool:
-    """Whether a text has at most so many words."""
+    """Whether a text has at most `words` words."""
     return len(text.split(None, words)) <= words
 
 
@@ -341,7 +341,7 @@ def _boosted(score: float, boost: float) -> float:
 
 
 def _near_dates(told: Sequence[tuple[Candidate, str]], question: Question) -> list[float]:
-    """How near each row is, 0..1, to the day, month or year that the question names."""
+    """Rate how near each row is, 0..1, to the day, month or year that the question names."""
     if not question.dated:
         return [0.0] * len(told)
     asked_around: dict[int, list[DateSpan]] = {}
@@ -360,12 +360,12 @@ def _near_dates(told: Sequence[tuple[Candidate, str]], question: Question) -> li
 
 @lru_cache(maxsize=16_384)
 def _written(text: str) -> Sequence[DateSpan]:
-    """The dates that a text names: memories are found again and again, and do not change."""
+    """Find the dates that a text names; cached, since the same memories are found repeatedly."""
     return dates(text, ())
 
 
 def _dates_of(candidate: Candidate, text: str) -> Sequence[DateSpan]:
-    """When a memory was true: as its text says and as recorded, else when it was learned."""
+    """Return when a memory was true: by its text and its record, else when it was learned."""
     written = _written(text[:_DATED_CHARACTERS])
     if written and candidate.happened_at is None:
         return written
@@ -374,7 +374,7 @@ def _dates_of(candidate: Candidate, text: str) -> Sequence[DateSpan]:
 
 
 def _nearness(asked: DateSpan, named: DateSpan) -> float:
-    """1 inside the asked day, month or year, falling to 0 within two days and a quarter of it.
+    """Rate nearness: 1 within the asked day, month or year, falling to 0 in 2 days and 1/4 of it.
 
     A memory that names a whole year is only a twelfth as near to one of its months.
     """

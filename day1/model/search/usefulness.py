@@ -1,8 +1,8 @@
-"""What ratings say of a memory, and how far they may move its score. Pure.
+"""The usefulness of a memory by its ratings, and how far it may move a score. Pure.
 
 The mean of the votes is Bayesian: one vote alone says little. It moves a score by a bounded part of
-what the score lacks, or has. That a memory was found or shown is no vote: it would make whatever
-is found be found again.
+what the score lacks, or has. Being found or shown does not count as a vote: hits would then lift
+themselves.
 """
 
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 from day1.model.search.wording import content_words
 
 PRIOR: Final = 0.5
-"""What a memory without a vote is worth."""
+"""Usefulness of a memory without votes, 0 to 1."""
 PRIOR_WEIGHT: Final = 3.0
-"""As many votes as the prior counts."""
+"""The number of votes that the prior counts as."""
 MOST: Final = 0.15
-"""The part of what a score lacks (downwards: has) that votes can move it by."""
+"""Largest part of what a score lacks (downwards: has) that votes can move it by."""
 _SIMILAR: Final = 0.6
-"""Jaccard of the words of two queries from which they ask for the same."""
+"""Two queries are similar from this Jaccard similarity of their words."""
 _SIMILAR_WEIGHT: Final = 2.0
 _OTHER_WEIGHT: Final = 0.25
 
@@ -31,45 +31,45 @@ class Vote:
     score: float
     words: frozenset[str] = frozenset()
     voter: str = ""
-    """Of votes with one voter the newest counts; each one without counts."""
+    """The voter, whose newest vote counts; votes without a voter all count."""
     at: int = 0
     branch_id: str | None = None
 
 
 def asked_words(query: str) -> frozenset[str]:
-    """The words of a query by which it is compared with others."""
+    """Return the words by which a query is compared with other queries."""
     return frozenset(content_words(query))
 
 
 class _Sum(NamedTuple):
-    """Votes added up, each as one for another query than the asked one."""
+    """The sum of a row's votes, each weighed as a vote for a different query."""
 
     total: float
     weight: float
     queries: Mapping[frozenset[str], tuple[float, int]]
-    """The votes for each query: their scores together, and how many they are."""
+    """The sum of scores and the number of votes, by the words of the query."""
     words: frozenset[str]
-    """Of all these queries."""
+    """The words of all queries together."""
     usefulness: float
-    """What they say together."""
+    """The usefulness by all votes, -1 to 1."""
 
 
 @dataclass(frozen=True)
 class RowVotes:
-    """The votes on one row, by rating; they are added up once for all searches."""
+    """The votes on one row, by rating; their sum is computed once."""
 
     by_rating: Mapping[str, Vote]
 
     @cached_property
     def counted(self) -> Mapping[str, Vote]:
-        """The votes that count, by their voters."""
+        """The newest vote of each voter, by voter."""
         found: dict[str, Vote] = {}
         for rating_id, vote in sorted(self.by_rating.items(), key=lambda one: (one[1].at, one[0])):
             found[vote.voter or rating_id] = vote
         return found
 
     def usefulness(self, asked: frozenset[str]) -> float:
-        """What they say of the row for a query: from -1, useless, over 0, nothing, to 1.
+        """Compute how useful the row is for a query: -1 useless, 0 unknown, 1 most useful.
 
         A vote for a similar query counts twice, one for another query a quarter: at their full
         weight those took two in a thousand of the recall of questions that nobody had judged
@@ -100,11 +100,11 @@ class RowVotes:
 
 
 NO_VOTES: Final = RowVotes({})
-"""Those on a row that nobody rated."""
+"""The votes on a row that nobody rated."""
 
 
 def _usefulness(total: float, weight: float) -> float:
-    """The mean with the prior's votes, as far as it is from the prior."""
+    """Compute the distance of the mean, with the prior's votes, from the prior, -1 to 1."""
     return 2.0 * ((PRIOR * PRIOR_WEIGHT + total) / (PRIOR_WEIGHT + weight) - PRIOR)
 
 
@@ -113,5 +113,5 @@ def _similar(some: frozenset[str], others: frozenset[str]) -> bool:
 
 
 def moved(score: float, by: float) -> float:
-    """A score in 0..1, moved by what a memory is worth; it stays in 0..1."""
+    """Move a score by a memory's usefulness; it stays in 0..1."""
     return score + MOST * by * (1.0 - score if by > 0 else score)

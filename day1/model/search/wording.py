@@ -1,4 +1,4 @@
-"""What the words of a question or a memory tell search: keywords, subject and dates.
+"""The words of questions and memories as search uses them: keywords, subject and dates.
 
 Pure text analysis for English. It knows neither index nor store; folding of accents and stemming
 are left to the index.
@@ -17,18 +17,18 @@ from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 MAX_KEYWORDS = 64
-"""Terms in one keyword query: a pasted page must not become a query of thousands of words."""
+"""Most terms of a keyword query: a pasted page must not become a query of thousands of words."""
 
 _FEWEST = 20
-"""In fewer memories, a word that a quarter of them has may still be the one that matters."""
+"""Fewest memories to judge common words by: among fewer, a frequent word may still matter."""
 _OPENS = 3
-"""A name opens at least so many of the sampled memories."""
+"""Fewest sampled memories that a name opens."""
 
 _COMPARED = 500
-"""Characters of a text by which it is compared with its neighbours."""
+"""Characters of a text that are compared with its neighbours."""
 
 _QUOTED = 300
-"""Characters of an excerpt."""
+"""Most characters of an excerpt."""
 
 YEARS = range(1970, 2101)
 """The years that a bare number can name, and that a day or month without a year stands for."""
@@ -57,31 +57,31 @@ STOP_WORDS = _set(
     your yours
     """
 )
-"""Words that say nothing about the subject; the halves of "don't" and "it's" are among them."""
+"""Words that say nothing about the subject, with the halves of "don't" and "it's"."""
 
 
 class DateSpan(NamedTuple):
-    """A day, month or year that a text names, in microseconds of UTC; the end is not part of it."""
+    """A day, month or year that a text names, in microseconds of UTC, without its end."""
 
     start_us: int
     end_us: int
 
 
 def content_words(text: str) -> list[str]:
-    """Each word of `text` that is no stop word, once, in lower case, in order of appearance."""
+    """List the distinct words of `text` without stop words, in lower case and in order."""
     words = (word.lower() for word in _WORD.findall(unicodedata.normalize("NFC", text)))
     return [word for word in dict.fromkeys(words) if word not in STOP_WORDS]
 
 
 def keyword_terms(question: str, *, all_words: bool = False) -> list[str]:
-    """Find what to look up of `question`: words, and phrases as words parted by spaces.
+    """Find the terms of `question` to look up: words, and phrases as words separated by spaces.
 
-    Stop words are left out unless `all_words`. `v2.3.1` and `write-ahead` are asked for as a
-    phrase and by their parts (not by single characters).
+    Stop words are left out unless `all_words`. `v2.3.1` and `write-ahead` become a phrase and
+    their parts (without single characters).
 
     Returns:
-        At most `MAX_KEYWORDS` terms; none when no word is left: then ask again with `all_words`,
-        and if there is none again, there is nothing to look up.
+        At most `MAX_KEYWORDS` terms. Empty if there are stop words only: then call again with
+        `all_words`; if that is empty too, there is nothing to look up.
     """
     terms: dict[str, None] = {}
     for term in _TERM.findall(unicodedata.normalize("NFC", question)):
@@ -98,14 +98,14 @@ def keyword_terms(question: str, *, all_words: bool = False) -> list[str]:
 class Match:
     """A condition on the words of a text: a phrase, or all or any of several conditions.
 
-    Each index says it in its own query language, so a word of it is never an operator.
+    Each index writes it in its own query language, so that no word becomes an operator.
     """
 
     how: Literal["phrase", "all", "any"]
     words: str = ""
-    """Of a phrase: one or more words, parted by spaces, which follow one another."""
+    """The words of a phrase, separated by spaces, in order; empty for `all` and `any`."""
     parts: tuple[Match, ...] = ()
-    """Of `all` and `any`: two or more conditions."""
+    """The two or more conditions of `all` and `any`."""
 
 
 def phrase(words: str) -> Match:
@@ -130,22 +130,22 @@ def _joined(how: Literal["all", "any"], parts: tuple[Match | str, ...]) -> Match
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """What is usual in the memories of a state; words are in lower case."""
+    """Common words, openers and names of the memories of a state, in lower case."""
 
     common: frozenset[str] = frozenset()
-    """Words in more than a quarter of the memories: they do not tell one from another."""
+    """Words in more than a quarter of the memories, which do not distinguish them."""
     openers: frozenset[str] = frozenset()
-    """Words with which more than a quarter of the memories open, as "user" in "The user likes"."""
+    """Words that open more than a quarter of the memories, as "user" in "The user likes"."""
     names: frozenset[str] = frozenset()
     """Words that name what memories are about, such as a person or a service."""
     ordered: bool = True
-    """Whether memories that were written one after the other are alike."""
+    """Whether memories that were written one after the other are similar."""
 
 
 def likeness_by_words(pairs: Sequence[tuple[str, str]], names: frozenset[str]) -> list[float]:
-    """The cosine of the words of each pair of texts, each word weighed by how rare it is in them.
+    """Compute the cosine of the words of each pair of texts, with rare words weighing more.
 
-    Names and all after the first `_COMPARED` characters of a text are left out.
+    Names, and all after the first `_COMPARED` characters of a text, are left out.
     """
     words = {text: set(content_words(text[:_COMPARED])) - names for pair in pairs for text in pair}
     counts = Counter(chain.from_iterable(words.values()))
@@ -160,7 +160,7 @@ def likeness_by_words(pairs: Sequence[tuple[str, str]], names: frozenset[str]) -
 
 
 def usual(texts: Sequence[str]) -> Usual:
-    """The common words, openers and names of a state, judged by a sample of its memories.
+    """Find the common words, openers and names of a state by a sample of its memories.
 
     A name opens several memories and is written small in none. "Use" and "Deploy" open memories
     too, but occur small elsewhere. So no list of names is needed.
@@ -179,10 +179,10 @@ def usual(texts: Sequence[str]) -> Usual:
 
 
 def embedding_query(question: str, words: frozenset[str]) -> str:
-    """`question` without `words`.
+    """Remove words from a question before it is embedded.
 
     Args:
-        question: what was asked.
+        question: the question.
         words: lower-case words to leave out. Of what is embedded these are names and openers: a
             speaker's name in every line pulls the vector to filler (+5 points of recall on raw
             dialogue without it, harmless on facts), and a name that few memories have pulls it to
@@ -197,7 +197,7 @@ def embedding_query(question: str, words: frozenset[str]) -> str:
 
 
 def subject(text: str) -> str | None:
-    """The capitalised word that `text` opens with, in lower case; a stop word before it is skipped.
+    """Return the capitalised word that `text` opens with, after a stop word, in lower case.
 
     None when it opens with an ordinary word. "Kestrel drops…" and "The Kestrel gateway…" are both
     about kestrel.
@@ -207,13 +207,13 @@ def subject(text: str) -> str | None:
 
 
 def _opener(text: str) -> str | None:
-    """The word that `text` opens with, in lower case; a stop word before it is skipped."""
+    """Return the word that `text` opens with, after a stop word, in lower case."""
     word = _first_word(text)
     return word and word.lower()
 
 
 def _first_word(text: str) -> str | None:
-    """The first of the first two words that is no stop word."""
+    """Find the first word that is not a stop word, among the first two."""
     for found in islice(_WORD.finditer(text, 0, 100), 2):
         if found[0].lower() not in STOP_WORDS:
             return found[0]
@@ -221,7 +221,7 @@ def _first_word(text: str) -> str | None:
 
 
 def asked_about(question: str, names: frozenset[str]) -> frozenset[str]:
-    """What `question` is about, in lower case: its capitalised words past the first, and `names`.
+    """Find what `question` is about: its capitalised words but the first, and `names`, lower-cased.
 
     Not each of its words: "how do we deploy?" is not about a memory that opens with "Deploy".
     """
@@ -231,7 +231,7 @@ def asked_about(question: str, names: frozenset[str]) -> frozenset[str]:
 
 
 def excerpt(passage: str, question: str) -> str:
-    """What to quote of a passage; it begins shortly before the first word of the question."""
+    """Quote a part of a passage that begins shortly before the first word of the question."""
     if len(passage) <= _QUOTED:
         return passage
     folded = passage.lower()
@@ -271,7 +271,7 @@ _Named = tuple[int | None, int | None, int | None]
 
 
 def dates(text: str, years: Sequence[int] = YEARS) -> list[DateSpan]:
-    """The days, months and years that `text` names, in UTC, sorted, each once.
+    """Find the distinct days, months and years that `text` names, in UTC, sorted.
 
     Understood are 2024-05-06, 2024-05, 6 May 2024, May 6th, 2024, "in May 2024", "on 6 May",
     "in May", "in 2024". A day or month without a year means that of every one of `years`, so
@@ -291,7 +291,7 @@ def dates(text: str, years: Sequence[int] = YEARS) -> list[DateSpan]:
 
 
 def _named(text: str) -> Iterator[_Named]:
-    """The dates in `text`, as they are said and in their order."""
+    """Yield the dates in `text` in order, with only the parts that it names."""
     pieces = ["", "", *_PIECE.findall(text), "", ""]
     for at, piece in enumerate(pieces):
         if piece[:1].isdigit():
@@ -308,7 +308,7 @@ def _named(text: str) -> Iterator[_Named]:
 
 
 def _around_month(pieces: list[str], at: int, month: int) -> _Named | None:
-    """The date of which `pieces[at]` is the month, or None if that word is no month here."""
+    """Return the date whose month is `pieces[at]`, or None if that word is not a month here."""
     of = pieces[at - 1].lower() == "of"
     day_before = _number(_DAY, pieces[at - 2 if of else at - 1])
     day_after = None if day_before else _number(_DAY, pieces[at + 1])
@@ -327,7 +327,7 @@ def _number(pattern: re.Pattern[str], piece: str) -> int | None:
 
 
 def _span(year: int, month: int | None, day: int | None) -> DateSpan | None:
-    """A day, month or year; None if the calendar has no such."""
+    """Return a day, month or year as a span; None if the calendar lacks it."""
     try:
         start = datetime(year, month or 1, day or 1, tzinfo=UTC)
         if day:
