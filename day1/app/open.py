@@ -38,10 +38,7 @@ from day1.services.repository.repository import Repository
 from day1.services.search.candidates import SearchLimits
 from day1.services.search.indexing import withdraw_secrets
 from day1.services.search.search_engine import SearchEngine
-from day1.settings import (
-    SearchSettings,
-    Settings,
-)
+from day1.settings import SearchSettings, Settings
 
 if TYPE_CHECKING:
     from day1.adapters.index.chroma_address import ChromaAddress
@@ -87,7 +84,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
         store, ledger, read_only = engine.store, engine.ledger, engine.read_only
         refuse_incomplete_copy(ledger, engine.where)
         store.obey(ledger.mask)
-        store.point = _point_of(settings.kill_at)
+        store.point = point(settings)
         chroma = _chroma_server(settings, lambda: short_hash(first_commit(repo))[:12])
         index = _index(settings, folder, chroma, read_only=read_only, serves=serves)
         opened.callback(index.close)
@@ -145,8 +142,7 @@ def open_copy_target(settings: Settings, source: Repository) -> Iterator[Reposit
     with ExitStack() as opened:
         engine = open_engine(settings, folder, clock, opened, clock)
         store = engine.store
-        point = _point_of(settings.kill_at)
-        target = Repository(store, store.history, engine.ledger, new_id, now, point)
+        target = Repository(store, store.history, engine.ledger, new_id, now, point(settings))
         engine.ledger.recover = partial(recover, target)
         begin(source, target, engine.where, now(), old=store.history.oldest < store.version)
         yield target
@@ -233,18 +229,13 @@ def lengths(settings: SearchSettings) -> PassageLimits:
     return PassageLimits(**settings.model_dump(include=set(PassageLimits.__dataclass_fields__)))
 
 
-def _point_of(kill_at: str | None) -> KillPoint:
+def point(settings: Settings) -> KillPoint:
     """Make the function that kills the process at the point `kill_at`, for tests of recovery."""
-    if kill_at is None:
+    if settings.kill_at is None:
         return no_kill_point
 
     def at(name: str) -> None:
-        if name == kill_at:
+        if name == settings.kill_at:
             os.kill(os.getpid(), signal.SIGKILL)
 
     return at
-
-
-def point(settings: Settings) -> KillPoint:
-    """The named points at which tests kill a process that has no open store."""
-    return _point_of(settings.kill_at)

@@ -12,7 +12,7 @@ import pytest
 from day1.adapters.chore_file import FILE, ChoreFile
 from day1.adapters.file_lease import FileLease
 from day1.app.background import failures_of, lease_of
-from day1.app.place import place_of
+from day1.app.stores import place_of
 from day1.errors import Day1Error
 from day1.services.health.doctor import check
 from day1.services.upkeep.chores import ChoreState

@@ -14,7 +14,7 @@ from day1.adapters.index.index import LocalIndex
 from day1.adapters.index.uses import FileUses
 from day1.adapters.primes import FilePrimes
 from day1.app.background import prime_renewer
-from day1.app.place import place_of
+from day1.app.stores import place_of
 from day1.formats import spool
 from day1.formats.events import line_of
 from day1.interfaces.open_store import OpenStore

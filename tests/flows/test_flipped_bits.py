@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from day1.app.open import open_store
-from day1.app.place import place_of
+from day1.app.stores import place_of
 from day1.errors import Day1Error, StoreDamaged
 from day1.interfaces.open_store import OpenStore
 from day1.services.health import doctor

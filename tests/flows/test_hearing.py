@@ -10,7 +10,7 @@ import pytest
 
 from day1.adapters.spool import FolderSpool
 from day1.app.background import background_worker
-from day1.app.place import place_of
+from day1.app.stores import place_of
 from day1.formats import spool
 from day1.model.records.sharing import Handoff
 from day1.model.rows.change import Query, Ref

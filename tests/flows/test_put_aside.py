@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from day1.adapters.spool import FolderSpool
-from day1.app.place import place_of
+from day1.app.stores import place_of
 from day1.services.health.doctor import check
 from tests.engine import needs_files
 from tests.flows.opened_store import make, opened, refused
