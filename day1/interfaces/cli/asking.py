@@ -14,7 +14,7 @@ import click
 
 from day1.errors import Refused
 from day1.interfaces.cli.diffing import one_spaced, words
-from day1.interfaces.cli.render import Screen, short
+from day1.interfaces.cli.render import Part, Screen, short
 
 WHOLE: Final = "*"
 _ESCAPE: Final = b"\x1b"
@@ -34,15 +34,15 @@ def show_conflict(screen: Screen, conflict: AskedConflict, source: str, target: 
     screen.line(("conflict ", "warn"), (short(conflict["id"]), "commit"), f" {cell}: {reason}")
     width = max(len(source), len(target)) + 1
     ours, theirs = conflict["target"], conflict["source"]
-    screen.line(f"    {target + ':':<{width}} ", *_side(ours))
+    screen.line(f"    {target + ':':<{width}} ", _side(ours))
     if ours and theirs:
         screen.line(f"    {source + ':':<{width}} ", *words(screen, ours, theirs))
     else:
-        screen.line(f"    {source + ':':<{width}} ", *_side(theirs))
+        screen.line(f"    {source + ':':<{width}} ", _side(theirs))
 
 
-def _side(value: str) -> tuple[tuple[str, str]]:
-    return (("(not there)", "dim") if not value else (one_spaced(value), ""),)
+def _side(value: str) -> Part:
+    return one_spaced(value) if value else ("(not there)", "dim")
 
 
 def ask(screen: Screen, conflict: AskedConflict, source: str, target: str) -> ChoiceDocument | None:

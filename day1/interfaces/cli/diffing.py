@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 
+MARKS = {"new": ("+ ", "added"), "changed": ("~ ", "changed"), "removed": ("- ", "removed")}
+"""The mark and style of a row in a plan, by the effect of the merge on it."""
+
 
 def change_documents(
     repo: Repository, ref: Ref, changes: Changes
@@ -37,25 +40,15 @@ def change_documents(
 
 
 def draw_changes(screen: Screen, documents: Mapping[str, Iterable[Document]]) -> None:
-    """Draw changed memories, as `change_documents` has them."""
-    draw(screen, documents["added"], documents["changed"], documents["removed"])
-
-
-def draw(
-    screen: Screen,
-    added: Iterable[Document],
-    changed: Iterable[Document],
-    removed: Iterable[Document],
-) -> None:
-    """Draw memories as operations show them."""
-    for row in added:
+    """Draw added, changed and removed memories in the form of `change_documents`."""
+    for row in documents["added"]:
         screen.line(("+ ", "added"), (short(row["id"]), "commit"), (f" {text_of(row)}", "added"))
-    for row in changed:
+    for row in documents["changed"]:
         screen.line(("~ ", "changed"), (short(row["id"]), "commit"))
         for column, after in row["after"].items():
             before = row["before"][column]
             screen.line(f"    {column}: ", *words(screen, before, after))
-    for row in removed:
+    for row in documents["removed"]:
         line = f" {text_of(row)}"
         screen.line(("- ", "removed"), (short(row["id"]), "commit"), (line, "removed"))
 

@@ -10,7 +10,7 @@ import click
 
 from day1.interfaces.cli.asking import WHOLE, ChoiceDocument, ask, decision, show_conflict
 from day1.interfaces.cli.codes import HELD, WAITS
-from day1.interfaces.cli.diffing import one_spaced
+from day1.interfaces.cli.diffing import MARKS, one_spaced
 from day1.interfaces.cli.options import agent_option
 from day1.interfaces.cli.render import one_line, plural, short
 from day1.interfaces.cli.session import Session
@@ -85,8 +85,9 @@ def decide_and_merge(session: Session, merge: MergeDialogue, options: Mapping[st
         _draw_plan(session, merge, plan)
     plan = _decide_conflicts(session, merge, plan, choices, _decider(session, merge, options))
     if options["dry_run"]:
-        if not session.answer(plan) and plan["conflicts"]:
-            _draw_conflicts(session, merge, plan)
+        if not session.answer(plan):
+            for conflict in plan["conflicts"]:
+                show_conflict(session.screen, conflict, merge.source, merge.target)
         return
     answer = merge.do(session, choices, plan["digest"])
     if not session.answer(answer):
@@ -151,10 +152,9 @@ def _decide_conflicts(
 def _draw_plan(session: Session, merge: MergeDialogue, plan: Document) -> None:
     screen = session.screen
     rows = [row for row in plan["rows"] if row["effect"] != "kept"]
-    marks = {"new": ("+ ", "added"), "changed": ("~ ", "changed"), "removed": ("- ", "removed")}
     for row in rows[:_SHOWN]:
         text = f" {one_line(row['text'])}"
-        screen.line(marks[row["effect"]], (short(row["id"]), "commit"), text)
+        screen.line(MARKS[row["effect"]], (short(row["id"]), "commit"), text)
     if len(rows) > _SHOWN:
         screen.line(
             f"… and {len(rows) - _SHOWN:,} more (`day1 diff {merge.target} {merge.source}`)"
@@ -167,11 +167,6 @@ def _draw_plan(session: Session, merge: MergeDialogue, plan: Document) -> None:
         )
         screen.line(f"    {one_spaced(twin['text'])}")
         screen.line(f"    {one_spaced(twin['other_text'])}")
-
-
-def _draw_conflicts(session: Session, merge: MergeDialogue, plan: Document) -> None:
-    for conflict in plan["conflicts"]:
-        show_conflict(session.screen, conflict, merge.source, merge.target)
 
 
 def _draw_merged(session: Session, merge: MergeDialogue, answer: Document) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from day1.errors import Advice, Step
+from day1.errors import Step
 
 COMMANDS: Final[Mapping[str, str]] = {
     "knowledge_bundle_deprecate": "day1 bundle deprecate",
@@ -72,8 +72,3 @@ def _own_name(step: Step) -> str:
 
     tool = TOOLSETS.meant(step)
     return tool.name if tool is TOOLSETS.tool(tool.name) else tool.qualified_name
-
-
-def said(text: str | Advice) -> str:
-    """A text as a person reads it."""
-    return text if isinstance(text, str) else text.worded(command_of)

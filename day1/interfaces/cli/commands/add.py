@@ -51,70 +51,43 @@ def add_command(session: Session, text: str | None, **options: Any) -> None:
     `--relation` links two entities instead. Facts that name their subject and date are
     found best.
     """
+    _check_options(text, options)
     common = {
         "branch": options["branch"],
         "agent_id": options["agent"],
         "happened_at": session.moment(options["happened_at"]),
+        "valid_until": session.moment(options["valid_until"]),
+        "expires_at": session.moment(options["expires_at"]),
+        "sensitivity": options["sensitivity"],
         "request_id": options["request_id"],
         "space": options["space"],
     }
-    _check_options(text, options)
-    text_added, answer = _added(session, text, options, common)
+    tool, summary, columns = _memory(session, text, options)
+    answer = session.call(tool, create=True, **columns, **common)
     if not session.answer(answer):
         where = f"[{answer['written']['branch']}] "
-        session.screen.line((where, "branch"), (answer["id"], "commit"), f" {_head(text_added)}")
+        session.screen.line((where, "branch"), (answer["id"], "commit"), f" {_head(summary)}")
         twin = answer.get("near_duplicate_of")
         if twin:
             session.screen.note(("note: ", "dim"), f"{short(twin)} says exactly the same")
     session.notes(answer)
 
 
-def _added(
-    session: Session, text: str | None, options: dict[str, Any], common: dict[str, Any]
-) -> tuple[str, dict[str, Any]]:
-    """Add the memory by its kind's operation; return its text and the operation's answer."""
-    until = session.moment(options["valid_until"])
-    kept = {
-        "expires_at": session.moment(options["expires_at"]),
-        "sensitivity": options["sensitivity"],
-    }
-    relation = options["relation"]
-    if relation:
-        source, relation_type, target = relation
-        said = f"{source} -{relation_type}-> {target}"
+def _memory(
+    session: Session, text: str | None, options: dict[str, Any]
+) -> tuple[str, str, dict[str, Any]]:
+    """Return the operation that adds the memory, its text, and the arguments of its kind."""
+    if options["relation"]:
+        source, relation_type, target = options["relation"]
         ends = {"source_entity": source, "target_entity": target}
-        answer = session.call(
-            "memory_write_relation",
-            create=True,
-            relation_type=relation_type,
-            valid_until=until,
-            **ends,
-            **common,
-        )
-    elif options["observation"]:
-        said = session.memory_text(text)
-        answer = session.call(
-            "memory_write_observation",
-            create=True,
-            observation_type=options["observation"],
-            summary=said,
-            tool_name=options["tool"],
-            **common,
-            **kept,
-        )
-    else:
-        said = session.memory_text(text)
-        answer = session.call(
-            "memory_write_fact",
-            create=True,
-            fact_text=said,
-            category=options["category"],
-            confidence=options["confidence"],
-            valid_until=until,
-            **common,
-            **kept,
-        )
-    return said, answer
+        summary = f"{source} -{relation_type}-> {target}"
+        return "memory_write_relation", summary, {"relation_type": relation_type, **ends}
+    text = session.memory_text(text)
+    if options["observation"]:
+        kind = {"observation_type": options["observation"], "tool_name": options["tool"]}
+        return "memory_write_observation", text, {"summary": text, **kind}
+    columns = {name: options[name] for name in ("category", "confidence")}
+    return "memory_write_fact", text, {"fact_text": text, **columns}
 
 
 def _check_options(text: str | None, options: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import click
 
 from day1.errors import InvalidRequest
 from day1.interfaces.cli.asking import show_conflict
-from day1.interfaces.cli.diffing import change_documents, draw, draw_changes
+from day1.interfaces.cli.diffing import change_documents, draw_changes
 from day1.interfaces.cli.render import plural
 from day1.interfaces.cli.session import Session, command
 
@@ -69,7 +69,7 @@ def _since(session: Session, commit: str, branch: str) -> None:
 def _draw_diff(session: Session, answer: dict[str, Any], source: str, target: str) -> None:
     screen = session.screen
     added = [*answer["new_facts"], *answer["new_observations"], *answer["new_relations"]]
-    draw(screen, added, answer["changed"], answer["removed"])
+    draw_changes(screen, {**answer, "added": added})
     for conflict in answer["conflicts"]:
         show_conflict(screen, conflict, source, target)
     if answer["held"]:

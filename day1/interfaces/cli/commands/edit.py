@@ -17,7 +17,7 @@ from day1.interfaces.cli.options import (
 )
 from day1.interfaces.cli.render import place, short
 from day1.interfaces.cli.session import Session, command
-from day1.model.rows.kind import FACT, Kind, kind_of
+from day1.model.rows.kind import FACT, Kind, kind_of, revision
 
 
 @click.command("edit")
@@ -63,7 +63,7 @@ def edit_command(session: Session, fact_id: str, text: str | None, **options: An
     if options["supersede"]:
         answer = session.call("memory_supersede_fact", **common, **_superseding(columns, options))
     else:
-        expected = _revision(kind, row)
+        expected = revision(kind, row)
         answer = session.call("memory_update_fact", **common, **columns, expect_revision=expected)
     if not session.answer(answer):
         summary = f"{short(answer['id'])} changed"
@@ -112,12 +112,6 @@ def _row(session: Session, branch: str, text: str) -> tuple[Kind, dict[str, Any]
     if not rows:
         raise InvalidRequest(f"{whole} is not on branch {branch!r}.", id=whole, branch=branch)
     return kind, dict(rows[0])
-
-
-def _revision(kind: Kind, row: dict[str, Any]) -> str:
-    from day1.model.rows.kind import revision
-
-    return revision(kind, row)
 
 
 def _edited(session: Session, text: str) -> str:

@@ -61,8 +61,6 @@ def _difference(
         return []
     if before is None:
         return [[text_of(row)]]
-    there = [
-        c for c in {**row, **before} if c != "revision"
-    ]  # a column is there if it holds something
-    values = [(c, before.get(c), row.get(c)) for c in there]
+    columns = [c for c in {**row, **before} if c != "revision"]  # empty columns are left out
+    values = [(c, before.get(c), row.get(c)) for c in columns]
     return [[f"{c}: ", *words(session.screen, *both)] for c, *both in values if both[0] != both[1]]

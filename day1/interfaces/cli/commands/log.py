@@ -45,8 +45,7 @@ def log_command(session: Session, branch: str | None, **options: Any) -> None:
     commits = _commits(repo, names, tips, graph=options["graph"] or options["every"])
     if at is not None:
         instant = parse(at)
-        later = (c for c in commits if c.ts <= instant)
-        commits = later
+        commits = (commit for commit in commits if commit.ts <= instant)
     commits = islice(commits, options["limit"])
     labels = _labels(repo, tips, current)
     if session.as_json:
@@ -129,7 +128,7 @@ def _print_list(
         if oneline or commit.op == WAITING_OP:
             screen.line(*_on_one_line(commit, labels))
             continue
-        if number and not oneline:
+        if number:
             screen.line()
         screen.line((f"commit {commit.id}", "commit"), *_decoration(commit, labels))
         if len(commit.parents) > 1:

@@ -24,7 +24,7 @@ def install_command(session: Session, path: Path | None) -> None:
     If neither works, that is no failure: search then uses keywords only.
     """
     place = session.app.models.install(session.settings.embedder, path, session.screen.note)
-    if not session.answer({"installed": place is not None, "folder": _text(place)}):
+    if not session.answer({"installed": place is not None, "folder": place and str(place)}):
         session.screen.line("No model." if place is None else f"The model is in {place}")
 
 
@@ -51,7 +51,3 @@ def status_command(session: Session) -> None:
             session.screen.line(f"{document['name']} from {document['place']}")
         else:
             session.screen.line(f"No model: {problem}")
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)

@@ -47,10 +47,8 @@ def redact_command(session: Session, row: str, confirm: str | None, **options: A
         agent_id=options["agent"],
     )
     if not session.answer(answer):
-        rows, branches = (
-            plural(answer["rows"], "row"),
-            plural(answer["branches"], "branch", "branches"),
-        )
+        rows = plural(answer["rows"], "row")
+        branches = plural(answer["branches"], "branch", "branches")
         verb = "Was redacted before" if answer["already"] else "Redacted"
         session.screen.line(f"{verb}: {rows} on {branches}.")
     session.notes(answer)

@@ -10,7 +10,7 @@ import click
 from day1.errors import InvalidRequest, Refused
 from day1.interfaces.cli.asking import WHOLE, ask, decision
 from day1.interfaces.cli.codes import HELD
-from day1.interfaces.cli.diffing import one_spaced, text_of, words
+from day1.interfaces.cli.diffing import MARKS, one_spaced, text_of, words
 from day1.interfaces.cli.options import agent_option
 from day1.interfaces.cli.render import Screen, plural, short
 from day1.interfaces.cli.session import Session, command
@@ -18,7 +18,6 @@ from day1.model.values.showing import short_commit
 
 Document = Mapping[str, Any]
 
-_MARKS = {"new": ("+ ", "added"), "changed": ("~ ", "changed"), "removed": ("- ", "removed")}
 _SIDES = ("ours", "theirs", "skip", "delete", "clear")
 _PAGE = 200
 
@@ -275,7 +274,7 @@ def _cell(row: Document, side: Document | None, cell: str) -> str:
 
 def _draw_row(screen: Screen, row: Document, review: Document) -> None:
     """Draw one row: its effect, and both sides of its conflicts."""
-    mark = _MARKS.get(row["effect"], ("  ", ""))
+    mark = MARKS.get(row["effect"], ("  ", ""))
     side = row["theirs"] or row["ours"] or row["base"]
     text = text_of({**side, "type": row["type"]})
     screen.line(mark, (short(row["id"]), "commit"), f" {text}", (_by(row), "dim"))

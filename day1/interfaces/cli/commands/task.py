@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from day1.interfaces.cli.options import agent_option
 from day1.interfaces.cli.session import Session, command
-
-if TYPE_CHECKING:
-    from day1.services.tasks.tasks import TaskState
 
 
 @click.group("task")
@@ -132,30 +129,19 @@ def list_command(session: Session, task_type: str | None) -> None:
     from day1.model.records.task import status_of
     from day1.services.tasks.tasks import tasks
 
-    states = tasks(session.repo(), task_type)
-    if session.as_json:
-        session.screen.json({"result": [_listed(state) for state in states]})
-        return
-    rows = [
-        (
-            state.task.id,
-            status_of(state.objectives),
-            state.task.task_type or "",
-            ", ".join(agent.agent_id for agent in state.agents),
-            state.task.name,
-        )
-        for state in states
+    documents: list[dict[str, Any]] = [
+        {
+            "task_id": state.task.id,
+            "name": state.task.name,
+            "task_type": state.task.task_type,
+            "status": status_of(state.objectives),
+            "agents": [agent.agent_id for agent in state.agents],
+        }
+        for state in tasks(session.repo(), task_type)
     ]
-    session.screen.table(("task", "status", "type", "agents", "name"), rows)
-
-
-def _listed(state: TaskState) -> dict[str, Any]:
-    from day1.model.records.task import status_of
-
-    return {
-        "task_id": state.task.id,
-        "name": state.task.name,
-        "task_type": state.task.task_type,
-        "status": status_of(state.objectives),
-        "agents": [agent.agent_id for agent in state.agents],
-    }
+    if not session.answer({"result": documents}):
+        rows = [
+            (d["task_id"], d["status"], d["task_type"] or "", ", ".join(d["agents"]), d["name"])
+            for d in documents
+        ]
+        session.screen.table(("task", "status", "type", "agents", "name"), rows)

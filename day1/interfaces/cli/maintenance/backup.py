@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from day1.interfaces.cli.render import plural
 from day1.interfaces.cli.session import Session, command
 
 if TYPE_CHECKING:
-    from day1.model.files.backup import Manifest
+    from day1.model.files.backup import BranchContent, Manifest
 
 
 @click.command("backup")
@@ -61,7 +62,7 @@ def _write(session: Session, file: Path) -> None:
     document = {**_document(backup.manifest, file), "bytes": size, "writers_waited_ms": waited}
     if not session.answer(document):
         held = f"{size / 1e6:,.1f} MB; writers waited {waited:g} ms"
-        session.screen.line(f"Backed up {_summary(document)} to {file} ({held})")
+        session.screen.line(f"Backed up {branch_counts(document)} to {file} ({held})")
         session.screen.note("Keep it as safe as the store: it holds every memory in plain text.")
 
 
@@ -74,7 +75,7 @@ def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -
         document = _document(check_backup(session.app.archives.files(), file, aside), file)
         if not session.answer(document):
             session.screen.line(
-                f"{file} is whole: {_summary(document)}, as of {document['made_at']}"
+                f"{file} is whole: {branch_counts(document)}, as of {document['made_at']}"
             )
         return
     place = (folder or session.settings.home or Path(STORE)).expanduser().absolute()
@@ -83,7 +84,7 @@ def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -
     )
     document = {**_document(manifest, file), "folder": str(place)}
     if not session.answer(document):
-        content = f"{_summary(document)}, as of {document['made_at']}"
+        content = f"{branch_counts(document)}, as of {document['made_at']}"
         session.screen.line(f"Restored {content} into {place}")
         if document["tokens"]:
             session.screen.note("Tokens are as they were then: revoke what was revoked since.")
@@ -92,27 +93,32 @@ def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -
 def _document(manifest: Manifest, file: Path) -> dict[str, Any]:
     from day1.model.values.instant import show
 
-    branches = manifest.content.branches
     return {
         "file": str(file),
         "made_at": show(manifest.created_at),
         "day1": manifest.day1,
         "engine": manifest.engine,
         "tokens": manifest.content.records.get("tokens", 0),
-        "branches": [
-            {
-                "branch_name": branch.name,
-                "commit": branch.commit,
-                "pending": branch.waiting,
-                "rows": branch.rows,
-                "sha256": branch.sha256,
-            }
-            for branch in branches
-        ],
+        "branches": branch_documents(manifest.content.branches),
     }
 
 
-def _summary(document: dict[str, Any]) -> str:
+def branch_documents(branches: Sequence[BranchContent]) -> list[dict[str, Any]]:
+    """Return the contents of a backup's or copy's branches in the form of the JSON answer."""
+    return [
+        {
+            "branch_name": branch.name,
+            "commit": branch.commit,
+            "pending": branch.waiting,
+            "rows": branch.rows,
+            "sha256": branch.sha256,
+        }
+        for branch in branches
+    ]
+
+
+def branch_counts(document: dict[str, Any]) -> str:
+    """Say how many branches a backup or a copy has, and how many rows are on main."""
     branches = document["branches"]
     main = next((b["rows"] for b in branches if b["branch_name"] == "main"), 0)
     count = plural(len(branches), "branch", "branches")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
 from day1.errors import StoreReadOnly
+from day1.interfaces.cli.maintenance.backup import branch_counts, branch_documents
 from day1.interfaces.cli.render import plural
 from day1.interfaces.cli.session import Session, command
-
-if TYPE_CHECKING:
-    from day1.services.exchange.store_copy import CopiedStore
 
 
 @click.command("copy")
@@ -51,13 +48,21 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
         )
         with session.screen.progress("Copying") as report:
             result = copy_store(masked, copy, carry, report)
-    document = {"from": _shown(source), "to": _shown(target), "purged": len(redactions)}
-    if not session.answer({**document, **_document(result)}):
-        count = plural(len(result.branches), "branch", "branches")
-        main = next(branch.rows for branch in result.branches if branch.name == "main")
+    document = {
+        "from": _shown(source),
+        "to": _shown(target),
+        "purged": len(redactions),
+        "commits": result.commits,
+        "repeated": result.repeated,
+        "tags": result.tags,
+        "records": result.records,
+        "source_moved": result.moved,
+        "branches": branch_documents(result.branches),
+    }
+    if not session.answer(document):
         session.screen.line(
-            f"Copied {count} ({plural(main, 'row')} on main) and "
-            f"{plural(result.commits, 'commit')} to {_shown(target)}; all is equal."
+            f"Copied {branch_counts(document)} and {plural(result.commits, 'commit')} "
+            f"to {_shown(target)}; all is equal."
         )
         if result.moved:
             session.screen.note(
@@ -72,23 +77,3 @@ def _shown(where: str) -> str:
         return where
     url = urlsplit(where)
     return f"{url.scheme}://{url.hostname}:{url.port}{url.path}"
-
-
-def _document(copied: CopiedStore) -> dict[str, Any]:
-    return {
-        "commits": copied.commits,
-        "repeated": copied.repeated,
-        "tags": copied.tags,
-        "records": copied.records,
-        "source_moved": copied.moved,
-        "branches": [
-            {
-                "branch_name": branch.name,
-                "commit": branch.commit,
-                "pending": branch.waiting,
-                "rows": branch.rows,
-                "sha256": branch.sha256,
-            }
-            for branch in copied.branches
-        ],
-    }

@@ -10,7 +10,7 @@ from day1.errors import Day1Error, NotAStore
 from day1.interfaces.cli.codes import FAILED
 from day1.interfaces.cli.render import Part
 from day1.interfaces.cli.session import Session, command
-from day1.interfaces.cli.wording import said
+from day1.interfaces.cli.wording import command_of
 
 if TYPE_CHECKING:
     from day1.services.health.doctor import Finding
@@ -59,6 +59,6 @@ def _draw_findings(session: Session, findings: list[Finding]) -> None:
     rows: list[list[Part]] = []
     for finding in findings:
         advice = f" {finding.advice}" if finding.advice else ""
-        text = f"{said(finding.text)}{advice}"
-        rows.append([(finding.level, finding.level), finding.name, text])
+        text = finding.text if isinstance(finding.text, str) else finding.text.worded(command_of)
+        rows.append([(finding.level, finding.level), finding.name, text + advice])
     session.screen.table(("", "check", "finding"), rows)

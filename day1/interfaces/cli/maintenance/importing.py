@@ -43,17 +43,9 @@ _WHY = {
 
 def import_named(session: Session, name: str, paths: Sequence[Path], options: Document) -> None:
     """Import from the tool `name`, or with `--dry-run` show what would be imported."""
-    from day1.services.exchange.tool_import import survey
-
-    source = _screened(
-        session, session.app.sources.tool_memory(name, paths, _machine(options, paths))
-    )
-    counts = survey(source)
-    document = _described(source, counts)
-    if not session.as_json:
-        _draw(session, document, samples=options["dry_run"])
-    if counts.total and not options["dry_run"]:
-        document |= _bring(session, source, options)
+    source = session.app.sources.tool_memory(name, paths, _machine(options, paths))
+    document: Document = {}
+    _import_one(session, _screened(session, source), options, document, asks=False)
     session.answer(document)
 
 
@@ -78,23 +70,29 @@ def import_found(session: Session, options: Document) -> None:
 
 def _one_of_them(session: Session, source: ToolMemory, options: Document) -> Document:
     """Show one tool's memory, and import it if that is confirmed; an error joins the answer."""
-    from day1.services.exchange.tool_import import survey
-
     document: Document = {"source": source.name, "paths": [shown(path) for path in source.paths]}
     try:
-        counts = survey(source)
-        document = _described(source, counts)
-        if not session.as_json:
-            _draw(session, document, samples=options["dry_run"])
-        imports = counts.total and not options["dry_run"]
-        if imports and (options["yes"] or _confirmed(session, source)):
-            document |= _bring(session, source, options)
+        _import_one(session, source, options, document, asks=not options["yes"])
     except Day1Error as exc:
         document |= exc.body()
         if not session.as_json:
             message = exc.worded(command_of)
             session.screen.note((f"{source.name}: ", "error"), message)
     return document
+
+
+def _import_one(
+    session: Session, source: ToolMemory, options: Document, document: Document, *, asks: bool
+) -> None:
+    """Show one tool's memory, and import it unless `--dry-run` is given; fill the answer."""
+    from day1.services.exchange.tool_import import survey
+
+    counts = survey(source)
+    document |= _described(source, counts)
+    if not session.as_json:
+        _draw(session, document, samples=options["dry_run"])
+    if counts.total and not options["dry_run"] and (not asks or _confirmed(session, source)):
+        document |= _bring(session, source, options)
 
 
 def _screened(session: Session, source: ToolMemory) -> ToolMemory:
