@@ -1,4 +1,4 @@
-"""Tells every listener in this process what changed in the memory, whoever changed it."""
+"""Changes of the memory, by any process, for every listener in this process."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ from day1.services.repository.repository import Repository
 from day1.services.upkeep.poller import ChangePoller, News
 
 _PAUSE_S = 0.5
+"""Seconds between two looks for changes."""
 Listener = Callable[[News], None]
-"""Called on the event loop; it must not wait."""
+"""A function that takes news of a change, on the event loop: it must not block."""
 
 
 class Broadcaster:
-    """One watcher for all; while nobody listens it does not look.
+    """Polls the memory for changes while somebody listens, once for all listeners.
 
     The store is asked in worker threads, since it may be slow or gone.
     """
 
     def __init__(self, repo: Repository) -> None:
-        """Listen to a memory."""
+        """Prepare to poll a memory for changes."""
         self._watcher = ChangePoller(repo)
         self._listeners: dict[object, Listener] = {}
 
     async def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Tell a listener of every change from now on; answers what ends that.
+        """Call a listener at every change from now on; return the function that unsubscribes it.
 
-        Cancelled, it ends at once and subscribes nobody.
+        If this call is cancelled, it ends at once and subscribes nobody.
         """
         if not self._listeners:
             fresh = await to_thread.run_sync(self._watcher.fresh, abandon_on_cancel=True)
-            if not self._listeners:  # else another, who came meanwhile, has begun already
+            if not self._listeners:  # else another listener came first
                 self._watcher = fresh
         key = object()
         self._listeners[key] = listener
@@ -44,14 +45,14 @@ class Broadcaster:
         return unsubscribe
 
     async def run(self) -> None:
-        """Look until cancelled, or until looking fails: it may be called again then."""
+        """Poll for changes until cancelled or until polling fails; it may be called again."""
         while True:
             await anyio.sleep(_PAUSE_S)
             if not self._listeners:
                 continue
             watcher = self._watcher
             found = await to_thread.run_sync(watcher.look)
-            if watcher is not self._watcher:  # what changed before those came who listen now
+            if watcher is not self._watcher:  # its news are older than the present listeners
                 continue
             for news in found:
                 for listener in list(self._listeners.values()):

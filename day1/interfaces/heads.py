@@ -1,4 +1,4 @@
-"""The HEAD of a client (the branch it is on), and the caller."""
+"""The HEAD of a client (the branch it is on), and the caller of a local call."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,22 +14,22 @@ from day1.settings import Settings
 
 
 class ProcessHead:
-    """The HEAD of one process: it starts on a branch and is forgotten with the process.
+    """The HEAD of one process or session: it starts on a branch and ends with the process.
 
-    It holds the branch itself: another one that gets its name later is not the one meant. Only
-    main is always meant by its name: it is never deleted, and has another id in a ledger made anew.
+    It remembers the branch's id: a later branch of the same name is another branch. Only main is
+    found by its name: it is never deleted, but gets a new id when the ledger is made anew.
     """
 
     def __init__(self, repo: Repository, start: str) -> None:
-        """Begin on a branch, which need not exist until it is used."""
+        """Start on a branch, which need not exist until it is used."""
         self._repo, self._name = repo, start
         self._held = repo.ledger.branch(start)
 
     def name(self) -> str:
-        """The branch it points at.
+        """Return the name of the branch.
 
         Raises:
-            UnknownBranch: it is gone.
+            UnknownBranch: the branch was deleted.
         """
         found = self._repo.ledger.branch(self._name)
         if self._held is None:
@@ -49,19 +49,19 @@ class ProcessHead:
         return self._name
 
     def move(self, name: str) -> None:
-        """Point it at another branch."""
+        """Move the HEAD to another branch."""
         self._name, self._held = name, find(self._repo, name)
 
 
 class LedgerHead:
-    """A HEAD that lasts: the CLI's, one per store, and those of tokens."""
+    """A HEAD stored in the ledger: the command line's, one per store, and those of tokens."""
 
     def __init__(self, repo: Repository, key: str) -> None:
-        """Use the ledger's head of this key."""
+        """Use the HEAD that the ledger has under a key."""
         self._repo, self._key = repo, key
 
     def name(self) -> str | None:
-        """The branch it points at; None until it is moved."""
+        """Return the name of the branch; None until the HEAD is first moved."""
         branch_id = self._repo.ledger.head(self._key)
         if branch_id is None:
             return None
@@ -74,22 +74,22 @@ class LedgerHead:
         )
 
     def move(self, name: str) -> None:
-        """Point it at another branch."""
+        """Move the HEAD to another branch."""
         self._repo.ledger.set_head(self._key, find(self._repo, name).id)
 
 
 def said_in(meta: Mapping[str, Any] | None, key: str) -> str | None:
-    """A name that a request's `_meta` gives for its call."""
+    """Read a name, such as `agent_id`, from the `_meta` of a request."""
     return named((meta or {}).get(f"day1/{key}"), f"_meta day1/{key}")
 
 
 def spaced(text: str | None) -> str | None:
-    """The space that a wire names for its calls, in its one way."""
+    """Normalize the name of a space that a header, `_meta` or setting gives."""
     return None if text is None else asked_space(text)
 
 
 def caller_of(settings: Settings, head: Head | None, meta: Mapping[str, Any] | None) -> Caller:
-    """Who calls: the environment, and what the request's `_meta` says of this call."""
+    """Build the caller from a request's `_meta`, else from the settings."""
     return Caller(
         agent_id=said_in(meta, "agent_id") or settings.agent_id,
         session_id=said_in(meta, "session_id") or settings.session_id,

@@ -1,4 +1,4 @@
-"""An open store with its ports, as the wires use it; `day1.app.open` builds it."""
+"""An open store with its services, as the interfaces use it; `day1.app.open` builds it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class OpenStore:
-    """An open store with everything that works on it; whoever opened it closes it."""
+    """An open store with its services; whoever opened it closes it."""
 
     folder: Path
-    """The store's folder; of a store on a server the folder with this machine's own files."""
+    """The store's folder; for a store on a server, the folder of this machine's own files."""
     where: str
     """Where a person finds the store: a path, or HOST:PORT/DATABASE."""
     node: str
-    """This machine's id, of which its HEAD is named; empty if the store is a folder."""
+    """This machine's id, which names its HEAD; empty if the store is a folder."""
     settings: Settings
     repo: Repository
     search: SearchEngine
@@ -41,12 +41,12 @@ class OpenStore:
     judge: Judge
     read_only: bool
     clock: Callable[[], int]
-    """Microseconds since 1970 UTC."""
+    """Returns the time in microseconds since 1970 UTC."""
     _obstacles: Callable[[], list[Day1Error]]
     _closing: ExitStack
 
     def context(self, caller: Caller) -> Context:
-        """What one call works with, limited to what the caller may see and do."""
+        """Build the context of one call, limited to what the caller may see and do."""
         write = self.settings.write
         limits = Limits(write.raw_characters, write.secrets, self.settings.prime.chars)
         repo, search, prime = self.repo, self.search, self.prime
@@ -75,7 +75,7 @@ class OpenStore:
         )
 
     def obstacles(self) -> list[Day1Error]:
-        """Why the store could be read and not written now; empty if nothing is in the way."""
+        """List the problems that prevent writing while reading works; empty if there are none."""
         return [] if self.read_only or self.node else self._obstacles()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What people are told of a review, on the web pages and inside a chat, and what they may write."""
+"""Words and fields of a review for people, on the web pages and inside a chat."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ GROUPS: Final = {
     "removed": "Removed",
     "kept": "Kept as it is",
 }
+"""Headings of the groups of changes in a review, by code."""
 REASONS: Final = {
     "both_changed": "both sides changed it",
     "delete_modify": "one side changed it, the other removed it",
@@ -23,8 +24,9 @@ REASONS: Final = {
     "duplicate": "it may be a duplicate",
     "skipped": "it was skipped",
 }
-"""Why something is in conflict."""
-TIERS: Final = {"none": "may merge unseen", "one": "needs a look", "two": "needs two looks"}
+"""Words for why a change is in conflict or held, by code."""
+TIERS: Final = {"none": "needs no look", "one": "needs a look", "two": "needs two looks"}
+"""Words for the tier of a change."""
 TAKEN: Final = {
     "ours": "ours",
     "theirs": "theirs",
@@ -32,32 +34,35 @@ TAKEN: Final = {
     "skip": "skip",
     "delete": "delete",
 }
-"""What was decided."""
+"""Words for a decision, by code."""
 KEYS: Final = (
     (("j", "↓", "k", "↑"), "next, previous"),
     (("o",), "ours: keep what {ours} has"),
     (("t",), "theirs: take what {theirs} has"),
-    (("e",), "edit: write what it is to be; Esc leaves that"),
-    (("s",), "skip: hold it back, for a later decision"),
+    (("e",), "edit: write the value yourself; Esc closes the form"),
+    (("s",), "skip: hold it back and decide later"),
     (("c",), "clear: take a decision back"),
     (("m",), "merge, after a question"),
 )
+"""Keys of the review page, each with what it does."""
 TEXTS: Final = frozenset(kind.text for kind in MEMORIES if kind.text)
+"""Columns that hold the text of a memory."""
 NUMBERS: Final = frozenset(
     c.name for kind in MEMORIES for c in kind.column.values() if c.type == "real"
 )
+"""Columns that hold a number."""
 
 
 class Field(NamedTuple):
-    """A column that a reviewer can give a value for."""
+    """A column that a reviewer can edit."""
 
     column: str
     form: str
-    """text, line, number, or the values there are, with blanks."""
+    """`text`, `line`, `number`, or the allowed values, separated by blanks."""
 
 
 def fields(kind: Kind, cell: str) -> list[Field]:
-    """The columns that a form asks for: of a cell its first, of a row as a whole the main ones."""
+    """List the columns of an edit form: the cell's own, or a whole row's main columns."""
     wanted = (
         column
         for name, column in kind.column.items()

@@ -13,15 +13,16 @@ from starlette.responses import JSONResponse, Response
 from day1.call.toolset import Answer, Namespace, Route
 
 STATES: Final = ("read", "written")
-"""The fields of an answer that say which state it was read from or written to."""
+"""Fields of an answer with the branch and commit that were read or written."""
 STATE_HEADERS: Final[Mapping[str, str]] = {
     "Day1-Branch": "The branch that was read or written.",
     "Day1-Commit": "The commit that the branch was at.",
     "Day1-Pending": "How many rows no commit holds yet.",
-    "Day1-Notes": "What else to know about the answer: a JSON list of texts in ASCII.",
+    "Day1-Notes": "Notes about the answer: a JSON list of texts in ASCII.",
 }
-"""The headers of a namespace with its state in headers, and what each says."""
+"""Headers that carry the branch and commit of an answer, with their descriptions."""
 CREATED: Final = 201
+"""The HTTP status of a request that made something."""
 _NO_CONTENT: Final = 204
 
 
@@ -41,13 +42,13 @@ def answered(answer: Answer, route: Route, namespace: Namespace) -> Response:
 
 
 def _filled(path: str, answer: Answer) -> str:
-    """A path with the fields of an answer in it."""
+    """Fill the placeholders of a path with fields of an answer."""
     names = [name for _, name, _, _ in Formatter().parse(path) if name]
     return path.format_map({name: quote(str(answer[name]), safe="") for name in names})
 
 
 def _state(answer: Answer) -> dict[str, str]:
-    """The state of an answer as headers; a field without a value has none."""
+    """Return the branch, commit and notes of an answer as headers, without empty ones."""
     state: Any = next((answer[name] for name in STATES if answer.get(name)), {})
     values = {
         "Day1-Branch": state.get("branch"),

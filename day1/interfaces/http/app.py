@@ -40,23 +40,23 @@ from day1.toolsets import TOOLSETS
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What is served, to whom."""
+    """What the app serves: an open store with its authenticator and toolsets."""
 
     store: OpenStore
     authenticator: Authenticator
     called: Callable[[], None]
-    """Told of each call."""
+    """Called when a call begins: background work is put off then."""
     toolsets: Registry = field(default_factory=lambda: TOOLSETS)
 
 
 def _looking(callers: Callers, request: Request) -> Context:
-    """The context of a person who looks at pages: only what agents read counts as used."""
+    """Build the context of a person on the pages: it does not count rows as used."""
     context = callers.context(request, source="user")
     return replace(context, search=replace(context.search, uses=NoUses()))
 
 
 def build_app(served: Served) -> Starlette:
-    """Make the app; it is open for calls while its lifespan lasts."""
+    """Build the ASGI app; it answers calls while its lifespan runs."""
     store, settings = served.store, served.store.settings.http
     callers, metrics = Callers(store, served.called), probes.Metrics()
 
@@ -110,7 +110,7 @@ def build_app(served: Served) -> Starlette:
 async def _lifespan(
     mcp: Streams, background: Mapping[str, Job], _: Starlette
 ) -> AsyncIterator[None]:
-    """Serve MCP's sessions and run what works beside the calls, until the server ends."""
+    """Run MCP's sessions and the background jobs until the server ends."""
     async with mcp.running(), anyio.create_task_group() as tasks:
         for what, work in background.items():
             tasks.start_soon(run_forever, what, work)
@@ -132,24 +132,24 @@ def _rules(settings: HttpSettings, site: Site, shape: Callable[[str], ErrorShape
 
 
 class _Unrouted:
-    """Answers where no route is, in the form of errors that the path has."""
+    """Answers requests that no route takes, in the error shape of the path's toolset."""
 
     def __init__(self, shape: Callable[[str], ErrorShape]) -> None:
         self._shape = shape
 
     async def no_path(self, request: Request, _: Exception) -> Response:
-        """Say which paths there are."""
+        """Answer 404 and name paths that exist."""
         message = "There is no such path here: /mcp, /api/v1/openapi.json and /review are."
         answer = failure(NotFound(message), self._shape(request.url.path))
         return await reply(answer, request.scope, request.receive)
 
     async def no_method(self, request: Request, exc: Exception) -> Response:
-        """Say that the path has no such method."""
+        """Answer 405: the path does not take this method."""
         error = InvalidRequest(f"{request.method} is not for this path.")
         body = self._shape(request.url.path).body(error, route_of)
         return JSONResponse(body, 405, getattr(exc, "headers", None))
 
 
 def needs_token(settings: HttpSettings) -> bool:
-    """Whether to ask for a token even where none was made: others than this machine can come."""
+    """Whether the server must ask for a token: it listens beyond this machine."""
     return settings.host not in (*LOOPBACK, "::1")

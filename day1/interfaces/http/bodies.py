@@ -17,16 +17,16 @@ from day1.interfaces.http.failures import failure
 from day1.interfaces.http.replies import reply_unread
 
 _SLOWEST_S: Final = 60.0
-"""Seconds for a whole body: slower clients would hold connections that others need."""
+"""Longest time for a whole body, in seconds: a slow client must not hold its connection."""
 
 
 class WholeBodies:
     """ASGI middleware that hands the app each body in one piece."""
 
     def __init__(self, app: ASGIApp, most: int, shape: Callable[[str], ErrorShape]) -> None:
-        """Wrap an app; a body may have at most `most` bytes.
+        """Wrap an app and limit bodies to `most` bytes.
 
-        `shape` is the form of errors at a path.
+        `shape` returns the error shape of a path.
         """
         self._app, self._most, self._shape = app, most, shape
 

@@ -18,22 +18,22 @@ from day1.model.rows.origin import SourceName, named
 from day1.services.access.caller import Caller, Head
 
 ACCESS: Final = "day1.access"
-"""The key of an ASGI scope that holds the access of the token."""
+"""Key of the ASGI scope under which the access of the request's token stands."""
 _SESSION: Final = "mcp-session-id"
 _HEADS: Final = 10_000
-"""Sessions of one token whose HEAD is kept: as many as can be open at once."""
+"""Most sessions of one token whose HEAD is remembered: as many as can be open at once."""
 
 
 class Callers:
-    """Makes the context of a call from its request. One for a server."""
+    """Builds the context of each call from its HTTP request; a server has one."""
 
     def __init__(self, store: OpenStore, called: Callable[[], None]) -> None:
-        """Serve one memory; `called` is told of each call."""
+        """Serve one memory; `called` is called when a call begins."""
         self.store = store
         self._called = called
         self._guard = threading.Lock()
         self._heads: dict[str | None, LRUCache[str, ProcessHead]] = {}
-        """By token: no token moves HEADs of another, or makes the server forget them."""
+        """HEADs by token and session: no token can move or push out those of another."""
 
     def context(
         self,
@@ -41,11 +41,11 @@ class Callers:
         meta: Mapping[str, Any] | None = None,
         source: SourceName = "agent",
     ) -> Context:
-        """The context of one call.
+        """Build the context of one call.
 
         Raises:
             Forbidden: the token is bound to another agent than the call names.
-            InvalidRequest: a header names an agent or session in a way that no name may have.
+            InvalidRequest: the name of an agent or session in a header is malformed.
         """
         self._called()
         access = access_of(request)
@@ -71,7 +71,7 @@ class Callers:
         return self.store.context(caller)
 
     def _head(self, request: HTTPConnection, access: Access, client: str | None) -> Head | None:
-        """The client's own HEAD: its session's, else the one of its token and name."""
+        """Return the client's own HEAD: its session's, else the one of its token and name."""
         session = request.headers.get(_SESSION)
         if session is not None:
             with self._guard:
@@ -88,7 +88,7 @@ class Callers:
 
 
 def _text(header: str | None) -> str | None:
-    """A header read as UTF-8: names may be in any script."""
+    """Decode a header as UTF-8: names may be in any script."""
     try:
         return None if header is None else header.encode("latin-1").decode()
     except UnicodeDecodeError:
@@ -96,6 +96,6 @@ def _text(header: str | None) -> str | None:
 
 
 def access_of(request: HTTPConnection) -> Access:
-    """What the request's token allows, as the middleware found it."""
+    """Return what the request's token allows; the middleware has put it into the scope."""
     found: Access = request.scope.get(ACCESS, NOTHING)
     return found

@@ -1,4 +1,4 @@
-"""Errors as HTTP answers: a status and a JSON body."""
+"""Responses for errors: a status and a JSON body."""
 
 from __future__ import annotations
 
@@ -34,20 +34,21 @@ STATUS: Final[Mapping[type[Day1Error], int]] = {
     errors.EmbedderUnavailable: 503,
     errors.ChatUnavailable: 503,
 }
-"""The nearest base class in this table decides; errors without one are the server's fault: 500."""
+"""HTTP status by class of error: the nearest base class decides, and without one it is 500."""
 RETRY_S: Final = "1"
+"""Seconds after which to retry, as the text of a header."""
 SHAPE: Final = ErrorShape()
-"""The form of errors where no toolset says another."""
+"""The default shape of error bodies."""
 
 
 def status_of(error: type[Day1Error], shape: ErrorShape = SHAPE) -> int:
-    """The HTTP status of an error."""
+    """Return the HTTP status of a class of errors."""
     statuses = {**STATUS, **shape.statuses}
     return next((statuses[kind] for kind in error.__mro__ if kind in statuses), 500)
 
 
 def route_of(step: Step) -> str:
-    """A step as HTTP has it: the method and path of its first route."""
+    """Word a step of advice for HTTP: the method and path of its operation's first route."""
     tool = TOOLSETS.meant(step)
     route = next(r for r in tool.toolset.served_routes if r.binding.operation == tool.name)
     call = f"{route.method} {tool.toolset.namespace.prefix}{route.path}"
@@ -55,7 +56,7 @@ def route_of(step: Step) -> str:
 
 
 def failure(error: Day1Error, shape: ErrorShape = SHAPE) -> JSONResponse:
-    """An error as a response, in the form of the toolset that was called."""
+    """Build the response for an error, in the error shape of the called toolset."""
     headers = {}
     if isinstance(error, errors.Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"
@@ -65,7 +66,7 @@ def failure(error: Day1Error, shape: ErrorShape = SHAPE) -> JSONResponse:
 
 
 def fault(exc: Exception, shape: ErrorShape = SHAPE) -> JSONResponse:
-    """An answer for an unexpected exception: only the log holds its text."""
+    """Build the response for an unexpected exception; only the log holds its text."""
     log.error("a request failed", exc_info=exc)
     failed = Day1Error("day1 failed on this request; its log on stderr says more.")
     return JSONResponse(shape.body(failed, route_of), 500)

@@ -40,49 +40,54 @@ from day1.services.access.authentication import Authenticator, without_place
 log = logging.getLogger("day1.access")
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+"""Host names under which this machine reaches the server."""
 _BEARER: Final = "bearer "
+"""Prefix of an Authorization header, in lower case."""
 _BUCKETS: Final = 1_000
+"""Most tokens whose rate is remembered."""
 _LOGGED: Final = 200
-"""Bytes of a path that the log shows."""
+"""Most bytes of a path in the log."""
 _UNKNOWN_BYTES: Final = 16_384
-"""Bytes of a body that comes without a token, such as the form to sign in."""
+"""Most bytes of a body without a token, such as the form to sign in."""
 _ASKING: Final = 8
-"""Threads that only look tokens up: those that run calls may all be waiting for the store."""
+"""Threads for looking up tokens: the threads of calls may all be waiting for the store."""
 _TRUSTED_S: Final = 1.0
-"""A call that answers within this time does so to the end, even if it revokes its own token."""
+"""Seconds that a response may stream before its token is checked again."""
 _BEHIND_TLS: Final = (
     "name a proxy that adds TLS in DAY1_HTTP__TRUSTED_PROXIES, and let it send X-Forwarded-Proto."
 )
+"""Advice for a server behind a proxy that adds TLS."""
 _CLIENT_LEFT: Final = 499
-"""The status that is logged, never sent, where the client did not wait for an answer."""
+"""The status in the log when the client left before the answer; it is never sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """What requests are checked against."""
+    """The rules that every request is checked against."""
 
     names: tuple[str, ...]
     """Host names of this server besides those of loopback."""
     rate: float
-    """Requests a second of one token; 0: no limit."""
+    """Requests a second that one token may send; 0 means no limit."""
     body_bytes: int
+    """Most bytes of a body."""
     public: Callable[[str], bool]
     """Whether a path needs no token."""
     page: Callable[[str], bool]
-    """Whether a path is a page: these redirect to the sign-in instead of refusing."""
+    """Whether a path is a page: a browser without a session is sent to the sign-in page."""
     cookie: Callable[[HTTPConnection], str | None]
-    """The value of the cookie of a browser that signed in."""
+    """Returns the session cookie of a browser that signed in."""
     refused: Callable[[Day1Error, Request], Response]
-    """The page that tells why a request was refused."""
+    """Builds the page that says why a request was refused."""
     shape: Callable[[str], ErrorShape] = lambda _: SHAPE
-    """The form of errors at a path."""
+    """Returns the error shape of a path."""
 
 
 class Buckets:
-    """How often each token may ask: one second's worth at once, then at the rate."""
+    """A rate limit for each token: one second's requests at once, then the rate."""
 
     def __init__(self, rate: float) -> None:
-        """Allow so many requests a second; 0 allows any number."""
+        """Allow `rate` requests a second; 0 allows any number."""
         self._rate = rate
         self._left: LRUCache[str, tuple[float, float]] = LRUCache(_BUCKETS)
 
@@ -90,7 +95,7 @@ class Buckets:
         """Count one request.
 
         Raises:
-            TooManyRequests: it comes too soon.
+            TooManyRequests: the token is above its rate.
         """
         if not self._rate:
             return
@@ -100,13 +105,13 @@ class Buckets:
         if left < 1:
             wait = round((1 - left) / self._rate, 3)
             raise TooManyRequests(
-                "This token asks more often than it may: wait, then go on.", retry_after=wait
+                "This token sends too many requests: wait, then go on.", retry_after=wait
             )
         self._left[key] = left - 1, now
 
 
 class AccessMiddleware:
-    """ASGI middleware around the whole app."""
+    """ASGI middleware around the whole app: admits, refuses, logs and counts requests."""
 
     def __init__(
         self,
@@ -130,7 +135,7 @@ class AccessMiddleware:
         self._asking = CapacityLimiter(_ASKING)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on or refuse it; log and count it in either case."""
+        """Pass on or refuse a request; log and count it either way."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -140,7 +145,7 @@ class AccessMiddleware:
             nonlocal status, ended
             if ended:
                 return
-            # A stream that goes on shows its token again with each message: it may be revoked.
+            # The token of a long stream is checked again at each message: it may be revoked.
             if message.get("more_body") and time.perf_counter() - started > _TRUSTED_S:
                 ended = ACCESS in scope and not await self._admits(HTTPConnection(scope))
                 message = {"type": "http.response.body", "body": b""} if ended else message
@@ -155,7 +160,7 @@ class AccessMiddleware:
             refused = await self._refusal(scope)
             if refused is not None:
                 refused = await reply(refused, scope, receive)
-            # An idle MCP stream has no body, and its reading would be held as long as the stream.
+            # GET of an MCP stream has no body: reading it would wait as long as the stream lasts.
             stands = scope["method"] == "GET" and scope["path"].startswith("/mcp")
             limited = self._app if stands else self._limited
             known = limited if ACCESS in scope else self._unknown
@@ -166,8 +171,8 @@ class AccessMiddleware:
             spent = time.perf_counter() - started
             who = scope[ACCESS].token_id if ACCESS in scope else None
             self._metrics.count(scope["path"], status, spent)
-            # The path alone: what is searched for stands in the query. As it was sent: decoded, it
-            # may hold the end of a line.
+            # Only the path, since the query may hold memory text; undecoded, since a decoded path
+            # may hold a newline.
             log.info(
                 "%s %s %s %.1f ms %s",
                 scope["method"],
@@ -181,7 +186,7 @@ class AccessMiddleware:
         headers, shape = Headers(scope=scope), self._rules.shape(scope["path"])
         if "transfer-encoding" in headers and (
             "content-length" in headers or scope["http_version"] == "1.0"
-        ):  # a proxy may take another place for the end of the body than this server
+        ):  # a proxy may end the body at another place than this server
             message = "A body has one length: send Content-Length, or Transfer-Encoding."
             refused = failure(BodyAmbiguous(message), shape)
             refused.headers["Connection"] = "close"
@@ -209,7 +214,7 @@ class AccessMiddleware:
         except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
             return fault(exc, shape)
         scope[ACCESS] = access
-        if access.token_id is not None:  # what the SDK ties MCP sessions to
+        if access.token_id is not None:  # the SDK ties MCP sessions to this user
             known = AccessToken(token="", client_id=access.token_id, scopes=[access.scope])
             scope["user"] = AuthenticatedUser(known)
         return None
@@ -226,7 +231,7 @@ class AccessMiddleware:
         return True
 
     async def _admit(self, request: HTTPConnection) -> Access:
-        """Ask the store in a thread: while it is slow, only requests that need a token wait."""
+        """Look the token up in a thread: a slow store delays only requests that need a token."""
         given = request.headers.get("authorization", "")
         if given:
             secret = given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else ""
@@ -242,3 +247,4 @@ _SAFE: Final = (
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 )
+"""Headers of every response that does not set them itself."""

@@ -1,4 +1,4 @@
-"""What the routes of toolsets take and answer, as OpenAPI 3.1."""
+"""The OpenAPI 3.1 document of a namespace: its routes, requests and answers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ from day1.interfaces.http.answers import CREATED, STATE_HEADERS, STATES
 from day1.interfaces.http.failures import STATUS
 
 _REFERENCE: Final = "#/components/schemas/{model}"
+"""Template of a reference to the schema of a model."""
 _BEFORE_CALLS: Final = (408, 413, 421)
-"""Refused before any operation: a body too slow or too long, a Host that is not this server's."""
+"""Statuses sent before any operation: body too slow, body too long, unknown Host."""
 _BODY: Final = ("POST", "PUT", "PATCH")
+"""Methods whose requests have a body."""
 _REQUEST: Final = "validation"
+"""Pydantic's name for the schema of a request."""
 _ANSWER: Final = "serialization"
-"""What pydantic calls the schemas of what is taken and of what is answered."""
+"""Pydantic's name for the schema of an answer."""
 _STATE_MODELS: Final = (Read.__name__, Written.__name__)
+"""Models of the branch and commit of an answer."""
 
 
 def takes_body(route: Route) -> bool:
@@ -33,7 +37,7 @@ def takes_body(route: Route) -> bool:
 
 
 def openapi(namespace: Namespace, toolsets: Sequence[Toolset]) -> dict[str, Any]:
-    """Describe the routes of a namespace, from the models that every wire uses."""
+    """Build the OpenAPI document of a namespace from the models of its operations."""
     parts = _Parts(namespace, [each for toolset in toolsets for each in toolset.operations])
     paths: dict[str, dict[str, Any]] = {}
     for toolset in toolsets:
@@ -64,7 +68,7 @@ def openapi(namespace: Namespace, toolsets: Sequence[Toolset]) -> dict[str, Any]
 
 
 def _info(namespace: Namespace) -> dict[str, Any]:
-    """What the document says of the whole contract."""
+    """Return the document's title, version, description and licence."""
     head = namespace.head
     return {
         "title": namespace.title,
@@ -76,12 +80,12 @@ def _info(namespace: Namespace) -> dict[str, Any]:
 
 
 class _Parts:
-    """The schemas of a namespace's requests and answers, and the parts that routes share."""
+    """The components of the document: schemas of requests and answers, shared parameters."""
 
     def __init__(self, namespace: Namespace, operations: Sequence[Operation[Any, Any]]) -> None:
         self.namespace = namespace
         self.components: dict[str, dict[str, Any]] = {}
-        """Bodies and parameters, by their sort and name."""
+        """Shared bodies and parameters: by section of the document, then by name."""
         models: list[tuple[type[BaseModel], Any]] = []
         for operation in operations:
             models += [(operation.request, _REQUEST), (operation.response, _ANSWER)]
@@ -94,19 +98,19 @@ class _Parts:
             )
         self._whole: dict[str, Any] = whole
         self.schemas = dict(whole)
-        """The schemas that the document has, by name."""
+        """The document's schemas by name."""
 
     def name(self, model: type[BaseModel], mode: Any) -> str:
-        """The name of the schema of a model."""
+        """Return the name of a model's schema."""
         return str(self._names[model, mode]["$ref"].rpartition("/")[2])
 
     def whole(self, model: type[BaseModel], mode: Any) -> dict[str, Any]:
-        """The schema of a model."""
+        """Return a model's whole schema."""
         schema: dict[str, Any] = self._whole[self.name(model, mode)]
         return schema
 
     def body(self, request: type[BaseModel], given: set[str]) -> dict[str, Any] | None:
-        """Describe the body of a request without the arguments that path and query give."""
+        """Describe the body of a request without the arguments in its path and query."""
         fields = {k: field for k, field in request.model_fields.items() if k not in given}
         if given and not fields and request.model_config.get("extra") != "allow":
             return None
@@ -123,7 +127,7 @@ class _Parts:
         return {"$ref": f"#/components/requestBodies/{name}"}
 
     def parameter(self, route: Route, name: str, described: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Describe a parameter of a path, or refer to the component that describes it."""
+        """Describe a path parameter, or refer to the component that describes it."""
         component = route.parameters.get(name)
         if component is None:
             return described
@@ -132,7 +136,7 @@ class _Parts:
 
 
 def _described(route: Route, operation: Operation[Any, Any], parts: _Parts) -> dict[str, Any]:
-    """Describe one route."""
+    """Describe one route: its summary, parameters, body and responses."""
     summary, _, rest = operation.description.partition("\n")
     head = parts.namespace.head
     described: dict[str, Any] = {
@@ -168,7 +172,7 @@ def _described(route: Route, operation: Operation[Any, Any], parts: _Parts) -> d
 
 
 def _refusals(route: Route) -> Sequence[int]:
-    """The statuses of the errors that are described at a route."""
+    """Return the statuses of errors that a route's description lists."""
     every = {*STATUS.values(), *_BEFORE_CALLS, 500}
     return sorted(every) if route.refusals is None else route.refusals
 
@@ -184,7 +188,7 @@ def _parameter(where: str, name: str, argument: str, request: Mapping[str, Any])
 
 
 def _without(request: Mapping[str, Any], given: set[str]) -> dict[str, Any]:
-    """A request without the arguments that path and query give."""
+    """Remove from a request's schema the arguments that stand in path and query."""
     properties = {k: v for k, v in request["properties"].items() if k not in given}
     required = [name for name in request.get("required", ()) if name not in given]
     return {**request, "properties": properties, "required": required}
@@ -193,7 +197,7 @@ def _without(request: Mapping[str, Any], given: set[str]) -> dict[str, Any]:
 def _answer(
     status: int, route: Route, operation: Operation[Any, Any], parts: _Parts
 ) -> dict[str, Any]:
-    """Describe an answer: its schema, and its headers if it has some of its own."""
+    """Describe an answer: its schema and its headers, if any."""
     schema = _ref(parts.name(operation.response, _ANSWER))
     if route.binding.only is not None:
         whole = parts.whole(operation.response, _ANSWER)
@@ -209,7 +213,7 @@ def _answer(
 
 
 def _without_state(definitions: Mapping[str, Any], answers: Iterable[str]) -> dict[str, Any]:
-    """The schemas where the state of these answers stands in headers."""
+    """Remove branch and commit from the schemas of answers that send them as headers."""
     bare = dict(definitions)
     for name in answers:
         properties = bare[name]["properties"].items()

@@ -1,4 +1,4 @@
-"""`/health` (the process lives), `/ready` (the store can be used) and `/metrics`."""
+"""The probes `/health` (the process lives), `/ready` (the store can be used) and `/metrics`."""
 
 from __future__ import annotations
 
@@ -30,10 +30,13 @@ from day1.model.rows.change import Ref
 from day1.services.access.authentication import without_place
 
 PUBLIC: Final = ("/health", "/ready")
+"""Paths of probes that need no token."""
 _READY_S: Final = 5.0
 """Seconds until `/ready` gives up: probes need an early answer, calls may wait longer."""
 _BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Upper bounds of the histogram of request times, in seconds."""
 _KNOWN: Final = ("mcp", "sse", "api", "review", "events", "health", "ready", "metrics", "static")
+"""First parts of paths that are counted by name; all others count as `pages`."""
 
 
 class Metrics:
@@ -65,7 +68,7 @@ class Metrics:
         self._seconds.labels(part).observe(seconds)
 
     def text(self, store_bytes: int, branches: int) -> bytes:
-        """All counts, and the size and branches of the store; a size of 0 is left out."""
+        """Write all counts, and the store's branches and size (without a size of 0)."""
         now = CollectorRegistry()
         if store_bytes:
             gauge = Gauge("day1_store_bytes", "Size of the store.", registry=now)
@@ -75,7 +78,7 @@ class Metrics:
 
 
 def routes(store: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
-    """The three probes; `/metrics` needs a token where tokens are on."""
+    """Build the routes of the three probes; `/metrics` needs a token where tokens are on."""
     probing = CapacityLimiter(1)
 
     async def health(_: Request) -> Response:
@@ -85,7 +88,7 @@ def routes(store: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
         if not mcp.served:
             return failure(StoreUnavailable("MCP is not served any more: restart this server."))
         try:
-            # A thread of its own: those of calls may all be waiting for the store.
+            # A thread of its own: the threads of calls may all be waiting for the store.
             with fail_after(_READY_S):
                 read = partial(_ready, store)
                 found = await to_thread.run_sync(read, abandon_on_cancel=True, limiter=probing)
@@ -113,7 +116,7 @@ def routes(store: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
 
 
 def _ready(store: OpenStore) -> dict[str, Json]:
-    """Read the store and the ledger, and list other problems: with these, reading still works."""
+    """Read the store and the ledger once, and list problems that prevent only writing."""
     store.repo.ledger.branch(MAIN)
     with store.repo.store.reading(Ref(branch=MAIN)):
         pass

@@ -1,7 +1,7 @@
-"""Refuses a request in the form that MCP clients read: a JSON-RPC error.
+"""Responses that refuse a request: JSON-RPC errors for MCP clients, unchanged for others.
 
-The HTTP status and headers stay, since other programs and OAuth need them. The `data` of the error
-is the body that REST answers: `code`, `message`, `details`.
+A JSON-RPC error keeps the HTTP status and headers, since proxies and OAuth need them. Its `data`
+is the body of the REST error: `code`, `message`, `details`.
 """
 
 from __future__ import annotations
@@ -16,21 +16,24 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope
 
 _MCP: Final = "/mcp"
+"""The path of MCP; endpoints of single toolsets lie below it."""
 _MOST_BYTES: Final = 16_384
+"""Most bytes of a body that are read to find the id of its message."""
 _WAIT_S: Final = 2.0
-"""Seconds to wait for the id of a message; it is null if the message is slower or too long."""
+"""Longest wait for a body, in seconds, to find the id of its message."""
 _SERVER_ERRORS: Final = 500
+"""The lowest HTTP status that means a fault of the server."""
 
 
 async def reply(refused: Response, scope: Scope, receive: Receive) -> Response:
-    """A refusal in the form that its sender reads; the body of the request is still unread."""
+    """Shape a refusal for its client; an MCP client's body is read first, for the message's id."""
     if not _is_message(scope):
         return refused
     return _error(refused, await _request_id(scope, receive))
 
 
 def reply_unread(refused: Response, scope: Scope) -> Response:
-    """A refusal in the form that its sender reads, without reading the body for an id."""
+    """Shape a refusal for its client without reading the body: a JSON-RPC error has no id then."""
     return _error(refused, None) if _is_message(scope) else refused
 
 
@@ -53,7 +56,7 @@ def _error(refused: Response, request_id: str | int | None) -> Response:
 
 
 async def _request_id(scope: Scope, receive: Receive) -> str | int | None:
-    """The id of a JSON-RPC request; None if the body is anything else."""
+    """Read the id of a JSON-RPC request; None if the body is slow, too long or not a request."""
     declared = Headers(scope=scope).get("content-length", "")
     if declared.isdecimal() and int(declared) > _MOST_BYTES:
         return None

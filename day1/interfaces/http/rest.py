@@ -25,11 +25,11 @@ from day1.interfaces.http.failures import failure, fault, route_of
 from day1.interfaces.http.openapi import openapi, takes_body
 
 _IDEMPOTENCY: Final = "idempotency-key"
-"""Another name, known to HTTP clients, of the argument `request_id`."""
+"""The HTTP header that stands for the argument `request_id`."""
 
 
 def routes(registry: Registry, callers: Callers) -> list[BaseRoute]:
-    """The routes of every toolset, and the OpenAPI document of each namespace."""
+    """Build the routes of all toolsets, and of the OpenAPI document of each namespace."""
     found: list[BaseRoute] = []
     for namespace, toolsets in namespaces(registry):
         document = openapi(namespace, toolsets)
@@ -39,7 +39,7 @@ def routes(registry: Registry, callers: Callers) -> list[BaseRoute]:
 
 
 def namespaces(registry: Registry) -> list[tuple[Namespace, list[Toolset]]]:
-    """Each namespace with its toolsets."""
+    """Group toolsets by their namespace."""
     found: dict[str, tuple[Namespace, list[Toolset]]] = {}
     for toolset in registry.values():
         namespace = toolset.namespace
@@ -48,7 +48,7 @@ def namespaces(registry: Registry) -> list[tuple[Namespace, list[Toolset]]]:
 
 
 def shape_at(registry: Registry, path: str) -> ErrorShape:
-    """The form of errors at a path: that of the toolset whose prefix it has, else day1's."""
+    """Return the error shape of a path: its toolset's, else the default."""
     for toolset in registry.values():
         if f"{path}/".startswith(f"{toolset.namespace.prefix}/"):
             return toolset.errors
@@ -60,10 +60,10 @@ async def _document(document: Mapping[str, Any], _: Request) -> Response:
 
 
 def _paths(namespace: Namespace, toolsets: Iterable[Toolset], callers: Callers) -> list[BaseRoute]:
-    """One route for each path, whatever its methods.
+    """Build one route for each path, with all methods of the path.
 
-    A path that another one's parameters would fit as well comes first, with every method: so
-    `GET /search` never means `/{id}`.
+    Fixed paths come before paths with parameters that would match them too, and take every method:
+    so `GET /search` never means `/{id}`.
     """
     by_path: dict[str, dict[str, _Call]] = {}
     for toolset in toolsets:
@@ -97,7 +97,7 @@ def _endpoint(calls: Mapping[str, _Call]) -> Any:
 
 
 class _Call:
-    """A route of a tool."""
+    """One route: turns a request into a call of its tool."""
 
     def __init__(self, route: Route, tool: Tool, callers: Callers) -> None:
         self.route, self.tool, self._callers = route, tool, callers
@@ -105,7 +105,7 @@ class _Call:
         self._lists = {name for name, field in fields if _is_list(field.annotation)}
 
     async def answer(self, request: Request) -> Response:
-        """Run the operation in a worker thread."""
+        """Run the tool's operation in a worker thread and make its response."""
         shape = self.tool.toolset.errors
         try:
             arguments = self._arguments(request, await request.body())
@@ -149,13 +149,13 @@ class _Call:
     def _put(self, arguments: dict[str, Any], argument: str, value: Any) -> None:
         if argument in arguments:
             raise InvalidRequest(
-                f"{self.tool.name}: {argument!r} is given by the address: leave it out of the body."
+                f"{self.tool.name}: {argument!r} stands in the address: leave it out of the body."
             )
         arguments[argument] = value
 
 
 def _is_list(annotation: Any) -> bool:
-    """Whether an argument of this type takes a list."""
+    """Whether an argument's type is a list, or a union with one."""
     origin = get_origin(annotation)
     if origin in {Annotated, Union, UnionType}:
         return any(map(_is_list, get_args(annotation)))
@@ -165,8 +165,8 @@ def _is_list(annotation: Any) -> bool:
 def _in_body(name: str, body: bytes) -> dict[str, Any]:
     try:
         given = loads(body or b"{}")
-    except (ValueError, RecursionError) as exc:  # of text, and of numbers with 5,000 digits
-        raise InvalidRequest(f"{name}: the body is no JSON.") from exc
+    except (ValueError, RecursionError) as exc:  # ValueError also for numbers of 5,000 digits
+        raise InvalidRequest(f"{name}: the body is not JSON: send an object of arguments.") from exc
     if not isinstance(given, dict):
-        raise InvalidRequest(f"{name}: the body is a JSON object of arguments.")
+        raise InvalidRequest(f"{name}: the body must be a JSON object of arguments.")
     return given

@@ -18,19 +18,19 @@ from day1.settings import HttpSettings
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REACHED_AS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - no address is bound here
-"""An address that means all addresses, and one by which the server can be reached."""
+"""The address at which to reach a server that listens on all addresses."""
 _HEAD_S = 15.0
-"""Seconds for the head of a request; then the connection is closed."""
+"""Longest time for the head of a request, in seconds; then the connection is closed."""
 
 
 def listen(settings: HttpSettings) -> socket.socket:
-    """Take the port before anything is opened.
+    """Bind the server's port; to be called before the store is opened.
 
     Raises:
-        Refused: another program has it, or the address is not this machine's.
+        Refused: another program listens there, or the address is not this machine's.
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # asyncio sends at once, without waiting 40 ms for more, only from a socket that says TCP.
+    # Only for a socket that names TCP does asyncio send at once instead of after 40 ms.
     taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -47,7 +47,7 @@ def listen(settings: HttpSettings) -> socket.socket:
 
 
 def address_of(taken: socket.socket) -> str:
-    """The URL of a socket on this machine."""
+    """Return the URL under which this machine reaches a listening socket."""
     host, port = taken.getsockname()[:2]
     host = _REACHED_AS.get(host, host)
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
@@ -77,17 +77,17 @@ def serve(
 
 
 class _Protocol(H11Protocol):
-    """Closes connections that send no complete head of a request, for which uvicorn would wait."""
+    """uvicorn's protocol with a time limit for the head of a request."""
 
     _until: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-        """Wait for the first request."""
+        """Start the time limit for the head of the first request."""
         super().connection_made(transport)
         self._until = self.loop.call_later(_HEAD_S, transport.close)
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request; the time limit holds for all parts of its head together."""
+        """Take bytes of a request; the time limit is for its whole head."""
         super().data_received(data)
         cycle: Any = self.cycle  # None before the first request, whatever uvicorn says
         waits = cycle is None or cycle.response_complete
@@ -108,7 +108,7 @@ class _Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """Reports its address when it has started, and ends endless streams when it stops."""
+    """uvicorn's server: reports its address when it has started, ends streams when it stops."""
 
     def __init__(
         self,
@@ -120,20 +120,20 @@ class _Server(uvicorn.Server):
         self._ready, self._leaving = ready, leaving
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to accept calls."""
+        """Accept calls, and report the server's address."""
         await super().startup(sockets=sockets)
         if self.started and sockets:
             self._ready(address_of(sockets[0]))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop accepting calls, end the streams, and finish the running calls."""
+        """End the streams, stop accepting calls, and let running calls finish."""
         for leave in self._leaving:
             leave()
         await super().shutdown(sockets=sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop at a signal without ending the process: the store must still be closed."""
+        """Stop the server at a signal without ending the process: the store must still be closed."""
         before = {sig: signal.signal(sig, self.handle_exit) for sig in _SIGNALS}
         try:
             yield
