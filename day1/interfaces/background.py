@@ -16,11 +16,11 @@ _PAUSE_S: Final = 1.0
 """Seconds between a failure and the next start."""
 
 
-async def run_forever(what: str, work: Job) -> None:
+async def run_forever(what: str, job: Job) -> None:
     """Run a job; log an exception, and start the job again after a pause."""
     while True:
         try:
-            await work()
+            await job()
         except Exception as exc:  # noqa: BLE001 - no failure of a background job may end the server
             note_failure(log, what, exc)
             await anyio.sleep(_PAUSE_S)

@@ -50,10 +50,10 @@ class Broadcaster:
             await anyio.sleep(_PAUSE_S)
             if not self._listeners:
                 continue
-            watcher = self._watcher
-            found = await to_thread.run_sync(watcher.look)
-            if watcher is not self._watcher:  # its news are older than the present listeners
+            poller = self._watcher
+            changes = await to_thread.run_sync(poller.look)
+            if poller is not self._watcher:  # its news are older than the present listeners
                 continue
-            for news in found:
+            for news in changes:
                 for listener in list(self._listeners.values()):
                     listener(news)

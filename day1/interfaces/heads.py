@@ -31,12 +31,12 @@ class ProcessHead:
         Raises:
             UnknownBranch: the branch was deleted.
         """
-        found = self._repo.ledger.branch(self._name)
+        branch = self._repo.ledger.branch(self._name)
         if self._held is None:
-            self._held = found
-        elif self._name != MAIN and (found is None or found.id != self._held.id):
+            self._held = branch
+        elif self._name != MAIN and (branch is None or branch.id != self._held.id):
             instead = name_of(self._repo, self._held.parent_id or "") or MAIN
-            again = "" if found is None else f", or to {self._name!r} for the new one of its name"
+            again = "" if branch is None else f", or to {self._name!r} for the new one of its name"
             raise UnknownBranch(
                 f"The branch {self._name!r} that you were on is gone.",
                 Advice(

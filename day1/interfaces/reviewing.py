@@ -63,14 +63,14 @@ class Field(NamedTuple):
 
 def fields(kind: Kind, cell: str) -> list[Field]:
     """List the columns of an edit form: the cell's own, or a whole row's main columns."""
-    wanted = (
+    columns = (
         column
         for name, column in kind.column.items()
         if column.given
         and column.type != "json"
         and (column.main if cell == WHOLE else name == cell)
     )
-    return [Field(column.name, _form(column)) for column in wanted]
+    return [Field(column.name, _form(column)) for column in columns]
 
 
 def _form(column: Column) -> str:

@@ -70,7 +70,7 @@ def build_app(served: Served) -> Starlette:
         f"/mcp/{name}".rstrip("/"): build_server(toolsets.choose(choice), context, listening)
         for name, choice in toolsets.endpoints()
     }
-    former = {f"/mcp/{before}": f"/mcp/{name}" for before, name in toolsets.former.items()}
+    former = {f"/mcp/{old}": f"/mcp/{name}" for old, name in toolsets.former.items()}
     mcp = streams(servers, body_bytes=settings.body_bytes, sse=settings.sse, former=former)
 
     looking = partial(_looking, callers)
@@ -81,9 +81,9 @@ def build_app(served: Served) -> Starlette:
 
     shape = partial(rest.shape_at, toolsets)
     unrouted = _Unrouted(shape)
-    beside = {"looking": broadcaster.run, "telling": listening.run}
+    jobs = {"looking": broadcaster.run, "telling": listening.run}
     app = Starlette(
-        lifespan=partial(_lifespan, mcp, beside),
+        lifespan=partial(_lifespan, mcp, jobs),
         routes=[
             *mcp.routes,
             *probes.routes(store, metrics, mcp),
@@ -112,8 +112,8 @@ async def _lifespan(
 ) -> AsyncIterator[None]:
     """Run MCP's sessions and the background jobs until the server ends."""
     async with mcp.running(), anyio.create_task_group() as tasks:
-        for what, work in background.items():
-            tasks.start_soon(run_forever, what, work)
+        for name, job in background.items():
+            tasks.start_soon(run_forever, name, job)
         yield
         tasks.cancel_scope.cancel()
 

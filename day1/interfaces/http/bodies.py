@@ -49,10 +49,10 @@ class WholeBodies:
         if isinstance(body, Response):
             await reply_unread(body, scope)(scope, receive, send)
             return
-        whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def next_message() -> Message:
-            return whole.pop() if whole else await receive()
+            return messages.pop() if messages else await receive()
 
         await self._app(scope, next_message, send)
 

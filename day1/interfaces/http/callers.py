@@ -50,20 +50,20 @@ class Callers:
         self._called()
         access = access_of(request)
 
-        def said(key: str) -> str | None:
+        def name_in_request(key: str) -> str | None:
             header = f"day1-{key.replace('_', '-')}"
             return said_in(meta, key) or named(
                 _text(request.headers.get(header)), f"The header {header}"
             )
 
-        client = said("client")
+        client = name_in_request("client")
         caller = Caller(
-            agent_id=access.writes_as(said("agent_id")),
-            session_id=said("session_id"),
-            task_id=said("task_id"),
+            agent_id=access.writes_as(name_in_request("agent_id")),
+            session_id=name_in_request("session_id"),
+            task_id=name_in_request("task_id"),
             source=source,
-            branch=said("branch"),
-            space=spaced(said("space") or self.store.settings.space),
+            branch=name_in_request("branch"),
+            space=spaced(name_in_request("space") or self.store.settings.space),
             head=self._head(request, access, client),
             access=access,
             client=client or request.headers.get(_SESSION),
@@ -78,9 +78,9 @@ class Callers:
                 heads = self._heads.setdefault(access.token_id, LRUCache(_HEADS))
                 head = heads.get(session)
             if head is None:
-                begun = ProcessHead(self.store.repo, access.home or MAIN)  # asks the ledger
+                new_head = ProcessHead(self.store.repo, access.home or MAIN)  # asks the ledger
                 with self._guard:
-                    head = heads.setdefault(session, begun)
+                    head = heads.setdefault(session, new_head)
             return head
         if access.token_id is None and client is None:
             return None
@@ -97,5 +97,5 @@ def _text(header: str | None) -> str | None:
 
 def access_of(request: HTTPConnection) -> Access:
     """Return what the request's token allows; the middleware has put it into the scope."""
-    found: Access = request.scope.get(ACCESS, NOTHING)
-    return found
+    access: Access = request.scope.get(ACCESS, NOTHING)
+    return access

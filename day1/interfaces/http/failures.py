@@ -68,5 +68,5 @@ def failure(error: Day1Error, shape: ErrorShape = SHAPE) -> JSONResponse:
 def fault(exc: Exception, shape: ErrorShape = SHAPE) -> JSONResponse:
     """Build the response for an unexpected exception; only the log holds its text."""
     log.error("a request failed", exc_info=exc)
-    failed = Day1Error("day1 failed on this request; its log on stderr says more.")
-    return JSONResponse(shape.body(failed, route_of), 500)
+    error = Day1Error("day1 failed on this request; its log on stderr says more.")
+    return JSONResponse(shape.body(error, route_of), 500)

@@ -100,14 +100,14 @@ class Buckets:
         if not self._rate:
             return
         now, most = time.monotonic(), max(self._rate, 1.0)
-        left, then = self._left.get(key, (most, now))
-        left = min(most, left + (now - then) * self._rate)
-        if left < 1:
-            wait = round((1 - left) / self._rate, 3)
+        tokens, before = self._left.get(key, (most, now))
+        tokens = min(most, tokens + (now - before) * self._rate)
+        if tokens < 1:
+            wait = round((1 - tokens) / self._rate, 3)
             raise TooManyRequests(
                 "This token sends too many requests: wait, then go on.", retry_after=wait
             )
-        self._left[key] = left - 1, now
+        self._left[key] = tokens - 1, now
 
 
 class AccessMiddleware:
@@ -141,7 +141,7 @@ class AccessMiddleware:
             return
         started, status, ended = time.perf_counter(), 500, False
 
-        async def noted(message: Message) -> None:
+        async def send_checked(message: Message) -> None:
             nonlocal status, ended
             if ended:
                 return
@@ -151,26 +151,26 @@ class AccessMiddleware:
                 message = {"type": "http.response.body", "body": b""} if ended else message
             if message["type"] == "http.response.start":
                 status = message["status"]
-                given = {name.lower() for name, _ in message["headers"]}
-                safe = [pair for pair in _SAFE if pair[0] not in given]
-                message = {**message, "headers": [*message["headers"], *safe]}
+                names = {name.lower() for name, _ in message["headers"]}
+                missing = [pair for pair in _SAFE if pair[0] not in names]
+                message = {**message, "headers": [*message["headers"], *missing]}
             await send(message)
 
         try:
-            refused = await self._refusal(scope)
-            if refused is not None:
-                refused = await reply(refused, scope, receive)
+            refusal = await self._refusal(scope)
+            if refusal is not None:
+                refusal = await reply(refusal, scope, receive)
             # GET of an MCP stream has no body: reading it would wait as long as the stream lasts.
-            stands = scope["method"] == "GET" and scope["path"].startswith("/mcp")
-            limited = self._app if stands else self._limited
-            known = limited if ACCESS in scope else self._unknown
-            await (refused or known)(scope, receive, noted)
+            is_stream = scope["method"] == "GET" and scope["path"].startswith("/mcp")
+            limited = self._app if is_stream else self._limited
+            app = limited if ACCESS in scope else self._unknown
+            await (refusal or app)(scope, receive, send_checked)
         except ClientDisconnect:
             status = _CLIENT_LEFT
         finally:
-            spent = time.perf_counter() - started
-            who = scope[ACCESS].token_id if ACCESS in scope else None
-            self._metrics.count(scope["path"], status, spent)
+            seconds = time.perf_counter() - started
+            token_id = scope[ACCESS].token_id if ACCESS in scope else None
+            self._metrics.count(scope["path"], status, seconds)
             # Only the path, since the query may hold memory text; undecoded, since a decoded path
             # may hold a newline.
             log.info(
@@ -178,8 +178,8 @@ class AccessMiddleware:
                 scope["method"],
                 scope["raw_path"][:_LOGGED].decode("ascii", "replace"),
                 status,
-                spent * 1e3,
-                who or "-",
+                seconds * 1e3,
+                token_id or "-",
             )
 
     async def _refusal(self, scope: Scope) -> Response | None:
@@ -188,9 +188,9 @@ class AccessMiddleware:
             "content-length" in headers or scope["http_version"] == "1.0"
         ):  # a proxy may end the body at another place than this server
             message = "A body has one length: send Content-Length, or Transfer-Encoding."
-            refused = failure(BodyAmbiguous(message), shape)
-            refused.headers["Connection"] = "close"
-            return refused
+            refusal = failure(BodyAmbiguous(message), shape)
+            refusal.headers["Connection"] = "close"
+            return refusal
         host = headers.get("host", "")
         if not self._is_ours(host):
             message = f"This server is not called {host[:100]!r}: name it in DAY1_HTTP__NAMES."
@@ -207,16 +207,16 @@ class AccessMiddleware:
             access = await self._admit(HTTPConnection(scope))
             self._buckets.take(access.token_id or "")
         except Day1Error as exc:
-            said = without_place(exc)
+            error = without_place(exc)
             if not self._rules.page(scope["path"]) or "authorization" in headers:
-                return failure(said, shape)
-            return self._rules.refused(said, Request(scope))
+                return failure(error, shape)
+            return self._rules.refused(error, Request(scope))
         except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
             return fault(exc, shape)
         scope[ACCESS] = access
         if access.token_id is not None:  # the SDK ties MCP sessions to this user
-            known = AccessToken(token="", client_id=access.token_id, scopes=[access.scope])
-            scope["user"] = AuthenticatedUser(known)
+            token = AccessToken(token="", client_id=access.token_id, scopes=[access.scope])
+            scope["user"] = AuthenticatedUser(token)
         return None
 
     def _is_ours(self, host: str) -> bool:
@@ -232,14 +232,14 @@ class AccessMiddleware:
 
     async def _admit(self, request: HTTPConnection) -> Access:
         """Look the token up in a thread: a slow store delays only requests that need a token."""
-        given = request.headers.get("authorization", "")
-        if given:
-            secret = given[len(_BEARER) :].strip() if given.lower().startswith(_BEARER) else ""
-            ask = partial(self._authenticator.admit, secret, self._clock())
+        header = request.headers.get("authorization", "")
+        if header:
+            secret = header[len(_BEARER) :].strip() if header.lower().startswith(_BEARER) else ""
+            admit = partial(self._authenticator.admit, secret, self._clock())
         else:
             cookie = self._rules.cookie(request)
-            ask = partial(self._authenticator.admit_browser, cookie, self._clock())
-        return await to_thread.run_sync(ask, limiter=self._asking)
+            admit = partial(self._authenticator.admit_browser, cookie, self._clock())
+        return await to_thread.run_sync(admit, limiter=self._asking)
 
 
 _SAFE: Final = (

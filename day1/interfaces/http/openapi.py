@@ -109,18 +109,18 @@ class _Parts:
         schema: dict[str, Any] = self._whole[self.name(model, mode)]
         return schema
 
-    def body(self, request: type[BaseModel], given: set[str]) -> dict[str, Any] | None:
+    def body(self, request: type[BaseModel], elsewhere: set[str]) -> dict[str, Any] | None:
         """Describe the body of a request without the arguments in its path and query."""
-        fields = {k: field for k, field in request.model_fields.items() if k not in given}
-        if given and not fields and request.model_config.get("extra") != "allow":
+        fields = {k: field for k, field in request.model_fields.items() if k not in elsewhere}
+        if elsewhere and not fields and request.model_config.get("extra") != "allow":
             return None
         schema, name = _ref(self.name(request, _REQUEST)), request.__name__
-        if given:
-            schema = _without(self.whole(request, _REQUEST), given)
+        if elsewhere:
+            schema = _without(self.whole(request, _REQUEST), elsewhere)
         required = any(field.is_required() for field in fields.values())
         if not self.namespace.head.named_bodies:
             return {"required": required, "content": _json(schema)}
-        if given:
+        if elsewhere:
             self.schemas[self.name(request, _REQUEST)] = schema
         body = {"required": required, "content": _json(_ref(self.name(request, _REQUEST)))}
         self.components.setdefault("requestBodies", {})[name] = body
@@ -159,8 +159,8 @@ def _described(route: Route, operation: Operation[Any, Any], parts: _Parts) -> d
     if parameters:
         described["parameters"] = parameters
     if takes_body(route):
-        given = {*route.in_path.values(), *route.binding.query.values()}
-        body = parts.body(operation.request, given)
+        elsewhere = {*route.in_path.values(), *route.binding.query.values()}
+        body = parts.body(operation.request, elsewhere)
         if body is not None:
             described["requestBody"] = body
     failure = {"$ref": f"#/components/responses/{head.failure}"}
@@ -173,8 +173,8 @@ def _described(route: Route, operation: Operation[Any, Any], parts: _Parts) -> d
 
 def _refusals(route: Route) -> Sequence[int]:
     """Return the statuses of errors that a route's description lists."""
-    every = {*STATUS.values(), *_BEFORE_CALLS, 500}
-    return sorted(every) if route.refusals is None else route.refusals
+    statuses = {*STATUS.values(), *_BEFORE_CALLS, 500}
+    return sorted(statuses) if route.refusals is None else route.refusals
 
 
 def _parameter(where: str, name: str, argument: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,10 +187,10 @@ def _parameter(where: str, name: str, argument: str, request: Mapping[str, Any])
     return {**described, "schema": schema}
 
 
-def _without(request: Mapping[str, Any], given: set[str]) -> dict[str, Any]:
+def _without(request: Mapping[str, Any], elsewhere: set[str]) -> dict[str, Any]:
     """Remove from a request's schema the arguments that stand in path and query."""
-    properties = {k: v for k, v in request["properties"].items() if k not in given}
-    required = [name for name in request.get("required", ()) if name not in given]
+    properties = {k: v for k, v in request["properties"].items() if k not in elsewhere}
+    required = [name for name in request.get("required", ()) if name not in elsewhere]
     return {**request, "properties": properties, "required": required}
 
 
@@ -200,8 +200,8 @@ def _answer(
     """Describe an answer: its schema and its headers, if any."""
     schema = _ref(parts.name(operation.response, _ANSWER))
     if route.binding.only is not None:
-        whole = parts.whole(operation.response, _ANSWER)
-        schema = whole["properties"][route.binding.only]
+        model = parts.whole(operation.response, _ANSWER)
+        schema = model["properties"][route.binding.only]
     meanings = dict(STATE_HEADERS) if parts.namespace.state == "headers" else {}
     if route.location is not None and status == CREATED:
         meanings["Location"] = "The path of what was made."
@@ -214,17 +214,19 @@ def _answer(
 
 def _without_state(definitions: Mapping[str, Any], answers: Iterable[str]) -> dict[str, Any]:
     """Remove branch and commit from the schemas of answers that send them as headers."""
-    bare = dict(definitions)
+    schemas = dict(definitions)
     for name in answers:
-        properties = bare[name]["properties"].items()
-        bare[name] = {
-            **bare[name],
+        properties = schemas[name]["properties"].items()
+        schemas[name] = {
+            **schemas[name],
             "properties": {key: part for key, part in properties if key not in STATES},
-            "required": [key for key in bare[name].get("required", ()) if key not in STATES],
+            "required": [key for key in schemas[name].get("required", ()) if key not in STATES],
         }
-    others = json.dumps({name: part for name, part in bare.items() if name not in _STATE_MODELS})
-    unused = [name for name in _STATE_MODELS if json.dumps(_ref(name))[1:-1] not in others]
-    return {name: schema for name, schema in bare.items() if name not in unused}
+    others_json = json.dumps(
+        {name: part for name, part in schemas.items() if name not in _STATE_MODELS}
+    )
+    unused = [name for name in _STATE_MODELS if json.dumps(_ref(name))[1:-1] not in others_json]
+    return {name: schema for name, schema in schemas.items() if name not in unused}
 
 
 def _ref(model: str) -> dict[str, str]:

@@ -91,8 +91,8 @@ def routes(store: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
             # A thread of its own: the threads of calls may all be waiting for the store.
             with fail_after(_READY_S):
                 read = partial(_ready, store)
-                found = await to_thread.run_sync(read, abandon_on_cancel=True, limiter=probing)
-            return JSONResponse(found)
+                state = await to_thread.run_sync(read, abandon_on_cancel=True, limiter=probing)
+            return JSONResponse(state)
         except TimeoutError:
             return failure(StoreUnavailable(f"The store did not answer within {_READY_S:g} s."))
         except Day1Error as exc:
@@ -120,7 +120,7 @@ def _ready(store: OpenStore) -> dict[str, Json]:
     store.repo.ledger.branch(MAIN)
     with store.repo.store.reading(Ref(branch=MAIN)):
         pass
-    wrong = [without_place(error).body()["error"] for error in store.obstacles()]
-    access = "read" if wrong or store.read_only else "write"
-    found: dict[str, Json] = {"status": "ready", "access": access}
-    return {**found, "wrong": wrong} if wrong else found
+    problems = [without_place(error).body()["error"] for error in store.obstacles()]
+    access = "read" if problems or store.read_only else "write"
+    state: dict[str, Json] = {"status": "ready", "access": access}
+    return {**state, "wrong": problems} if problems else state

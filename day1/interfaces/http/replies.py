@@ -25,16 +25,16 @@ _SERVER_ERRORS: Final = 500
 """The lowest HTTP status that means a fault of the server."""
 
 
-async def reply(refused: Response, scope: Scope, receive: Receive) -> Response:
+async def reply(refusal: Response, scope: Scope, receive: Receive) -> Response:
     """Shape a refusal for its client; an MCP client's body is read first, for the message's id."""
     if not _is_message(scope):
-        return refused
-    return _error(refused, await _request_id(scope, receive))
+        return refusal
+    return _error(refusal, await _request_id(scope, receive))
 
 
-def reply_unread(refused: Response, scope: Scope) -> Response:
+def reply_unread(refusal: Response, scope: Scope) -> Response:
     """Shape a refusal for its client without reading the body: a JSON-RPC error has no id then."""
-    return _error(refused, None) if _is_message(scope) else refused
+    return _error(refusal, None) if _is_message(scope) else refusal
 
 
 def _is_message(scope: Scope) -> bool:
@@ -42,17 +42,17 @@ def _is_message(scope: Scope) -> bool:
     return scope["method"] == "POST" and (path == _MCP or path.startswith(f"{_MCP}/"))
 
 
-def _error(refused: Response, request_id: str | int | None) -> Response:
-    said = json.loads(bytes(refused.body))["error"]
-    number = INTERNAL_ERROR if refused.status_code >= _SERVER_ERRORS else INVALID_REQUEST
-    error = {"code": number, "message": said["message"], "data": said}
-    kept = {
+def _error(refusal: Response, request_id: str | int | None) -> Response:
+    failure = json.loads(bytes(refusal.body))["error"]
+    number = INTERNAL_ERROR if refusal.status_code >= _SERVER_ERRORS else INVALID_REQUEST
+    error = {"code": number, "message": failure["message"], "data": failure}
+    headers = {
         name: value
-        for name, value in refused.headers.items()
+        for name, value in refusal.headers.items()
         if name not in {"content-length", "content-type"}
     }
     body = {"jsonrpc": "2.0", "id": request_id, "error": error}
-    return JSONResponse(body, refused.status_code, kept)
+    return JSONResponse(body, refusal.status_code, headers)
 
 
 async def _request_id(scope: Scope, receive: Receive) -> str | int | None:
@@ -72,5 +72,6 @@ async def _request_id(scope: Scope, receive: Receive) -> str | int | None:
         return None
     if not isinstance(message, dict) or "method" not in message:
         return None
-    found = message.get("id")
-    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
+    request_id = message.get("id")
+    is_id = isinstance(request_id, str | int) and not isinstance(request_id, bool)
+    return request_id if is_id else None

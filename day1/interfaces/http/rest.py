@@ -30,21 +30,21 @@ _IDEMPOTENCY: Final = "idempotency-key"
 
 def routes(registry: Registry, callers: Callers) -> list[BaseRoute]:
     """Build the routes of all toolsets, and of the OpenAPI document of each namespace."""
-    found: list[BaseRoute] = []
+    paths: list[BaseRoute] = []
     for namespace, toolsets in namespaces(registry):
         document = openapi(namespace, toolsets)
-        found.append(Path(namespace.document, partial(_document, document), methods=["GET"]))
-        found += _paths(namespace, toolsets, callers)
-    return found
+        paths.append(Path(namespace.document, partial(_document, document), methods=["GET"]))
+        paths += _paths(namespace, toolsets, callers)
+    return paths
 
 
 def namespaces(registry: Registry) -> list[tuple[Namespace, list[Toolset]]]:
     """Group toolsets by their namespace."""
-    found: dict[str, tuple[Namespace, list[Toolset]]] = {}
+    by_prefix: dict[str, tuple[Namespace, list[Toolset]]] = {}
     for toolset in registry.values():
         namespace = toolset.namespace
-        found.setdefault(namespace.prefix, (namespace, []))[1].append(toolset)
-    return list(found.values())
+        by_prefix.setdefault(namespace.prefix, (namespace, []))[1].append(toolset)
+    return list(by_prefix.values())
 
 
 def shape_at(registry: Registry, path: str) -> ErrorShape:
@@ -89,8 +89,8 @@ def _endpoint(calls: Mapping[str, _Call]) -> Any:
     async def answer(request: Request) -> Response:
         call = calls.get("GET" if request.method == "HEAD" else request.method)
         if call is None:
-            refused = InvalidRequest(f"{request.method} is not for this path.")
-            return JSONResponse(shape.body(refused, route_of), 405, {"Allow": ", ".join(calls)})
+            error = InvalidRequest(f"{request.method} is not for this path.")
+            return JSONResponse(shape.body(error, route_of), 405, {"Allow": ", ".join(calls)})
         return await call.answer(request)
 
     return answer
@@ -109,9 +109,9 @@ class _Call:
         shape = self.tool.toolset.errors
         try:
             arguments = self._arguments(request, await request.body())
-            repeated = request.headers.get(_IDEMPOTENCY)
-            if repeated is not None and issubclass(self.tool.operation.request, Repeatable):
-                arguments.setdefault("request_id", repeated)
+            request_id = request.headers.get(_IDEMPOTENCY)
+            if request_id is not None and issubclass(self.tool.operation.request, Repeatable):
+                arguments.setdefault("request_id", request_id)
             answer = await to_thread.run_sync(partial(self._run, request, arguments))
         except Day1Error as exc:
             return failure(exc, shape)
@@ -137,14 +137,14 @@ class _Call:
     def _asked(self, request: Request, name: str) -> tuple[str, Any]:
         argument = self.route.binding.query.get(name)
         if argument is None:
-            known = ", ".join(self.route.binding.query) or "none"
+            names = ", ".join(self.route.binding.query) or "none"
             raise InvalidRequest(
-                f"{self.tool.name}: the query has no {name[:80]!r}; known are: {known}."
+                f"{self.tool.name}: the query has no {name[:80]!r}; known are: {names}."
             )
-        given = request.query_params.getlist(name)
-        if argument not in self._lists and len(given) > 1:
+        values = request.query_params.getlist(name)
+        if argument not in self._lists and len(values) > 1:
             raise InvalidRequest(f"{self.tool.name}: the query gives {name!r} more than once.")
-        return argument, given if argument in self._lists else given[0]
+        return argument, values if argument in self._lists else values[0]
 
     def _put(self, arguments: dict[str, Any], argument: str, value: Any) -> None:
         if argument in arguments:
@@ -164,9 +164,9 @@ def _is_list(annotation: Any) -> bool:
 
 def _in_body(name: str, body: bytes) -> dict[str, Any]:
     try:
-        given = loads(body or b"{}")
+        arguments = loads(body or b"{}")
     except (ValueError, RecursionError) as exc:  # ValueError also for numbers of 5,000 digits
         raise InvalidRequest(f"{name}: the body is not JSON: send an object of arguments.") from exc
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         raise InvalidRequest(f"{name}: the body must be a JSON object of arguments.")
-    return given
+    return arguments

@@ -31,30 +31,30 @@ def listen(settings: HttpSettings) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # Only for a socket that names TCP does asyncio send at once instead of after 40 ms.
-    taken = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        taken.bind((settings.host, settings.port))
+        bound.bind((settings.host, settings.port))
     except OSError as exc:
-        taken.close()
+        bound.close()
         raise Refused(
             f"{settings.host}:{settings.port} cannot be used ({exc.strerror}): another program "
             "may listen there. Choose another with --port, or --port 0.",
             host=settings.host,
             port=settings.port,
         ) from exc
-    return taken
+    return bound
 
 
-def address_of(taken: socket.socket) -> str:
+def address_of(bound: socket.socket) -> str:
     """Return the URL under which this machine reaches a listening socket."""
-    host, port = taken.getsockname()[:2]
+    host, port = bound.getsockname()[:2]
     host = _REACHED_AS.get(host, host)
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def serve(
-    app: Starlette, taken: socket.socket, settings: HttpSettings, ready: Callable[[str], None]
+    app: Starlette, bound: socket.socket, settings: HttpSettings, ready: Callable[[str], None]
 ) -> None:
     """Serve until SIGTERM or SIGINT; `ready` gets the address when calls are accepted."""
     config = uvicorn.Config(
@@ -73,7 +73,7 @@ def serve(
     )
     leaving: list[Callable[[], None]] = app.state.leaving
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_Server(config, ready, leaving).serve(sockets=[taken]))
+        runner.run(_Server(config, ready, leaving).serve(sockets=[bound]))
 
 
 class _Protocol(H11Protocol):
@@ -133,10 +133,10 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop the server at a signal without ending the process: the store must still be closed."""
-        before = {sig: signal.signal(sig, self.handle_exit) for sig in _SIGNALS}
+        """Stop the server at a signal, not the process: the store must still be closed."""
+        handlers = {sig: signal.signal(sig, self.handle_exit) for sig in _SIGNALS}
         try:
             yield
         finally:
-            for sig, handler in before.items():
+            for sig, handler in handlers.items():
                 signal.signal(sig, handler)
