@@ -126,7 +126,7 @@ def test_a_wrong_token_opens_nothing_and_is_not_logged(tmp_path: Path) -> None:
         form = browser.get("/review").form("/review/login")
         for _ in range(5):
             page = browser.send(form, 401, token="day1_wrong-guess")
-            assert "no live token" in page.text
+            assert "not a valid token" in page.text
         page = browser.send(form, 429, token="day1_wrong-guess")
         assert "wait a minute" in page.text
         assert "retry-after" in page.headers

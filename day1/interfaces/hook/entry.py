@@ -1,9 +1,8 @@
-"""`day1 hook EVENT --client C`: take an event of a client's in, and never be in its way.
+"""`day1 hook EVENT --client C`: take an event from a client without ever delaying it.
 
-Whatever happens, the exit code is 0, within a second. So this process only reads what the client
-says and waits for a child, up to its clock; the child does all that may hang or fail: it looks for
-the store, reads the prime or adds a line to the spool. A child that hangs, on a disk that is away,
-is left behind and ends by itself.
+The exit code is always 0, within a second. So this process only reads stdin and waits for a child
+for a limited time. The child does all that may hang or fail: it finds the store, reads the prime or
+adds a line to the spool. A child that hangs, on a lost network disk, is left behind and ends alone.
 """
 
 from __future__ import annotations
@@ -19,22 +18,24 @@ from typing import Final, NoReturn
 from day1.interfaces.hook import answers
 
 CLOCK_S: Final = 0.8
-"""From the first line here to the exit, at most."""
+"""Most seconds from the start of `run` to the exit."""
 _READ_S: Final = 0.4
-"""For stdin, which some clients leave open."""
+"""Most seconds for reading stdin, which some clients leave open."""
 _IDLE_S: Final = 0.03
-"""A client that has said a whole document and is silent for so long has said everything."""
+"""Seconds of silence after a complete document at which stdin counts as read."""
 _ALONE_S: Final = 10
-"""How long a child may live that its parent has left behind."""
+"""Seconds after which a child that its parent left behind ends."""
 _MOST_READ: Final = 8 * 1024 * 1024
+"""Most bytes of stdin; a longer event is ignored."""
 _CHUNK: Final = 1024 * 1024
+"""Bytes of one read."""
 
 
 def run(arguments: Sequence[str]) -> NoReturn:
-    """Take an event in and leave."""
+    """Take an event from stdin, print the answer and exit with 0."""
     try:
         began = time.monotonic()
-        for ignored in (signal.SIGINT, signal.SIGHUP):  # the terminal was closed: all the more so
+        for ignored in (signal.SIGINT, signal.SIGHUP):  # a closed terminal must not lose the event
             signal.signal(ignored, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
         signal.setitimer(signal.ITIMER_REAL, CLOCK_S)
@@ -42,14 +43,14 @@ def run(arguments: Sequence[str]) -> NoReturn:
         data = _stdin(began + _READ_S)
         answer = _in_a_child(lambda: _answer(event, client, data), began + CLOCK_S * 0.9)
         _say((answer or answers.nothing(client)).encode())
-    except BaseException:  # noqa: BLE001, S110 - there is nobody to tell, and nothing to be done
+    except BaseException:  # noqa: BLE001, S110 - a hook reports no failure
         pass
     finally:
         os._exit(0)
 
 
 def _asked(arguments: Sequence[str]) -> tuple[str, str]:
-    """The event and the client that the command line names; empty where it names none."""
+    """Read the event and the client from the arguments; a missing one is empty."""
     event = client = ""
     rest = iter(arguments)
     for word in rest:
@@ -63,7 +64,7 @@ def _asked(arguments: Sequence[str]) -> tuple[str, str]:
 
 
 def _stdin(until: float) -> bytes:
-    """What the client says; nothing if it says too much or nothing whole in time."""
+    """Read stdin until it ends, is a whole document, or time is up; empty if it is too long."""
     if os.isatty(0):
         return b""
     parts: list[bytes] = []
@@ -83,7 +84,7 @@ def _stdin(until: float) -> bytes:
 
 
 def _is_sound(data: bytes) -> bool:
-    import json  # noqa: PLC0415 - beside what else begins so
+    import json  # noqa: PLC0415 - only a client that leaves stdin open needs it here
 
     try:
         json.loads(data)
@@ -93,11 +94,11 @@ def _is_sound(data: bytes) -> bool:
 
 
 def _in_a_child(work: Callable[[], str], until: float) -> str:
-    """What some work answers; nothing if it fails or takes too long."""
+    """Run some work in a child and return its text; empty if it fails or takes too long."""
     reads, writes = os.pipe()
     try:
         child = os.fork()
-    except OSError:  # no more processes: then without
+    except OSError:  # no process is left: do it here
         return work()
     if not child:
         _as_a_child(work, writes)
@@ -113,7 +114,7 @@ def _in_a_child(work: Callable[[], str], until: float) -> str:
 
 
 def _as_a_child(work: Callable[[], str], writes: int) -> NoReturn:
-    """Do the work, let go of the client's pipes first: a client waits for their end."""
+    """Close the client's pipes, for whose end it waits, then do the work and write its text."""
     try:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, _ALONE_S)
@@ -123,7 +124,7 @@ def _as_a_child(work: Callable[[], str], writes: int) -> NoReturn:
         answer = work().encode()
         while answer:
             answer = answer[os.write(writes, answer) :]
-    except BaseException:  # noqa: BLE001, S110 - the parent hears nothing, and says nothing
+    except BaseException:  # noqa: BLE001, S110 - the parent then gets no text
         pass
     finally:
         os._exit(0)
@@ -136,7 +137,7 @@ def _say(answer: bytes) -> None:
 
 
 def _answer(event: str, client: str, data: bytes) -> str:
-    """Do what an event asks for; what the client is told."""
+    """Handle an event and return the answer for its client."""
     from day1.interfaces.hook import hearing  # noqa: PLC0415 - in the child, under the clock
 
     return hearing.hear(event, client, data)

@@ -1,6 +1,6 @@
-"""What becomes of an event: a line of the spool, and at the start of a session the prime.
+"""Handling of an event: add it to the spool, and answer a session's start with the prime.
 
-Where there is no store nothing is written, and no store is made.
+Without a store nothing is written; a hook never makes one.
 """
 
 from __future__ import annotations
@@ -20,23 +20,26 @@ from day1.home import is_ours, is_store, locate, named_by
 from day1.interfaces.hook import answers
 
 MAIN: Final = "main"
+"""The default branch."""
 LOG: Final = "hooks.log"
+"""The file in the store's folder that names failures of hooks."""
 _LOGGING: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
 _MOST_LOG: Final = 256 * 1024
+"""Bytes after which the log starts anew; the old one is renamed."""
 _AGAIN_S: Final = 10
-"""The same start of a session within so many seconds was told by two files of hooks."""
+"""Seconds within which two equal starts of a session are one: two hook files may report it."""
 _PROJECTS: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "GEMINI_PROJECT_DIR")
-"""Where clients name the project, which an agent does not leave when it goes into a folder."""
+"""Environment variables of clients with the project's folder, which stays when agents `cd`."""
 
 
 def hear(event: str, client: str, data: bytes) -> str:
-    """Do what an event asks for; what the client is told."""
+    """Handle an event and return the answer for its client."""
     payload, trouble = _payload(data)
     store = _store(payload)
     if store is None:
         return answers.nothing(client)
     if event not in EVENTS or client not in CLIENTS:
-        _note(store, "there is no such event or client")
+        _note(store, "unknown event or client")
         return answers.nothing(client)
     again = False
     try:
@@ -49,22 +52,22 @@ def hear(event: str, client: str, data: bytes) -> str:
         trouble = exc.strerror or type(exc).__name__
     if trouble:
         _note(store, f"{event} of {client}: {trouble}")
-    if event == "session-start" and not again:  # whether or not it could be noted
+    if event == "session-start" and not again:  # even if the event could not be spooled
         return answers.start(client, _prime(store, payload))
     return answers.nothing(client)
 
 
 def _payload(data: bytes) -> tuple[Mapping[str, Any], str]:
-    """What the client says, and what is wrong with it."""
+    """Parse an event, or return an empty one and what is wrong with it."""
     try:
         said = json.loads(data)
     except (ValueError, RecursionError):
-        return {}, "stdin holds no JSON, or too much"
-    return (said, "") if isinstance(said, dict) else ({}, "stdin holds no JSON object")
+        return {}, "stdin is not JSON, or too long"
+    return (said, "") if isinstance(said, dict) else ({}, "stdin is not a JSON object")
 
 
 def _store(payload: Mapping[str, Any]) -> Path | None:
-    """The folder of the store that is meant, if there is one."""
+    """Find the folder of the event's store; None if there is no store."""
     try:
         named = named_by(os.environ)
         home = locate(named, _project(payload))
@@ -72,7 +75,7 @@ def _store(payload: Mapping[str, Any]) -> Path | None:
         if not is_ours(home):
             return None
         there = (folder / "node").is_file() if named.url is not None else is_store(folder)
-    except (OSError, RuntimeError, ValueError):  # no home, no folder, a path that is none
+    except (OSError, RuntimeError, ValueError):  # no home, no folder, or an invalid path
         return None
     return folder if there else None
 
@@ -88,11 +91,11 @@ def _project(payload: Mapping[str, Any]) -> Path:
 
 
 def _spooled(event: str, client: str, payload: Mapping[str, Any], store: Path) -> bool | None:
-    """Add the event to the spool; False if it is there already, None if there is no session."""
+    """Add an event to the spool; False if it is a duplicate, None if it names no session."""
     told = event_of(event, client, payload, os.environ, time.time_ns() // 1000)
     if told is None:
         return None
-    if not store.stat().st_mode & 0o077:  # as all of a store that is its user's alone
+    if not store.stat().st_mode & 0o077:  # a private store stays private
         os.umask(0o077)
     return spool.append(
         spool.path_of(store, told["session"]), line_of(told), lambda tail: _is_told(told, tail)
@@ -100,9 +103,9 @@ def _spooled(event: str, client: str, payload: Mapping[str, Any], store: Path) -
 
 
 def _is_told(told: Mapping[str, Any], tail: bytes) -> bool:
-    """Whether the start of this session was told just now: two files of hooks may name it."""
+    """Whether the spool already ends with this start of a session, from another hook file."""
     if told["event"] != "session-start":
-        return False  # ids tell these apart when they are taken in
+        return False  # other duplicates are dropped at ingest, by their ids
     for line in tail.splitlines():
         try:
             before = json.loads(line)
@@ -124,13 +127,13 @@ def _prime(store: Path, payload: Mapping[str, Any]) -> str:
         text = answers.primed(told_at(found, time.time_ns() // 1000), stamp_of(store))
         session = session_of(payload)
         if session is not None:
-            with suppress(OSError):  # then hints tell some of it once more
+            with suppress(OSError):  # hints will then repeat parts of the prime
                 note_told(store, session, text, forgotten)
     return answers.forked(text) if payload.get("source") == "fork" else text
 
 
 def _note(store: Path, what: str) -> None:
-    """Write a line to the log, which holds no word of what the client said."""
+    """Write a line to the log, which never holds text of the event."""
     path = store / LOG
     try:
         if path.exists() and path.stat().st_size > _MOST_LOG:
@@ -140,4 +143,4 @@ def _note(store: Path, what: str) -> None:
         with os.fdopen(handle, "a", encoding="utf-8", errors="replace") as file:
             file.write(f"{at} {what[:200]}\n")
     except OSError:
-        return  # a store that is full or read-only says so to whoever opens it
+        return  # whoever opens a full or read-only store is told

@@ -1,8 +1,8 @@
 """The review inside a chat: the extension `io.modelcontextprotocol/ui` (SEP-1865, MCP Apps).
 
-A client that can shows one HTML document beside what a review tool answers, and passes its calls on
-to the tools that there are. The document loads nothing, and shows memory as text only. Its words,
-keys and colours are those of the web pages.
+A client with the extension shows one HTML document beside the answer of a review tool, and passes
+the document's calls on to the tools. The document loads nothing and shows memory as text only. Its
+words, keys and colours are those of the web pages.
 """
 
 from __future__ import annotations
@@ -27,28 +27,32 @@ from day1.model.rows.kind import MEMORIES, WHOLE, Kind
 from day1.model.values.showing import BEGINNING, FOLDED, UNSEEN
 
 EXTENSION: Final = "io.modelcontextprotocol/ui"
+"""The name of MCP's extension for views."""
 HTML: Final = "text/html;profile=mcp-app"
+"""The media type of a view."""
 REVIEW: Final = "ui://day1/review.html"
+"""The address of the view of a review."""
 VIEWS: Final = {"review_open": REVIEW, "review_show": REVIEW}
-"""The view of what a tool answers."""
+"""The address of the view of a tool's answer, by the tool's name."""
 _HERE: Final = Path(__file__).parent / "view"
 _PAGES: Final = Path(__file__).parents[1] / "web" / "static"
 _SHUT: Final = ("connectDomains", "resourceDomains", "frameDomains", "baseUriDomains")
+"""The permissions of a view's content policy; day1's view asks for no domain in any."""
 
 
 def documents(tools: Collection[str]) -> dict[str, TextResourceContents]:
-    """What tools of these names are shown with, by address."""
+    """Return the views of these tools, by address."""
     return {} if VIEWS.keys().isdisjoint(tools) else {REVIEW: review()}
 
 
 def add_views(server: Server[Any], tools: Collection[str]) -> None:
-    """Tell clients of the protocol of 2026 of views, if there are any for these tools."""
+    """Announce the extension in the server's capabilities if one of these tools has a view."""
     if documents(tools):
         server.extensions[EXTENSION] = {}
 
 
 def with_views(ctx: Any, tools: Iterable[types.Tool]) -> list[types.Tool]:
-    """Tools as they are listed for the client of a request: with views, if it shows them."""
+    """List tools with the addresses of their views if the request's client can show views."""
     known = ctx.session.client_capabilities
     settings = ((known and known.extensions) or {}).get(EXTENSION) or {}
     kinds = settings.get("mimeTypes")
@@ -63,7 +67,7 @@ def with_views(ctx: Any, tools: Iterable[types.Tool]) -> list[types.Tool]:
 
 @cache
 def review() -> TextResourceContents:
-    """The document, which may ask nobody but its host for anything."""
+    """Build the view of a review: one HTML document that may load nothing."""
     style = _read(_PAGES / "day1.css", _HERE / "review.css")
     script = _read(_PAGES / "keys.js", _HERE / "review.js")
     script = script.replace('"use strict";', f'"use strict";\nconst WORDS = {_words()};', 1)
@@ -87,7 +91,7 @@ def _hash(text: str) -> str:
 
 
 def _words() -> str:
-    """What the script needs to know of reviews and rows."""
+    """Write the words and columns that the view's script uses as JSON."""
     known: Mapping[str, Any] = {
         "version": __version__,
         "groups": GROUPS,

@@ -19,23 +19,24 @@ from day1.call.registry import renamed
 
 log = logging.getLogger(__name__)
 _MESSAGES = "/sse/messages/"
+"""The path to which clients of the SSE transport post messages."""
 
 
 @dataclass(slots=True)
 class Streams:
-    """Where MCP servers are, and what must run while they are served."""
+    """The MCP servers of an app: their paths and their session managers."""
 
     endpoints: Mapping[str, ASGIApp]
-    """By path, for any method."""
+    """The ASGI app of each path, for any method."""
     routes: list[BaseRoute]
-    """Those of the SSE transport."""
+    """The routes of the SSE transport; empty if it is off."""
     managers: tuple[StreamableHTTPSessionManager, ...]
     served: bool = False
-    """Whether that runs now."""
+    """Whether the session managers are running."""
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Serve sessions for the block; leaving it ends them."""
+        """Run the session managers during the block; leaving it ends all sessions."""
         async with AsyncExitStack() as open_ones:
             for manager in self.managers:
                 await open_ones.enter_async_context(manager.run())
@@ -53,17 +54,16 @@ def streams(
     sse: bool,
     former: Mapping[str, str],
 ) -> Streams:
-    """Serve each server at its path; the first one also by SSE, if that is asked for.
+    """Serve each MCP server at its path; with `sse`, the first also by the SSE transport.
 
-    `former` names paths that servers had before, and those that they have now.
-    The middleware checks Host, Origin and tokens, for these paths as for all others.
+    `former` maps old paths to present ones. The middleware checks Host, Origin and tokens of all.
     """
     endpoints: dict[str, ASGIApp] = {}
     managers = []
     for path, server in servers.items():
         manager = StreamableHTTPSessionManager(server, max_request_body_size=body_bytes)
         managers.append(manager)
-        # With a slash at the end as well: a client that is redirected may drop its token.
+        # Serve the path with a final slash too: a redirected client may drop its token.
         endpoints |= dict.fromkeys((path, f"{path}/"), manager.asgi_app)
     for before, path in former.items():
         app = _warning(endpoints[path], renamed(before, path))
@@ -73,7 +73,7 @@ def streams(
 
 
 def _warning(app: ASGIApp, text: str) -> ASGIApp:
-    """Let an app log a warning at its first request."""
+    """Wrap an app so that it logs a warning at its first request."""
     warned = False
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -87,9 +87,9 @@ def _warning(app: ASGIApp, text: str) -> ASGIApp:
 
 
 class Endpoints:
-    """ASGI middleware that serves MCP before anything is routed.
+    """ASGI middleware that serves the paths of MCP before the app's routing.
 
-    An idle session keeps a stream open, which would hold what routes it: 3 KB each.
+    An idle session keeps a stream open, and each routed stream would keep 3 KB of memory.
     """
 
     def __init__(self, app: ASGIApp, endpoints: Mapping[str, ASGIApp]) -> None:
@@ -97,7 +97,7 @@ class Endpoints:
         self._app, self._endpoints = app, endpoints
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve a request at an endpoint of MCP, else by the app."""
         found = self._endpoints.get(scope["path"]) if scope["type"] == "http" else None
         await (found or self._app)(scope, receive, send)
 
@@ -110,7 +110,7 @@ def _sse_routes(server: Server[Any], body_bytes: int) -> list[BaseRoute]:
             await server.run(reading, writing, server.create_initialization_options())
 
     class Connect:
-        """An ASGI app: a Route takes a function for an endpoint."""
+        """An ASGI app: a class, since a Route treats a function as an endpoint."""
 
         async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
             if scope["method"] == "GET":

@@ -1,7 +1,7 @@
-"""Clients that subscribe: each is told when a branch that it may see moved, and what waits.
+"""Notifications for MCP clients that subscribe: a branch moved, or a review waits.
 
-A client of the 2026 protocol opens a stream (`subscriptions/listen`). One of the 2025 protocol
-subscribes to addresses of resources.
+A client of the 2026 protocol opens a stream (`subscriptions/listen`). A client of the 2025 protocol
+subscribes to addresses of resources. Each hears only of branches that its token may see.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from day1.model.access.permissions import Access
 from day1.services.upkeep.poller import Moved, News
 
 _SUBSCRIBED = 10_000
-"""Addresses that clients of 2025 may watch; beyond, the oldest is forgotten."""
+"""Most subscriptions of clients of the 2025 protocol; one more drops the oldest."""
 _BACKLOG = 1_000
+"""Most news that wait to be passed on; further news are dropped."""
 _SLOWEST_S = 1.0
-"""A client that takes longer to hear one thing keeps the others waiting, and is forgotten."""
+"""Longest time for sending one notification, in seconds; a slower client is dropped."""
 
 
 class _Listeners:
-    """Clients of 2026 that see the same branches: they are told of no other, whatever they ask."""
+    """The streams of clients of the 2026 protocol whose tokens see the same branches."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
@@ -46,21 +47,21 @@ class _Listeners:
 
 
 class Listening:
-    """The handlers of one server, fed by the process's one feed."""
+    """Handlers of `listen`, `subscribe` and `unsubscribe` of one MCP server."""
 
     def __init__(self, feed: Broadcaster, access_of: Callable[[Any], Access]) -> None:
-        """Listen to a feed for clients, whose access is found by their SDK context."""
+        """Pass on a feed; `access_of` returns a client's access from its SDK context."""
         self._feed, self._access_of = feed, access_of
         self._listeners: dict[tuple[str, ...], _Listeners] = {}
         self._subscribed: OrderedDict[tuple[str, str], tuple[Any, Access]] = OrderedDict()
         self._sending, self._waiting = anyio.create_memory_object_stream[News](_BACKLOG)
         self._turn = anyio.Lock()
-        """Clients join and leave in the order in which they ask."""
+        """Makes clients join and leave one after the other, in the order of their requests."""
         self._open = 0
         self._leave: Callable[[], None] = lambda: None
 
     async def _came(self) -> None:
-        """Listen to the feed as long as anybody listens here; the first waits for the store."""
+        """Count a new client; the first one subscribes to the feed, which reads the store."""
         if not self._open:
             self._leave = await self._feed.subscribe(self._take)
         self._open += 1
@@ -71,11 +72,11 @@ class Listening:
             self._leave()
 
     def _take(self, news: News) -> None:
-        with suppress(anyio.WouldBlock):  # a client that is told of the next one reads anew too
+        with suppress(anyio.WouldBlock):  # the next notification makes clients read anew too
             self._sending.send_nowait(news)
 
     async def run(self) -> None:
-        """Pass on what changed until cancelled."""
+        """Pass on news to clients until cancelled."""
         async for news in self._waiting:
             await self._publish(news)
 
@@ -92,13 +93,13 @@ class Listening:
                 try:
                     with anyio.fail_after(_SLOWEST_S):
                         await session.send_resource_updated(key[1])
-                except Exception:  # noqa: BLE001 - whatever it is, that client has left
+                except Exception:  # noqa: BLE001 - on any error this client counts as gone
                     self._forget(key)
 
     async def listen(
         self, ctx: Any, params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        """Serve the stream of a client of the protocol of 2026."""
+        """Serve the stream of a client of the 2026 protocol."""
         access = self._access_of(ctx)
         listeners = self._listeners.setdefault(access.branches, _Listeners(access))
         async with self._turn:
@@ -109,7 +110,7 @@ class Listening:
             self._left()
 
     async def subscribe(self, ctx: Any, params: Any) -> EmptyResult:
-        """Subscribe a client of the protocol of 2025 to an address, even an empty one."""
+        """Subscribe a client of the 2025 protocol to an address, whether or not it exists."""
         key = (_session(ctx), str(params.uri))
         async with self._turn:
             if key not in self._subscribed:
@@ -120,7 +121,7 @@ class Listening:
         return EmptyResult()
 
     async def unsubscribe(self, ctx: Any, params: Any) -> EmptyResult:
-        """End a subscription."""
+        """End a subscription of a client of the 2025 protocol."""
         async with self._turn:
             self._forget((_session(ctx), str(params.uri)))
         return EmptyResult()
@@ -130,13 +131,13 @@ class Listening:
             self._left()
 
     def close(self) -> None:
-        """End every stream, in the protocol's own way."""
+        """End all streams by the message that the protocol has for it."""
         for listeners in self._listeners.values():
             listeners.streams.close()
 
 
 def _addresses(news: News) -> tuple[Sequence[str], bool]:
-    """The resources that changed, and whether there are others than before."""
+    """Return the addresses of changed resources, and whether the list of resources changed."""
     if not isinstance(news, Moved):
         return [REVIEWS], False
     listed = news.new or news.commit is None
@@ -145,13 +146,13 @@ def _addresses(news: News) -> tuple[Sequence[str], bool]:
 
 
 def _sees(access: Access, news: News) -> bool:
-    """Whether a client may know of it: of what waits it sees all the branches of one thing."""
+    """Whether a client may hear news: it sees the moved branch, or all branches of a review."""
     if isinstance(news, Moved):
         return access.sees(news.branch)
     return any(all(map(access.sees, one.branches)) for one in news.changed)
 
 
 def _session(ctx: Any) -> str:
-    """Which client it is: over stdio there is one."""
+    """Return the id of a client's session; empty over stdio, which has one client."""
     headers = getattr(ctx.request, "headers", None) or {}
     return str(headers.get("mcp-session-id") or "")

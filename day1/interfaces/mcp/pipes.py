@@ -1,7 +1,7 @@
-"""MCP's stdio: one thread reads lines from a client, one writes lines to it.
+"""MCP over stdio: one thread reads lines from the client, one writes lines to it.
 
-The SDK's transport crosses to a thread and back for each line that it reads, for each that it
-writes, and once more to flush. That was an eighth of what a write costs a server.
+The SDK's transport switches to a thread and back for each line read, each line written and each
+flush. That was an eighth of the time of a write.
 """
 
 from __future__ import annotations
@@ -33,18 +33,20 @@ from mcp.types import (
 from pydantic import ValidationError
 
 _AHEAD = 64
-"""Lines that may wait to be written; beyond, who sends one waits for the client to read."""
+"""Most lines that wait to be written; then `send` waits for the client to read."""
 _LOOK_S = 0.01
+"""Seconds between two looks at how many lines wait."""
 
 Received = SessionMessage | Exception
+"""What the SDK's server takes from a transport."""
 
 
 @asynccontextmanager
 async def pipes() -> AsyncIterator[tuple[MemoryObjectReceiveStream[Received], Lines]]:
-    """What the client sends, and where to send to it, until it closes either of its pipes.
+    """Open the streams from and to the client; they end when it closes one of its pipes.
 
-    Meanwhile stdin is empty and stdout is stderr, so that nothing else gets onto the wire. JSON
-    can say a lone surrogate, a cut emoji: a message with one is handed on as well.
+    Meanwhile `sys.stdin` is empty and `sys.stdout` writes to stderr, so that nothing else gets onto
+    the wire. Messages with a lone surrogate (half an emoji), which JSON allows, are passed on too.
     """
     reading, writing = _claimed()
     sending, received = anyio.create_memory_object_stream[Received](math.inf)
@@ -73,7 +75,7 @@ async def pipes() -> AsyncIterator[tuple[MemoryObjectReceiveStream[Received], Li
 
 
 def _claimed() -> tuple[TextIO, TextIO]:
-    """The pipes as this process's own, which nothing else reads or writes."""
+    """Take stdin and stdout for this module alone; other code gets an empty stdin and stderr."""
     reading, writing = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -86,21 +88,21 @@ def _claimed() -> tuple[TextIO, TextIO]:
 
 
 class Lines:
-    """The stream of messages to a client, as the SDK wants one."""
+    """The stream of messages to the client, with the methods that the SDK calls."""
 
     def __init__(self, pipe: TextIO, left: Callable[[], object]) -> None:
-        """Write to a pipe; `left` is told if the client has closed it."""
+        """Write to a pipe; `left` is called when the client has closed the pipe."""
         self._pipe, self._left, self._closed = pipe, left, False
         self._waiting: SimpleQueue[str | None] = SimpleQueue()
         self._thread = Thread(target=self._write, name="writes the wire", daemon=True)
         self._thread.start()
 
     def put(self, message: JSONRPCMessage) -> None:
-        """Have a message written, from any thread."""
+        """Queue a message for writing; may be called from any thread."""
         self._waiting.put(message.model_dump_json(by_alias=True, exclude_unset=True) + "\n")
 
     async def send(self, item: SessionMessage, /) -> None:
-        """Have a message written; waits while the client reads none of many.
+        """Queue a message for writing; wait while too many lines are unread.
 
         Raises:
             ClosedResourceError: the stream was closed.
@@ -127,7 +129,7 @@ class Lines:
         await self.aclose()
 
     async def written(self) -> None:
-        """Wait until all is written."""
+        """Stop taking messages, and wait until all queued ones are written."""
         self._closed = True
         self._waiting.put(None)
         await to_thread.run_sync(self._thread.join)
@@ -145,7 +147,7 @@ class Lines:
 
 
 def _message(line: str) -> JSONRPCMessage | None:
-    """The message on a line, or the error to answer if there is none; None for an empty line."""
+    """Parse a line: a message, an error to answer with, or None for an empty line."""
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError as exc:
@@ -164,5 +166,5 @@ def _message(line: str) -> JSONRPCMessage | None:
 
 
 def _refused(code: int, message: str) -> JSONRPCError:
-    """An answer to a line whose id nobody can tell."""
+    """Build the error for a line whose id cannot be read."""
     return JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=message))

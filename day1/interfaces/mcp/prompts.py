@@ -21,11 +21,11 @@ from day1.call.toolset import Prompt, Toolset
 from day1.toolsets import TOOLSETS
 
 Offered = Mapping[str, tuple[Toolset, Prompt]]
-"""Prompts by name, each with the toolset that brings it."""
+"""Prompts by name, each with its toolset."""
 
 
 def listed(offered: Offered) -> ListPromptsResult:
-    """The prompts as MCP lists them."""
+    """Build MCP's list of the prompts."""
     return ListPromptsResult(
         prompts=[
             types.Prompt(
@@ -47,11 +47,11 @@ def listed(offered: Offered) -> ListPromptsResult:
 
 
 def worded(offered: Offered, ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
-    """A prompt with its arguments, and what it asks memory for, put in.
+    """Fill a prompt with its arguments and with the answer of its operation, if it has one.
 
     Raises:
         MCPError: there is no such prompt, or an argument is missing.
-        Day1Error: as the operation says that it asks.
+        Day1Error: the prompt's operation failed.
     """
     name, given = params.name, params.arguments
     if name not in offered:

@@ -42,21 +42,28 @@ from day1.services.merges.waiting import waiting
 from day1.toolsets import TOOLSETS
 
 BRANCHES: Final = "day1://branches"
+"""The address of the list of branches."""
 PRIME: Final = "day1://prime"
+"""The address of the prime of the caller's branch."""
 REVIEWS: Final = "day1://reviews"
+"""The address of the open reviews and of what waits for a person."""
 _JSON, _TEXT = "application/json", "text/plain"
-_FACTS, _PAGE = 50, 100
+_FACTS = 50
+"""Most facts in a resource."""
+_PAGE = 100
+"""Resources on a page of the list."""
 _COMPLETED = 100
+"""Most values in a completion."""
 _CURSOR: Final = re.compile("[0-9]{1,9}")
 
 
 def branch_uri(name: str) -> str:
-    """The address of a branch."""
+    """Return the address of a branch."""
     return f"{BRANCHES}/{quote(name, safe='')}"
 
 
 def prime_uri(name: str) -> str:
-    """The address of what a session on a branch begins with."""
+    """Return the address of a branch's prime."""
     return f"{branch_uri(name)}/prime"
 
 
@@ -95,10 +102,10 @@ TEMPLATES: Final = ListResourceTemplatesResult(
 
 
 def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
-    """The branches and snapshots there are, and the reviews, in pages of 100.
+    """List branches, snapshots, reviews and the prime as resources, in pages of 100.
 
-    A model may take what a listing says for the server's words. So descriptions and labels, which
-    anybody wrote, stand only in what is read.
+    A model may take a listing for the server's own words. So descriptions and labels, which any
+    writer can set, stand only in the resources themselves.
 
     Raises:
         MCPError: day1 did not make this cursor.
@@ -118,7 +125,7 @@ def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResources
 
 
 def start_of(cursor: str | None) -> int:
-    """Where the page of a cursor begins.
+    """Return the index at which the page of a cursor begins.
 
     Raises:
         MCPError: day1 did not make this cursor.
@@ -133,11 +140,11 @@ def _resource(name: str, title: str, uri: str, mime_type: str = _JSON) -> Resour
 
 
 def read(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-    """What is at an address.
+    """Read the resource at an address.
 
     Raises:
-        MCPError: there is nothing.
-        Day1Error: as the operation says.
+        MCPError: the address has no resource.
+        Day1Error: the operation behind the resource failed.
     """
     uri = params.uri
     try:
@@ -205,7 +212,7 @@ _READERS: Final[tuple[tuple[str, _Reader], ...]] = (
 
 
 def completed(ctx: Context, params: CompleteRequestParams) -> CompleteResult:
-    """Names of branches and snapshots that begin as typed."""
+    """Complete the name of a branch or the id of a snapshot from its beginning."""
     typed, values = params.argument.value.lower(), list[str]()
     if params.argument.name in {"branch", "target"}:
         values = [b["branch_name"] for b in _call(ctx, "memory_branch_list")["result"]]

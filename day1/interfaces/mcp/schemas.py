@@ -10,33 +10,33 @@ from day1.call.operation import Operation
 
 
 def input_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """What a tool takes (JSON Schema 2020-12)."""
+    """Build the JSON schema (2020-12) of a request, without what clients do not need."""
     slim: dict[str, Any] = _slim(_inlined(model.model_json_schema(mode="validation")))
     return slim
 
 
 def listed_schema(operation: Operation[Any, Any]) -> dict[str, Any]:
-    """What an agent is told that a tool takes."""
+    """Build the schema of a tool's arguments as agents see it."""
     return _listed(operation, input_schema(operation.request))
 
 
 def documented_schema(operation: Operation[Any, Any]) -> dict[str, Any]:
-    """As `listed_schema`, with the whole meaning of each argument and its bounds."""
+    """Build the schema of a tool's arguments with the full meaning and bounds of each."""
     whole = operation.request.model_json_schema(mode="validation")
     return _listed(operation, explained(_inlined(whole)))
 
 
 def _listed(operation: Operation[Any, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """A tool that may be repeated anyway takes a `request_id` as well, and needs none."""
+    """Remove `request_id` from the schema of an idempotent operation, which does not need it."""
     if operation.idempotent:
         schema["properties"].pop("request_id", None)
     return schema
 
 
 def output_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """What a tool answers in `structuredContent`."""
+    """Build the schema of a tool's answer in `structuredContent`."""
     schema = model.model_json_schema(mode="serialization")
-    # A client that checks each answer pays for every reference that it follows.
+    # A client that validates answers spends time on each reference.
     slim: dict[str, Any] = _slim(schema if _refers_to_itself(schema) else _inlined(schema))
     return slim
 
@@ -47,7 +47,7 @@ def _refers_to_itself(schema: dict[str, Any]) -> bool:
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
-    """Put definitions where they are used; none refers to itself."""
+    """Replace references by their definitions; no definition may refer to itself."""
     definitions: dict[str, Any] = schema.pop("$defs", {})
 
     def put(part: Any) -> Any:

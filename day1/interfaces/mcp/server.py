@@ -43,24 +43,24 @@ from day1.toolsets import TOOLSETS
 log = logging.getLogger(__name__)
 
 _CONFIRMED: Final = {"anthropic/requiresUserInteraction": True}
-"""Of a tool whose calls a person confirms one by one."""
+"""The `_meta` of a tool whose every call a person must confirm."""
 
 
 def instructions(tools: Sequence[Tool]) -> str:
-    """What toolsets tell a client that is served these tools."""
+    """Write the server's instructions: the hints of the toolsets of these tools."""
     served = {tool.name: tool for tool in tools}
     hints = {id(tool.toolset.hints): tool.toolset.hints for tool in tools}
     return "\n".join(line for one in hints.values() for line in one.told(served))
 
 
 MakeContext = Callable[[Mapping[str, Any] | None, Any], Context]
-"""Build the context of one call from its `_meta` and, over HTTP, its request (else None)."""
+"""A function that builds a call's context from its `_meta` and HTTP request (or None)."""
 
 
 def build_server(
     tools: Sequence[Tool], make_context: MakeContext, listening: Listening
 ) -> Server[Any]:
-    """Make a low-level server: tools, resources that clients may watch, and prompts."""
+    """Build an MCP server with tools, resources, subscriptions and prompts."""
     by_name = {tool.name: tool for tool in tools}
     called = _unlisted(tools) | by_name | _dotted(tools)
     listed = {tool.name: listing(tool.operation) for tool in tools}
@@ -109,20 +109,20 @@ def build_server(
 
 
 def _dotted(tools: Sequence[Tool]) -> dict[str, Tool]:
-    """Tools by the names that they have besides, if several toolsets are served."""
+    """Return tools by their dotted names (`toolset.tool`) if several toolsets are served."""
     if len({tool.toolset.name for tool in tools}) == 1:
         return {}
     return {name: tool for tool in tools if (name := tool.dotted_name) is not None}
 
 
 def _unlisted(tools: Sequence[Tool]) -> dict[str, Tool]:
-    """What can be called beside the tools of these toolsets."""
+    """Return the unlisted tools of these tools' toolsets, by name."""
     toolsets = {tool.toolset.name: tool.toolset for tool in tools}.values()
     return {one.name: Tool(toolset, one) for toolset in toolsets for one in toolset.unlisted}
 
 
 def _asked(answer: Callable[[Context, Any], Any], make_context: MakeContext) -> Callable[..., Any]:
-    """A handler that answers from memory, in a worker thread."""
+    """Build a handler that runs `answer` in a worker thread and reports its errors."""
 
     def run(ctx: Any, params: Any) -> Any:
         try:
@@ -139,7 +139,7 @@ def _asked(answer: Callable[[Context, Any], Any], make_context: MakeContext) -> 
 def _reading(
     fixed: Mapping[str, TextResourceContents], read: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """A handler that answers what comes with the program, else what `read` finds."""
+    """Build a handler that returns resources shipped with day1, else those that `read` finds."""
 
     async def handle(ctx: Any, params: ReadResourceRequestParams) -> Any:
         if params.uri not in fixed:
@@ -155,7 +155,7 @@ async def _list_templates(_ctx: Any, _params: Any) -> ListResourceTemplatesResul
 
 
 def listing(operation: Operation[Any, Any]) -> types.Tool:
-    """An operation as MCP lists it."""
+    """Build MCP's listing of an operation."""
     reads = operation.effect is Effect.READ
     return types.Tool(
         name=operation.name,
@@ -163,8 +163,8 @@ def listing(operation: Operation[Any, Any]) -> types.Tool:
         input_schema=listed_schema(operation),
         output_schema=output_schema(operation.response),
         annotations=ToolAnnotations(
-            # What says nothing (MCP's defaults, and the others of a tool that only reads) is left
-            # out: an agent pays for each.
+            # Hints at their default, and hints that mean nothing for a reading tool, are left
+            # out: agents pay for their tokens.
             read_only_hint=reads or None,
             destructive_hint=None if reads or operation.effect is Effect.DESTROY else False,
             idempotent_hint=None if reads else operation.idempotent or None,
@@ -197,7 +197,7 @@ def _call(
 
 
 def _named(served: Mapping[str, Tool], step: Step) -> str:
-    """A step as a client of these tools has it; a tool of another product by its whole name."""
+    """Word a step of advice for a client of these tools; another product's tool in full."""
     if step.arguments or step.operation in served:
         return str(step)
     tool, called = TOOLSETS.meant(step), TOOLSETS.get(step.toolset)
@@ -206,7 +206,7 @@ def _named(served: Mapping[str, Tool], step: Step) -> str:
 
 
 def _stopped() -> bool:
-    """Whether the call of this worker thread was cancelled, or its client left."""
+    """Whether the client cancelled this thread's call or left."""
     try:
         from_thread.check_cancelled()
     except CancelledError:
@@ -215,7 +215,7 @@ def _stopped() -> bool:
 
 
 def _report(ctx: Any, done: int, total: int | None) -> None:
-    """Report progress to a client that asked for it; one that has left does not stop the work."""
+    """Report progress to the client if it asked for it; a client that has left is no error."""
     if not _stopped():
         with suppress(Exception):
             from_thread.run(ctx.session.report_progress, done, total)
@@ -227,9 +227,9 @@ def result(
     text: Callable[[Mapping[str, Any]], Any] = lambda answer: answer,
     is_error: bool = False,
 ) -> CallToolResult:
-    """An answer as MCP sends it: one JSON text block, and notes as a second one.
+    """Build the result of a call: a block of text, a second block for notes, and the answer.
 
-    `text` says what that block holds of the answer.
+    `text` returns the part of the answer that the first block holds: a text, or data for JSON.
     """
     structured, whole = _sendable(structured)
     said = text(structured)
@@ -246,9 +246,9 @@ def result(
 
 
 def _sendable(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
-    """The answer and its JSON.
+    """Return the answer and its JSON, both without lone surrogates.
 
-    Both are without lone surrogates, which an error may quote: one would end the session.
+    An error may quote a lone surrogate, which would end the session.
     """
     whole = _json(answer)
     try:

@@ -1,8 +1,8 @@
 """Skills over MCP: the extension `io.modelcontextprotocol/skills` (SEP-2640).
 
 A skill is a folder with a `SKILL.md`, which tells an agent how to do something with day1. The same
-folders are in the plugin. A client of the protocol of 2026 that says that it knows the extension is
-told of each skill with the digests of its files. Any client can read the files as resources.
+folders are in the plugin. A client of the 2026 protocol that knows the extension can list the
+skills with digests of their files. Any client can read the files as resources.
 """
 
 from __future__ import annotations
@@ -29,13 +29,17 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from day1.interfaces.mcp.resources import start_of
 
 EXTENSION: Final = "io.modelcontextprotocol/skills"
+"""The name of MCP's extension for skills."""
 FOLDER: Final = Path(__file__).parents[2] / "skills"
+"""The folder of all skills."""
 MARKDOWN: Final = "text/markdown"
 _MAIN: Final = "SKILL.md"
 _PAGE: Final = 100
+"""Skills on a page of the list."""
 FRESH_MS: Final = 3_600_000
-"""For so long a client may keep what changes with the program only."""
+"""Milliseconds for which a client may cache what changes only with the program."""
 _KEPT: Final = {"ttlMs": FRESH_MS, "cacheScope": "public"}
+"""What an answer about skills says of caching."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +50,11 @@ class Skill:
     """The address of its `SKILL.md`."""
     frontmatter: Mapping[str, str]
     files: Mapping[str, bytes]
-    """By address, `SKILL.md` first."""
+    """Contents by address, `SKILL.md` first."""
 
     @property
     def entry(self) -> dict[str, Any]:
-        """What the extension says of a skill."""
+        """Describe the skill for the extension: address, frontmatter, digests of its files."""
         files = [
             {"uri": uri, "digest": f"sha256:{sha256(content).hexdigest()}", "size": len(content)}
             for uri, content in self.files.items()
@@ -60,7 +64,7 @@ class Skill:
 
 @cache
 def skill(name: str) -> Skill:
-    """The skill in a folder of this name."""
+    """Read the skill in the folder of this name."""
     root = FOLDER / name
     paths = sorted(p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file())
     paths.sort(key=lambda path: path != _MAIN)
@@ -70,12 +74,12 @@ def skill(name: str) -> Skill:
 
 
 def _frontmatter(text: str) -> dict[str, str]:
-    """The lines between the first two `---`: day1's own have a plain text in each."""
+    """Parse the lines between the first two `---`: a key and a plain text in each."""
     return dict(line.split(": ", 1) for line in text.split("---\n", 2)[1].splitlines())
 
 
 def contents(names: Sequence[str]) -> dict[str, TextResourceContents]:
-    """The files of skills as resources, by address."""
+    """Return the files of skills as resources, by address."""
     return {
         uri: TextResourceContents(uri=uri, mime_type=MARKDOWN, text=content.decode())
         for name in names
@@ -88,7 +92,7 @@ class _Named(RequestParams):
 
 
 def add_skills(server: Server[Any], names: Sequence[str]) -> None:
-    """Tell clients that know the extension of skills; with none, tell nobody."""
+    """Add the extension's methods to a server; without skills, add nothing."""
     entries = [skill(name).entry for name in names]
 
     async def list_skills(ctx: Any, params: PaginatedRequestParams) -> dict[str, Any]:
@@ -106,10 +110,10 @@ def add_skills(server: Server[Any], names: Sequence[str]) -> None:
 
 
 def _negotiated(ctx: Any) -> None:
-    """Refuse clients of the protocol of 2025, and those that do not say that they know skills.
+    """Refuse a client of the 2025 protocol, or one that does not declare the extension.
 
     Raises:
-        MCPError: it is such a client.
+        MCPError: the client is refused.
     """
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
@@ -117,7 +121,7 @@ def _negotiated(ctx: Any) -> None:
     if EXTENSION not in ((known and known.extensions) or {}):
         raise MCPError(
             MISSING_REQUIRED_CLIENT_CAPABILITY,
-            f"A client says in its capabilities that it knows {EXTENSION}.",
+            f"This client did not declare {EXTENSION}: declare it in its capabilities.",
             {"requiredCapabilities": {"extensions": {EXTENSION: {}}}},
         )
 
@@ -125,7 +129,7 @@ def _negotiated(ctx: Any) -> None:
 def listed(
     entries: Sequence[Mapping[str, Any]], cursor: str | None, page: int = _PAGE
 ) -> dict[str, Any]:
-    """A page of skills.
+    """Return one page of the list of skills.
 
     Raises:
         MCPError: day1 did not make this cursor.
@@ -136,10 +140,10 @@ def listed(
 
 
 def got(entries: Sequence[Mapping[str, Any]], uri: str) -> dict[str, Any]:
-    """One skill, by the address of its `SKILL.md`.
+    """Return the skill with this address of its `SKILL.md`.
 
     Raises:
-        MCPError: there is none.
+        MCPError: no skill has this address.
     """
     for entry in entries:
         if entry["uri"] == uri:

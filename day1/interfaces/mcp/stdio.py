@@ -1,4 +1,4 @@
-"""`day1 mcp`: a server over stdin and stdout that leaves cleanly on signals."""
+"""`day1 mcp`: an MCP server over stdin and stdout that ends cleanly at signals."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from day1.interfaces.mcp.pipes import pipes
 
 
 def serve(server: Server[Any], close: Callable[[], None], beside: Mapping[str, Job]) -> None:
-    """Serve until stdin ends or a signal comes; `close` runs once, in any case.
+    """Serve until stdin ends or a signal comes; `close` closes the store in either case.
 
-    What is to run `beside` it, by name, is begun first, and cancelled at the end.
+    The jobs `beside` it, by name, start first and are cancelled at the end.
     """
 
     async def run() -> None:
@@ -41,5 +41,5 @@ async def _leave_on_signal(close: Callable[[], None]) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for number in signals:
             close()
-            # A client that reads nothing keeps the thread that writes to it.
+            # Exit hard: the writing thread hangs when the client does not read.
             os._exit(128 + number)

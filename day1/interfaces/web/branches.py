@@ -1,4 +1,4 @@
-"""The first page, and the pages of a branch: its rows now or at a time, and its history."""
+"""The home page, and the pages of a branch: its rows now or at a past time, and its log."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from day1.interfaces.web.site import Visit
 from day1.model.rows.kind import BY_TABLE
 
 _PAGE: Final = 50
+"""Rows or commits on a page."""
 _MOST: Final = 200
+"""Most branches or relations read for a picture."""
 _WHOLE_ID: Final = re.compile(r"\b[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\b")
 _REVIEWS: Final = 5
-"""Reviews that are shown: each is planned again to count its changes."""
+"""Most reviews on the home page: counting the changes of one plans its merge anew."""
 
 
 def home(visit: Visit) -> Response:
-    """How branches forked and merged, and what is under review."""
+    """Show the picture of branches, the list of branches and the open reviews."""
     graph = visit.call("memory_graph", limit=_MOST)
     reviews = visit.call("review_list", limit=_REVIEWS)
     branches = sorted(graph["branches"], key=lambda b: str(b["moved_at"]), reverse=True)
@@ -36,14 +38,14 @@ def home(visit: Visit) -> Response:
 
 
 def branch(visit: Visit) -> Response:
-    """One tab of a branch."""
+    """Show one tab of a branch's page."""
     name, at = visit.request.path_params["name"], visit.asked("at")
     asked = visit.asked("tab") or "facts"
     tab = asked if asked in _TABS else "facts"
     listed = visit.call("memory_branch_list")["result"]
     items = {item["branch_name"]: item for item in listed}
     if name not in items:
-        visit.call("memory_log", branch=name, limit=1)  # says what is wrong with the name
+        visit.call("memory_log", branch=name, limit=1)  # raises if the name itself is invalid
         raise UnknownBranch(f"There is no branch {name!r}.", branch=name)
     return visit.page(
         "branch.html",
@@ -59,7 +61,7 @@ def branch(visit: Visit) -> Response:
 
 
 def _rows(visit: Visit, name: str, kind: str, **more: Any) -> dict[str, Any]:
-    """A page of rows, newest first."""
+    """Read one page of a branch's rows, newest first."""
     offset = visit.number("offset")
     at = visit.asked("at")
     found = visit.call(
@@ -84,7 +86,7 @@ def _observations(visit: Visit, name: str) -> dict[str, Any]:
 
 
 def _relations(visit: Visit, name: str) -> dict[str, Any]:
-    """Relations around an entity, or the newest ones."""
+    """Read the relations around an entity, or the newest relations of the branch."""
     entity = visit.asked("entity")
     if entity is None:
         found = _rows(visit, name, "relation")
@@ -114,7 +116,7 @@ def _relations(visit: Visit, name: str) -> dict[str, Any]:
 
 
 def _conversations(visit: Visit, name: str) -> dict[str, Any]:
-    """All conversations, or the messages of one."""
+    """Read a branch's conversations, or the messages of the requested one."""
     talk = visit.asked("conversation")
     if talk is None:
         found = _rows(visit, name, "conversation")
@@ -136,7 +138,7 @@ def _log(visit: Visit, name: str) -> dict[str, Any]:
 
 
 def _told(commit: dict[str, Any]) -> str:
-    """What a commit did: kinds with their counts, short ids."""
+    """Word what a commit did: rows added by kind, or its line with short ids."""
     if commit["op"] == "add" and commit["counts"]:
         counts = commit["counts"].items()
         return ", ".join(count(n, BY_TABLE[t].name, t) for t, n in counts if t in BY_TABLE)

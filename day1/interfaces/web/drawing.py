@@ -11,15 +11,22 @@ import numpy as np
 
 Node = Mapping[str, Any]
 _LANES: Final = 24
-"""Branches in a picture; the list below it has them all."""
-_HIGH, _WIDE, _TOP = 30, 1040, 22
+"""Most branches in a picture; the list below the picture has all."""
+_HIGH: Final = 30
+"""Height of a lane in pixels."""
+_WIDE: Final = 1040
+"""Width of a picture in pixels."""
+_TOP: Final = 22
+"""Space above the first lane, in pixels."""
 _LETTER: Final = 7.7
+"""Width of a letter in pixels."""
 _LETTERS: Final = 26
+"""Most letters of a label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A branch as a line, from where it was forked to where it last moved."""
+    """The line of a branch, from its fork to its last commit or merge."""
 
     name: str
     label: str
@@ -28,12 +35,12 @@ class Lane:
     start: float
     end: float
     fork: str | None
-    """The curve from its parent."""
+    """The curve from the parent's line; None without a parent in the picture."""
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A merge: the curve to the target, and where it arrives."""
+    """The curve of a merge from source to target, and the point where it ends."""
 
     path: str
     x: float
@@ -46,7 +53,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The picture of branches."""
+    """A picture of branches: their lines and the curves of their merges."""
 
     lanes: list[Lane]
     joins: list[Join]
@@ -74,7 +81,7 @@ def tree(branches: Sequence[Node], merges: Sequence[Node]) -> Tree:
 
 
 def _below(branches: Sequence[Node]) -> list[Node]:
-    """Branches with each one's children behind it; one whose parent is not shown is a root."""
+    """Sort branches so that children follow their parent; without a parent here, one is a root."""
     names = {branch["branch"] for branch in branches}
     children: dict[str, list[Node]] = {}
     for branch in sorted(branches, key=lambda b: str(b["forked_at"])):
@@ -90,12 +97,12 @@ def _below(branches: Sequence[Node]) -> list[Node]:
 
 @dataclass(frozen=True, slots=True)
 class _Paper:
-    """Where things are drawn."""
+    """The coordinates of a picture: a row for each branch, a column for each time."""
 
     y: Mapping[str, int]
-    """By branch."""
+    """The height of a branch's line, by branch."""
     x: Mapping[str, float]
-    """By time: moments are evenly apart, however far from one another they were."""
+    """The position of a time, by time: evenly spaced, whatever time passed between."""
     bend: float
 
     def lane(self, branch: Node, others: Sequence[Node], joins: Sequence[Node]) -> Lane:
@@ -128,13 +135,13 @@ def _curve(x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def cut(text: str) -> str:
-    """A text as long as a picture has room for."""
+    """Shorten a text to the length of a label."""
     return text if len(text) <= _LETTERS else text[: _LETTERS - 1] + "\u2026"
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A node of a graph."""
+    """An entity as a node of the picture, with its label and position."""
 
     name: str
     label: str
@@ -144,7 +151,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A relation between two nodes; equal ones are one."""
+    """All relations from one entity to another, drawn as one arrow."""
 
     path: str
     x: float
@@ -155,7 +162,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """The picture of relations."""
+    """A picture of relations: entities and the arrows between them."""
 
     entities: list[Entity]
     edges: list[Edge]
@@ -165,12 +172,15 @@ class Web:
 
 
 _ENTITIES: Final = 40
+"""Most entities in a picture."""
 _STEPS: Final = 150
+"""Rounds of moving the nodes."""
 _MARGIN: Final = 70
+"""Space left and right of the nodes, in pixels."""
 
 
 def web(triples: Sequence[tuple[str, str, str]]) -> Web:
-    """Draw relations (source, relation, target) around the entities that have most of them."""
+    """Draw relations (source, relation, target) between the entities with most relations."""
     degree: dict[str, int] = {}
     for source, _, target in triples:
         for name in (source, target):
@@ -195,7 +205,7 @@ def _edge(one: Entity, other: Entity, labels: list[str]) -> Edge:
     if one is other:
         loop = f"M{one.x:.0f} {one.y:.0f}c-40 -50 40 -50 0 0"
         return Edge(loop, one.x, one.y - 42, label, said)
-    # Bent a little, always to its own right, so that the way back is another line.
+    # The arrow bends a little to its own right, so that the arrow back is another line.
     dx, dy = other.x - one.x, other.y - one.y
     far = math.hypot(dx, dy) or 1.0
     x, y = (one.x + other.x) / 2 - dy / far * 18, (one.y + other.y) / 2 + dx / far * 18
@@ -206,7 +216,7 @@ def _edge(one: Entity, other: Entity, labels: list[str]) -> Edge:
 
 
 def _positions(count: int, edges: Sequence[tuple[int, int]], width: int, height: int) -> Any:
-    """Positions of nodes, which repel one another while edges attract; the same each time."""
+    """Place nodes: nodes repel each other, edges attract; equal input gives equal places."""
     if count == 0:
         return np.zeros((0, 2))
     turn = np.arange(count) * 2.399963  # the golden angle spreads them
@@ -226,7 +236,9 @@ def _positions(count: int, edges: Sequence[tuple[int, int]], width: int, height:
         size = np.maximum(np.linalg.norm(move, axis=1), 1e-6)
         at = at + move / size[:, None] * np.minimum(size, heat)[:, None]
         heat *= 0.98
-    at = at @ np.linalg.svd(at - at.mean(axis=0))[2].T  # its long side across the picture
+    at = (
+        at @ np.linalg.svd(at - at.mean(axis=0))[2].T
+    )  # turns the long side of the graph across the picture
     low, high = at.min(axis=0), at.max(axis=0)
     scale = np.array([width - 2 * _MARGIN, height - 60]) / np.maximum(high - low, 1e-6)
     middle = np.array([width / 2, height / 2])

@@ -1,4 +1,4 @@
-"""Live pages: a stream of the branches that changed, of those that the listener may see."""
+"""Live pages: streams of events that name the changed branches a listener may see."""
 
 from __future__ import annotations
 
@@ -17,21 +17,24 @@ from day1.model.access.permissions import Access
 from day1.services.upkeep.poller import Moved, News
 
 _BACKLOG: Final = 100
+"""Most events that wait for a slow listener; further events are dropped."""
 _QUIET_S: Final = 15.0
+"""Seconds without an event after which the stream sends a comment."""
 _AGAIN_MS: Final = 1_000
+"""Milliseconds after which a browser connects again."""
 
 
 class Events:
-    """All open streams."""
+    """The open event streams of a server."""
 
     def __init__(self, feed: Broadcaster, access_of: Callable[[Request], Access]) -> None:
-        """Pass on what a broadcaster sends, as far as each listener's access goes."""
+        """Pass on a broadcaster's news; `access_of` says which branches a listener may see."""
         self._feed, self._access_of = feed, access_of
         self._open: set[MemoryObjectSendStream[Moved]] = set()
         self._closed = False
 
     async def stream(self, request: Request) -> StreamingResponse:
-        """One listener's stream."""
+        """Answer a listener's request with a stream of events."""
         return StreamingResponse(
             self._told(self._access_of(request).sees),
             media_type="text/event-stream",
@@ -44,14 +47,14 @@ class Events:
         def take(news: News) -> None:
             if not isinstance(news, Moved) or not sees(news.branch):
                 return
-            # Who reads so slowly that this is full is told of later moves, and loads all anew then.
+            # A listener too slow for the backlog misses events; the next one makes it reload all.
             if sending.statistics().current_buffer_used < _BACKLOG:
-                with suppress(anyio.ClosedResourceError):  # the server leaves
+                with suppress(anyio.ClosedResourceError):  # the server stops
                     sending.send_nowait(news)
 
         leave = await self._feed.subscribe(take)
         self._open.add(sending)
-        if self._closed:  # meanwhile
+        if self._closed:  # closed while subscribing
             sending.close()
         try:
             yield f"retry: {_AGAIN_MS}\n\n"
@@ -60,7 +63,7 @@ class Events:
                 with anyio.move_on_after(_QUIET_S):
                     moved = await waiting.receive()
                 yield ": still here\n\n" if moved is None else _event(moved)
-        except anyio.EndOfStream:  # the server leaves
+        except anyio.EndOfStream:  # the server stops
             return
         finally:
             leave()
@@ -77,7 +80,7 @@ class Events:
 
 def _event(moved: Moved) -> str:
     said = {"branch": moved.branch, "commit": moved.commit, "pending": moved.pending}
-    # Who keeps memory under another contract waits for the second name; a branch that is gone has
-    # no memory that was updated.
+    # Clients of another contract listen for the second name. A deleted branch has no updated
+    # memory.
     names = ("moved",) if moved.commit is None else ("moved", "memory.updated")
     return "".join(f"event: {name}\ndata: {json.dumps(said)}\n\n" for name in names)

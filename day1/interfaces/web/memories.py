@@ -1,4 +1,4 @@
-"""The search, and the page of one memory: its text, its versions, and who wrote each part."""
+"""The search page, and the page of one memory: its text, versions and authors."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from day1.model.branches.branch import MAIN
 from day1.model.rows.kind import BY_NAME, ORIGIN, words_of
 
 _LIMIT: Final = 25
+"""Most hits of a search."""
 _VERSIONS: Final = 100
+"""Most versions on the page of a memory."""
 _TYPES: Final = ("fact", "observation")
+"""Kinds of rows that the search page finds."""
 _MODES: Final = {"hybrid": "meaning and words", "vector": "meaning", "keyword": "words"}
+"""Words for the ways of searching, by the operation's name."""
 _HIDDEN: Final = frozenset({"type", "id", "revision", *ORIGIN})
 """Fields of a row that are not part of its content."""
 
 
 def search(visit: Visit) -> Response:
-    """Find memories on a branch, now or at a time in the past."""
+    """Show the search form, and the hits on a branch now or at a past time."""
     query, at, mode = visit.asked("q"), visit.asked("at"), visit.asked("mode")
     mode = mode if mode in _MODES else "hybrid"
     kind = visit.asked("type")
@@ -54,7 +58,7 @@ def search(visit: Visit) -> Response:
 
 
 def row(visit: Visit) -> Response:
-    """One memory with its versions, and who wrote what of it."""
+    """Show one memory with its versions and the author of each part."""
     row_id, at = visit.request.path_params["id"], visit.asked("at")
     branch = visit.asked("branch")
     history = visit.call("memory_history", id=row_id, branch=branch, limit=_VERSIONS)
@@ -82,7 +86,7 @@ def row(visit: Visit) -> Response:
 
 
 def _compared(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each version, with the columns that differ from the version before it in the list."""
+    """Add to each version the columns that differ from the next older one."""
     shown = []
     for n, version in enumerate(versions):
         older = next((v["row"] for v in versions[n + 1 :] if v["row"]), None)
@@ -95,10 +99,10 @@ def _compared(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def columns(row: dict[str, Any]) -> list[str]:
-    """The columns of a row that have content; its origin is left out."""
+    """List the columns of a row that have content, without those of its origin."""
     return [c for c in row if c not in _HIDDEN and row[c] is not None]
 
 
 def said(row: dict[str, Any]) -> str:
-    """The content of a memory as one text."""
+    """Return the content of a memory as one text."""
     return words_of(BY_NAME[row["type"]], row)

@@ -1,4 +1,4 @@
-"""Every page with its path, all below `/review`."""
+"""The routes of all pages, below `/review`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _POST: Final = ("POST",)
 
 
 def is_page(path: str) -> bool:
-    """Whether a path is a page: these redirect to the sign-in where a token is needed."""
+    """Whether a path is a page: it redirects to the sign-in where a token is needed."""
     return path == HOME or path.startswith(f"{HOME}/")
 
 
@@ -30,7 +30,7 @@ def is_public(path: str) -> bool:
 
 
 def routes(site: Site, events: Events) -> list[BaseRoute]:
-    """All pages."""
+    """Build the routes of all pages."""
     signing = Signing()
     return [
         Route("/", _home, methods=["GET"]),

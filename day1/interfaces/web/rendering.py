@@ -1,7 +1,7 @@
-"""Templates, and the HTML for texts of memory.
+"""The environment of the templates, and the HTML for texts of memory.
 
-Every text is escaped, wherever it comes from. Characters that change the direction of writing, and
-other invisible ones, are shown by name. So a reader sees everything that is in a text.
+Every text is escaped, wherever it comes from. Invisible characters, such as those that change the
+direction of writing, are shown by their code. So a reader sees everything that is in a text.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ def _named(mark: re.Match[str]) -> str:
 
 
 def marked(text: str) -> Markup:
-    """An escaped text in which invisible characters are shown by name."""
+    """Escape a text and show invisible characters by their code."""
     return Markup(UNSEEN.sub(_named, str(escape(text))))  # noqa: S704 - escaped, then only marks
 
 
 def plain(text: str) -> str:
-    """A text for places without tags: titles, attributes, pictures."""
+    """Replace invisible characters by U+FFFD, for titles, attributes and pictures."""
     return UNSEEN.sub("\ufffd", text)
 
 
 def inert(text: object) -> Markup:
-    """A text of memory: isolated from what is around it, folded if it is long."""
+    """Show a text of memory, isolated from the text around it and folded if long."""
     if text is None:
         return Markup('<span class="none">none</span>')
     said = str(text)
@@ -54,20 +54,20 @@ def inert(text: object) -> Markup:
 
 
 def words(parts: Sequence[tuple[str, str]]) -> Markup:
-    """How a text became another: what was removed, and what was added; long parts are folded."""
+    """Show a word diff: removed and added parts are marked, long parts folded."""
     shown = ((how, marked(part) if len(part) <= FOLDED else inert(part)) for how, part in parts)
     said = (Markup(_TAGS[how]).format(part) for how, part in shown)  # noqa: S704 - our own tags
     return Markup("<bdi>{}</bdi>").format(Markup("").join(said))
 
 
 def became(before: object, after: object) -> Markup:
-    """How a value became another, word by word."""
+    """Show the word diff of two values."""
     old, new = ("" if value is None else str(value) for value in (before, after))
     return words(changed_words(old, new))
 
 
 def when(iso: str | None) -> Markup:
-    """A time, to the minute; the whole of it is in the tag."""
+    """Show a time to the minute, with the exact time as its title."""
     if iso is None:
         return Markup("")
     shown = iso[:16].replace("T", " ")
@@ -75,30 +75,30 @@ def when(iso: str | None) -> Markup:
 
 
 def path(name: str) -> str:
-    """A branch name or id as a part of an address."""
+    """Quote a branch name or id for an address."""
     return quote(name, safe="/")
 
 
 def query(given: Mapping[str, Any], **changed: Any) -> str:
-    """A query string of the given values with some changes; empty values are left out."""
+    """Build a query string from values and changes to them, without empty values."""
     every = {**given, **changed}
     kept = {key: value for key, value in every.items() if value not in {None, "", False}}
     return "?" + urlencode(kept) if kept else ""
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """A number with its noun."""
+    """Write a number with its noun, in singular or plural."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def short(text: str) -> str:
-    """The first characters of an id or commit, which are enough for people."""
+    """Shorten an id or commit to its first characters."""
     return short_id(text) if "_" in text else short_commit(text)
 
 
 @cache
 def environment() -> Environment:
-    """The templates: all output is escaped, and an undefined name is an error."""
+    """Build the environment of the templates: it escapes all output and rejects undefined names."""
     made = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""Reviews: what a branch would change, decided conflict by conflict, merged, and undone."""
+"""The pages of reviews: list, open, decide, approve, merge, close, revert."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from day1.model.redaction.veil import MARKS
 from day1.model.rows.kind import BY_NAME
 
 _PAGE: Final = 50
+"""Reviews or rows on a page."""
 _GIVEN: Final = "v."
+"""Prefix of the form fields that hold a column's new value."""
 
 
 def address(review_id: str, offset: int = 0, place: str = "") -> str:
-    """The address of a review, and of a place on its page."""
+    """Return the address of a review's page and, optionally, of a place on it."""
     page = f"?offset={offset}" if offset else ""
     return f"{HOME}/reviews/{quote(review_id, safe='')}{page}{'#' if place else ''}{place}"
 
 
 def listed(visit: Visit) -> Response:
-    """Reviews of a status."""
+    """Show the list of reviews, of all or of one status."""
     status = visit.asked("status")
     status = status if status in {"open", "merged", "closed", "all"} else "all"
     found = visit.call("review_list", status=status, limit=_PAGE)
@@ -36,7 +38,7 @@ def listed(visit: Visit) -> Response:
 
 
 def opened(visit: Visit) -> Response:
-    """Open a review, or go to the one that is open."""
+    """Open a review of a branch, or go to its open review."""
     form = visit.form
     made = visit.call(
         "review_open",
@@ -48,7 +50,7 @@ def opened(visit: Visit) -> Response:
 
 
 def review(visit: Visit) -> Response:
-    """What a review would merge now."""
+    """Show what a review would merge now."""
     return _shown(visit, visit.request.path_params["id"], visit.number("offset"))
 
 
@@ -75,7 +77,7 @@ def _shown(
 
 
 def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[dict[str, Any]]]]:
-    """A page's rows by group, each with what differs and what can be decided about it."""
+    """Group a page's rows, and add to each its differences and possible decisions."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for place, row in enumerate(rows, start=offset + 1):
         delta = _delta(row)
@@ -83,9 +85,9 @@ def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[di
             **row,
             "place": place,
             "says": _says(row),
-            # A conflict is shown where it is decided.
+            # A column in conflict is shown at its decision instead.
             "delta": [one for column, one in delta.items() if column not in row["clashes"]],
-            # A reviewer sees the text, even if another column is in question.
+            # The text is shown even if only another column is in conflict.
             "leads": "*" not in row["clashes"] and TEXTS.isdisjoint({*row["clashes"], *delta}),
             "points": [_point(row, cell, delta.get(cell)) for cell in row["clashes"] or ["*"]],
         }
@@ -99,7 +101,7 @@ def _says(row: dict[str, Any]) -> str:
 
 
 def _delta(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The columns in which the sides differ, where both have the row."""
+    """Return the columns in which the sides differ; none unless both sides have the row."""
     ours, theirs = row["ours"] or row["base"], row["theirs"]
     if ours is None or theirs is None:
         return {}
@@ -116,7 +118,7 @@ def _delta(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict[str, Any]:
-    """A cell, or the row as a whole, with both its sides and what was decided about it."""
+    """Describe one decision to make: both sides of a cell or row, and the decision so far."""
     asked = fields(BY_NAME[row["type"]], cell)
     made = [d for d in row["decisions"] if d["cell"] in {cell, "*"}]
     decided = made[0] if made else None
@@ -131,7 +133,7 @@ def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict
         "fields": [
             (field, start.get(field.column))
             for field in asked
-            if start.get(field.column) not in MARKS  # its words are not here to be edited
+            if start.get(field.column) not in MARKS  # a hidden text cannot be edited
         ],
         "ours": ours.get(cell),
         "delta": delta or {"words": None, "before": ours.get(cell), "after": theirs.get(cell)},
@@ -140,7 +142,7 @@ def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict
 
 
 def decide(visit: Visit) -> Response:
-    """Save a decision, and show the review at that row."""
+    """Save a decision, and return to its row in the review."""
     form, review_id = visit.form, visit.request.path_params["id"]
     offset = visit.number("offset")
     cell, take = form.get("cell") or "*", form.get("take", "")
@@ -158,28 +160,28 @@ def decide(visit: Visit) -> Response:
 
 
 def _value(form: Mapping[str, str]) -> dict[str, Any]:
-    """The columns that a form gives; a line left empty empties its column.
+    """Read the new values of columns from a form; an empty line clears its column.
 
     Raises:
-        InvalidRequest: a column wants a number, and the text is none.
+        InvalidRequest: the text for a column of numbers is not a number.
     """
     given: dict[str, Any] = {}
     for key, text in form.items():
         column = key.removeprefix(_GIVEN)
         if column == key:
             continue
-        # Browsers send each line's end as two characters.
+        # Browsers send a newline as two characters.
         given[column] = text.replace("\r\n", "\n") or None
         if column in NUMBERS:
             try:
                 given[column] = float(text)
             except ValueError as exc:
-                raise InvalidRequest(f"The {column} is a number from 0 to 1.") from exc
+                raise InvalidRequest(f"The {column} must be a number from 0 to 1.") from exc
     return given
 
 
 def merge(visit: Visit) -> Response:
-    """Ask for confirmation, then merge exactly the plan that was shown."""
+    """Ask for confirmation, or merge exactly the plan that the page showed."""
     review_id = visit.request.path_params["id"]
     if visit.request.method == "GET":
         found = visit.call("review_show", review_id=review_id, limit=1)
@@ -195,7 +197,7 @@ def merge(visit: Visit) -> Response:
 
 
 def approve(visit: Visit) -> Response:
-    """Approve exactly the plan that was shown, or take an approval back."""
+    """Approve exactly the plan that the page showed, or withdraw an approval."""
     form, review_id = visit.form, visit.request.path_params["id"]
     asked = {"expect": form.get("expect", ""), "withdraw": form.get("take") == "withdraw"}
     try:
@@ -213,7 +215,7 @@ def close(visit: Visit) -> Response:
 
 
 def revert(visit: Visit) -> Response:
-    """Show what a revert of a commit or merge would change, then do exactly that."""
+    """Show what the revert of a commit would change, or revert exactly that."""
     form = visit.form
     if visit.request.method == "GET":
         commit, branch, back = visit.asked("commit"), visit.asked("branch"), visit.asked("back")

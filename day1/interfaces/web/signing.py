@@ -1,4 +1,4 @@
-"""Signing in with a token, and out."""
+"""The pages to sign in with a token and to sign out."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ from day1.interfaces.web.site import HOME, LOGIN, SESSION, Visit, cookie_name, c
 log = logging.getLogger(__name__)
 
 _TRIES: Final = 5
+"""Failures after which the next one is refused."""
 _WITHIN_S: Final = 60.0
+"""Seconds for which a failure counts."""
 _CALLERS: Final = 1_000
+"""Most callers whose failures are remembered."""
 _BEGINNING: Final = 8
-"""Characters of a token that are kept, to tell repeated mistakes from those of others."""
+"""Characters of a failed token that are remembered, to tell callers of one address apart."""
 
 
 class Tries:
-    """Failed sign-ins of the last minute, by address and by the beginning of the token.
+    """Failed sign-ins of the last minute, by address and beginning of the token.
 
-    Many people may have one address: what one of them guesses is not counted against another.
+    Many people may share an address: the failures of one do not count against another.
     """
 
     def __init__(self) -> None:
@@ -37,17 +40,17 @@ class Tries:
         self._failed: LRUCache[tuple[str, str], deque[float]] = LRUCache(_CALLERS)
 
     def failed(self, address: str, token: str) -> None:
-        """Record a failure.
+        """Record a failed sign-in.
 
         Raises:
-            TooManyRequests: there were too many before it, which is not noted then.
+            TooManyRequests: too many failed before; this failure is not recorded.
         """
         caller, now = (address, token[:_BEGINNING]), time.monotonic()
         with self._guard:
             failed = self._failed.setdefault(caller, deque(maxlen=_TRIES))
             if len(failed) == _TRIES and failed[0] >= now - _WITHIN_S:
                 raise TooManyRequests(
-                    "That was no token too many times: wait a minute, then try again.",
+                    "Too many sign-ins failed: wait a minute, then try again.",
                     retry_after=_WITHIN_S,
                 )
             failed.append(now)
@@ -61,7 +64,7 @@ class Signing:
         self._tries = Tries()
 
     def login(self, visit: Visit) -> Response:
-        """Show the form, or sign in with the token that it sends."""
+        """Show the sign-in form, or sign in with the token from the form."""
         authenticator = visit.site.server.authenticator
         back = inside(visit.form.get("back") or visit.asked("back"))
         if authenticator.open:
@@ -74,18 +77,18 @@ class Signing:
         except TokenRequired as error:
             return visit.page("login.html", 401, back=back, problem=str(error))
         except Unauthorized:
-            # Asked after the token: a live one is let in, whatever failed before.
+            # Failures count only after the check: a valid token is always let in.
             address = _address(visit.request)
             self._tries.failed(address, token)
             log.warning("a sign-in from %s failed", address)
-            problem = "That is no live token of this server."
+            problem = "This is not a valid token of this server."
             return visit.page("login.html", 401, back=back, problem=problem)
         response = visit.go(back)
         keep(response, visit.request, cookie)
         return response
 
     def logout(self, visit: Visit) -> Response:
-        """Sign out: the cookie is invalid afterwards."""
+        """Sign out and make the cookie invalid."""
         request, response = visit.request, visit.go(LOGIN)
         cookie = cookie_of(request)
         if cookie is not None:
@@ -95,7 +98,7 @@ class Signing:
 
 
 def _address(request: Request) -> str:
-    """The IP address of the client; a proxy may send any text, of which only addresses count."""
+    """Return the client's IP address; `unknown` if a proxy sent other text."""
     host = request.client.host if request.client else ""
     try:
         return str(ip_address(host.partition("%")[0]))
@@ -104,6 +107,6 @@ def _address(request: Request) -> str:
 
 
 def inside(back: str | None) -> str:
-    """The page to go to after signing in: one of this site, else the first page."""
+    """Return `back` if it is a page of this site, else the home page."""
     page = back is not None and (back == HOME or back.startswith((f"{HOME}/", f"{HOME}?")))
     return back if back is not None and page and "\\" not in back and back.isprintable() else HOME

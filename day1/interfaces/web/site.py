@@ -1,4 +1,4 @@
-"""What all pages share: the caller, calls of operations, forms and responses."""
+"""The frame of all pages: visits, calls of operations, forms, cookies and errors."""
 
 from __future__ import annotations
 
@@ -27,72 +27,76 @@ from day1.services.access.authentication import SIGNED_IN_S, Authenticator, with
 log = logging.getLogger(__name__)
 
 HOME: Final = "/review"
+"""The path of the home page."""
 LOGIN: Final = "/review/login"
+"""The path of the sign-in page."""
 SESSION: Final = "day1"
-"""The cookie of a browser that signed in."""
+"""Name of the cookie of a browser that signed in."""
 _FORMS: Final = "day1-forms"
-"""The cookie of a browser that is not signed in. It has a name of its own: a link from another site
-comes without the cookie of the sign-in, which must not be replaced."""
+"""Name of the cookie of a browser that did not sign in, for CSRF tokens. It is another name than
+`SESSION`: a link from another site comes without that cookie, and must not replace it."""
 _FIELDS: Final = 64
+"""Most fields of a form."""
 _AGAIN_S: Final = "1"
+"""Seconds after which to retry, as the text of a header."""
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 _SAFE: Final = {
     "Content-Security-Policy": _POLICY,
-    # With none at all, browsers would send no Origin with a form, and the middleware checks it.
+    # `no-referrer` would hide the Origin of forms, which the middleware checks.
     "Referrer-Policy": "same-origin",
 }
 Form = Mapping[str, str]
 
 
 def cookie_name(headers: Headers, what: str) -> str:
-    """The name of a cookie: browsers give the same ones to every port of a host."""
+    """Add the server's port to a cookie's name: browsers share cookies between ports."""
     port = headers.get("host", "").rpartition(":")[2]
     return f"{what}-{port}" if port.isdecimal() else what
 
 
 def cookie_of(request: HTTPConnection, what: str = SESSION) -> str | None:
-    """The value of a cookie of a browser; None without one."""
+    """Return the value of a request's cookie; None without the cookie."""
     return request.cookies.get(cookie_name(request.headers, what)) or None
 
 
 def csrf_of(cookie: str) -> str:
-    """The CSRF token that every form must send: only pages of this server contain it."""
+    """Derive the CSRF token that every form of this browser must send."""
     return digest(f"csrf:{cookie}")
 
 
 @dataclass(slots=True)
 class Visit:
-    """One request of a page; all of it happens in one worker thread."""
+    """One request of a page, handled in one worker thread."""
 
     site: Site
     request: Request
     form: Form
     cookie: str
     access: Access | None
-    """None on pages that need no token."""
+    """What the caller's token allows; None on pages that need no token."""
     _context: Context | None = None
 
     def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """Call an operation for the caller; arguments that are None are left out."""
+        """Call an operation for the visitor; arguments that are None are left out."""
         if self._context is None:
             self._context = self.site.server.context(self.request)
         given = {key: value for key, value in arguments.items() if value is not None}
         return self.site.tools[operation].call(self._context, given)
 
     def asked(self, name: str) -> str | None:
-        """A value of the query, if there is one."""
+        """Return a parameter of the query; None if it is missing or empty."""
         return self.request.query_params.get(name) or None
 
     def number(self, name: str) -> int:
-        """A count from the form or the query; 0 where there is none."""
+        """Return a number from the form or query; 0 if it is missing or not a number."""
         text = self.form.get(name) or self.request.query_params.get(name, "")
         return int(text) if text.isdecimal() and len(text) < len("1000000") else 0
 
     def may(self, scope: Scope) -> bool:
-        """Whether the token's scope includes another. It only decides which buttons are shown."""
+        """Whether the visitor's token includes a scope; used only to show or hide buttons."""
         try:
             (self.access or Access()).require(scope, "")
         except Forbidden:
@@ -100,7 +104,7 @@ class Visit:
         return True
 
     def page(self, template: str, answer: int = 200, /, **values: Any) -> Response:
-        """A page, with the status of the answer."""
+        """Render a template as a response with this HTTP status."""
         every = {"visit": self, "here": self.request.url.path, "csrf": csrf_of(self.cookie)}
         text = environment().get_template(template).render(**every, **values)
         return HTMLResponse(text, answer)
@@ -111,11 +115,12 @@ class Visit:
 
 
 View = Callable[[Visit], Response]
+"""A function that makes a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What the pages need of the server that they are part of."""
+    """The parts of the HTTP server that the pages use."""
 
     authenticator: Authenticator
     clock: Callable[[], int]
@@ -126,14 +131,14 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """All pages over one memory. Made once for a server."""
+    """The frame in which a server answers all requests of pages."""
 
     server: Server
     tools: Mapping[str, Tool]
-    """What pages call, by name."""
+    """The tools that pages call, by name."""
 
     def route(self, path: str, view: View, methods: Iterable[str] = ("GET",)) -> Route:
-        """A page at a path."""
+        """Build the route of a page."""
 
         async def answer(request: Request) -> Response:
             form = await _read(request) if request.method == "POST" else {}
@@ -142,7 +147,7 @@ class Site:
         return Route(path, answer, methods=list(methods))
 
     def answer(self, request: Request, form: Form, view: View) -> Response:
-        """A page, or the page of an error."""
+        """Make a page; an error becomes the page of the error."""
         cookie = cookie_of(request) or cookie_of(request, _FORMS)
         public = request.url.path == LOGIN
         known = cookie or new_secret()
@@ -164,7 +169,7 @@ class Site:
         return response
 
     def refused(self, error: Day1Error, request: Request) -> Response:
-        """What a refused request gets: a redirect to the sign-in, or the page of the error."""
+        """Answer a refused request: redirect to the sign-in, or show the page of the error."""
         if isinstance(error, Unauthorized):
             url = request.url
             wanted = url.path + (f"?{url.query}" if url.query else "")
@@ -177,7 +182,7 @@ _INTERNAL: Final = "day1 failed on this page; its log says more."
 
 
 async def _read(request: Request) -> Form:
-    """The text fields of a form, each once; files are refused."""
+    """Read the text fields of a form; files are refused."""
     given: FormData = await request.form(max_files=0, max_fields=_FIELDS)
     return {key: value for key, value in given.items() if isinstance(value, str)}
 
@@ -186,7 +191,7 @@ def _check(visit: Visit, cookie: str | None) -> None:
     """Check that a form comes from a page of this browser.
 
     Raises:
-        Forbidden: its CSRF token is missing or of another browser.
+        Forbidden: the form's CSRF token is missing or of another browser.
     """
     if cookie is None or not hmac.compare_digest(
         csrf_of(cookie).encode(), visit.form.get("csrf", "").encode()
@@ -198,7 +203,7 @@ def _check(visit: Visit, cookie: str | None) -> None:
 
 
 def failed(visit: Visit, error: Day1Error) -> Response:
-    """The page of an error, with its status."""
+    """Make the page of an error, with the error's HTTP status."""
     response = visit.page(
         "error.html",
         visit.site.server.status_of(type(error)),

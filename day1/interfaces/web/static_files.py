@@ -1,4 +1,4 @@
-"""The style, the script and the icon of the pages, which browsers keep."""
+"""Static files of the pages (style, scripts, icon), which browsers cache."""
 
 from __future__ import annotations
 
@@ -14,23 +14,26 @@ from starlette.staticfiles import NotModifiedResponse, StaticFiles
 from starlette.types import Scope
 
 FOLDER: Final = Path(__file__).parent / "static"
+"""The folder of the static files."""
 PATH: Final = "/review/static"
+"""The path under which static files are served."""
 _FOR_GOOD: Final = "public, max-age=31536000, immutable"
+"""Value of Cache-Control for a file whose address names its content."""
 
 
 @cache
 def _tag(name: str) -> str:
-    """A hash of the content of a file."""
+    """Return a hash of a file's content."""
     return hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()[:16]
 
 
 def address(name: str) -> str:
-    """Where a file is; its address changes with its content."""
+    """Return the address of a static file; it changes with the file's content."""
     return f"{PATH}/{name}?v={_tag(name)}"
 
 
 class PageFiles(StaticFiles):
-    """Files that browsers keep as long as their address names the content."""
+    """A route for static files; browsers cache them if the address names the content."""
 
     def file_response(
         self,
@@ -39,7 +42,7 @@ class PageFiles(StaticFiles):
         scope: Scope,
         status_code: int = 200,
     ) -> Response:
-        """One file, or 304 for a browser that has it."""
+        """Answer with a file, or with 304 if the browser has it."""
         tag = _tag(Path(full_path).name)
         named = scope["query_string"] == f"v={tag}".encode()
         headers = {"ETag": f'"{tag}"', "Cache-Control": _FOR_GOOD if named else "no-cache"}

@@ -5,7 +5,7 @@ const PAGE = 20;
 const UNSEEN = new RegExp(WORDS.unseen, "gu");
 const main = document.getElementById("main");
 
-/* Elements. A function among what is given is a listener; texts become text nodes. */
+/* Build elements: a function among the attributes is a listener; texts become text nodes. */
 function h(tag, given, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(given ?? {})) {
@@ -20,7 +20,7 @@ function h(tag, given, ...children) {
 const number = (count) => count.toLocaleString("en");
 const count = (some, noun, nouns = `${noun}s`) => `${number(some)} ${some === 1 ? noun : nouns}`;
 
-/* Texts of memory: what nobody would see is named, and what is long is folded. */
+/* Texts of memory: invisible characters are shown by their code, long texts are folded. */
 function marked(text) {
   const parts = [];
   let from = 0;
@@ -43,7 +43,7 @@ function inert(value) {
   const rest = h("span", { class: "more" }, `… ${number(text.length)} characters`);
   const beginning = said(text.slice(0, WORDS.beginning).toWellFormed());
   const folded = h("details", { class: "long" }, h("summary", null, beginning, " ", rest));
-  // Its words are not laid out before somebody wants them.
+  // A long text is laid out only when somebody opens it.
   folded.addEventListener("toggle", () => folded.append(said(text)), { once: true });
   return folded;
 }
@@ -109,7 +109,7 @@ addEventListener("message", (event) => {
 });
 const ASKED = new Set(["ping", "ui/resource-teardown"]);
 
-/* What a tool answered; an error of it is thrown. */
+/* Call a tool and return its answer; throw its error. */
 function document_of(result) {
   const text = result?.content?.find((block) => block.type === "text")?.text ?? "{}";
   let found = result?.structuredContent;
@@ -126,14 +126,14 @@ async function call(name, given) {
   return document_of(await request("tools/call", { name, arguments: given }));
 }
 
-/* What is shown. */
+/* The state of the page. */
 let review = null;
 let offset = 0;
 let problem = null;
 let was = null;
 let asks = false;
 let busy = false;
-let deaf = false; // the host passes no calls on
+let deaf = false; // the host does not pass calls on
 
 function draw() {
   main.replaceChildren(...(review ? page() : [trouble()]));
@@ -147,7 +147,7 @@ async function read() {
   review = await call("review_show", { review_id: review.id, offset, limit: PAGE });
 }
 
-/* Do something on the server, one thing after the other, and show what came of it. */
+/* Run calls of the server one after the other, and show the result of each. */
 async function doing(work) {
   if (busy) return;
   busy = true;
@@ -169,7 +169,7 @@ async function doing(work) {
   draw();
 }
 
-/* What the model is told: numbers and ids, and no text of memory. */
+/* Tell the model what happened: numbers and ids, no text of memory. */
 function inform() {
   const merged = review.merge_id ? ` It was merged: ${review.merge_id}.` : "";
   const left = `${count(review.decided, "decision")}, ${number(review.undecided_count)} to go.`;
@@ -193,7 +193,7 @@ async function decide(row, cell, take, value) {
   else main.focus();
 }
 
-/* An approval is of the plan that is shown, or it is refused. */
+/* Approve the plan that is shown; the server refuses if the plan has changed. */
 async function approve(withdraw) {
   const expect = review.digest ?? "";
   await doing(() => call("review_approve", { review_id: review.id, expect, withdraw }));
@@ -268,9 +268,9 @@ function progress() {
   ];
 }
 
-/* The looks that the target asks for, and those that there are. Who may give one is the server's to say. */
+/* Show the looks that the target requires and the looks given. The server decides who may give one. */
 function looks({ needs, looks: have, why }) {
-  const far = needs ? `${number(have)} of ${count(needs, "look")} that it needs: ` : "It may merge unseen: ";
+  const far = needs ? `${number(have)} of ${count(needs, "look")} that it needs: ` : "It needs no look: ";
   const given = review.approvals.map((one) =>
     [h("br"), one.by ? said(one.by) : "Someone", " approved, ", when(one.at), !one.counts && [" ", chip("does not count")]]);
   return h("div", { class: "notice row-of", id: "looks", tabindex: "-1" },
@@ -283,8 +283,8 @@ function looks({ needs, looks: have, why }) {
 
 function stale(one) {
   return h("div", { class: "notice row-of" },
-    h("span", null, "What was decided about ", short(one.id), ` (${one.cell}: ${one.take}) does not apply any more: it changed since.`),
-    decides() && button("Forget that", () => decide({ id: one.id }, one.cell, "clear")));
+    h("span", null, "The decision about ", short(one.id), ` (${one.cell}: ${one.take}) does not apply any more: the memory has changed since.`),
+    decides() && button("Forget the decision", () => decide({ id: one.id }, one.cell, "clear")));
 }
 
 function keys() {
@@ -306,7 +306,7 @@ function groups() {
       rows));
 }
 
-/* The columns in which the sides differ, where both have the row. */
+/* Return the columns in which the sides differ; none unless both sides have the row. */
 function delta(row) {
   const ours = row.ours ?? row.base;
   if (!ours || !row.theirs) return [];
@@ -351,14 +351,14 @@ function change(row, place) {
       h("div", null, h("dt", null, one.column), h("dd", { class: "diff" }, compared(one))))),
     h("p", { class: "meta" }, by(row.theirs, row.theirs_by, review.source_branch), mine && [h("br"), mine]),
     row.twins.map((twin) => h("div", { class: "twin" },
-      h("p", { class: "meta" }, `${review.target_branch} has something that reads nearly the same (${twin.cosine.toFixed(2)}): `, short(twin.id)),
+      h("p", { class: "meta" }, `${review.target_branch} has a similar memory (similarity ${twin.cosine.toFixed(2)}): `, short(twin.id)),
       h("div", { class: "text" }, inert(twin.text)))),
     (clashes.length ? clashes : ["*"]).map((cell) => point(row, cell, place, differs)));
 }
 
 const place_of = (row, cell) => `${row.id}.${cell === "*" ? "row" : cell}`;
 
-/* A cell, or the row as a whole, with what can be decided about it. */
+/* Show one decision to make, about a cell or a whole row. */
 function point(row, cell, place, differs) {
   const made = row.decisions.find((one) => one.cell === cell || one.cell === "*");
   const clashes = cell in row.clashes && row.clashes[cell] !== "belongs_to";
@@ -405,7 +405,7 @@ function choices(row, cell, made) {
 
 function editor(row, cell, made) {
   const start = { ...row.ours, ...row.theirs, ...made?.value };
-  // Words that are not shown are not here to be edited.
+  // A hidden text cannot be edited.
   const fields = (WORDS.kinds[row.type]?.cells[cell] ?? []).filter(([column]) => !WORDS.marks.includes(start[column]));
   if (!fields.length) return null;
   const inputs = fields.map(([column, form]) => [column, form, input(form, start[column])]);
@@ -459,7 +459,7 @@ function closing() {
       button("Close the review", () => close(reason.value))));
 }
 
-/* A merge is confirmed: it is of the plan that is shown, or it is refused. */
+/* Merge the plan that is shown, after a question; the server refuses if the plan has changed. */
 function ask() {
   asks = true;
   draw();
@@ -481,11 +481,11 @@ function question() {
     Object.entries(review.missing).map(([required, why]) => notice({ class: "bad" }, required, ": ", inert(why))),
     h("div", { class: "row-of" }, button("Merge", merge, { class: "main", disabled: !review.can_merge }),
       button("Back to the review", back)),
-    h("p", { class: "meta" }, "It can be undone afterwards, as one commit more."),
+    h("p", { class: "meta" }, "You can undo the merge later; that adds one commit."),
   ].flat(Infinity).filter(Boolean);
 }
 
-/* What the host says. */
+/* Messages from the host. */
 function themed(context) {
   const theme = context?.theme;
   if (theme === "light" || theme === "dark") document.documentElement.style.colorScheme = theme;

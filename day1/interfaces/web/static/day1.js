@@ -9,7 +9,7 @@ async function fetched(url, options) {
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
 
-/* Live: a branch that is shown here moved. */
+/* Live pages: a branch that this page shows has moved. */
 const watched = () => (main().dataset.watch || "").split(" ").filter(Boolean);
 const star = () => watched()[0] === "*";
 
@@ -66,7 +66,7 @@ document.addEventListener("visibilitychange", () => {
 addEventListener("pagehide", () => stream?.close());
 listen();
 
-/* A decision is kept on the server; the page is brought up to it in its place. */
+/* Send a decision to the server, and update its row of the page in place. */
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (!form.matches(".point")) return;
