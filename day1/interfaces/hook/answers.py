@@ -84,6 +84,6 @@ def _plain(name: str) -> str:
     return "".join(letter for letter in name if letter.isprintable() and letter not in '"<>')
 
 
-def _marked(about: str, lines: list[str]) -> str:
+def _marked(attributes: str, lines: list[str]) -> str:
     inner = "\n".join(lines).strip().translate(_BRACKETS)
-    return f"<{FRAME}{about}>\n{inner}\n</{FRAME}>"
+    return f"<{FRAME}{attributes}>\n{inner}\n</{FRAME}>"

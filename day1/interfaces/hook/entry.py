@@ -34,14 +34,14 @@ _CHUNK: Final = 1024 * 1024
 def run(arguments: Sequence[str]) -> NoReturn:
     """Take an event from stdin, print the answer and exit with 0."""
     try:
-        began = time.monotonic()
-        for ignored in (signal.SIGINT, signal.SIGHUP):  # a closed terminal must not lose the event
-            signal.signal(ignored, signal.SIG_IGN)
+        start = time.monotonic()
+        for number in (signal.SIGINT, signal.SIGHUP):  # a closed terminal must not lose the event
+            signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
         signal.setitimer(signal.ITIMER_REAL, CLOCK_S)
         event, client = _asked(arguments)
-        data = _stdin(began + _READ_S)
-        answer = _in_a_child(lambda: _answer(event, client, data), began + CLOCK_S * 0.9)
+        data = _stdin(start + _READ_S)
+        answer = _in_a_child(lambda: _answer(event, client, data), start + CLOCK_S * 0.9)
         _say((answer or answers.nothing(client)).encode())
     except BaseException:  # noqa: BLE001, S110 - a hook reports no failure
         pass
@@ -69,9 +69,9 @@ def _stdin(until: float) -> bytes:
         return b""
     parts: list[bytes] = []
     size = 0
-    while (left := until - time.monotonic()) > 0:
+    while (remaining := until - time.monotonic()) > 0:
         whole = bool(parts) and parts[-1].rstrip().endswith(b"}")
-        ready, _, _ = select.select([0], [], [], min(left, _IDLE_S) if whole else left)
+        ready, _, _ = select.select([0], [], [], min(remaining, _IDLE_S) if whole else remaining)
         if not ready and whole and _is_sound(b"".join(parts)):
             break
         part = os.read(0, _CHUNK) if ready else b""
@@ -104,8 +104,8 @@ def _in_a_child(work: Callable[[], str], until: float) -> str:
         _as_a_child(work, writes)
     os.close(writes)
     parts: list[bytes] = []
-    while (left := until - time.monotonic()) > 0:
-        ready, _, _ = select.select([reads], [], [], left)
+    while (remaining := until - time.monotonic()) > 0:
+        ready, _, _ = select.select([reads], [], [], remaining)
         part = os.read(reads, _CHUNK) if ready else b""
         if ready and not part:
             return b"".join(parts).decode()

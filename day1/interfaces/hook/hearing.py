@@ -34,25 +34,25 @@ _PROJECTS: Final = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR", "GEMINI_PROJECT_
 
 def hear(event: str, client: str, data: bytes) -> str:
     """Handle an event and return the answer for its client."""
-    payload, trouble = _payload(data)
+    payload, problem = _payload(data)
     store = _store(payload)
     if store is None:
         return answers.nothing(client)
     if event not in EVENTS or client not in CLIENTS:
         _note(store, "unknown event or client")
         return answers.nothing(client)
-    again = False
+    is_duplicate = False
     try:
         added = _spooled(event, client, payload, store)
-        again = added is False
-        trouble = trouble or ("" if added is not None else "the client names no session")
+        is_duplicate = added is False
+        problem = problem or ("" if added is not None else "the client names no session")
     except spool.Full as exc:
-        trouble = f"the spool is full: {exc}"
+        problem = f"the spool is full: {exc}"
     except OSError as exc:
-        trouble = exc.strerror or type(exc).__name__
-    if trouble:
-        _note(store, f"{event} of {client}: {trouble}")
-    if event == "session-start" and not again:  # even if the event could not be spooled
+        problem = exc.strerror or type(exc).__name__
+    if problem:
+        _note(store, f"{event} of {client}: {problem}")
+    if event == "session-start" and not is_duplicate:  # even if the event could not be spooled
         return answers.start(client, _prime(store, payload))
     return answers.nothing(client)
 
@@ -60,57 +60,59 @@ def hear(event: str, client: str, data: bytes) -> str:
 def _payload(data: bytes) -> tuple[Mapping[str, Any], str]:
     """Parse an event, or return an empty one and what is wrong with it."""
     try:
-        said = json.loads(data)
+        payload = json.loads(data)
     except (ValueError, RecursionError):
         return {}, "stdin is not JSON, or too long"
-    return (said, "") if isinstance(said, dict) else ({}, "stdin is not a JSON object")
+    return (payload, "") if isinstance(payload, dict) else ({}, "stdin is not a JSON object")
 
 
 def _store(payload: Mapping[str, Any]) -> Path | None:
     """Find the folder of the event's store; None if there is no store."""
     try:
-        named = named_by(os.environ)
-        home = locate(named, _project(payload))
+        name = named_by(os.environ)
+        home = locate(name, _project(payload))
         folder = home.folder
         if not is_ours(home):
             return None
-        there = (folder / "node").is_file() if named.url is not None else is_store(folder)
+        exists = (folder / "node").is_file() if name.url is not None else is_store(folder)
     except (OSError, RuntimeError, ValueError):  # no home, no folder, or an invalid path
         return None
-    return folder if there else None
+    return folder if exists else None
 
 
 def _project(payload: Mapping[str, Any]) -> Path:
     roots = payload.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots else None
-    named = (*(os.environ.get(name) for name in _PROJECTS), first, payload.get("cwd"))
-    for place in named:
-        if isinstance(place, str) and place and Path(place).is_dir():
-            return Path(place)
+    folders = (*(os.environ.get(name) for name in _PROJECTS), first, payload.get("cwd"))
+    for folder in folders:
+        if isinstance(folder, str) and folder and Path(folder).is_dir():
+            return Path(folder)
     return Path.cwd()
 
 
 def _spooled(event: str, client: str, payload: Mapping[str, Any], store: Path) -> bool | None:
     """Add an event to the spool; False if it is a duplicate, None if it names no session."""
-    told = event_of(event, client, payload, os.environ, time.time_ns() // 1000)
-    if told is None:
+    record = event_of(event, client, payload, os.environ, time.time_ns() // 1000)
+    if record is None:
         return None
     if not store.stat().st_mode & 0o077:  # a private store stays private
         os.umask(0o077)
     return spool.append(
-        spool.path_of(store, told["session"]), line_of(told), lambda tail: _is_told(told, tail)
+        spool.path_of(store, record["session"]),
+        line_of(record),
+        lambda tail: _is_told(record, tail),
     )
 
 
-def _is_told(told: Mapping[str, Any], tail: bytes) -> bool:
+def _is_told(record: Mapping[str, Any], tail: bytes) -> bool:
     """Whether the spool already ends with this start of a session, from another hook file."""
-    if told["event"] != "session-start":
+    if record["event"] != "session-start":
         return False  # other duplicates are dropped at ingest, by their ids
     for line in tail.splitlines():
         try:
-            before = json.loads(line)
-            same = all(before[key] == told.get(key) for key in ("event", "source"))
-            if same and abs(told["at"] - before["at"]) < _AGAIN_S * 1_000_000:
+            earlier = json.loads(line)
+            same = all(earlier[key] == record.get(key) for key in ("event", "source"))
+            if same and abs(record["at"] - earlier["at"]) < _AGAIN_S * 1_000_000:
                 return True
         except (ValueError, TypeError, KeyError):
             continue
@@ -120,11 +122,11 @@ def _is_told(told: Mapping[str, Any], tail: bytes) -> bool:
 def _prime(store: Path, payload: Mapping[str, Any]) -> str:
     branch = os.environ.get("DAY1_BRANCH") or MAIN
     space, forgotten = os.environ.get("DAY1_SPACE") or None, times_forgotten(store)
-    found = (space and read(store, branch, space)) or read(store, branch)
-    if found is None:
+    prime = (space and read(store, branch, space)) or read(store, branch)
+    if prime is None:
         text = answers.unprimed(branch)
     else:
-        text = answers.primed(told_at(found, time.time_ns() // 1000), stamp_of(store))
+        text = answers.primed(told_at(prime, time.time_ns() // 1000), stamp_of(store))
         session = session_of(payload)
         if session is not None:
             with suppress(OSError):  # hints will then repeat parts of the prime
@@ -132,7 +134,7 @@ def _prime(store: Path, payload: Mapping[str, Any]) -> str:
     return answers.forked(text) if payload.get("source") == "fork" else text
 
 
-def _note(store: Path, what: str) -> None:
+def _note(store: Path, message: str) -> None:
     """Write a line to the log, which never holds text of the event."""
     path = store / LOG
     try:
@@ -141,6 +143,6 @@ def _note(store: Path, what: str) -> None:
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         handle = os.open(path, _LOGGING, 0o666)
         with os.fdopen(handle, "a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{at} {what[:200]}\n")
+            file.write(f"{at} {message[:200]}\n")
     except OSError:
         return  # whoever opens a full or read-only store is told

@@ -53,13 +53,13 @@ def add_views(server: Server[Any], tools: Collection[str]) -> None:
 
 def with_views(ctx: Any, tools: Iterable[types.Tool]) -> list[types.Tool]:
     """List tools with the addresses of their views if the request's client can show views."""
-    known = ctx.session.client_capabilities
-    settings = ((known and known.extensions) or {}).get(EXTENSION) or {}
+    capabilities = ctx.session.client_capabilities
+    settings = ((capabilities and capabilities.extensions) or {}).get(EXTENSION) or {}
     kinds = settings.get("mimeTypes")
-    shown = VIEWS if isinstance(kinds, list) and HTML in kinds else {}
+    views = VIEWS if isinstance(kinds, list) and HTML in kinds else {}
     return [
         tool.model_copy(update={"meta": {**(tool.meta or {}), "ui": {"resourceUri": view}}})
-        if (view := shown.get(tool.name))
+        if (view := views.get(tool.name))
         else tool
         for tool in tools
     ]
@@ -92,7 +92,7 @@ def _hash(text: str) -> str:
 
 def _words() -> str:
     """Write the words and columns that the view's script uses as JSON."""
-    known: Mapping[str, Any] = {
+    words: Mapping[str, Any] = {
         "version": __version__,
         "groups": GROUPS,
         "reasons": REASONS,
@@ -106,7 +106,7 @@ def _words() -> str:
         "folded": FOLDED,
         "beginning": BEGINNING,
     }
-    return json.dumps(known)
+    return json.dumps(words)
 
 
 def _kind(kind: Kind) -> dict[str, Any]:

@@ -37,9 +37,9 @@ class Streams:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Run the session managers during the block; leaving it ends all sessions."""
-        async with AsyncExitStack() as open_ones:
+        async with AsyncExitStack() as stack:
             for manager in self.managers:
-                await open_ones.enter_async_context(manager.run())
+                await stack.enter_async_context(manager.run())
             self.served = True
             try:
                 yield
@@ -65,9 +65,9 @@ def streams(
         managers.append(manager)
         # Serve the path with a final slash too: a redirected client may drop its token.
         endpoints |= dict.fromkeys((path, f"{path}/"), manager.asgi_app)
-    for before, path in former.items():
-        app = _warning(endpoints[path], renamed(before, path))
-        endpoints |= dict.fromkeys((before, f"{before}/"), app)
+    for old_path, path in former.items():
+        app = _warning(endpoints[path], renamed(old_path, path))
+        endpoints |= dict.fromkeys((old_path, f"{old_path}/"), app)
     routes = _sse_routes(next(iter(servers.values())), body_bytes) if sse else []
     return Streams(endpoints, routes, tuple(managers))
 
@@ -98,8 +98,8 @@ class Endpoints:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request at an endpoint of MCP, else by the app."""
-        found = self._endpoints.get(scope["path"]) if scope["type"] == "http" else None
-        await (found or self._app)(scope, receive, send)
+        endpoint = self._endpoints.get(scope["path"]) if scope["type"] == "http" else None
+        await (endpoint or self._app)(scope, receive, send)
 
 
 def _sse_routes(server: Server[Any], body_bytes: int) -> list[BaseRoute]:

@@ -149,7 +149,7 @@ def _sees(access: Access, news: News) -> bool:
     """Whether a client may hear news: it sees the moved branch, or all branches of a review."""
     if isinstance(news, Moved):
         return access.sees(news.branch)
-    return any(all(map(access.sees, one.branches)) for one in news.changed)
+    return any(all(map(access.sees, item.branches)) for item in news.changed)
 
 
 def _session(ctx: Any) -> str:

@@ -59,11 +59,11 @@ async def pipes() -> AsyncIterator[tuple[MemoryObjectReceiveStream[Received], Li
     def read() -> None:
         with suppress(RuntimeError):  # the loop has ended
             for line in reading:
-                found = _message(line)
-                if isinstance(found, JSONRPCError):
-                    lines.put(found)
-                elif found is not None:
-                    call(take, SessionMessage(found))
+                message = _message(line)
+                if isinstance(message, JSONRPCError):
+                    lines.put(message)
+                elif message is not None:
+                    call(take, SessionMessage(message))
             call(sending.close)
 
     lines = Lines(writing, left=partial(call, sending.close))
@@ -77,9 +77,9 @@ async def pipes() -> AsyncIterator[tuple[MemoryObjectReceiveStream[Received], Li
 def _claimed() -> tuple[TextIO, TextIO]:
     """Take stdin and stdout for this module alone; other code gets an empty stdin and stderr."""
     reading, writing = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
     os.dup2(2, 1)
     return (
         os.fdopen(reading, encoding="utf-8", errors="replace"),

@@ -29,19 +29,19 @@ def listed(offered: Offered) -> ListPromptsResult:
     return ListPromptsResult(
         prompts=[
             types.Prompt(
-                name=one.name,
-                title=one.title,
-                description=one.description,
+                name=prompt.name,
+                title=prompt.title,
+                description=prompt.description,
                 arguments=[
                     PromptArgument(
                         name=name,
                         description=what,
-                        required=number == 0 and name not in one.defaults,
+                        required=number == 0 and name not in prompt.defaults,
                     )
-                    for number, (name, what) in enumerate(one.arguments.items())
+                    for number, (name, what) in enumerate(prompt.arguments.items())
                 ],
             )
-            for _, one in offered.values()
+            for _, prompt in offered.values()
         ]
     )
 
@@ -53,18 +53,20 @@ def worded(offered: Offered, ctx: Context, params: GetPromptRequestParams) -> Ge
         MCPError: there is no such prompt, or an argument is missing.
         Day1Error: the prompt's operation failed.
     """
-    name, given = params.name, params.arguments
+    name, arguments = params.name, params.arguments
     if name not in offered:
-        known = ", ".join(offered) or "none"
-        raise MCPError(INVALID_PARAMS, f"There is no prompt {name[:80]!r}; there are {known}.")
-    toolset, one = offered[name]
-    values = {key: (given or {}).get(key) or one.defaults.get(key) for key in one.arguments}
+        names = ", ".join(offered) or "none"
+        raise MCPError(INVALID_PARAMS, f"There is no prompt {name[:80]!r}; there are {names}.")
+    toolset, prompt = offered[name]
+    values = {
+        key: (arguments or {}).get(key) or prompt.defaults.get(key) for key in prompt.arguments
+    }
     missing = [key for key, value in values.items() if value is None]
     if missing:
         raise MCPError(INVALID_PARAMS, f"The prompt {name!r} needs: {', '.join(missing)}.")
-    if one.operation is not None:
-        asked = {key: value for key, value in values.items() if value}
-        values["answer"] = str(TOOLSETS.of(toolset, one.operation).call(ctx, asked)["text"])
-    text = TextContent(type="text", text=one.text.format(**values))
+    if prompt.operation is not None:
+        filled = {key: value for key, value in values.items() if value}
+        values["answer"] = str(TOOLSETS.of(toolset, prompt.operation).call(ctx, filled)["text"])
+    text = TextContent(type="text", text=prompt.text.format(**values))
     message = PromptMessage(role="user", content=text)
-    return GetPromptResult(description=one.description, messages=[message])
+    return GetPromptResult(description=prompt.description, messages=[message])

@@ -111,17 +111,17 @@ def listed(ctx: Context, params: PaginatedRequestParams | None) -> ListResources
         MCPError: day1 did not make this cursor.
     """
     start = start_of(params.cursor if params else None)
-    every = [_resource("branches", "Branches", BRANCHES)]
-    every.append(_resource("reviews", "What waits for a person", REVIEWS))
-    every.append(_resource("prime", "What a session begins with", PRIME, _TEXT))
+    entries = [_resource("branches", "Branches", BRANCHES)]
+    entries.append(_resource("reviews", "What waits for a person", REVIEWS))
+    entries.append(_resource("prime", "What a session begins with", PRIME, _TEXT))
     for branch in _call(ctx, "memory_branch_list")["result"]:
         name = branch["branch_name"]
-        every.append(_resource(name, f"Branch {name}", branch_uri(name)))
-    for made in _call(ctx, "memory_snapshot_list")["result"]:
-        title = f"Snapshot of {made['branch']}, {made['created_at']}"
-        every.append(_resource(made["id"], title, f"day1://snapshots/{made['id']}"))
-    more = str(start + _PAGE) if len(every) > start + _PAGE else None
-    return ListResourcesResult(resources=every[start : start + _PAGE], next_cursor=more)
+        entries.append(_resource(name, f"Branch {name}", branch_uri(name)))
+    for snapshot in _call(ctx, "memory_snapshot_list")["result"]:
+        title = f"Snapshot of {snapshot['branch']}, {snapshot['created_at']}"
+        entries.append(_resource(snapshot["id"], title, f"day1://snapshots/{snapshot['id']}"))
+    next_cursor = str(start + _PAGE) if len(entries) > start + _PAGE else None
+    return ListResourcesResult(resources=entries[start : start + _PAGE], next_cursor=next_cursor)
 
 
 def start_of(cursor: str | None) -> int:
@@ -148,13 +148,13 @@ def read(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
     """
     uri = params.uri
     try:
-        found = _read(ctx, uri)
+        resource = _read(ctx, uri)
     except NotFound as exc:
         raise MCPError(INVALID_PARAMS, f"Resource not found: {exc}", {"uri": uri}) from exc
-    if isinstance(found, str):
-        content = TextResourceContents(uri=uri, mime_type=_TEXT, text=found)
+    if isinstance(resource, str):
+        content = TextResourceContents(uri=uri, mime_type=_TEXT, text=resource)
         return ReadResourceResult(contents=[content])
-    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(resource, ensure_ascii=False, separators=(",", ":"))
     text = text.encode("utf-8", "replace").decode()
     content = TextResourceContents(uri=uri, mime_type=_JSON, text=text)
     return ReadResourceResult(contents=[content])
@@ -162,9 +162,9 @@ def read(ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
 
 def _read(ctx: Context, uri: str) -> Mapping[str, Any] | str:
     for pattern, reader in _READERS:
-        found = re.fullmatch(pattern, uri)
-        if found is not None:
-            return reader(ctx, *map(unquote, found.groups()))
+        match = re.fullmatch(pattern, uri)
+        if match is not None:
+            return reader(ctx, *map(unquote, match.groups()))
     raise NotFound(f"this server has {BRANCHES}, {REVIEWS} and what it lists.")
 
 
@@ -182,12 +182,12 @@ def _reviews(ctx: Context) -> Mapping[str, Any]:
 
 
 def _snapshot(ctx: Context, name: str) -> Mapping[str, Any]:
-    every = _call(ctx, "memory_snapshot_list")["result"]
-    made = next((one for one in every if one["id"] == name), None)
-    if made is None:
+    snapshots = _call(ctx, "memory_snapshot_list")["result"]
+    snapshot = next((each for each in snapshots if each["id"] == name), None)
+    if snapshot is None:
         raise NotFound(f"there is no snapshot {name[:80]!r}.")
-    facts = _call(ctx, "memory_list", type="fact", branch=made["branch"], at=name, limit=_FACTS)
-    return {"snapshot": name, "label": made["label"], **facts}
+    facts = _call(ctx, "memory_list", type="fact", branch=snapshot["branch"], at=name, limit=_FACTS)
+    return {"snapshot": name, "label": snapshot["label"], **facts}
 
 
 def _call(ctx: Context, name: str, **arguments: Any) -> dict[str, Any]:

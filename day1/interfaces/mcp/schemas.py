@@ -52,7 +52,7 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
 
     def put(part: Any) -> Any:
         if isinstance(part, list):
-            return [put(one) for one in part]
+            return [put(item) for item in part]
         if not isinstance(part, dict):
             return part
         reference = part.get("$ref")
@@ -71,12 +71,12 @@ def _slim(part: Any, *, named: bool = False) -> Any:
     `named` says that the keys of `part` are names of properties or definitions.
     """
     if isinstance(part, list):
-        return [_slim(one) for one in part]
+        return [_slim(item) for item in part]
     if not isinstance(part, dict):
         return part
     if named:
         return {key: _slim(value) for key, value in part.items()}
-    kept = {
+    fields = {
         key: _slim(value, named=key in {"properties", "$defs"})
         for key, value in part.items()
         if key not in {"title", "meaning", "minLength", "maxLength"}
@@ -84,17 +84,17 @@ def _slim(part: Any, *, named: bool = False) -> Any:
         and not (key == "additionalProperties" and (value is True or value == {}))
         and not (key == "default" and value is None)  # what is not required may be left out
     }
-    return _folded(kept)
+    return _folded(fields)
 
 
 def _folded(part: dict[str, Any]) -> dict[str, Any]:
     choices = part.get("anyOf", [])
-    some = [choice for choice in choices if choice != {"type": "null"}]
-    if len(some) == 1 and len(choices) == 2 and isinstance(some[0].get("type"), str):  # noqa: PLR2004 - X or null
-        one = dict(some[0])
-        one["type"] = [one["type"], "null"]
-        if "enum" in one:
-            one["enum"] = [*one["enum"], None]
+    types = [choice for choice in choices if choice != {"type": "null"}]
+    if len(types) == 1 and len(choices) == 2 and isinstance(types[0].get("type"), str):  # noqa: PLR2004 - X or null
+        folded = dict(types[0])
+        folded["type"] = [folded["type"], "null"]
+        if "enum" in folded:
+            folded["enum"] = [*folded["enum"], None]
         rest = {k: v for k, v in part.items() if k != "anyOf"}
-        return {**one, **rest}
+        return {**folded, **rest}
     return part

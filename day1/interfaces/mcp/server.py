@@ -50,7 +50,7 @@ def instructions(tools: Sequence[Tool]) -> str:
     """Write the server's instructions: the hints of the toolsets of these tools."""
     served = {tool.name: tool for tool in tools}
     hints = {id(tool.toolset.hints): tool.toolset.hints for tool in tools}
-    return "\n".join(line for one in hints.values() for line in one.told(served))
+    return "\n".join(line for hint in hints.values() for line in hint.told(served))
 
 
 MakeContext = Callable[[Mapping[str, Any] | None, Any], Context]
@@ -75,13 +75,13 @@ def build_server(
         return prompts.listed(offered)
 
     def schema(name: str) -> Mapping[str, Any] | None:
-        found = listed.get(called[name].name) if name in called else None
-        return None if found is None else found.input_schema
+        tool = listed.get(called[name].name) if name in called else None
+        return None if tool is None else tool.input_schema
 
     async def call_tool(ctx: Any, params: CallToolRequestParams) -> CallToolResult:
         def context() -> Context:
-            made = make_context(ctx.meta, ctx.request)
-            return replace(made, progress=partial(_report, ctx), stopped=_stopped)
+            built = make_context(ctx.meta, ctx.request)
+            return replace(built, progress=partial(_report, ctx), stopped=_stopped)
 
         # A cancelled call runs on in its thread until it asks `stopped` or ends by itself.
         return await to_thread.run_sync(partial(_call, called, context, params))
@@ -118,7 +118,11 @@ def _dotted(tools: Sequence[Tool]) -> dict[str, Tool]:
 def _unlisted(tools: Sequence[Tool]) -> dict[str, Tool]:
     """Return the unlisted tools of these tools' toolsets, by name."""
     toolsets = {tool.toolset.name: tool.toolset for tool in tools}.values()
-    return {one.name: Tool(toolset, one) for toolset in toolsets for one in toolset.unlisted}
+    return {
+        operation.name: Tool(toolset, operation)
+        for toolset in toolsets
+        for operation in toolset.unlisted
+    }
 
 
 def _asked(answer: Callable[[Context, Any], Any], make_context: MakeContext) -> Callable[..., Any]:
@@ -144,8 +148,8 @@ def _reading(
     async def handle(ctx: Any, params: ReadResourceRequestParams) -> Any:
         if params.uri not in fixed:
             return await read(ctx, params)
-        there = [fixed[params.uri]]
-        return ReadResourceResult(contents=there, ttl_ms=FRESH_MS, cache_scope="public")
+        files = [fixed[params.uri]]
+        return ReadResourceResult(contents=files, ttl_ms=FRESH_MS, cache_scope="public")
 
     return handle
 
@@ -179,11 +183,11 @@ def _call(
 ) -> CallToolResult:
     tool = by_name.get(params.name)
     if tool is None:
-        shape = next((one.toolset.errors for one in by_name.values()), ErrorShape())
-        unknown = f"There is no tool {params.name[:80]!r} here."
-        listed = (one for one in by_name.values() if one.name in one.toolset.tools)
-        there = sorted({one.name for one in listed})
-        return result(shape.body(UnknownTool(unknown, tools=there), str), is_error=True)
+        shape = next((other.toolset.errors for other in by_name.values()), ErrorShape())
+        message = f"There is no tool {params.name[:80]!r} here."
+        listed = (other for other in by_name.values() if other.name in other.toolset.tools)
+        names = sorted({other.name for other in listed})
+        return result(shape.body(UnknownTool(message, tools=names), str), is_error=True)
     shape, say = tool.toolset.errors, partial(_named, by_name)
     try:
         answer = tool.call(replace(context(), say=say), params.arguments or {})
@@ -191,8 +195,8 @@ def _call(
         return result(shape.body(exc, say), is_error=True)
     except Exception:
         log.exception("%s failed", params.name[:80])
-        failed = Day1Error("day1 failed on this call; its log on stderr says more.")
-        return result(shape.body(failed, say), is_error=True)
+        error = Day1Error("day1 failed on this call; its log on stderr says more.")
+        return result(shape.body(error, say), is_error=True)
     return result(answer, text=tool.operation.text)
 
 
@@ -231,12 +235,12 @@ def result(
 
     `text` returns the part of the answer that the first block holds: a text, or data for JSON.
     """
-    structured, whole = _sendable(structured)
-    said = text(structured)
-    if isinstance(said, str):
-        blocks = [_block(said)] if said else []
+    structured, text_json = _sendable(structured)
+    shown = text(structured)
+    if isinstance(shown, str):
+        blocks = [_block(shown)] if shown else []
     else:
-        blocks = [_block(whole if said is structured else _json(said))]
+        blocks = [_block(text_json if shown is structured else _json(shown))]
     state = structured.get("read") or structured.get("written") or {}
     if state.get("notes"):
         blocks.append(_block("Note: " + " ".join(state["notes"])))
@@ -250,14 +254,14 @@ def _sendable(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
 
     An error may quote a lone surrogate, which would end the session.
     """
-    whole = _json(answer)
+    text = _json(answer)
     try:
-        whole.encode()
+        text.encode()
     except UnicodeEncodeError:
-        whole = whole.encode("utf-8", "replace").decode()
-        cleaned: dict[str, Any] = json.loads(whole)
-        return cleaned, whole
-    return answer, whole
+        text = text.encode("utf-8", "replace").decode()
+        cleaned: dict[str, Any] = json.loads(text)
+        return cleaned, text
+    return answer, text
 
 
 def _block(text: str) -> TextContent:

@@ -117,8 +117,8 @@ def _negotiated(ctx: Any) -> None:
     """
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
-    known = ctx.session.client_capabilities
-    if EXTENSION not in ((known and known.extensions) or {}):
+    capabilities = ctx.session.client_capabilities
+    if EXTENSION not in ((capabilities and capabilities.extensions) or {}):
         raise MCPError(
             MISSING_REQUIRED_CLIENT_CAPABILITY,
             f"This client did not declare {EXTENSION}: declare it in its capabilities.",
@@ -148,5 +148,5 @@ def got(entries: Sequence[Mapping[str, Any]], uri: str) -> dict[str, Any]:
     for entry in entries:
         if entry["uri"] == uri:
             return {"skill": entry, **_KEPT}
-    there = ", ".join(entry["uri"] for entry in entries)
-    raise MCPError(INVALID_PARAMS, f"There is no skill {uri[:200]!r}; there are {there}.")
+    known_uris = ", ".join(entry["uri"] for entry in entries)
+    raise MCPError(INVALID_PARAMS, f"There is no skill {uri[:200]!r}; there are {known_uris}.")

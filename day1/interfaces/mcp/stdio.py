@@ -25,8 +25,8 @@ def serve(server: Server[Any], close: Callable[[], None], beside: Mapping[str, J
         async with anyio.create_task_group() as tasks:
             if sys.platform != "win32":
                 tasks.start_soon(_leave_on_signal, close)
-            for what, work in beside.items():
-                tasks.start_soon(run_forever, what, work)
+            for name, job in beside.items():
+                tasks.start_soon(run_forever, name, job)
             async with pipes() as (reading, writing):
                 await server.run(reading, writing, server.create_initialization_options())
             tasks.cancel_scope.cancel()

@@ -40,8 +40,8 @@ def home(visit: Visit) -> Response:
 def branch(visit: Visit) -> Response:
     """Show one tab of a branch's page."""
     name, at = visit.request.path_params["name"], visit.asked("at")
-    asked = visit.asked("tab") or "facts"
-    tab = asked if asked in _TABS else "facts"
+    requested = visit.asked("tab") or "facts"
+    tab = requested if requested in _TABS else "facts"
     listed = visit.call("memory_branch_list")["result"]
     items = {item["branch_name"]: item for item in listed}
     if name not in items:
@@ -64,15 +64,15 @@ def _rows(visit: Visit, name: str, kind: str, **more: Any) -> dict[str, Any]:
     """Read one page of a branch's rows, newest first."""
     offset = visit.number("offset")
     at = visit.asked("at")
-    found = visit.call(
+    answer = visit.call(
         "memory_list", type=kind, branch=name, at=at, offset=offset, limit=_PAGE, **more
     )
-    end = offset + len(found["rows"])
+    end = offset + len(answer["rows"])
     return {
-        **found,
+        **answer,
         "offset": offset,
         "before": max(offset - _PAGE, 0) if offset else None,
-        "after": end if end < found["total"] else None,
+        "after": end if end < answer["total"] else None,
     }
 
 
@@ -89,7 +89,7 @@ def _relations(visit: Visit, name: str) -> dict[str, Any]:
     """Read the relations around an entity, or the newest relations of the branch."""
     entity = visit.asked("entity")
     if entity is None:
-        found = _rows(visit, name, "relation")
+        page = _rows(visit, name, "relation")
         listed = visit.call(
             "memory_list", type="relation", branch=name, at=visit.asked("at"), limit=_MOST
         )["rows"]
@@ -110,24 +110,24 @@ def _relations(visit: Visit, name: str) -> dict[str, Any]:
             }
             for e in edges
         ]
-        found = {"rows": rows, "total": len(rows), "offset": 0, "before": None, "after": None}
-        found["read"] = around["read"]
-    return {**found, "entity": entity, "web": drawing.web(triples)}
+        page = {"rows": rows, "total": len(rows), "offset": 0, "before": None, "after": None}
+        page["read"] = around["read"]
+    return {**page, "entity": entity, "web": drawing.web(triples)}
 
 
 def _conversations(visit: Visit, name: str) -> dict[str, Any]:
     """Read a branch's conversations, or the messages of the requested one."""
-    talk = visit.asked("conversation")
-    if talk is None:
-        found = _rows(visit, name, "conversation")
+    conversation_id = visit.asked("conversation")
+    if conversation_id is None:
+        page = _rows(visit, name, "conversation")
         if visit.asked("at") is None and not visit.number("offset"):
             listed = visit.call("memory_list_conversations", branch=name, limit=_PAGE)["result"]
-            told = {item["conversation_id"]: item for item in listed}
-            found["rows"] = [{**row, **told.get(row["id"], {})} for row in found["rows"]]
-        return {**found, "talk": None}
-    found = _rows(visit, name, "message", conversation_id=talk)
-    row = visit.call("memory_get", id=talk, branch=name, at=visit.asked("at"))["row"]
-    return {**found, "talk": row}
+            details = {item["conversation_id"]: item for item in listed}
+            page["rows"] = [{**row, **details.get(row["id"], {})} for row in page["rows"]]
+        return {**page, "talk": None}
+    page = _rows(visit, name, "message", conversation_id=conversation_id)
+    row = visit.call("memory_get", id=conversation_id, branch=name, at=visit.asked("at"))["row"]
+    return {**page, "talk": row}
 
 
 def _log(visit: Visit, name: str) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _told(commit: dict[str, Any]) -> str:
         counts = commit["counts"].items()
         return ", ".join(count(n, BY_TABLE[t].name, t) for t, n in counts if t in BY_TABLE)
     line: str = commit["line"].removeprefix(commit["op"]).strip()
-    return _WHOLE_ID.sub(lambda found: short(found[0]), line)
+    return _WHOLE_ID.sub(lambda match: short(match[0]), line)
 
 
 _TABS: Final = {

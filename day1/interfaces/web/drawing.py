@@ -87,12 +87,12 @@ def _below(branches: Sequence[Node]) -> list[Node]:
     for branch in sorted(branches, key=lambda b: str(b["forked_at"])):
         parent = branch["parent"] if branch["parent"] in names else ""
         children.setdefault(parent, []).append(branch)
-    found: list[Node] = []
+    ordered: list[Node] = []
     waiting = children.get("", [])[::-1]
     while waiting:
-        found.append(waiting.pop())
-        waiting += children.get(found[-1]["branch"], [])[::-1]
-    return found
+        ordered.append(waiting.pop())
+        waiting += children.get(ordered[-1]["branch"], [])[::-1]
+    return ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ class _Paper:
 
     def lane(self, branch: Node, others: Sequence[Node], joins: Sequence[Node]) -> Lane:
         name, parent = branch["branch"], branch["parent"]
-        forked, forks = self.x[branch["forked_at"]], parent in self.y
-        start = forked + self.bend if forks else forked
+        fork_x, has_parent = self.x[branch["forked_at"]], parent in self.y
+        start = fork_x + self.bend if has_parent else fork_x
         forks_off = [self.x[b["forked_at"]] for b in others if b["parent"] == name]
         into = [self.x[m["at"]] for m in joins if m["target"] == name]
         out = [self.x[m["at"]] - self.bend for m in joins if m["source"] == name]
@@ -119,7 +119,7 @@ class _Paper:
             self.y[name],
             start,
             max(start, self.x[branch["moved_at"]], *forks_off, *into, *out),
-            _curve(forked, self.y[parent], start, self.y[name]) if forks else None,
+            _curve(fork_x, self.y[parent], start, self.y[name]) if has_parent else None,
         )
 
     def join(self, merge: Node) -> Join:
@@ -186,33 +186,33 @@ def web(triples: Sequence[tuple[str, str, str]]) -> Web:
         for name in (source, target):
             degree[name] = degree.get(name, 0) + 1
     names = sorted(degree, key=lambda name: -degree[name])[:_ENTITIES]
-    known = {name: n for n, name in enumerate(names)}
-    said: dict[tuple[int, int], list[str]] = {}
+    index = {name: n for n, name in enumerate(names)}
+    labels_by_pair: dict[tuple[int, int], list[str]] = {}
     for source, relation, target in triples:
-        if source in known and target in known:
-            labels = said.setdefault((known[source], known[target]), [])
+        if source in index and target in index:
+            labels = labels_by_pair.setdefault((index[source], index[target]), [])
             labels += [relation] if relation not in labels else []
     height = 260 + 10 * len(names)
-    spots = _positions(len(names), list(said), _WIDE, height)
+    spots = _positions(len(names), list(labels_by_pair), _WIDE, height)
     entities = [Entity(n, cut(n), *map(float, spots[i])) for i, n in enumerate(names)]
-    edges = [_edge(entities[a], entities[b], labels) for (a, b), labels in said.items()]
+    edges = [_edge(entities[a], entities[b], labels) for (a, b), labels in labels_by_pair.items()]
     return Web(entities, edges, len(degree) - len(names), _WIDE, height)
 
 
 def _edge(one: Entity, other: Entity, labels: list[str]) -> Edge:
     label = cut(", ".join(labels))
-    said = f"{one.name} {', '.join(labels)} {other.name}"
+    title = f"{one.name} {', '.join(labels)} {other.name}"
     if one is other:
         loop = f"M{one.x:.0f} {one.y:.0f}c-40 -50 40 -50 0 0"
-        return Edge(loop, one.x, one.y - 42, label, said)
+        return Edge(loop, one.x, one.y - 42, label, title)
     # The arrow bends a little to its own right, so that the arrow back is another line.
     dx, dy = other.x - one.x, other.y - one.y
-    far = math.hypot(dx, dy) or 1.0
-    x, y = (one.x + other.x) / 2 - dy / far * 18, (one.y + other.y) / 2 + dx / far * 18
-    short = 1 - 12 / far
+    distance = math.hypot(dx, dy) or 1.0
+    x, y = (one.x + other.x) / 2 - dy / distance * 18, (one.y + other.y) / 2 + dx / distance * 18
+    short = 1 - 12 / distance
     end = f"{one.x + dx * short:.0f} {one.y + dy * short:.0f}"
     path = f"M{one.x:.0f} {one.y:.0f}Q{x:.0f} {y:.0f} {end}"
-    return Edge(path, (one.x + other.x) / 4 + x / 2, (one.y + other.y) / 4 + y / 2, label, said)
+    return Edge(path, (one.x + other.x) / 4 + x / 2, (one.y + other.y) / 4 + y / 2, label, title)
 
 
 def _positions(count: int, edges: Sequence[tuple[int, int]], width: int, height: int) -> Any:
@@ -226,8 +226,8 @@ def _positions(count: int, edges: Sequence[tuple[int, int]], width: int, height:
     pulls = np.array([edge for edge in edges if edge[0] != edge[1]], dtype=int).reshape(-1, 2)
     for _ in range(_STEPS):
         apart = at[:, None, :] - at[None, :, :]
-        far = np.maximum(np.linalg.norm(apart, axis=2), 1e-3)
-        move = (apart * (ideal**2 / far**2)[..., None]).sum(axis=1)
+        distance = np.maximum(np.linalg.norm(apart, axis=2), 1e-3)
+        move = (apart * (ideal**2 / distance**2)[..., None]).sum(axis=1)
         between = at[pulls[:, 0]] - at[pulls[:, 1]]
         force = between * (np.linalg.norm(between, axis=1) / ideal)[:, None]
         np.add.at(move, pulls[:, 0], -force)

@@ -42,34 +42,34 @@ class Events:
         )
 
     async def _told(self, sees: Callable[[str], bool]) -> AsyncIterator[str]:
-        sending, waiting = anyio.create_memory_object_stream[Moved](_BACKLOG)
+        sender, receiver = anyio.create_memory_object_stream[Moved](_BACKLOG)
 
         def take(news: News) -> None:
             if not isinstance(news, Moved) or not sees(news.branch):
                 return
             # A listener too slow for the backlog misses events; the next one makes it reload all.
-            if sending.statistics().current_buffer_used < _BACKLOG:
+            if sender.statistics().current_buffer_used < _BACKLOG:
                 with suppress(anyio.ClosedResourceError):  # the server stops
-                    sending.send_nowait(news)
+                    sender.send_nowait(news)
 
         leave = await self._feed.subscribe(take)
-        self._open.add(sending)
+        self._open.add(sender)
         if self._closed:  # closed while subscribing
-            sending.close()
+            sender.close()
         try:
             yield f"retry: {_AGAIN_MS}\n\n"
             while True:
                 moved: Moved | None = None
                 with anyio.move_on_after(_QUIET_S):
-                    moved = await waiting.receive()
+                    moved = await receiver.receive()
                 yield ": still here\n\n" if moved is None else _event(moved)
         except anyio.EndOfStream:  # the server stops
             return
         finally:
             leave()
-            self._open.discard(sending)
-            sending.close()
-            waiting.close()
+            self._open.discard(sender)
+            sender.close()
+            receiver.close()
 
     def close(self) -> None:
         """End every stream, including those that are just starting."""
@@ -79,8 +79,8 @@ class Events:
 
 
 def _event(moved: Moved) -> str:
-    said = {"branch": moved.branch, "commit": moved.commit, "pending": moved.pending}
+    data = {"branch": moved.branch, "commit": moved.commit, "pending": moved.pending}
     # Clients of another contract listen for the second name. A deleted branch has no updated
     # memory.
     names = ("moved",) if moved.commit is None else ("moved", "memory.updated")
-    return "".join(f"event: {name}\ndata: {json.dumps(said)}\n\n" for name in names)
+    return "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name in names)

@@ -29,8 +29,8 @@ def search(visit: Visit) -> Response:
     mode = mode if mode in _MODES else "hybrid"
     kind = visit.asked("type")
     listed = [item["branch_name"] for item in visit.call("memory_branch_list")["result"]]
-    wanted = visit.asked("branch")
-    branch = wanted or (MAIN if MAIN in listed else next(iter(listed), MAIN))
+    requested = visit.asked("branch")
+    branch = requested or (MAIN if MAIN in listed else next(iter(listed), MAIN))
     hits: dict[str, Any] | None = None
     if query is not None:
         hits = visit.call(
@@ -64,15 +64,15 @@ def row(visit: Visit) -> Response:
     history = visit.call("memory_history", id=row_id, branch=branch, limit=_VERSIONS)
     branch = history["read"]["branch"]
     try:
-        found = visit.call("memory_get", id=row_id, branch=branch, at=at)["row"]
+        current = visit.call("memory_get", id=row_id, branch=branch, at=at)["row"]
         blame = None if at else visit.call("memory_blame", id=row_id, branch=branch)
     except NotFound:
-        found, blame = None, None
-    if found is None and not history["versions"]:
+        current, blame = None, None
+    if current is None and not history["versions"]:
         raise NotFound(f"{row_id!r} was never on {branch!r}.", id=row_id, branch=branch)
     return visit.page(
         "row.html",
-        row=found,
+        row=current,
         row_id=row_id,
         kind=history["type"],
         branch=branch,
@@ -87,15 +87,15 @@ def row(visit: Visit) -> Response:
 
 def _compared(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add to each version the columns that differ from the next older one."""
-    shown = []
+    compared = []
     for n, version in enumerate(versions):
         older = next((v["row"] for v in versions[n + 1 :] if v["row"]), None)
-        now = version["row"]
+        row = version["row"]
         changed = {}
-        if now and older:
-            changed = {c: (older.get(c), now[c]) for c in columns(now) if older.get(c) != now[c]}
-        shown.append({**version, "changed": changed})
-    return shown
+        if row and older:
+            changed = {c: (older.get(c), row[c]) for c in columns(row) if older.get(c) != row[c]}
+        compared.append({**version, "changed": changed})
+    return compared
 
 
 def columns(row: dict[str, Any]) -> list[str]:

@@ -44,20 +44,22 @@ def inert(text: object) -> Markup:
     """Show a text of memory, isolated from the text around it and folded if long."""
     if text is None:
         return Markup('<span class="none">none</span>')
-    said = str(text)
-    if len(said) <= FOLDED:
-        return Markup("<bdi>{}</bdi>").format(marked(said))
+    content = str(text)
+    if len(content) <= FOLDED:
+        return Markup("<bdi>{}</bdi>").format(marked(content))
     return Markup(
         '<details class="long"><summary><bdi>{}</bdi> <span class="more">\u2026 {} characters'
         "</span></summary><bdi>{}</bdi></details>"
-    ).format(marked(said[:BEGINNING]), f"{len(said):,}", marked(said))
+    ).format(marked(content[:BEGINNING]), f"{len(content):,}", marked(content))
 
 
 def words(parts: Sequence[tuple[str, str]]) -> Markup:
     """Show a word diff: removed and added parts are marked, long parts folded."""
-    shown = ((how, marked(part) if len(part) <= FOLDED else inert(part)) for how, part in parts)
-    said = (Markup(_TAGS[how]).format(part) for how, part in shown)  # noqa: S704 - our own tags
-    return Markup("<bdi>{}</bdi>").format(Markup("").join(said))
+    shown = (
+        (change, marked(part) if len(part) <= FOLDED else inert(part)) for change, part in parts
+    )
+    tagged = (Markup(_TAGS[change]).format(part) for change, part in shown)  # noqa: S704 - our own tags
+    return Markup("<bdi>{}</bdi>").format(Markup("").join(tagged))
 
 
 def became(before: object, after: object) -> Markup:
@@ -70,8 +72,8 @@ def when(iso: str | None) -> Markup:
     """Show a time to the minute, with the exact time as its title."""
     if iso is None:
         return Markup("")
-    shown = iso[:16].replace("T", " ")
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(iso, iso, shown)
+    minute = iso[:16].replace("T", " ")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(iso, iso, minute)
 
 
 def path(name: str) -> str:
@@ -79,11 +81,11 @@ def path(name: str) -> str:
     return quote(name, safe="/")
 
 
-def query(given: Mapping[str, Any], **changed: Any) -> str:
+def query(values: Mapping[str, Any], **changed: Any) -> str:
     """Build a query string from values and changes to them, without empty values."""
-    every = {**given, **changed}
-    kept = {key: value for key, value in every.items() if value not in {None, "", False}}
-    return "?" + urlencode(kept) if kept else ""
+    merged = {**values, **changed}
+    parameters = {key: value for key, value in merged.items() if value not in {None, "", False}}
+    return "?" + urlencode(parameters) if parameters else ""
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
@@ -99,7 +101,7 @@ def short(text: str) -> str:
 @cache
 def environment() -> Environment:
     """Build the environment of the templates: it escapes all output and rejects undefined names."""
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -107,6 +109,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     filters = (inert, words, when, path, plain, short, marked)
-    made.filters.update({f.__name__: f for f in filters})
-    made.globals.update({"became": became, "query": query, "count": count, "static": address})
-    return made
+    templates.filters.update({f.__name__: f for f in filters})
+    templates.globals.update({"became": became, "query": query, "count": count, "static": address})
+    return templates

@@ -32,21 +32,21 @@ def listed(visit: Visit) -> Response:
     """Show the list of reviews, of all or of one status."""
     status = visit.asked("status")
     status = status if status in {"open", "merged", "closed", "all"} else "all"
-    found = visit.call("review_list", status=status, limit=_PAGE)
-    more = bool(found["read"]["notes"])
-    return visit.page("reviews.html", reviews=found["result"], status=status, more=more)
+    answer = visit.call("review_list", status=status, limit=_PAGE)
+    more = bool(answer["read"]["notes"])
+    return visit.page("reviews.html", reviews=answer["result"], status=status, more=more)
 
 
 def opened(visit: Visit) -> Response:
     """Open a review of a branch, or go to its open review."""
     form = visit.form
-    made = visit.call(
+    review = visit.call(
         "review_open",
         source_branch=form.get("source", ""),
         target_branch=form.get("target") or None,
         title=form.get("title") or None,
     )
-    return visit.go(address(made["id"]))
+    return visit.go(address(review["id"]))
 
 
 def review(visit: Visit) -> Response:
@@ -57,22 +57,22 @@ def review(visit: Visit) -> Response:
 def _shown(
     visit: Visit, review_id: str, offset: int, problem: Day1Error | None = None, was: str = ""
 ) -> Response:
-    found = visit.call("review_show", review_id=review_id, offset=offset, limit=_PAGE)
-    end = offset + len(found["rows"])
+    shown = visit.call("review_show", review_id=review_id, offset=offset, limit=_PAGE)
+    end = offset + len(shown["rows"])
     return visit.page(
         "review.html",
         200 if problem is None else visit.site.server.status_of(type(problem)),
-        review=found,
-        groups=_grouped(found["rows"], offset),
+        review=shown,
+        groups=_grouped(shown["rows"], offset),
         names=GROUPS,
         taken=TAKEN,
         keys=KEYS,
         tiers=TIERS,
         offset=offset,
         before=max(offset - _PAGE, 0) if offset else None,
-        after=end if end < found["total"] else None,
+        after=end if end < shown["total"] else None,
         problem=None if problem is None else str(problem),
-        was=was if was != found["summary"] else "",
+        was=was if was != shown["summary"] else "",
     )
 
 
@@ -81,17 +81,19 @@ def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[di
     groups: dict[str, list[dict[str, Any]]] = {}
     for place, row in enumerate(rows, start=offset + 1):
         delta = _delta(row)
-        shown = {
+        item = {
             **row,
             "place": place,
             "says": _says(row),
             # A column in conflict is shown at its decision instead.
-            "delta": [one for column, one in delta.items() if column not in row["clashes"]],
+            "delta": [
+                difference for column, difference in delta.items() if column not in row["clashes"]
+            ],
             # The text is shown even if only another column is in conflict.
             "leads": "*" not in row["clashes"] and TEXTS.isdisjoint({*row["clashes"], *delta}),
             "points": [_point(row, cell, delta.get(cell)) for cell in row["clashes"] or ["*"]],
         }
-        groups.setdefault(row["group"], []).append(shown)
+        groups.setdefault(row["group"], []).append(item)
     return list(groups.items())
 
 
@@ -119,9 +121,9 @@ def _delta(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict[str, Any]:
     """Describe one decision to make: both sides of a cell or row, and the decision so far."""
-    asked = fields(BY_NAME[row["type"]], cell)
-    made = [d for d in row["decisions"] if d["cell"] in {cell, "*"}]
-    decided = made[0] if made else None
+    form_fields = fields(BY_NAME[row["type"]], cell)
+    decisions = [d for d in row["decisions"] if d["cell"] in {cell, "*"}]
+    decided = decisions[0] if decisions else None
     ours, theirs = row["ours"] or {}, row["theirs"] or {}
     start = {**ours, **theirs, **((decided or {}).get("value") or {})}
     return {
@@ -132,7 +134,7 @@ def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict
         "decided": decided,
         "fields": [
             (field, start.get(field.column))
-            for field in asked
+            for field in form_fields
             if start.get(field.column) not in MARKS  # a hidden text cannot be edited
         ],
         "ours": ours.get(cell),
@@ -165,29 +167,29 @@ def _value(form: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         InvalidRequest: the text for a column of numbers is not a number.
     """
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, text in form.items():
         column = key.removeprefix(_GIVEN)
         if column == key:
             continue
         # Browsers send a newline as two characters.
-        given[column] = text.replace("\r\n", "\n") or None
+        values[column] = text.replace("\r\n", "\n") or None
         if column in NUMBERS:
             try:
-                given[column] = float(text)
+                values[column] = float(text)
             except ValueError as exc:
                 raise InvalidRequest(f"The {column} must be a number from 0 to 1.") from exc
-    return given
+    return values
 
 
 def merge(visit: Visit) -> Response:
     """Ask for confirmation, or merge exactly the plan that the page showed."""
     review_id = visit.request.path_params["id"]
     if visit.request.method == "GET":
-        found = visit.call("review_show", review_id=review_id, limit=1)
-        if found["status"] != "open":
+        review = visit.call("review_show", review_id=review_id, limit=1)
+        if review["status"] != "open":
             return visit.go(address(review_id))
-        return visit.page("merge.html", review=found)
+        return visit.page("merge.html", review=review)
     form = visit.form
     try:
         visit.call("review_merge", review_id=review_id, expect=form.get("expect", ""))
@@ -199,9 +201,9 @@ def merge(visit: Visit) -> Response:
 def approve(visit: Visit) -> Response:
     """Approve exactly the plan that the page showed, or withdraw an approval."""
     form, review_id = visit.form, visit.request.path_params["id"]
-    asked = {"expect": form.get("expect", ""), "withdraw": form.get("take") == "withdraw"}
+    arguments = {"expect": form.get("expect", ""), "withdraw": form.get("take") == "withdraw"}
     try:
-        visit.call("review_approve", review_id=review_id, **asked)
+        visit.call("review_approve", review_id=review_id, **arguments)
     except (Conflict, Refused) as problem:
         return _shown(visit, review_id, 0, problem, form.get("was", ""))
     return visit.go(address(review_id, place="looks"))
@@ -224,10 +226,10 @@ def revert(visit: Visit) -> Response:
     problem: Conflict | None = None
     if visit.request.method == "POST":
         try:
-            done = visit.call(
+            outcome = visit.call(
                 "memory_revert", commit=commit, branch=branch, expect=form.get("expect", "")
             )
-            return visit.page("reverted.html", done=done, branch=branch, back=inside(back))
+            return visit.page("reverted.html", done=outcome, branch=branch, back=inside(back))
         except Conflict as exc:
             problem = exc
     seen = visit.call("memory_revert", commit=commit, branch=branch, preview=True)

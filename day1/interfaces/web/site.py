@@ -103,11 +103,11 @@ class Visit:
             return False
         return True
 
-    def page(self, template: str, answer: int = 200, /, **values: Any) -> Response:
+    def page(self, template: str, status: int = 200, /, **values: Any) -> Response:
         """Render a template as a response with this HTTP status."""
-        every = {"visit": self, "here": self.request.url.path, "csrf": csrf_of(self.cookie)}
-        text = environment().get_template(template).render(**every, **values)
-        return HTMLResponse(text, answer)
+        common = {"visit": self, "here": self.request.url.path, "csrf": csrf_of(self.cookie)}
+        text = environment().get_template(template).render(**common, **values)
+        return HTMLResponse(text, status)
 
     def go(self, where: str) -> Response:
         """Redirect to another page, so that a reload does not send the form again."""
@@ -150,9 +150,9 @@ class Site:
         """Make a page; an error becomes the page of the error."""
         cookie = cookie_of(request) or cookie_of(request, _FORMS)
         public = request.url.path == LOGIN
-        known = cookie or new_secret()
+        secret = cookie or new_secret()
         visit = Visit(
-            self, request, form, known, None if public else self.server.access_of(request)
+            self, request, form, secret, None if public else self.server.access_of(request)
         )
         try:
             if request.method == "POST":
@@ -164,7 +164,7 @@ class Site:
             log.exception("a page failed")
             response = visit.page("error.html", 500, code="internal", message=_INTERNAL)
         if cookie is None:
-            keep(response, request, known, _FORMS)
+            keep(response, request, secret, _FORMS)
         response.headers.update(_SAFE)
         return response
 
@@ -172,8 +172,8 @@ class Site:
         """Answer a refused request: redirect to the sign-in, or show the page of the error."""
         if isinstance(error, Unauthorized):
             url = request.url
-            wanted = url.path + (f"?{url.query}" if url.query else "")
-            back = {"back": wanted if request.method == "GET" else HOME}
+            page = url.path + (f"?{url.query}" if url.query else "")
+            back = {"back": page if request.method == "GET" else HOME}
             return RedirectResponse(f"{LOGIN}?{urlencode(back)}", 303)
         return self.answer(request, {}, lambda visit: failed(visit, error))
 
@@ -183,8 +183,8 @@ _INTERNAL: Final = "day1 failed on this page; its log says more."
 
 async def _read(request: Request) -> Form:
     """Read the text fields of a form; files are refused."""
-    given: FormData = await request.form(max_files=0, max_fields=_FIELDS)
-    return {key: value for key, value in given.items() if isinstance(value, str)}
+    fields: FormData = await request.form(max_files=0, max_fields=_FIELDS)
+    return {key: value for key, value in fields.items() if isinstance(value, str)}
 
 
 def _check(visit: Visit, cookie: str | None) -> None:

@@ -44,8 +44,8 @@ class PageFiles(StaticFiles):
     ) -> Response:
         """Answer with a file, or with 304 if the browser has it."""
         tag = _tag(Path(full_path).name)
-        named = scope["query_string"] == f"v={tag}".encode()
-        headers = {"ETag": f'"{tag}"', "Cache-Control": _FOR_GOOD if named else "no-cache"}
+        is_versioned = scope["query_string"] == f"v={tag}".encode()
+        headers = {"ETag": f'"{tag}"', "Cache-Control": _FOR_GOOD if is_versioned else "no-cache"}
         response = FileResponse(full_path, status_code, headers, stat_result=stat_result)
         if self.is_not_modified(response.headers, Headers(scope=scope)):
             return NotModifiedResponse(response.headers)
