@@ -189,7 +189,7 @@ LEDGER_DAMAGED = {
 def test_a_damaged_ledger_is_refused_and_the_advice_helps(store, damage: Damage):
     damage(store / "ledger.db")
     before = digest(store, *KEPT)
-    refused(lambda: open_and_close(store), "store_damaged", "ledger.db", "branches are found again")
+    refused(lambda: open_and_close(store), "store_damaged", "ledger.db", "rebuilds the branches")
     assert digest(store, *KEPT) == before
     for path in store.glob("ledger.db*"):
         path.unlink()

@@ -31,11 +31,11 @@ from day1.ports.ledger import Ledger, Recover
 P = TypeVar("P")
 T = TypeVar("T")
 _REMEMBERED = 1_000
-"""Names; those of branches that there are not are remembered too."""
+"""Most branch names remembered, of existing and missing branches."""
 
 
 class FileWatch(Watch):
-    """Tells whether a SQLite file was replaced or written to, by anybody, in a few microseconds."""
+    """Detects in a few microseconds whether any process wrote to or replaced a SQLite file."""
 
     def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
         """Open nothing yet; `connect` opens the file."""
@@ -45,7 +45,7 @@ class FileWatch(Watch):
         self._connection: sqlite3.Connection | None = None
 
     def file(self) -> tuple[int, ...]:
-        """Which file is there; empty where none is."""
+        """Return the device and inode of the file; empty if it does not exist."""
         try:
             found = self._path.stat()
         except OSError:
@@ -54,7 +54,7 @@ class FileWatch(Watch):
 
     @override
     def version(self) -> Hashable:
-        """Changes with every commit of another connection; this one makes none."""
+        """Return a value that changes with every commit; the watch itself commits nothing."""
         file = self.file()
         with self._guard:
             if self._connection is None or file != self._opened:
@@ -71,9 +71,9 @@ class FileWatch(Watch):
 
 
 def renew(engine: Engine, opened: Callable[[], Hashable]) -> None:
-    """Open a connection again once `opened`, which says what connections are opened to, differs.
+    """Replace pooled connections as soon as `opened`, the identity of the opened file, changes.
 
-    What is written to a file that was deleted or replaced is lost.
+    Writes to a file that was deleted or replaced would be lost.
     """
 
     @listens_for(engine, "connect")
@@ -87,13 +87,13 @@ def renew(engine: Engine, opened: Callable[[], Hashable]) -> None:
 
 
 class SqlLedger(Ledger):
-    """A ledger in the tables of one database; as it stands here, of a SQLite file."""
+    """A ledger in the tables of a database: of a SQLite file, unless a subclass changes that."""
 
     recover: Recover
-    """Finishes or withdraws what an intent announced; whoever opens a ledger to write gives it."""
+    """Finishes or undoes the work of an orphaned intent; set by whoever opens a ledger to write."""
 
     _marks: Columns = {}  # noqa: RUF012 - replaced, never changed
-    """A table that says of which version the others are."""
+    """The columns of the table that holds the version of the ledger; empty without such a table."""
 
     def __init__(
         self,
@@ -105,8 +105,8 @@ class SqlLedger(Ledger):
     ) -> None:
         """Use a database whose tables exist (`create`).
 
-        Error messages hold its name, and what to do if it is damaged. Without `watch` nothing is
-        remembered.
+        Error messages hold `name` and `if_damaged`, which says what to do then. Without `watch`
+        nothing is remembered.
         """
         self._engine = engine
         self._own_sums = engine.dialect.name == "sqlite"
@@ -120,20 +120,20 @@ class SqlLedger(Ledger):
         self._voted: tuple[Hashable, KnownVotes] = (None, KnownVotes())
 
     def create(self, version: int) -> None:
-        """Make the tables, and the columns of tables, that are missing; nothing is ever dropped.
+        """Make missing tables and columns; nothing is ever dropped.
 
         Args:
-            version: the one that the database says it has, 0 if none.
+            version: the version that the database states, 0 if none.
 
         Raises:
-            ForeignStore: it has tables that are another program's.
+            ForeignStore: the database has tables of another program.
         """
         with self._writing() as connection:
             make_tables(connection, version, self._name, self._marks)
 
     @override
     def check(self) -> list[str]:
-        """Read every row; of a file also every page and checksum."""
+        """Read every row, and every page and checksum of a file; return the problems found."""
         problems = []
         with self._reading() as connection:
             if self._own_sums:
@@ -168,7 +168,7 @@ class SqlLedger(Ledger):
 
     @contextmanager
     def _begun(self) -> Iterator[Connection]:
-        """A connection in a transaction, which leaving the block makes durable."""
+        """Open a transaction, which leaving the block commits."""
         try:
             with self._engine.begin() as connection:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -189,7 +189,7 @@ class SqlLedger(Ledger):
 
     @contextmanager
     def _opened(self) -> Iterator[Connection]:
-        """A connection for single statements."""
+        """Open a connection for single statements."""
         try:
             with self._engine.connect() as connection:
                 yield connection
@@ -237,7 +237,7 @@ class SqlLedger(Ledger):
 
     @override
     def same_version(self) -> AbstractContextManager[None]:
-        """Do nothing: asking for the stamp costs next to nothing here."""
+        """Do nothing: reading the stamp of a file costs next to nothing."""
         return nullcontext()
 
     @override
@@ -277,7 +277,7 @@ class SqlLedger(Ledger):
 
     @override
     def branch(self, name: str) -> Branch | None:
-        """Branches are remembered until the ledger changes: every call needs one."""
+        """Find a branch by name; branches are remembered until the ledger changes."""
         known = self._remembered()
         if name in known:
             return known[name]
@@ -287,7 +287,7 @@ class SqlLedger(Ledger):
         return found
 
     def _remembered(self) -> dict[str, Branch | None]:
-        """Branches by name, as of now; one that is put in later may be newer, never older."""
+        """Return the remembered branches by name; empty after the ledger changed."""
         if self._watch is None or getattr(self._local, "connection", None) is not None:
             return {}
         version = self.stamp()
@@ -376,7 +376,7 @@ class SqlLedger(Ledger):
         self._put(HEADS, "key", {"key": key, "branch_id": branch_id})
 
     def close(self) -> None:
-        """Close the database; SQLite folds its log into the file."""
+        """Close the database; SQLite writes its log into the file."""
         if self._watch is not None:
             self._watch.close()
         self._engine.dispose()
@@ -384,7 +384,7 @@ class SqlLedger(Ledger):
 
 @lru_cache(maxsize=128)
 def _records(kind: type, names: tuple[str, ...]) -> Select[Any]:
-    """Built once: building takes longer than asking."""
+    """Build the query for records by fields; cached, as building takes longer than running."""
     table = TABLES[kind]
     tests = [table.c[name] == bindparam(name) for name in names]
     return select(table).where(*tests).order_by(table.c.created_at, table.c.id)

@@ -1,4 +1,4 @@
-"""What a ledger asks of the place where its database is."""
+"""Protocols that the place of a ledger's database provides: a lock and a watch."""
 
 from collections.abc import Hashable
 from contextlib import AbstractContextManager
@@ -6,20 +6,20 @@ from typing import Protocol
 
 
 class Lock(Protocol):
-    """Lets one process at a time change engine and ledger together."""
+    """A lock that lets one process at a time change engine and ledger together."""
 
     def held(self) -> AbstractContextManager[None]:
         """Hold the lock for the block."""
 
     def held_if_free(self) -> AbstractContextManager[bool]:
-        """Hold the lock for the block if nobody has it; says whether."""
+        """Try to hold the lock for the block; the block gets whether it is held."""
 
 
 class Watch(Protocol):
-    """What tells whether the database was written to."""
+    """A watch on a database, which tells whether it was written to."""
 
     def version(self) -> Hashable:
-        """Another value after every write, whoever wrote."""
+        """Return a value that changes with every write of any process."""
 
     def close(self) -> None:
-        """Close what was opened for it."""
+        """Close the connection of the watch."""

@@ -1,4 +1,4 @@
-"""The tables of a ledger: made, brought up to date, and told from those of other programs."""
+"""The schema of a ledger: make and upgrade its tables, recognize other programs' tables."""
 
 from sqlalchemy import Connection, bindparam, select, update
 
@@ -15,7 +15,7 @@ from day1.adapters.rows.ownership import Columns, columns, columns_of, foreign, 
 
 
 def make_tables(connection: Connection, version: int, where: str, marks: Columns) -> None:
-    """Make the tables, and the columns of tables, that are missing; nothing is ever dropped.
+    """Make missing tables and columns of a ledger; nothing is ever dropped.
 
     Args:
         connection: to the ledger's database, in a transaction.
@@ -34,12 +34,12 @@ def make_tables(connection: Connection, version: int, where: str, marks: Columns
                 kind = column.type.compile(connection.dialect)
                 name = connection.dialect.identifier_preparer.quote(column.name)
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD {name} {kind}")
-    if connection.dialect.name == "sqlite":  # where they are compared
+    if connection.dialect.name == "sqlite":  # only there checksums are compared
         _add_sums(connection)
 
 
 def _add_sums(connection: Connection) -> None:
-    """Give rows that an earlier version of day1 wrote their checksums."""
+    """Add checksums to rows that an earlier version of day1 wrote without."""
     for kind, table in TABLES.items():
         rows = connection.execute(select(table).where(table.c[SUM].is_(None))).all()
         sums = [{"row": row.id, "sum": sum_of(kind, row)} for row in rows]
@@ -51,10 +51,10 @@ def _add_sums(connection: Connection) -> None:
 def own_tables(
     connection: Connection, version: int, where: str, marks: Columns | None = None
 ) -> Columns:
-    """A ledger's tables as they are there, if they are day1's: a mark alone could be anybody's.
+    """Return the columns of a ledger's existing tables, after checking that they are day1's.
 
-    What an earlier day1 made lacks columns that have a default, and no others. What a later one
-    made may have more. Beside a ledger there may be other tables, which are left alone.
+    Tables of an earlier day1 may lack columns with a default and no others; tables of a later day1
+    may have more columns. Other tables beside a ledger are ignored.
 
     Args:
         connection: to the ledger's database.

@@ -1,7 +1,7 @@
-"""The ledger of a store on a server: a database of its own beside the store's, never committed.
+"""The ledger of a store on a server: a database of its own beside the store's, without commits.
 
-One working set, in which each transaction is durable by itself. Writers take turns under a lock of
-the server's: two transactions that change the same to the same would both be told that they did.
+Each transaction is durable by itself. Writers take turns under a lock of the server, since the
+server would accept two transactions that make the same change to the same row.
 """
 
 import threading
@@ -34,20 +34,23 @@ from day1.errors import Day1Error, ForeignStore, NotAStore, Refused, StoreReadOn
 from day1.model.records.intent import Intent
 
 SUFFIX: Final = "_ledger"
+"""What the name of a ledger's database adds to the store's."""
 DOLT_STAMP: Final = "SELECT DOLT_HASHOF_DB('WORKING')"
-"""Of all that is in the database, so also after a write by another program."""
+"""Reads a hash of the whole database, which any program's write changes."""
 _MAKING_S: Final = 60.0
+"""Seconds to wait while another process makes the ledger."""
 _SAME_VERSION_S: Final = 1.0
+"""Seconds for which a call uses a stamp again."""
 _MOST: Final = 8
-"""Connections: each is used for one statement, save a writer's and the lock's."""
+"""Most connections; all but a writer's and the lock's serve one statement at a time."""
 _NOT_THERE: Final = (1049, 1146, 1064)
-"""No such database, no such table, which MatrixOne calls an error of syntax."""
+"""Error numbers for a missing database or table; MatrixOne reports a syntax error (1064)."""
 _SCHEMA: Final = Table(
     "ledger_schema",
     MetaData(),
     Column("version", BigInteger(), primary_key=True, autoincrement=False),
 )
-"""One row per version that the tables were brought to."""
+"""The table of versions: a row for each version that the ledger was upgraded to."""
 _NEWEST: Final = "SELECT max(version) FROM ledger_schema"
 
 
@@ -59,18 +62,18 @@ def open_server_ledger(
     stamp: str | None = DOLT_STAMP,
     hold: Locked = locked,
 ) -> SqlLedger:
-    """Open the ledger that belongs to a store, making it where it is missing.
+    """Open the ledger of a store on a server; make it if it is missing.
 
     Args:
-        engine: connections to the server, to no database.
+        engine: connections to the server without a database.
         place: the store.
-        wait_s: how long a writer waits for another one.
-        stamp: asks for a value that changes with each write; None if the engine has none.
+        wait_s: how long a writer waits for another.
+        stamp: the statement that reads a value changed by each write; None if there is none.
         hold: how a named lock is held on this engine.
 
     Raises:
-        Refused: the user may not make its database.
-        ForeignStore: its database is another program's.
+        Refused: the user may not make the ledger's database.
+        ForeignStore: the ledger's database belongs to another program.
     """
     own = _connect(place, wait_s)
     ledger = ServerLedger(own, place, wait_s=wait_s, stamp=stamp, hold=hold)
@@ -87,7 +90,7 @@ def open_server_ledger(
 
 
 def check_ledger(place: ServerUrl) -> None:
-    """Make sure that no other program has the database that a store's ledger is to have.
+    """Make sure that the database for a store's ledger does not belong to another program.
 
     Raises:
         ForeignStore: one has.
@@ -106,7 +109,7 @@ def check_ledger(place: ServerUrl) -> None:
 
 @dataclass(slots=True)
 class _RememberedStamp:
-    """What was answered in a call, and until when that is good enough."""
+    """The stamp that a call has read, and until when the call may use it."""
 
     value: str = ""
     until: float = 0.0
@@ -118,7 +121,7 @@ def _connect(place: ServerUrl, wait_s: float) -> Engine:
 
 
 class _Stamp(Watch):
-    """Asks the server whether the ledger was written to."""
+    """A watch on a ledger on a server: reads its stamp by a statement."""
 
     def __init__(self, opened: Callable[[], AbstractContextManager[Connection]], ask: str) -> None:
         self._opened, self._ask = opened, ask
@@ -137,7 +140,7 @@ class _Stamp(Watch):
 
     @contextmanager
     def same_version(self) -> Iterator[None]:
-        """Ask but once in this thread."""
+        """Read the stamp only once in this thread during the block."""
         self._mine.stamp = _RememberedStamp()
         try:
             yield
@@ -145,7 +148,7 @@ class _Stamp(Watch):
             self._mine.stamp = None
 
     def wrote(self) -> None:
-        """Ask again: this thread wrote."""
+        """Forget the stamp, since this thread wrote."""
         if getattr(self._mine, "stamp", None) is not None:
             self._mine.stamp = _RememberedStamp()
 
@@ -155,11 +158,11 @@ class _Stamp(Watch):
 
 
 class ServerLedger(SqlLedger):
-    """A ledger in a database of a server."""
+    """A ledger in a database on a server."""
 
     _marks = columns_of(_SCHEMA.metadata)
     is_whole = False
-    """Whether all tables are there, among them the one that has the version."""
+    """Whether all tables exist, including the table of versions."""
 
     def __init__(
         self, engine: Engine, place: ServerUrl, *, wait_s: float, stamp: str | None, hold: Locked
@@ -181,12 +184,12 @@ class ServerLedger(SqlLedger):
 
     @contextmanager
     def _begun(self) -> Iterator[Connection]:
-        """A transaction, in its turn; under the ledger's lock only if that is still held.
+        """Open a transaction when it is this writer's turn; fail if the ledger's lock was lost.
 
-        The driver's own begin and rollback are not heard by every server.
+        Not every server obeys the driver's own begin and rollback.
 
         Raises:
-            StoreVersionUnknown: as in a file. No later day1 brings the tables up during the turn.
+            StoreVersionUnknown: a later day1 has upgraded the ledger. It cannot during the turn.
         """
         with self._queues.held(self._turn, self._opened) as connection:
             version = self._lock.check(_NEWEST)
@@ -201,7 +204,7 @@ class ServerLedger(SqlLedger):
 
     @override
     def same_version(self) -> AbstractContextManager[None]:
-        """Each question for the stamp is a round trip to the server."""
+        """Read the stamp once in the block: each read is a round trip to the server."""
         return nullcontext() if self._asked is None else self._asked.same_version()
 
     def _recover(self, intent: Intent) -> None:
@@ -209,7 +212,7 @@ class ServerLedger(SqlLedger):
         super()._recover(intent)
 
     def create(self, version: int) -> None:
-        """Make what is missing, and note the version when all of it is there."""
+        """Make missing tables and columns, then write the version."""
         super().create(version)
         with self._opened() as connection:
             _SCHEMA.create(connection, checkfirst=True)
@@ -217,7 +220,7 @@ class ServerLedger(SqlLedger):
             connection.execute(insert(_SCHEMA), {"version": VERSION})
 
     def check_own(self) -> None:
-        """Make sure that no other program has the database.
+        """Make sure that the ledger's database does not belong to another program.
 
         Raises:
             ForeignStore: one has.
@@ -227,38 +230,38 @@ class ServerLedger(SqlLedger):
             own_tables(connection, version, self.where, self._marks)
 
     def version(self) -> int:
-        """Which version the tables have; 0 where there are none, or not all of them."""
+        """Read the version of the ledger; 0 if its tables are missing or incomplete."""
         try:
             with self._opened() as connection:
-                # Of a table that is another program's the columns are not known.
+                # `*`, since another program's table of this name may have any columns.
                 newest = f"SELECT * FROM {_SCHEMA.name} ORDER BY 1 DESC LIMIT 1"  # noqa: S608 - our own name
                 found = connection.exec_driver_sql(newest).mappings().first()
             return int(found["version"]) if found and found.keys() == _SCHEMA.columns.keys() else 0
         except Day1Error as exc:
-            may_not = isinstance(exc, Refused | StoreReadOnly)  # said again when it is made
+            may_not = isinstance(exc, Refused | StoreReadOnly)  # making it will say so again
             if not may_not and server_number(exc.__cause__) not in _NOT_THERE:
                 raise
             return 0
 
 
 def _bring_up(engine: Engine, place: ServerUrl, ledger: ServerLedger, hold: Locked) -> None:
-    """Give the database what this day1 keeps in it.
+    """Upgrade the ledger to this day1's version, or make it.
 
-    One at a time; a killed one leaves a version that is too low, and the next goes on.
+    One process at a time; a killed one leaves the old version, and the next process continues.
     """
     with (
         opened(engine, place.name + SUFFIX) as connection,
         hold(connection, lock_name(place.database, "/ledger/create"), _MAKING_S),
     ):
         found = ledger.version()
-        if found >= VERSION:  # another was quicker
+        if found >= VERSION:  # another process was quicker
             return
         make_database(connection, place.database + SUFFIX, place.name)
         try:
             ledger.create(found)
         except StoreReadOnly as exc:
             raise StoreReadOnly(
-                f"{ledger.where} has version {found} and needs {VERSION}, which this user may not "
-                "make of it: run `day1 init` once as a user with the rights that docs/servers.md "
+                f"{ledger.where} has version {found} and needs {VERSION}, but this user may not "
+                "upgrade it: run `day1 init` once as a user with the rights that docs/servers.md "
                 "gives to day1."
             ) from exc

@@ -20,18 +20,20 @@ from day1.adapters.sqlite_failures import translated
 from day1.errors import Day1Error, StoreBusy, StoreDamaged, StoreReadOnly
 
 FILE = "ledger.db"
+"""The name of the ledger's file."""
 _LOOK_S = 10.0
-"""How long another process that writes to the file is waited for, to see whose it is."""
+"""Seconds to wait for a writer of the file when checking that it is day1's."""
 _TABLES_THERE = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
 IF_DAMAGED = (
-    "nothing was changed. Stop what uses the store and move the file away, its -wal and -shm too. "
-    "Put a backup in its place, or none: then the branches are found again, and their notes, the "
+    "nothing was changed. Stop what uses the store, and move the file away with its -wal and -shm. "
+    "Restore a backup, if there is one. Without one day1 rebuilds the branches; their notes, the "
     "snapshots and the records of merges are lost. No memory is."
 )
+"""What to do if the file is damaged."""
 
 
 def open_ledger(folder: Path, lock: Lock, *, read_only: bool, wait_s: float = 10.0) -> SqlLedger:
-    """Open `ledger.db`, making it where it is missing and may be written."""
+    """Open `ledger.db`; make it if it is missing and the store may be written."""
     path = folder.absolute() / FILE
     if not read_only and not path.exists():
         with lock.held():
@@ -47,7 +49,7 @@ def open_ledger(folder: Path, lock: Lock, *, read_only: bool, wait_s: float = 10
 
     connect = partial(_connect, path, read_only=False, wait_s=wait_s)
     watch = FileWatch(path, connect)
-    if read_only:  # how such a file is opened depends on whether others write to it
+    if read_only:  # the mode depends on whether others write to the file
         renew(engine, lambda: (watch.file(), _mode(path, read_only=True)))
     else:
         renew(engine, watch.file)
@@ -61,7 +63,7 @@ def open_ledger(folder: Path, lock: Lock, *, read_only: bool, wait_s: float = 10
 
 
 def _bring_up(ledger: SqlLedger, path: Path, wait_s: float, *, read_only: bool) -> None:
-    """Give the file what this day1 keeps in it, once; then one look tells that it has it."""
+    """Upgrade the file to this day1's version, or make its tables."""
     with _untouched(path, wait_s, read_only=read_only) as connection:
         version = _version(connection)
         if version == VERSION:
@@ -70,8 +72,8 @@ def _bring_up(ledger: SqlLedger, path: Path, wait_s: float, *, read_only: bool) 
         check_version(version, FILE)
         if read_only:
             raise StoreReadOnly(
-                f"{FILE} was made by an older day1, and may not be written: use the store once "
-                "where it may be, or copy the folder to where it may be and use the copy.",
+                f"{FILE} was made by an older day1, and may not be written: open the store once "
+                "where it can be written, or copy the folder and use the copy.",
                 file=FILE,
             )
         ledger.create(version)
@@ -82,17 +84,17 @@ def check_file(folder: Path) -> None:
     """Make sure that a folder's `ledger.db`, if there is one, is a ledger.
 
     Raises:
-        ForeignStore: it is another program's.
+        ForeignStore: the file belongs to another program.
     """
     path = folder.absolute() / FILE
-    if os.path.isfile(path):  # noqa: PTH113 - says no of a path that the system does not take
+    if os.path.isfile(path):  # noqa: PTH113 - False for a path that the system rejects
         with _untouched(path, _LOOK_S, read_only=False) as connection:
             _check_own(connection, _version(connection))
 
 
 @contextmanager
 def _untouched(path: Path, wait_s: float, *, read_only: bool) -> Iterator[sqlite3.Connection]:
-    """A connection to a file that may be another program's: it is not made one in WAL mode."""
+    """Open a file that may be another program's, without switching it to WAL mode."""
     with (
         translated(FILE, IF_DAMAGED),
         closing(_open(path, read_only=read_only, wait_s=wait_s)) as connection,
@@ -111,7 +113,7 @@ def _check_own(raw: sqlite3.Connection, version: int) -> None:
 
 
 def copy_ledger(folder: Path, to: Path, wait_s: float) -> None:
-    """Copy `ledger.db` as it is at one instant into another folder; writers go on meanwhile."""
+    """Copy the state of `ledger.db` into another folder while others may write."""
     with (
         translated(FILE, IF_DAMAGED),
         closing(_connect(folder / FILE, read_only=False, wait_s=wait_s)) as live,
@@ -125,7 +127,7 @@ def scrub_ledger(folder: Path, wait_s: float) -> None:
     """Rewrite `ledger.db` without its free pages, and empty its log.
 
     Raises:
-        StoreBusy: somebody reads it without a pause.
+        StoreBusy: other processes kept reading the file.
     """
     with (
         translated(FILE, IF_DAMAGED),
@@ -134,14 +136,14 @@ def scrub_ledger(folder: Path, wait_s: float) -> None:
         connection.execute("VACUUM")
         busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     if busy:
-        raise StoreBusy(f"Others read {FILE} without a pause: try again.", file=FILE)
+        raise StoreBusy(f"Other processes keep reading {FILE}: try again.", file=FILE)
 
 
 def count_records(folder: Path) -> dict[str, int]:
-    """How many rows each table has, of a copy that is whole and that nobody writes to.
+    """Count the rows of each table in a copy of a ledger, after checking the copy.
 
     Raises:
-        StoreDamaged: it is not whole.
+        StoreDamaged: the copy is damaged.
     """
     with translated(FILE, IF_DAMAGED), closing(_connect(folder / FILE, read_only=True)) as opened:
         found = opened.execute("PRAGMA integrity_check").fetchone()[0]
@@ -175,9 +177,9 @@ def _connect(path: Path, *, read_only: bool, wait_s: float = 0.0) -> sqlite3.Con
 
 
 def _make(path: Path) -> None:
-    """Make the file under another name, so that it is seen in WAL mode only: nobody waits for that.
+    """Make the file under another name and rename it, so that others see it in WAL mode only.
 
-    The log of a file that is gone would be played into the new one, so it goes first.
+    The log of a deleted file is removed first: SQLite would play it into the new file.
     """
     if path.exists():
         return
@@ -195,10 +197,10 @@ def _make(path: Path) -> None:
 
 
 def _mode(path: Path, *, read_only: bool) -> str:
-    """How to open the file, as SQLite's URI says it.
+    """Return the `mode` of SQLite's URI with which to open the file.
 
-    In a folder that may not be written a file in WAL mode opens only as immutable, which is not
-    to be said while there is a log beside it: somebody writes, or was killed.
+    In a read-only folder a file in WAL mode opens only as immutable. That is wrong while a log lies
+    beside it: somebody writes, or was killed.
     """
     if not read_only:
         return "rw"
@@ -207,8 +209,8 @@ def _mode(path: Path, *, read_only: bool) -> str:
         return "ro&immutable=1"
     if not path.with_name(f"{FILE}-shm").exists():
         raise StoreReadOnly(
-            f"{FILE} was not closed, and its folder may not be written: use the store once where "
-            "it may be, or copy the folder to where it may be and use the copy.",
+            f"{FILE} was not closed, and its folder may not be written: open the store once where "
+            "it can be written, or copy the folder and use the copy.",
             file=FILE,
         )
     return "ro"

@@ -22,19 +22,19 @@ from day1.model.values.record_kind import Record
 T = TypeVar("T")
 
 VERSION: Final = 10
-"""To be raised with each new table or column."""
+"""The version of the ledger's tables; raise it with each new table or column."""
 metadata = MetaData()
 SUM: Final = "row_sum"
-"""The column with a row's checksum, NULL in a row that an earlier version of day1 wrote. SQLite has
-no checksums of its own. A server has, so there the column is written and never compared: a row that
-an administrator mended by hand stays usable."""
+"""The column with a row's checksum; NULL in rows that an earlier day1 wrote. It is compared only in
+SQLite, which has no checksums of its own: on a server, a row that an administrator mended by hand
+stays usable."""
 _KEY: Final = String(255)
 _TEXT: Final = UnboundedText()
 _hints = cache(get_type_hints)
 
 
 def _kept_as(hint: Any) -> type:
-    """What a field is kept as: text, a number, a truth; `object` for what is kept as JSON."""
+    """Return the type in which a field is stored: `str`, `int`, `bool`, or `object` for JSON."""
     if get_origin(hint) is Literal:
         return str
     given = [part for part in get_args(hint) or (hint,) if part is not type(None)]
@@ -45,7 +45,7 @@ _PLAIN: Final[Mapping[Any, TypeEngine[Any]]] = {str: _TEXT, int: BigInteger(), b
 
 
 def _table(record: type[Record], *more: Column[Any]) -> Table:
-    """A table with a column for each field of a kind of record."""
+    """Build the table of a kind of record, with a column for each field."""
     kind, hints = record.KIND, _hints(record)
     columns = [_column(f.name, hints[f.name], set(kind.keys)) for f in fields(record)]  # type: ignore[arg-type]  # a dataclass
     table = Table(kind.table, metadata, *columns, *more, Column(SUM, BigInteger()))
@@ -55,7 +55,7 @@ def _table(record: type[Record], *more: Column[Any]) -> Table:
 
 
 def _column(name: str, hint: Any, keys: set[str]) -> Column[Any]:
-    """A field's column."""
+    """Build the column of a field."""
     if name == "id":
         return Column(name, _KEY, primary_key=True)
     kind = _KEY if name in keys else _PLAIN.get(_kept_as(hint), _TEXT)
@@ -87,7 +87,7 @@ _FROM_JSON: Final[Mapping[type, Mapping[str, Callable[[str], Any]]]] = {
     }
     for kind in TABLES
 }
-"""The fields that are kept as JSON, each with what reads it back."""
+"""The fields that are stored as JSON, each with the function that parses it."""
 _DEFAULTED: Final = {
     kind: frozenset(f.name for f in fields(kind) if f.default is not MISSING) for kind in TABLES
 }
@@ -99,11 +99,11 @@ OLDEST: Final[Columns] = {
         for kind, table in TABLES.items()
     },
 }
-"""The columns that tables had in every version: one that is younger has a default."""
+"""Columns that every version of a table has; all later columns have a default."""
 
 
 def as_row(record: object) -> dict[str, Any]:
-    """A record as its table keeps it."""
+    """Convert a record to a row of its table."""
     as_json = _FROM_JSON[type(record)]
     found = {f.name: getattr(record, f.name) for f in fields(record)}  # type: ignore[arg-type]  # a dataclass
     row = {n: canonical(v) if n in as_json else v for n, v in found.items()}
@@ -111,7 +111,7 @@ def as_row(record: object) -> dict[str, Any]:
 
 
 def as_record(kind: type[T], row: Row[Any]) -> T:
-    """A row of a kind's table as a record; a column that is younger than the row is its default."""
+    """Convert a row to a record; a column added after the row gets its default."""
     read = _FROM_JSON[kind]
     found = _fields(kind, row)
     values = {n: v for n, v in found.items() if v is not None or n not in _DEFAULTED[kind]}
@@ -119,12 +119,12 @@ def as_record(kind: type[T], row: Row[Any]) -> T:
 
 
 def is_changed(kind: type, row: Row[Any]) -> bool:
-    """Whether a row of a kind's table is another than was written."""
+    """Whether a row's checksum shows that it is not as day1 wrote it."""
     return row._mapping[SUM] not in {None, sum_of(kind, row)}
 
 
 def sum_of(kind: type, row: Row[Any]) -> int:
-    """The checksum of a row of a kind's table."""
+    """Compute the checksum of a row."""
     return _sum(_fields(kind, row))
 
 
@@ -133,7 +133,7 @@ def _fields(kind: type, row: Row[Any]) -> dict[str, Any]:
 
 
 def _sum(row: Mapping[str, Any]) -> int:
-    """A column that is added later, and has no value yet, changes nothing."""
+    """Compute the checksum of the columns with a value, so that a new column does not change it."""
     return crc32(canonical({n: v for n, v in row.items() if v is not None}).encode())
 
 
@@ -141,7 +141,7 @@ def check_version(version: int, where: str) -> None:
     """Make sure that this day1 knows the tables of a ledger.
 
     Raises:
-        StoreVersionUnknown: a later one made them.
+        StoreVersionUnknown: a later day1 made the tables.
     """
     if version > VERSION:
         raise StoreVersionUnknown(
@@ -152,13 +152,13 @@ def check_version(version: int, where: str) -> None:
 
 
 def refuse_later(connection: Connection, where: str) -> None:
-    """Make sure that no later day1 has brought a file up since it was opened.
+    """Make sure that no later day1 has upgraded the file since it was opened.
 
-    Its rows may have columns that this day1 does not know: they make a checksum wrong, and are lost
-    where a record is written, since it is written whole.
+    Rows of a later day1 may have columns unknown here: their checksums look wrong, and writing a
+    record would lose them.
 
     Raises:
-        StoreVersionUnknown: one has.
+        StoreVersionUnknown: a later day1 has upgraded the file.
     """
     if connection.dialect.name == "sqlite":
         check_version(connection.exec_driver_sql("PRAGMA user_version").scalar_one(), where)

@@ -1,4 +1,4 @@
-"""Connections to an engine, each on the branch or the commit asked for."""
+"""The protocol of connections to an engine, each on a branch or at a commit."""
 
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -9,15 +9,15 @@ from day1.model.rows.change import CommitId
 
 
 class Connections(Protocol):
-    """Gives connections to a branch or a commit."""
+    """Opens connections on branches and at commits."""
 
     slow_at_commit: bool = False
-    """Whether a connection at a commit costs much more than one on a branch whose tip it is."""
+    """Whether opening a connection at a commit is much slower than on a branch with that tip."""
     own_caches: bool = False
-    """Whether each connection keeps what it has read for itself, not the engine for all."""
+    """Whether each connection has a cache of its own, instead of one cache in the engine."""
 
     def on_branch(self, branch: str) -> AbstractContextManager[Connection]:
-        """A connection whose plain table names mean `branch`.
+        """Open a connection whose plain table names mean `branch`.
 
         Leaving the block rolls back what was not committed.
 
@@ -26,21 +26,21 @@ class Connections(Protocol):
         """
 
     def at_commit(self, commit: CommitId) -> AbstractContextManager[Connection]:
-        """A read-only connection at a commit.
+        """Open a read-only connection at a commit.
 
         Raises:
             NotFound: there is no such commit.
         """
 
     def exclusive(self, branch: str) -> AbstractContextManager[Connection]:
-        """As `on_branch`, while nobody else has a unit of work on the branch.
+        """Open a connection as `on_branch` and lock out other units of work on the branch.
 
         Raises:
-            StoreBusy: another writer held it for longer than the limit.
+            StoreBusy: another writer held the lock for longer than the limit.
         """
 
     def fresh(self, branch: str = "main") -> AbstractContextManager[Connection]:
-        """As `on_branch`, for single reads of the graph: it knows every peer's commits."""
+        """Open a connection as `on_branch` that sees all commits of other processes."""
 
     def begin(self, connection: Connection, *, writes: bool) -> None:
         """Begin a transaction, whose reads all see one state."""
@@ -49,4 +49,4 @@ class Connections(Protocol):
         """Make the transaction durable."""
 
     def close(self) -> None:
-        """Close every connection that is not in use."""
+        """Close all connections that are not in use."""

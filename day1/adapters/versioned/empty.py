@@ -19,7 +19,7 @@ class EmptyReading(Reading):
     mask: Mask = CLEAR
 
     def __init__(self, branch: str | None) -> None:
-        """Name the branch that was asked for."""
+        """Read a branch without commits."""
         self.branch = branch
 
     @override

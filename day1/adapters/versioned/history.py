@@ -1,6 +1,6 @@
 """The commit graph, for all engines that keep one.
 
-What only day1 knows of a commit is in its message: a readable line, then one line of JSON.
+A commit's message has a readable line, then a line of JSON with what the engine does not store.
 """
 
 import json
@@ -27,34 +27,38 @@ from day1.model.values.instant import SECOND
 from day1.ports.history import History
 
 FOREIGN = "foreign"
+"""The `op` of a commit that day1 did not make."""
 _VERSION = 1
-"""The form of the messages."""
+"""The version of the format of messages."""
 _MAX_LINE = 200
-_REMEMBERED, _REMEMBERED_ROWS = 8, 2_000
-"""Differences that are kept, and how large one may be."""
+"""Most characters of a message's first line."""
+_REMEMBERED = 8
+"""Most differences that are remembered."""
+_REMEMBERED_ROWS = 2_000
+"""Most rows of a difference that is remembered."""
 _MOST_COMMITS = 65_536
-"""So many commits are remembered, of 1.5 KB each; then all are forgotten."""
+"""Most commits that are remembered, of 1.5 KB each; then all are forgotten."""
 _FEW = 32
 """Unknown commits read one by one before the whole log is read at once."""
 
 
 class SqlHistory(History):
-    """The history of an engine that keeps commits; an engine adds how to change refs.
+    """The history of an engine that keeps commits; subclasses add how to change refs.
 
     Commits never change, so they are remembered.
     """
 
     def __init__(self, connections: Connections, dialect: Dialect) -> None:
-        """Share the store's connections, and speak as the engine does."""
+        """Use the store's connections and the engine's statements."""
         self._connections = connections
         self._dialect = dialect
         self._known: dict[CommitId, Commit] = {}
         self.mask: Callable[[], Mask] = lambda: CLEAR
         self.oldest = SCHEMA_VERSION
-        """The version of the schema that the store was made with: no state has an earlier one."""
+        """The version of the schema that the store was made with; no state has an earlier one."""
         self._versions: dict[CommitId, int] = {}
         self._differences: tuple[Mask, dict[tuple[CommitId, CommitId], Changes]] = (CLEAR, {})
-        """The mask through which they were read, and the differences."""
+        """Remembered differences, with the mask through which they were read."""
 
     @override
     def branches(self) -> dict[str, CommitId]:
@@ -121,11 +125,11 @@ class SqlHistory(History):
         return found if ref.until is None else _until(found, ref.until)
 
     def base(self, reading: SqlReading, other: CommitId) -> CommitId:
-        """The merge base of a state that is read; takes no other connection of the pool."""
+        """Return the merge base of an open reading and a commit, over the reading's connection."""
         return self._dialect.merge_base(reading.connection, reading.tip, other)
 
     def since(self, reading: SqlReading, base: CommitId, through: SqlReading) -> Changes:
-        """Rows that differ between a commit and a state that is read, as that reading sees it."""
+        """Return the rows that differ between a commit and an open reading, as it sees them."""
         if reading.pending.count:
             found = self._pending_too(reading.connection, base, reading.tip, reading.mask)
         else:
@@ -136,29 +140,27 @@ class SqlHistory(History):
     def _pending_too(
         self, connection: Connection, base: CommitId, tip: CommitId, mask: Mask
     ) -> Changes:
-        """The difference of a commit and a connection's branch with its pending rows.
-
-        A commit that is not of the branch's past may have younger columns: the branch lacks them.
-        """
+        """Return the changes from a commit to a connection's branch with its pending rows."""
         version = self.version(connection, tip)
+        # A commit of another branch may have later columns, which this branch lacks.
         before = min(version, self.version(connection, base))
         return self._dialect.changes(connection, base, "WORKING", mask, (before, version))
 
     def _between(
         self, connection: Connection, base: CommitId, to: CommitId, known_version: int
     ) -> Changes:
-        """The difference of two commits, which is for good: a merge plans what its preview did.
+        """Return the changes between two commits; remembered, as a merge follows its preview.
 
-        `known_version` is the one of the connection's state: no younger column is known there.
+        `known_version` is the version of the connection's schema: it knows no later column.
         """
         mask, (seen, known) = self.mask(), self._differences
-        if mask is not seen:  # what was read before may show what is redacted by now
+        if mask is not seen:  # remembered rows may show what is now redacted
             known = {}
             self._differences = (mask, known)
         found = known.get((base, to))
         if found is None:
             versions = self.version(connection, base), self.version(connection, to)
-            if max(versions) > known_version:  # main is stepped first, so it knows every column
+            if max(versions) > known_version:  # main knows every column, since it is stepped first
                 with self._connections.fresh() as main:
                     found = self._dialect.changes(main, base, to, mask, versions)
             else:
@@ -171,7 +173,7 @@ class SqlHistory(History):
 
     @override
     def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
-        """Read the past once, whichever branches share it."""
+        """Find all versions of a row without the mask; a past shared by branches is read once."""
         with self._connections.fresh() as connection:
             tips, tags = self._dialect.branches(connection), self._dialect.tags(connection)
             dirty = self._dialect.dirty(connection)
@@ -200,17 +202,17 @@ class SqlHistory(History):
 
     @override
     def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
-        """A lookup by key: 0.1 ms, however long the history is."""
+        """Look up a row by its key: 0.1 ms, however long the history is."""
         with self._connections.fresh() as connection:
             if not self.read(connection, commit).parents:
-                return None  # the engine's own first commit, before there were tables
+                return None  # the engine's own first commit, without tables
             version = self.version(connection, commit)
             found = self._dialect.row(connection, kind, row_id, commit, version)
         return None if found is None else self.mask().row(kind, kind.row(found))
 
     @override
     def versions(self, kind: Kind, row_id: str, start: CommitId) -> dict[CommitId, Row]:
-        """Takes 20 µs a commit."""
+        """Return a row at each commit of its history: 20 µs a commit."""
         mask, past = self.mask(), table(f"dolt_history_{kind.table}")
         read: dict[tuple[Cell, ...], Row] = {}
         found: dict[CommitId, Row] = {}
@@ -236,10 +238,10 @@ class SqlHistory(History):
         return self.before(tip, instant)
 
     def before(self, tip: Commit, instant: int) -> Ref:
-        """The state at an instant earlier than the tip's (design section 5, as of T).
+        """Find the state at an instant earlier than the tip's.
 
-        The oldest commit later than the instant decides: of an `add` the rows up to the
-        instant were there, of any other commit nothing was.
+        The oldest commit after the instant decides. If it is an `add`, its rows up to the instant
+        existed; the changes of any other commit did not.
         """
         later = tip
         for commit in self.log(tip.id):
@@ -253,17 +255,17 @@ class SqlHistory(History):
         return Ref(empty=True)
 
     def tip(self, connection: Connection) -> Commit:
-        """The newest commit of a connection's branch."""
+        """Return the newest commit of a connection's branch."""
         return self.read(connection, self._dialect.head(connection))
 
     def version(self, connection: Connection, commit: CommitId) -> int:
-        """The version of the schema of a commit: that of its parents, or a later one."""
+        """Return the version of a commit's schema, which is never earlier than its parents'."""
         if self.oldest == SCHEMA_VERSION:
             return SCHEMA_VERSION
         found = self._versions.get(commit)
         if found is None:
             parents = self.read(connection, commit).parents
-            if not parents:  # the engine's own first commit, before there were tables
+            if not parents:  # the engine's own first commit, without tables
                 found = self.oldest
             elif any(self._versions.get(parent) == SCHEMA_VERSION for parent in parents):
                 found = SCHEMA_VERSION
@@ -287,17 +289,17 @@ class SqlHistory(History):
         return known
 
     def _remembered(self) -> dict[CommitId, Commit]:
-        """What is known of commits, for one walk: another walk forgets by beginning a new dict."""
+        """Return the remembered commits for one walk; a full dict is replaced, never emptied."""
         if len(self._known) >= _MOST_COMMITS:
             self._known = {}
         return self._known
 
     def learn(self, commit: Commit) -> Commit:
-        """Know a commit that was just made, which then need not be read."""
+        """Remember a commit that was just made, so that it need not be read."""
         return self._remembered().setdefault(commit.id, commit)
 
     def read(self, connection: Connection, commit: CommitId) -> Commit:
-        """Read one commit, if it is not remembered."""
+        """Return a commit; read it if it is not remembered."""
         return self._read(connection, commit, self._remembered())
 
     def _read(
@@ -328,7 +330,7 @@ def _columns(kind: Kind, version: int) -> list[ColumnElement[Any]]:
 
 
 def _children_first(commits: dict[CommitId, Commit]) -> list[Commit]:
-    """Order a graph so that every commit comes before its parents, newest first."""
+    """Sort commits so that each comes before its parents, newest first."""
     children_left = dict.fromkeys(commits, 0)
     for found in commits.values():
         for parent in found.parents:
@@ -364,7 +366,7 @@ def encode(message: Message, ts: int, agents: Iterable[str], counts: Mapping[str
 
 
 def encode_again(commit: Commit) -> str:
-    """Write the message of a commit of another store as it was there, and which one that is."""
+    """Write the message of a copied commit: as in its store, with its id there."""
     known = {**commit.meta, "v": _VERSION, "op": commit.op, "ts": commit.ts, "from": commit.id}
     return f"{commit.line}\n\n{canonical(known)}"
 
@@ -372,11 +374,11 @@ def encode_again(commit: Commit) -> str:
 def decode(
     commit: CommitId, parents: Iterable[CommitId], author: str, date: str, text: str
 ) -> Commit:
-    """Read a commit; one without day1's JSON line counts with the engine's date."""
+    """Parse a commit; one without day1's JSON line gets the engine's date."""
     line, _, rest = text.partition("\n")
     meta: dict[str, Json] = {}
     with suppress(ValueError, RecursionError):
-        # A line ends with "\n" alone: the name of an agent may have what `splitlines` divides at.
+        # Not `splitlines`: the name of an agent may contain its other line separators.
         found = json.loads(rest.strip().rpartition("\n")[2])
         if isinstance(found, dict) and isinstance(found.get("ts"), int) and "op" in found:
             meta = found
@@ -389,9 +391,9 @@ def decode(
 
 
 def author_of(agents: Iterable[str]) -> str:
-    """The `--author` of a commit: the agent where all rows have one, else day1."""
+    """Write the `--author` of a commit: its agent if there is only one, else day1."""
     names = set(agents)
     name = names.pop() if len(names) == 1 else "day1"
-    # The engine refuses a name that has parentheses: `ada (laptop)`.
+    # The engine refuses names with parentheses, such as `ada (laptop)`.
     clean = "".join(c for c in name if c.isprintable() and c not in "<>()") or "day1"
     return f"{clean} <{clean.replace(' ', '-')}@day1>"

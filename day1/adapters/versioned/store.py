@@ -1,4 +1,4 @@
-"""Readings and units of work, for all engines that keep commits."""
+"""Readings and units of work, the same for all engines that keep commits."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,15 +27,17 @@ from day1.ports.reading import Reading
 from day1.ports.store import AddingUnit, Store, Work
 
 MOST_PENDING_ROWS = 256
+"""Pending rows at which they are committed."""
 MOST_PENDING_AGE = 600 * SECOND
+"""Age of the oldest pending row at which they are committed, in microseconds."""
 _VERSIONS = select(func.min(SCHEMA.c.version), func.max(SCHEMA.c.version))
 _MOST_TIPS = 4_096
-"""Of so many branches the newest commit is remembered; then all are forgotten."""
+"""Most branches whose tip is remembered, and commits whose schema is; then all are forgotten."""
 
 Masks = Callable[[], Mask]
-"""What is redacted by now, by whichever process."""
+"""A function that returns the present mask: what any process has redacted so far."""
 Withdraw = Callable[[str, Collection[str]], None]
-"""Take texts, by their hashes, out of the index, of which a branch has secret rows."""
+"""A function that removes the texts of a branch's secret rows, by hash, from the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,26 +48,26 @@ class _Begun:
     tip: Commit
     pending: Pending
     now: int | None
-    """The engine's time, if it told it along."""
+    """The engine's time, if it was read with the state."""
     version: int
-    """Of its schema."""
+    """The version of the branch's schema."""
 
     def is_due(self, now: int) -> bool:
-        """Whether the pending rows are to be committed."""
+        """Whether the pending rows are so many or old that they must be committed."""
         old = self.pending.oldest is not None and now - self.pending.oldest >= MOST_PENDING_AGE
         return self.pending.count >= MOST_PENDING_ROWS or old
 
     def later(self, now: int) -> int:
-        """The time of a unit: later than everything on the branch, whatever a clock does."""
+        """Return a time for a unit, later than all of the branch even if clocks go back."""
         return max(now, max(self.tip.ts, self.pending.newest or 0) + 1)
 
     def rows(self, mask: Mask) -> ReadState:
-        """The state of its rows."""
+        """Return the state in which to read the branch's rows."""
         return ReadState(self.tip.id, self.pending, self.branch, mask=mask, version=self.version)
 
 
 class SqlStore(Store):
-    """`ports.store.Store`; an engine adds what it can do, its size and its upkeep."""
+    """The store of an engine that keeps commits; subclasses add capabilities, size and upkeep."""
 
     def __init__(
         self,
@@ -76,7 +78,7 @@ class SqlStore(Store):
     ) -> None:
         """Use an engine's connections and statements; nothing is opened yet.
 
-        Without a clock times are the server's.
+        Without a clock, times are the server's.
         """
         self._connections = connections
         self._dialect = dialect
@@ -84,25 +86,25 @@ class SqlStore(Store):
         self.point: KillPoint = no_kill_point
         self._mask: Masks = _clear
         self.withdraw: Withdraw = _no_index
-        """Told of texts that secret rows have by now: they leave the index."""
+        """Called with the texts of rows that became secret, to remove them from the index."""
         self.hide: Callable[[], object] = bool
-        """Called before and after a commit that takes facts away: what tells of them goes."""
+        """Called before and after a commit that hides facts, to remove primes that show them."""
         self._clock = clock
         self._tips: dict[str, Commit] = {}
-        """Of each branch the newest commit when it was last used: most often it still is."""
+        """The tip of each branch at its last use, which most often is still its tip."""
         self._schemas: dict[CommitId, int] = {}
-        """Of commits that were read, the version of the schema."""
+        """The version of the schema of commits that were read."""
         self.version = SCHEMA_VERSION
-        """To which a branch is stepped before it is written to."""
+        """The version of the schema that a branch must have before it is written to."""
         self._main_leads = False
-        """Whether main is known to be stepped so far."""
+        """Whether main is known to have the present schema."""
 
     @override
     def warnings(self) -> list[str]:
         return []
 
     def obey(self, mask: Masks) -> None:
-        """Read and write through the mask that is given for each reading and unit."""
+        """Use a mask: every reading and unit calls the function for the present one."""
         self._mask = self.history.mask = mask
 
     @override
@@ -130,7 +132,7 @@ class SqlStore(Store):
             yield self._past(connection, replace(past, branch=ref.branch, shown_at=ref.shown_at))
 
     def _past(self, connection: Connection, ref: Ref) -> Reading:
-        """A state of the past, over a connection that is there; before `init` it is empty."""
+        """Read a past state over a connection at its commit; before `init` it is empty."""
         commit = str(ref.commit)
         if not self.history.has_tables(connection, commit):
             return EmptyReading(ref.branch)
@@ -145,7 +147,7 @@ class SqlStore(Store):
         return SqlReading(connection, state, self.history)
 
     def _schema_at(self, connection: Connection, commit: CommitId) -> int:
-        """The version of a commit's schema, over a connection at that commit or at its branch.
+        """Return the version of a commit's schema, over a connection at the commit or its branch.
 
         Raises:
             StoreVersionUnknown: a later day1 made the commit.
@@ -164,7 +166,7 @@ class SqlStore(Store):
 
     @contextmanager
     def _at_commit(self, commit: CommitId) -> Iterator[Connection]:
-        """A connection at a commit, or on a branch that is just there if that is quicker."""
+        """Open a connection at a commit, or on a branch with that tip if it is quicker."""
         tips = list(self._tips.items()) if self._connections.slow_at_commit else ()
         branch = next((name for name, tip in tips if tip.id == commit), None)
         if branch is not None:
@@ -185,7 +187,7 @@ class SqlStore(Store):
         self._connections.begin(connection, writes=writes)
         tip = self._tips.get(branch) or self.history.tip(connection)
         head, version, pending, now = self._read_state(connection, tip)
-        if head != tip.id:  # another commit decides what is pending
+        if head != tip.id:  # rows are pending since another commit
             tip = self.history.read(connection, head)
             _, version, pending, now = self._read_state(connection, tip)
         if len(self._tips) >= _MOST_TIPS and branch not in self._tips:
@@ -195,7 +197,7 @@ class SqlStore(Store):
         return _Begun(branch, tip, pending, now, version)
 
     def _begin_writing(self, connection: Connection, branch: str) -> _Begun:
-        """Begin a transaction that writes, on a branch that has the present schema by then."""
+        """Begin a writing transaction, after stepping the branch to the present schema."""
         begun = self._begin(connection, branch, writes=True)
         if begun.version >= self.version:
             return begun
@@ -219,7 +221,7 @@ class SqlStore(Store):
         self.point("schema.after_commit")
 
     def _let_main_lead(self, branch: str) -> None:
-        """Step main before any other branch: its connections then know every column there is."""
+        """Step main before other branches, so that connections to main know all columns."""
         if branch == MAIN or self._main_leads or self.version == self.history.oldest:
             return
         with self._connections.exclusive(MAIN) as connection:
@@ -229,7 +231,7 @@ class SqlStore(Store):
     def _read_state(
         self, connection: Connection, tip: Commit
     ) -> tuple[CommitId, int, Pending, int | None]:
-        """The head, its schema, what is later than a commit and, if the engine tells it, the time.
+        """Read a branch's head, version of schema, rows pending since `tip`, and the engine's time.
 
         Raises:
             StoreVersionUnknown: a later day1 has stepped the branch since the store was opened.
@@ -275,7 +277,7 @@ class SqlStore(Store):
         self._tell(branch, work)
 
     def _begin_changing(self, connection: Connection, begun: _Begun) -> SqlWork:
-        """Commit the pending rows of a branch, and go on with a unit that changes rows."""
+        """Commit the pending rows of a branch, then begin a unit that changes rows."""
         if begun.pending.count:
             self._commit_pending(connection, begun)
             self.point("change.after_pending")
@@ -283,13 +285,13 @@ class SqlStore(Store):
         return self._work(connection, begun)
 
     def _tell(self, branch: str, work: SqlAdditions) -> None:
-        """Tell the index and the primes what a unit that is durable hides."""
+        """Remove what a committed unit hides from the index and the primes."""
         if work.secret:
             self.withdraw(branch, work.secret)
         if isinstance(work, SqlWork):
             if work.made is not None:
                 self._tips[branch] = self.history.learn(work.made)
-            if work.hides:  # once more: somebody may have read the branch before its commit
+            if work.hides:  # again: a prime may have been made before the commit
                 self.hide()
 
     def _work(self, connection: Connection, begun: _Begun) -> SqlWork:
@@ -299,7 +301,7 @@ class SqlStore(Store):
         return work
 
     def _now(self, connection: Connection, begun: _Begun) -> int:
-        """Microseconds since 1970 UTC, as the store has it."""
+        """Return the store's time in microseconds since 1970 UTC."""
         if self._clock is not None:
             return self._clock()
         return server_clock(connection) if begun.now is None else begun.now
@@ -321,7 +323,7 @@ class SqlStore(Store):
         with self._connections.exclusive(branch) as connection:
             begun = self._begin(connection, branch, writes=True)
             tip = self._settled(connection, begun)
-            if not begun.pending.count:  # no ref is changed beside an open transaction
+            if not begun.pending.count:  # refs must not change during a transaction
                 connection.exec_driver_sql("ROLLBACK")
             yield tip
 
@@ -331,7 +333,7 @@ class SqlStore(Store):
             return self._settled(connection, self._begin(connection, branch, writes=True))
 
     def _settled(self, connection: Connection, begun: _Begun) -> CommitId:
-        """The tip of a branch, after its pending rows are committed."""
+        """Commit a branch's pending rows and return its tip."""
         if not begun.pending.count:
             return begun.tip.id
         self.point("pending.before_commit")
@@ -359,17 +361,17 @@ class SqlStore(Store):
 
 
 def check_schema(connection: Connection) -> int:
-    """Make sure that this day1 knows the tables of a state; says which version made the first.
+    """Check that this day1 knows a state's schema; return the version that the store began with.
 
     Raises:
-        NotAStore: they were begun, and not all made.
-        StoreVersionUnknown: a later one made them.
+        NotAStore: the tables were only partly made.
+        StoreVersionUnknown: a later day1 made the tables.
     """
     return _versions(connection)[0]
 
 
 def _versions(connection: Connection) -> tuple[int, int]:
-    """The first version that a state's tables had, and the one they have."""
+    """Return the first and the present version of a state's schema."""
     oldest, version = connection.execute(_VERSIONS).one()
     return int(oldest or 0), _known(version)
 
@@ -377,8 +379,7 @@ def _versions(connection: Connection) -> tuple[int, int]:
 def _known(version: int | None) -> int:
     if version is None:
         raise NotAStore(
-            "The store has tables of day1 and no version: `day1 init` makes it whole, if it is "
-            "empty."
+            "The store has tables of day1 but no version: `day1 init` completes it if it is empty."
         )
     if version > SCHEMA_VERSION:
         raise later_schema(version)
@@ -386,9 +387,9 @@ def _known(version: int | None) -> int:
 
 
 def _no_index(_branch: str, _hashes: Collection[str]) -> None:
-    """There is no index."""
+    """Do nothing: the store has no index."""
 
 
 def _clear() -> Mask:
-    """Nothing is redacted in a store without a ledger."""
+    """Return a mask that hides nothing, for a store without a ledger."""
     return CLEAR

@@ -29,19 +29,19 @@ class SqlWork(SqlAdditions, Work):
         super().__init__(connection, state, past)
         self._dialect = dialect
         self.point: Callable[[str], object] = str
-        """Called at named points of `commit`, where a test may kill the process."""
+        """Called with the name of each point of `commit` at which a test may kill the process."""
         self._touched: dict[str, set[str]] = {}
         self._planned: Writes | None = None
         self._empty = False
-        """Whether a commit without changes is meant, beside that of a merge."""
+        """Whether to commit even without changes; a merge always does."""
         self._merged: Changes | None = None
-        """What a merge changed in all, until more is written."""
+        """All changes of a merge; None after further writes."""
         self.hides = False
-        """Whether the commit takes a fact away from those who are told of it unasked."""
+        """Whether the commit hides a fact that primes or hints may show."""
         self.made: Commit | None = None
-        """The commit of this unit, if that is known without reading it: not of a merge."""
+        """The commit of this unit if it is known without reading it; None after a merge."""
         self.hide: Callable[[], object] = bool
-        """Called before such a commit: who is killed after it leaves nothing that tells."""
+        """Called before a commit that hides a fact, so that a kill after it leaves no old prime."""
 
     @override
     def to_change(self) -> Work:
@@ -86,8 +86,8 @@ class SqlWork(SqlAdditions, Work):
     def merge(self, source: CommitId, writes: Writes) -> None:
         """Merge in the engine, then set every row that differs from the plan.
 
-        A row in conflict keeps the target's value until then, so the conflicts that are left are
-        resolved: they are deleted by key (their ids change).
+        A row in conflict keeps the target's value until it is set. So the conflicts that the engine
+        still lists are resolved, and deleted by key (their ids change).
         """
         self._dialect.start_merge(self.connection, source)
         merged = self._mend(self._changed(), writes)
@@ -97,14 +97,14 @@ class SqlWork(SqlAdditions, Work):
         self._planned, self._merged = writes, merged
 
     def _changed(self) -> Changes:
-        """What the unit has changed by now, as it reads: as plans have it."""
+        """Return the changes of the unit so far, through the mask as in plans."""
         return self._dialect.uncommitted(self.connection, self.mask, self._touched, self.version)
 
     def _mend(self, found: Changes, writes: Writes) -> Changes:
-        """Bring what the engine changed to what is wanted; says what is changed then.
+        """Set rows where the engine's merge differs from the plan; return all changes then.
 
-        The rows that are set here are read back by key, so that the check before the commit need
-        not ask the engine for the whole difference once more.
+        The rows set here are read back by key, so that the check before the commit need not ask
+        the engine for the whole difference again.
         """
         mend = _to_mend(found, writes)
         merged = {table: {c.id: c for c in changes} for table, changes in found.items()}
@@ -143,7 +143,7 @@ class SqlWork(SqlAdditions, Work):
         return made or self.tip
 
     def repeat(self, commit: Commit, writes: Writes) -> CommitId:
-        """Bring about what a commit of another store changed, and make it durable as that one."""
+        """Repeat the changes of another store's commit, and commit them with its message."""
         if commit.parents[1:]:
             self.merge(commit.parents[1], writes)
         else:
@@ -155,13 +155,13 @@ class SqlWork(SqlAdditions, Work):
         return str(made)
 
     def _check(self, found: Changes) -> None:
-        """Refuse to commit rows that are not of this unit, or not as the plan has them."""
+        """Refuse to commit rows that this unit did not write or that differ from the plan."""
         for table, changes in found.items():
             foreign = {c.id for c in changes} - self._touched.get(table, set())
             if foreign:
                 raise IntegrityBroken(
                     "Rows of another unit would slip into this commit; nothing was committed. "
-                    "Try again, and run `day1 doctor` if it stays.",
+                    "Try again, and run `day1 doctor` if it happens again.",
                     table=table,
                     ids=sorted(foreign)[:10],
                 )
@@ -170,14 +170,14 @@ class SqlWork(SqlAdditions, Work):
         wrong = [row_id for rows in _to_mend(found, self._planned).values() for row_id in rows]
         if wrong:
             raise IntegrityBroken(
-                "What the engine changed is not what was planned; nothing was committed. "
-                "Try again, and run `day1 doctor` if it stays.",
+                "The engine's changes differ from the plan; nothing was committed. "
+                "Try again, and run `day1 doctor` if it happens again.",
                 ids=sorted(wrong)[:10],
             )
 
 
 def commit_rows(connection: Connection, dialect: Dialect, state: ReadState) -> Commit:
-    """Commit a branch's pending rows as one `add`, after checking that they only add.
+    """Commit a branch's pending rows as one `add`, after checking that all are additions.
 
     The caller holds the branch's lock and has begun the transaction, which ends here.
     """
@@ -200,7 +200,7 @@ def commit_rows(connection: Connection, dialect: Dialect, state: ReadState) -> C
 
 
 def _to_mend(found: Changes, wanted: Writes) -> Writes:
-    """Where what the engine did is not what is wanted: the rows to set."""
+    """Return the rows to set where the engine's changes differ from the planned writes."""
     mend: Writes = {}
     for kind in KINDS:
         wants = wanted.get(kind.table, {})
@@ -226,7 +226,7 @@ def _hides(found: Changes) -> bool:
 
 
 def _is_told(row: Row | None) -> bool:
-    """Whether a fact may be told to who did not ask: it is not archived, secret, or to end."""
+    """Whether primes and hints may show a fact: it is not archived, secret or expiring."""
     if row is None or row["status"] == "archived":
         return False
     return row.get("expires_at") is None and row.get("sensitivity") != SECRET

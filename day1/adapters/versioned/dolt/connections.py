@@ -1,4 +1,4 @@
-"""Connections to a Dolt server: one pool, from which each unit of work switches to its branch."""
+"""Connections to a Dolt server: one pool, each connection is switched to a branch or commit."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,7 +49,7 @@ class DoltConnections(Connections):
     @override
     @contextmanager
     def exclusive(self, branch: str) -> Iterator[Connection]:
-        """As `on_branch`, with a named lock that the server frees when the connection ends."""
+        """Open a connection on a branch under a named lock, which ends with the connection."""
         with self._queues.held(
             lock_name(self.database, branch), lambda: self.on_branch(branch)
         ) as connection:
@@ -58,15 +58,15 @@ class DoltConnections(Connections):
     @override
     @contextmanager
     def fresh(self, branch: str = MAIN) -> Iterator[Connection]:
-        """As `on_branch`: outside a transaction each statement sees the newest state."""
+        """Open a connection on a branch; outside a transaction it reads the newest state."""
         with self.on_branch(branch) as connection:
             yield connection
 
     def switch_to(self, connection: Connection, branch: str) -> None:
-        """Let plain table names mean a branch from now on.
+        """Switch a connection to a branch, which plain table names then mean.
 
         Raises:
-            UnknownBranch: there is none of that name.
+            UnknownBranch: no branch has this name.
         """
         try:
             self._use(connection, branch)
@@ -84,9 +84,9 @@ class DoltConnections(Connections):
         connection.exec_driver_sql(f"USE `{name}`")
 
     def _lacks(self, connection: Connection, exc: DBAPIError) -> bool:
-        """Whether what failed is that the database has no such branch or commit.
+        """Whether an error means that the database has no such branch or commit.
 
-        A user with rights on this database only is told that access to such a one is denied.
+        A user with rights on this database only gets "access denied" for an unknown branch.
 
         Raises:
             DBAPIError: there is no such database, or the user has no rights on it.

@@ -27,12 +27,12 @@ class DoltDialect(SystemTables, Dialect):
     _hash_of = "SELECT DOLT_HASHOF(%s)"
 
     def __init__(self, database: str) -> None:
-        """Name the database: other states of it are named after it."""
+        """Use a database; its past states are named `database/commit`."""
         self._database = database
 
     @override
     def head(self, connection: Connection) -> CommitId:
-        """The newest commit of the branch; in a transaction, the one at its beginning."""
+        """Return the branch's newest commit; in a transaction, its newest commit at the start."""
         return str(connection.exec_driver_sql("SELECT DOLT_HASHOF('HEAD')").scalar_one())
 
     @override
@@ -43,7 +43,7 @@ class DoltDialect(SystemTables, Dialect):
     def read_all(
         self, connection: Connection, start: CommitId, known: MutableMapping[CommitId, Commit]
     ) -> list[CommitId]:
-        """Takes 6 µs a commit."""
+        """List all commits reachable from `start`, in 6 µs a commit."""
         reachable: list[CommitId] = []
         for row in connection.exec_driver_sql(_LOG, (start,)):
             reachable.append(row[0])
@@ -119,7 +119,7 @@ class DoltDialect(SystemTables, Dialect):
         flag = "--allow-empty" if empty else "--skip-empty"
         statement = "CALL DOLT_COMMIT('-A', '-m', %s, '--author', %s, %s)"
         made = connection.exec_driver_sql(statement, (text, author, flag)).first()
-        # The session stays in the transaction, where it would see nothing new.
+        # Without COMMIT the session stays in the transaction and sees nothing new.
         connection.exec_driver_sql("COMMIT")
         return None if made is None else str(made[0])
 

@@ -35,7 +35,9 @@ _KNOWN = Known(
     {kind.table: frozenset(columns_at(kind, 1)) for kind in KINDS},
 )
 _CREATE_S = 60.0
+"""Seconds to wait while another process makes the store."""
 _PAUSES_S = (0.01, 0.05, 0.25)
+"""Seconds before each retry of a change of a ref."""
 
 
 class DoltHistory(DoltFamilyHistory):
@@ -54,7 +56,7 @@ class DoltHistory(DoltFamilyHistory):
 
     @override
     def _change_ref(self, statement: str, values: tuple[str, ...]) -> None:
-        """Change a ref. A call that met another one did nothing, and is repeated."""
+        """Change a ref; retry if a concurrent change of refs made the call fail."""
         for pause_s in (*_PAUSES_S, None):
             try:
                 with self._connections.fresh() as connection:
@@ -62,7 +64,7 @@ class DoltHistory(DoltFamilyHistory):
             except StoreBusy:
                 if pause_s is None:
                     raise
-                time.sleep(pause_s * random.uniform(0.5, 1.5))  # noqa: S311 - so that two part
+                time.sleep(pause_s * random.uniform(0.5, 1.5))  # noqa: S311 - so that two processes do not meet again
             else:
                 return
 
@@ -82,7 +84,7 @@ class DoltStore(SqlStore):
     _connections: DoltConnections
 
     def __init__(self, server: ServerDatabase, clock: Clock | None = None) -> None:
-        """Open a store that exists; times are the server's, unless a clock is given.
+        """Open an existing store; without a clock, times are the server's.
 
         Raises:
             NotAStore: the server has no such database, or it is empty.
@@ -97,18 +99,18 @@ class DoltStore(SqlStore):
                 if not _KNOWN.tables.keys() <= tables(connection):
                     raise _no_store(server.where)
                 self.history.oldest = check_schema(connection)
-        except UnknownBranch as exc:  # a database has a main
+        except UnknownBranch as exc:  # every database of Dolt has main
             raise _no_store(server.where) from exc
 
     @staticmethod
     def create(engine: Engine, database: str, where: str, clock: Clock | None = None) -> bool:
-        """Make the database, its tables and its first commit; says whether they were missing.
+        """Make the database, its tables and first commit; return False if the store exists.
 
-        A killed process leaves tables without a row in `schema`: what is missing is made.
+        A killed process leaves tables without a row in `schema`: then the rest is made.
 
         Raises:
-            ForeignStore: the database is another program's.
-            StoreDamaged: it has rows, and is no whole store.
+            ForeignStore: the database belongs to another program.
+            StoreDamaged: the database has rows but is not a whole store.
         """
         with (
             opened(engine, where) as connection,
@@ -145,7 +147,7 @@ class DoltStore(SqlStore):
 
     @override
     def stamp(self) -> Hashable:
-        """The branches with their tips, and a hash of the pending rows of each."""
+        """Return the tips of all branches, and a hash of each branch's pending rows."""
         branches = "SELECT name, hash, dirty FROM dolt_branches"
         with self._connections.fresh() as connection:
             tips = [
@@ -168,8 +170,7 @@ class DoltStore(SqlStore):
     @override
     def compact(self) -> dict[str, Json]:
         raise Unsupported(
-            "A Dolt server gives unused space back by itself; its administrator can say "
-            "CALL DOLT_GC().",
+            "A Dolt server frees unused space by itself; its administrator can run CALL DOLT_GC().",
             engine="dolt",
             operation="gc",
         )
@@ -184,7 +185,7 @@ class DoltStore(SqlStore):
                 merging = "SELECT is_merging FROM dolt_merge_status"
                 if connection.exec_driver_sql(merging).scalar():
                     found.append(
-                        f"{branch} is in the middle of a merge that is not day1's: end it with "
+                        f"{branch} has an open merge that is not day1's: end it with "
                         "CALL DOLT_MERGE('--abort')"
                     )
         return found
@@ -199,7 +200,7 @@ def _version(connection: Connection) -> int:
 
 
 def _make_missing(connection: Connection) -> None:
-    """Make the tables and indexes that are missing."""
+    """Make missing tables and indexes."""
     there = tables(connection)
     for table in versioned.sorted_tables:
         if table.name not in there:

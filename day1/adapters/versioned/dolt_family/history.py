@@ -1,4 +1,4 @@
-"""The history of Dolt and DoltLite: both change refs alike, each by calls of its own."""
+"""The history that Dolt and DoltLite share; each changes refs by its own statements."""
 
 from abc import abstractmethod
 
@@ -9,7 +9,7 @@ from day1.model.rows.change import CommitId
 
 
 class DoltFamilyHistory(SqlHistory):
-    """A history whose tags are refs of the engine."""
+    """A history in which tags are refs of the engine."""
 
     _tag: str
     """The statement that tags a commit."""

@@ -1,4 +1,4 @@
-"""The system tables that Dolt and DoltLite have in common, by the same names."""
+"""Statements on the system tables that Dolt and DoltLite share."""
 
 import re
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ from day1.errors import NotFound
 from day1.model.rows.change import CommitId
 
 _NO_SUCH: Final = re.compile(r"invalid (ref|ancestor) spec|(branch|commit) not found")
-"""What both say of the name of nothing; any other failure says nothing of whether it is there."""
+"""Both engines' messages for an unknown branch or commit; other failures do not mean that."""
 
 
 class SystemTables(Dialect):
-    """The statements that both engines share."""
+    """The part of the dialect that Dolt and DoltLite share."""
 
     told: tuple[str, ...] = ("dolt_hashof('HEAD')", "(SELECT max(version) FROM `schema`)")
     _hash_of: str
-    """The statement that tells the commit of a name."""
+    """The statement that returns the commit of a name."""
 
     @override
     def resolve(self, connection: Connection, name: str) -> CommitId:
@@ -46,10 +46,10 @@ class SystemTables(Dialect):
         return {str(name) for name in connection.exec_driver_sql(statement).scalars()}
 
     def _refuse_later(self, connection: Connection, to: str) -> None:
-        """Make sure that no later day1 stepped a state, or what was merged into it.
+        """Make sure that no later day1 changed the schema of a state or of a commit merged into it.
 
         Raises:
-            StoreVersionUnknown: one did.
+            StoreVersionUnknown: a later day1 changed the schema.
         """
         here = to in {"WORKING", "HEAD"}
         version = newest_version(connection) if here else self.version(connection, to)

@@ -37,32 +37,36 @@ from day1.errors import (
 from day1.model.branches.branch import MAIN
 
 READ_A_TABLE = "SELECT version FROM schema LIMIT 1"
+"""A cheap read of a table, after which a connection knows other processes' commits."""
 _STATES = 32
-"""Branches and commits kept open; each connection costs about 1 MB."""
+"""Most branches and commits with open connections, of about 1 MB each."""
 _CACHE = "PRAGMA cache_size = -16384"
-"""At most 16 MB of pages for a connection, in place of 64: who reads all rows of a large store
-reads them once, and each connection of each process would keep them."""
+"""Limits the cache of a connection to 16 MB instead of 64. A reader of a large store reads each row
+once, and each connection of each process would keep them."""
 LARGE_CACHE = "PRAGMA cache_size = -131072"
-"""At most 128 MB for a connection that merges: its `info` says that it does. The engine reads
-three states of a table, and all of the merged one; where these do not fit, it reads most pages
-several times. Connections of one branch keep it, since the next merge is most often into that."""
+"""Raises the cache of a connection that merges to 128 MB; its `info` then has this key. The engine
+reads three states of a table and the merged one, and reads pages several times if they do not fit.
+The branch of the last merge keeps the cache, since the next merge is most often into it too."""
 _GONE_TOO = "SQLITE_BUSY_SNAPSHOT"
-"""The engine's code for a write to a busy branch; it gives the same for a deleted branch."""
-_MAGIC, _FORMAT = b"CTLD", 12
-"""How a file begins that the engine reads: these bytes, then this number."""
+"""The engine's code for a write to a busy branch, and also to a deleted branch."""
+_MAGIC = b"CTLD"
+"""The first bytes of a DoltLite file."""
+_FORMAT = 12
+"""The number of the file format, after the first bytes."""
 _OWN_TABLES = (
     "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ("  # noqa: S608 - our own names
     + ", ".join(f"'{name}'" for name in versioned.tables)
     + ")"
 )
 IF_DAMAGED = (
-    "nothing was changed. Stop what uses the store, copy its folder away, and put a backup of the "
-    "file in its place. Without one, `day1 export --all` writes out what can still be read."
+    "nothing was changed. Stop what uses the store, copy its folder away, and restore a backup of "
+    "the file. Without a backup, `day1 export --all` writes out what can still be read."
 )
+"""What to do if the file is damaged."""
 
 
 class SqlAlchemyDialect(SQLiteDialect_pysqlite):
-    """SQLite's, and the same for every engine: what one has compiled serves them all."""
+    """SQLAlchemy's dialect for SQLite; equal instances share compiled statements."""
 
     supports_statement_cache = True
 
@@ -72,8 +76,8 @@ class SqlAlchemyDialect(SQLiteDialect_pysqlite):
     def __hash__(self) -> int:
         return hash(type(self))
 
-    def get_default_isolation_level(self, dbapi_conn: object) -> IsolationLevel:  # noqa: ARG002 - one for all
-        """The engine's only one; SQLite's would be asked for on each first connection."""
+    def get_default_isolation_level(self, dbapi_conn: object) -> IsolationLevel:  # noqa: ARG002 - the same for all connections
+        """Return the engine's only isolation level, without asking the engine."""
         return "SERIALIZABLE"
 
 
@@ -84,14 +88,14 @@ class DoltLiteConnections(Connections):
     """Connections to the branches and commits of a DoltLite file."""
 
     slow_at_commit = True
-    """Each commit is opened as a file: 6 ms, where a branch is open already."""
+    """True: opening a commit takes 6 ms, while branches are mostly open."""
     own_caches = True
-    """What one has read, another reads anew: 100 ms for a table of 100,000 rows."""
+    """True: another connection reads a table of 100,000 rows anew in 100 ms."""
 
     def __init__(
         self, path: Path, lock: WriteLock, *, read_only: bool, busy_timeout_s: float
     ) -> None:
-        """Open nothing yet; `path` is the DoltLite file, and `lock` the one of its writers."""
+        """Open nothing yet; `path` is the DoltLite file, and `lock` the lock of its writers."""
         self.path = path
         self.lock = lock
         self._read_only = read_only
@@ -117,21 +121,21 @@ class DoltLiteConnections(Connections):
     @override
     @contextmanager
     def exclusive(self, branch: str) -> Iterator[Connection]:
-        """As `on_branch`, with the lock of the whole file: the engine has one writer."""
+        """Open a connection on a branch under the lock of the file: the engine has one writer."""
         with self.lock.held(), self.on_branch(branch) as connection:
             yield connection
 
     @override
     @contextmanager
     def fresh(self, branch: str = MAIN) -> Iterator[Connection]:
-        """As `on_branch`; reading a table tells an idle connection of its peers' commits."""
+        """Open a connection on a branch, and read a table so that it sees others' commits."""
         with self.on_branch(branch) as connection:
             connection.exec_driver_sql(READ_A_TABLE)
             yield connection
 
     @override
     def begin(self, connection: Connection, *, writes: bool) -> None:
-        """Begin a transaction; its first read of a table sees what peers have committed."""
+        """Begin a transaction; its first read of a table sees other processes' commits."""
         self.execute(connection, "BEGIN IMMEDIATE" if writes else "BEGIN")
 
     @override
@@ -150,8 +154,8 @@ class DoltLiteConnections(Connections):
     def _create(self, what: str, name: str) -> Engine:
         def connect() -> Any:
             if what == "branch" and not self._read_only:
-                # Of a damaged log the engine takes what is before the damage; and opened to be
-                # written at a branch that is not in that, it makes that the newest state of all.
+                # The engine reads a damaged log up to the damage. Opened for writing at a branch
+                # that is missing there, it makes that the newest state. So look first.
                 with closing(self._reader(branch=name)) as reader:
                     check_tables(reader, self.path)
             raw = driver.connect(
@@ -172,9 +176,9 @@ class DoltLiteConnections(Connections):
             pool_size=8,
             max_overflow=56,
             pool_use_lifo=True,
-            pool_reset_on_return=None,  # `_leave` has done it
+            pool_reset_on_return=None,  # `_leave` rolls back
             isolation_level="AUTOCOMMIT",
-            # One cache of compiled statements, so that another state costs no compiling.
+            # One cache of compiled statements for all states.
             execution_options={"compiled_cache": self._compiled},
         )
 
@@ -182,7 +186,7 @@ class DoltLiteConnections(Connections):
         try:
             return self._engine(what, name).connect()
         except DBAPIError as exc:
-            # The engine says this also of a file that it cannot read at all.
+            # The engine reports a file that it cannot read in the same way.
             if not error_name(exc).startswith("SQLITE_CANTOPEN") or name in self._look():
                 raise
             if what == "commit":
@@ -190,10 +194,10 @@ class DoltLiteConnections(Connections):
             raise _no_branch(name) from exc
 
     def _look(self) -> set[str]:
-        """The branches that the file has, if it is a store's.
+        """Check that the file is a readable store, and return its branches.
 
         Raises:
-            StoreDamaged, StoreVersionUnknown: it is none that can be read.
+            StoreDamaged, StoreVersionUnknown: the file is no readable store.
         """
         check_head(self.path)
         with closing(self._reader()) as plain:
@@ -207,10 +211,10 @@ class DoltLiteConnections(Connections):
         return driver.connect(self.path, branch=branch, mode="ro", busy_timeout_ms=self._busy_ms)
 
     def file(self) -> os.stat_result:
-        """What the file system says of the file, which was there when the store was opened.
+        """Return the file's status; the file existed when the store was opened.
 
         Raises:
-            StoreUnavailable: it is not there now.
+            StoreUnavailable: the file is missing now.
         """
         try:
             return self.path.stat()
@@ -229,7 +233,7 @@ class DoltLiteConnections(Connections):
                 except Exception as exc:
                     if is_sqlite(exc) and not error_name(exc).startswith(HARMLESS):
                         connection.invalidate()
-                        check_head(self.path)  # the file may be gone, or another
+                        check_head(self.path)  # the file may be missing or replaced
                     if error_name(exc) == _GONE_TOO and name not in self._look():
                         connection.invalidate()  # another process deleted the branch
                         raise _no_branch(name) from exc
@@ -243,32 +247,32 @@ class DoltLiteConnections(Connections):
             raise
 
     def _merged(self, branch: str) -> None:
-        """Close the connections of the branch that the last merge was into, if it is another."""
+        """Note a merge into a branch; close the large caches of the branch of the last merge."""
         with self._guard:
             before, self._merged_into = self._merged_into, branch
         if before not in {None, branch}:
             self.forget_branch(str(before))
 
     def _leave(self, connection: Connection) -> None:
-        """Roll back what a connection has begun."""
+        """Roll back a connection's open transaction, and look at the file."""
         if not connection.invalidated:
             raw: Any = connection.connection.driver_connection
             try:
                 raw.rollback()
             except driver.Error:
                 connection.invalidate()
-        with suppress(StoreUnavailable):  # what was done is done
+        with suppress(StoreUnavailable):  # the work itself has succeeded
             self._watch()
 
     def _watch(self) -> None:
-        """Close what is open if the file is another one: what it knows is wrong now.
+        """Close all connections if the file was replaced, since their caches are wrong then.
 
-        A file only grows, so one that is smaller had a backup copied over it. Compaction, purging
-        and whoever moves a backup there replace the file.
+        Compaction, purging and restoring a backup replace the file. A file only grows, so a smaller
+        file had a backup copied over it.
 
         Raises:
-            StoreUnavailable: it is away. What is open could go on with it, but nobody would find
-                what is written to a file that was deleted.
+            StoreUnavailable: the file is missing. Open connections would still work, but writes to
+                a deleted file would be lost.
         """
         with self._guard:
             found = self.file()
@@ -281,7 +285,7 @@ class DoltLiteConnections(Connections):
     def execute(connection: Connection, statement: str) -> None:
         """Run a statement without values or result on the driver itself.
 
-        SQLAlchemy's set-up of a result costs four times what such a statement does.
+        SQLAlchemy's set-up of a result takes four times as long as such a statement.
         """
         raw: Any = connection.connection.driver_connection
         raw.execute(statement)
@@ -295,7 +299,7 @@ class DoltLiteConnections(Connections):
             engine.dispose()
 
     def forget_branch(self, branch: str) -> None:
-        """Close connections to a branch that is gone."""
+        """Close connections to a deleted branch."""
         with self._guard:
             engine = self._engines.pop(("branch", branch), None)
         if engine is not None:
@@ -319,18 +323,18 @@ def _no_branch(name: str) -> UnknownBranch:
 
 
 def away(path: Path) -> str:
-    """What is said of a memory that was there."""
+    """Word the message for a store whose file is missing."""
     return (
         f"{path.name} is not in {path.parent} any more: mount its disk again, or put the file "
-        "back, or a backup of it. Nothing that serves the store has to be restarted."
+        "or a backup of it back. Servers of the store need no restart."
     )
 
 
 def check_tables(connection: driver.Connection, path: Path) -> None:
-    """Make sure that a file has day1's tables: the engine opens some damaged ones as empty.
+    """Make sure that a file has day1's tables: the engine opens some damaged files as empty.
 
     Raises:
-        StoreDamaged: it lacks one.
+        StoreDamaged: a table is missing.
     """
     row = connection.execute(_OWN_TABLES).fetchone()
     if row is None or row[0] < len(versioned.tables):
@@ -342,14 +346,14 @@ def check_tables(connection: driver.Connection, path: Path) -> None:
 
 
 def check_head(path: Path) -> None:
-    """Make sure that a file is one of the engine's, in the format that it reads.
+    """Make sure that a file is a DoltLite file in the format that the engine reads.
 
-    Closing it frees the engine's locks of this process, as POSIX has it; day1's own lock stays.
+    Closing the file frees this process's locks of the engine (POSIX); day1's own lock stays.
 
     Raises:
-        StoreDamaged: it is another program's, or its head is damaged.
-        StoreVersionUnknown: it is in another format.
-        NotAStore, StoreUnavailable: there is none, or this user may not read it.
+        StoreDamaged: the file is another program's, or its head is damaged.
+        StoreVersionUnknown: the file is in another format.
+        NotAStore, StoreUnavailable: the file is missing, or this user may not read it.
     """
     try:
         with path.open("rb") as file:
@@ -364,7 +368,7 @@ def check_head(path: Path) -> None:
     if number != _FORMAT:
         raise StoreVersionUnknown(
             f"{path.name} is in DoltLite's format {number}, and this day1 reads {_FORMAT}: with "
-            "the day1 that wrote it run `day1 export --all`, here then `day1 import jsonl`.",
+            "the day1 that wrote it run `day1 export --all`, then here `day1 import jsonl`.",
             file=path.name,
             format=number,
         )

@@ -28,9 +28,9 @@ WITH RECURSIVE past(hash) AS (
 SELECT past.hash, a.parent_hash FROM past
 JOIN dolt_commit_ancestors a ON a.commit_hash = past.hash
 """
-"""The newest commits behind two, nearest first, each with all its parents: 6 µs a commit."""
+"""Reads the nearest ancestors of two commits with their parents: 6 µs a commit."""
 _FORMS = {"real": 'CAST("{}" AS REAL)'}
-"""How a diff is asked for a column: it gives whole numbers as integers, 1 for 1.0."""
+"""Expressions for a diff's columns by type: a diff returns the real number 1.0 as integer 1."""
 _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 
 
@@ -60,7 +60,7 @@ class DoltLiteDialect(SystemTables, Dialect):
     def read_all(
         self, connection: Connection, start: CommitId, known: MutableMapping[CommitId, Commit]
     ) -> list[CommitId]:
-        """Two statements; takes 3 µs a commit."""
+        """List all commits reachable from `start` by two statements, in 3 µs a commit."""
         parents: dict[CommitId, list[CommitId]] = {}
         for commit, parent in connection.exec_driver_sql(
             "SELECT commit_hash, parent_hash FROM dolt_commit_ancestors"
@@ -78,7 +78,7 @@ class DoltLiteDialect(SystemTables, Dialect):
 
     @override
     def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
-        """Takes 1 ms where the two have parted lately; else the engine reads all of the past."""
+        """Find the merge base: in 1 ms if the commits parted lately, else from the whole graph."""
         parents: dict[CommitId, list[CommitId]] = {}
         for commit, parent in connection.exec_driver_sql(_NEAR, (one, other)).all():
             parents.setdefault(commit, []).extend(() if parent is None else [parent])
@@ -161,7 +161,7 @@ class DoltLiteDialect(SystemTables, Dialect):
     ) -> CommitId | None:
         flag = "--allow-empty" if empty else "--skip-empty"
         made = str(connection.exec_driver_sql(_COMMIT, (text, author, flag)).scalar_one())
-        # dolt_commit opened a transaction of its own; nothing may be read in it.
+        # dolt_commit opened a transaction of its own, in which nothing may be read.
         connection.exec_driver_sql("COMMIT")
         return made if made != "0" else None
 
@@ -169,14 +169,14 @@ class DoltLiteDialect(SystemTables, Dialect):
 def meeting(
     parents: Mapping[CommitId, Sequence[CommitId]], one: CommitId, other: CommitId
 ) -> CommitId | None:
-    """The only merge base of two commits, where the parents that are given tell it.
+    """Find the merge base of two commits if some of their ancestors suffice to prove it.
 
-    That is a commit to which every way back from either leads, and between which and the two no
-    commit is behind both. None: there may be another, or some parents are not known.
+    The merge base is proved if every path back from either commit leads to it, and no commit on
+    these paths is an ancestor of both. None: there may be another, or parents are missing.
     """
 
     def back(start: CommitId, end: CommitId | None = None) -> dict[CommitId, None]:
-        """What is behind a commit and itself, nearest first; `end` and what is behind it is not."""
+        """Return a commit and its ancestors, nearest first, without `end` and beyond."""
         found: dict[CommitId, None] = {}
         queue = [start]
         for commit in queue:
@@ -190,14 +190,14 @@ def meeting(
     if end is None:
         return None
     mine, theirs = back(one, end), back(other, end)
-    # A way that is not known to its end, or ends at the root, has not led to the commit.
+    # A path with missing parents, or one that ends at the root, does not lead to `end`.
     leads = all(parents.get(commit) for commit in (*mine, *theirs))
     return end if leads and not mine.keys() & theirs.keys() else None
 
 
 @cache
 def _both_sides(kind: Kind, versions: Versions) -> str:
-    """The columns of a diff, as they are and as they were; a younger one is NULL there."""
+    """Write the columns of a diff, new side first; columns that a side lacks are NULL."""
     sides = (("to", versions[1]), ("from", versions[0]))
     return ", ".join(
         ("NULL" if column.since > version else _FORMS.get(column.type, '"{}"')).format(

@@ -25,7 +25,7 @@ class DoltLiteHistory(DoltFamilyHistory):
         self._refuse_taken(name)
         self._change_ref("SELECT dolt_branch(?, ?)", (name, start))
         with self._connections.exclusive(name) as connection:
-            # A fresh branch has no WORKING to diff with until a transaction was on it.
+            # A new branch has no WORKING to diff with before its first transaction.
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             connection.exec_driver_sql("COMMIT")
 
@@ -37,5 +37,5 @@ class DoltLiteHistory(DoltFamilyHistory):
     @override
     def _change_ref(self, statement: str, values: tuple[str, ...]) -> None:
         with self._connections.lock.joined(), self._connections.fresh() as connection:
-            # Changing a ref commits, and frees the engine's lock: never do it in a transaction.
+            # Never in a transaction: changing a ref commits, and frees the engine's lock.
             connection.exec_driver_sql(statement, values).all()

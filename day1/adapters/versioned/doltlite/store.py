@@ -25,10 +25,13 @@ from day1.model.values.callbacks import Clock
 from day1.ports.store import Capabilities
 
 FILE = "memory.db"
+"""The name of the store's file."""
 LOCK_FILE = "lock"
+"""The name of the file that writers lock."""
 LEDGER = "ledger.db"
+"""The name of the ledger's file."""
 _LONGEST = 480
-"""Bytes of a store's path: the engine's own limit is 512, with the names of its files."""
+"""Most bytes of a store's path: the engine allows 512 with the names of its files."""
 
 
 class DoltLiteStore(SqlStore):
@@ -39,12 +42,12 @@ class DoltLiteStore(SqlStore):
     def __init__(
         self, folder: Path, clock: Clock, *, read_only: bool = False, wait_s: float = 10.0
     ) -> None:
-        """Open a store that exists.
+        """Open an existing store.
 
         Raises:
             NotAStore: the folder holds no memory.db.
-            StoreDamaged: it cannot be read.
-            StoreVersionUnknown: its schema or file format is another version's.
+            StoreDamaged: memory.db cannot be read.
+            StoreVersionUnknown: its schema or file format is of another version.
         """
         path = folder / FILE
         if not _is_file(path):
@@ -67,10 +70,10 @@ class DoltLiteStore(SqlStore):
 
     @staticmethod
     def create(folder: Path, clock: Clock) -> bool:
-        """Make a new store's file with its tables and first commit; says whether it was missing.
+        """Make a store's file with its tables and first commit; return False if it exists.
 
-        The file is written under another name first: a crash leaves no half store. The
-        connection that created a file is never used again (design note on disk-full errors).
+        The file is written under another name first, so that a crash leaves no half store. The
+        connection that made the file is not used again.
         """
         path = folder / FILE
         if _is_file(path):
@@ -103,7 +106,7 @@ class DoltLiteStore(SqlStore):
 
     @override
     def stamp(self) -> Hashable:
-        """What the file system says of the file, which grows with every unit."""
+        """Return the file's inode, size and time; the file grows with every unit."""
         found = self._connections.file()
         return found.st_ino, found.st_size, found.st_mtime_ns
 
@@ -113,7 +116,7 @@ class DoltLiteStore(SqlStore):
 
     @override
     def compact(self) -> dict[str, Json]:
-        """Call `dolt_gc`; every other writer waits meanwhile."""
+        """Compact the file by `dolt_gc`; other writers wait meanwhile."""
         before = self.size()
         with self._connections.lock.held():
             self._connections.forget_commits()
@@ -125,7 +128,7 @@ class DoltLiteStore(SqlStore):
 
     @override
     def check(self) -> list[str]:
-        """Takes 72 s for 12 GB."""
+        """Check every page of the file and return the problems: 72 s for 12 GB."""
         with self._connections.on_branch("main") as connection:
             found = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
             return [str(line) for line in found if line != "ok"]
@@ -145,27 +148,27 @@ def _is_file(path: Path) -> bool:
 
 
 def _refuse_part(folder: Path) -> None:
-    """Make no new memory beside the ledger of one that is away.
+    """Refuse to make a store beside the ledger of a store whose memory.db is missing.
 
     Raises:
-        StoreUnavailable: it is.
+        StoreUnavailable: the folder has a ledger.
     """
     if _is_file(folder / LEDGER):
         raise StoreUnavailable(away(folder / FILE), file=FILE)
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a store's folder, unless it is there.
+    """Make a store's folder if it is missing.
 
     Raises:
-        InvalidRequest: the engine cannot open a file of so long a path.
-        NotAStore, StoreReadOnly, StoreFull: as the operating system says.
+        InvalidRequest: the path is too long for the engine.
+        NotAStore, StoreReadOnly, StoreFull: the operating system refused.
     """
     length = len(os.fsencode(folder.absolute()))
     if length > _LONGEST:
         raise InvalidRequest(
-            f"The path of the store has {length} bytes, and the engine takes {_LONGEST}: choose a "
-            "shorter one.",
+            f"The path of the store has {length} bytes, and the engine allows {_LONGEST}: choose a "
+            "shorter path.",
             path=str(folder),
         )
     try:
@@ -176,12 +179,12 @@ def _make_folder(folder: Path) -> None:
 
 
 def close_to_others(folder: Path) -> None:
-    """Let what this process makes be its user's alone, if the folder is.
+    """Make this process create private files if the folder is private.
 
-    The engines' own files would be open to everybody once they are copied. A folder that its
-    owner opened to a group stays the group's.
+    Otherwise everybody could read the engine's files once they are copied. In a folder that its
+    owner opened to a group, new files stay open to the group.
     """
-    with suppress(OSError):  # opening it says what is wrong with it
+    with suppress(OSError):  # opening the folder will report the problem
         if not folder.stat().st_mode & 0o077:
             os.umask(os.umask(0o077) | 0o077)
 

@@ -37,31 +37,33 @@ _TABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "tags": {"name": "VARCHAR(255) PRIMARY KEY", "commit_id": "VARCHAR(32) NOT NULL"},
 }
 _KEPT: Final = "kept"
-"""A table of what the server keeps of its past, stated by somebody who may see that."""
+"""The table in which an administrator's `day1 init` wrote how far back the server keeps states."""
 _KNOWN = Known({name: frozenset(columns) for name, columns in _TABLES.items()}, "branches", 1)
 Span = tuple[int, int]
-"""Since when, and for how long, all there is is kept: microseconds, the first since 1970 UTC."""
+"""When the server began to keep past states (microseconds since 1970 UTC), and for how long."""
 _COMMIT = "id, parent, merged, author, message"
-_TRIES, _PAUSE_S = 200, 0.005
-"""How long a commit is waited for that was acknowledged but is not in the past yet."""
+_TRIES = 200
+"""Tries to read an acknowledged commit as a past state."""
+_PAUSE_S = 0.005
+"""Seconds between two tries."""
 
 
 class CommitStore:
     """Commits, branches and tags of one store."""
 
     def __init__(self, database: str) -> None:
-        """Name the store's database."""
+        """Use the graph of the store in a database."""
         self.database = f"{database}_graph"
         self._commits, self._branches, self._tags = (
             f"`{self.database}`.`{table}`" for table in ("commits", "branches", "tags")
         )
 
     def create(self, connection: Connection, where: str) -> bool:
-        """Make what is missing; says whether a store is there already.
+        """Make the graph's database and tables; return True if the store exists.
 
         Raises:
-            ForeignStore: the graph's database is another program's.
-            StoreDamaged: it has commits, and no branch.
+            ForeignStore: the graph's database belongs to another program.
+            StoreDamaged: the graph has commits but no branch.
         """
         make_database(connection, self.database, where)
         connection.exec_driver_sql(f"USE `{self.database}`")
@@ -76,7 +78,7 @@ class CommitStore:
         return int(self.branch(connection, MAIN) is not None)
 
     def state_kept(self, connection: Connection, spans: Sequence[Span]) -> None:
-        """Write down what the server keeps of its past, for users who may not ask it."""
+        """Store how far back the server keeps states, for users who may not ask the server."""
         table = f"`{self.database}`.`{_KEPT}`"
         connection.exec_driver_sql(
             f"CREATE TABLE IF NOT EXISTS {table} (since BIGINT NOT NULL, length BIGINT NOT NULL)"
@@ -89,7 +91,7 @@ class CommitStore:
         connection.exec_driver_sql("COMMIT")
 
     def stated_kept(self, connection: Connection) -> list[Span]:
-        """What was written down so; empty if nobody did."""
+        """Read what `state_kept` stored; empty if nothing was stored."""
         there = connection.exec_driver_sql(f"SHOW TABLES FROM `{self.database}`").scalars()
         if _KEPT not in there.all():
             return []
@@ -100,29 +102,29 @@ class CommitStore:
     def branch(
         self, connection: Connection, name: str, ns: int | None = None
     ) -> tuple[str, CommitId, int] | None:
-        """A branch's database, tip and number of units of work, now or at a time."""
+        """Read a branch's database, tip and count of units of work, now or at a time."""
         when = "" if ns is None else f" {{MO_TS = {ns}}}"
         statement = f"SELECT db, tip, units FROM {self._branches}{when} WHERE name = %s"  # noqa: S608 - our own names
         found = connection.exec_driver_sql(statement, (name,)).first()
         return None if found is None else (str(found[0]), str(found[1]), int(found[2]))
 
     def branches(self, connection: Connection) -> dict[str, tuple[str, CommitId]]:
-        """Every branch with its database and tip."""
+        """Read all branches with their databases and tips."""
         statement = f"SELECT name, db, tip FROM {self._branches}"  # noqa: S608 - our own names
         rows = connection.exec_driver_sql(statement).all()
         return {str(name): (str(database), str(tip)) for name, database, tip in rows}
 
     def branch_of(self, connection: Connection, database: str) -> str:
-        """The branch that has a database; empty if it is gone."""
+        """Find the branch of a database; empty if the branch was deleted."""
         statement = f"SELECT name FROM {self._branches} WHERE db = %s"  # noqa: S608 - our own names
         return str(connection.exec_driver_sql(statement, (database,)).scalar() or "")
 
     def origin(self, connection: Connection, database: str) -> CommitId | None:
-        """The commit that the database of a branch was cloned from; None of the first branch's."""
+        """Find the commit that a branch's database was cloned from; None for the first branch."""
         mine = f"(SELECT id FROM {self._commits} WHERE db = %s)"  # noqa: S608 - our own names
         for statement in (
             f"SELECT parent FROM {self._commits} WHERE db = %s AND parent NOT IN {mine}",  # noqa: S608 - our own names
-            # Of one that has no commit of its own yet.
+            # For a branch without commits of its own.
             f"SELECT tip FROM {self._branches} WHERE db = %s AND tip NOT IN {mine}",  # noqa: S608 - our own names
         ):
             found = connection.exec_driver_sql(statement, (database, database)).scalar()
@@ -131,39 +133,39 @@ class CommitStore:
         return None
 
     def steps(self, connection: Connection, database: str) -> list[Commit]:
-        """Commits by which a database was stepped to a later schema, the newest first."""
+        """List the commits that changed the schema of a database, newest first."""
         statement = f"SELECT {_COMMIT} FROM {self._commits} WHERE db = %s AND message LIKE %s"  # noqa: S608 - our own names
         rows = connection.exec_driver_sql(statement, (database, '%"schema"%')).all()
         steps = [commit for commit in map(_decoded, rows) if commit.op == "schema"]
         return sorted(steps, key=lambda commit: commit.ts, reverse=True)
 
     def put_branch(self, connection: Connection, name: str, database: str, tip: CommitId) -> None:
-        """Note a branch."""
+        """Add a branch to the graph."""
         statement = f"INSERT INTO {self._branches} (name, db, tip, units) VALUES (%s, %s, %s, 0)"  # noqa: S608 - our own names
         connection.exec_driver_sql(statement, (name, database, tip))
 
     def remove_branch(self, connection: Connection, name: str) -> None:
-        """Forget a branch; its commits stay."""
+        """Remove a branch from the graph; its commits stay."""
         connection.exec_driver_sql(f"DELETE FROM {self._branches} WHERE name = %s", (name,))  # noqa: S608 - our own names
 
     def tags(self, connection: Connection) -> dict[str, CommitId]:
-        """Every tag with its commit."""
+        """Read all tags with their commits."""
         statement = f"SELECT name, commit_id FROM {self._tags}"  # noqa: S608 - our own names
         return {str(name): str(tip) for name, tip in connection.exec_driver_sql(statement).all()}
 
     def put_tag(self, connection: Connection, name: str, commit: CommitId) -> None:
-        """Note a tag; one that is there stays."""
+        """Add a tag to the graph; an existing tag of this name stays."""
         statement = f"INSERT IGNORE INTO {self._tags} (name, commit_id) VALUES (%s, %s)"  # noqa: S608 - our own names
         connection.exec_driver_sql(statement, (name, commit))
 
     def commit(self, connection: Connection, commit: CommitId) -> Commit | None:
-        """One commit."""
+        """Read a commit; None if there is none of this id."""
         statement = f"SELECT {_COMMIT} FROM {self._commits} WHERE id = %s"  # noqa: S608 - our own names
         found = connection.exec_driver_sql(statement, (commit,)).first()
         return None if found is None else _decoded(found)
 
     def commits(self, connection: Connection) -> Iterator[Commit]:
-        """Every commit there is."""
+        """Read all commits of the store."""
         statement = f"SELECT {_COMMIT} FROM {self._commits}"  # noqa: S608 - our own names
         return map(_decoded, connection.exec_driver_sql(statement).all())
 
@@ -179,30 +181,30 @@ class CommitStore:
         self.count_unit(connection, position.branch, commit)
 
     def count_unit(self, connection: Connection, branch: str, tip: CommitId) -> None:
-        """Count a unit of work of a branch, which has this tip by it."""
+        """Count a unit of work of a branch and set its tip."""
         statement = f"UPDATE {self._branches} SET tip = %s, units = units + 1 WHERE name = %s"  # noqa: S608 - our own names
         connection.exec_driver_sql(statement, (tip, branch))
 
     def units(self, connection: Connection) -> tuple[tuple[str, int], ...]:
-        """How many units of work each branch has seen."""
+        """Read the count of units of work of each branch's database."""
         statement = f"SELECT db, units FROM {self._branches} ORDER BY db"  # noqa: S608 - our own names
         rows = connection.exec_driver_sql(statement).all()
         return tuple((str(database), int(units)) for database, units in rows)
 
     def location(self, connection: Connection, commit: CommitId) -> tuple[str, int | None] | None:
-        """The database of a commit, and its time if that is known; None if there is no commit."""
+        """Read a commit's database, and its time if stamped; None if there is no such commit."""
         statement = f"SELECT db, ns FROM {self._commits} WHERE id = %s"  # noqa: S608 - our own names
         found = connection.exec_driver_sql(statement, (commit,)).first()
         return None if found is None else (str(found[0]), found[1] and int(found[1]))
 
     def stamp(self, connection: Connection, commit: CommitId) -> int:
-        """Write down when the rows of a commit were there; its branch takes no writes meanwhile.
+        """Store a time at which a commit's rows can be read; the caller keeps writers away.
 
-        The time is one at which the past has the commit, so also its rows: a server whose clock
-        is behind the one that committed is waited for.
+        At that time a past state has the commit, so also its rows. If this server's clock is behind
+        the clock of the server that committed, wait for it.
 
         Raises:
-            StoreUnavailable: the past does not get it.
+            StoreUnavailable: no past state showed the commit in time.
         """
         for _ in range(_TRIES):
             ns = clock(connection) * 1_000
@@ -213,8 +215,8 @@ class CommitStore:
                 return ns
             time.sleep(_PAUSE_S)
         raise StoreUnavailable(
-            "The server's clocks are too far apart for day1 to name a state: let them be set by "
-            "NTP, then try again.",
+            "The clocks of the server's nodes are too far apart to date a commit: set them by NTP, "
+            "then try again.",
             commit=commit,
         )
 

@@ -1,4 +1,4 @@
-"""Connections to a MatrixOne server: one pool, from which each connection is set to a position."""
+"""Connections to a MatrixOne server: one pool; each connection in use has a position."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ class MatrixOneConnections(Connections):
 
     @contextmanager
     def plain(self) -> Iterator[Connection]:
-        """A connection without a position: for the commit graph, and for making databases."""
+        """Open a connection without a position, for the commit graph and for making databases."""
         with opened(self._engine, self.where) as connection:
             set_position(connection, None)
             try:
@@ -45,7 +45,7 @@ class MatrixOneConnections(Connections):
     @override
     @contextmanager
     def on_branch(self, branch: str) -> Iterator[Connection]:
-        """A connection that reads a branch as it is now, and keeps reading that state."""
+        """Open a connection that reads a branch's state as of now, even after later writes."""
         with self.plain() as connection:
             ns = clock(connection) * 1_000
             position = self._position(connection, branch, ns)
@@ -64,7 +64,7 @@ class MatrixOneConnections(Connections):
     @override
     @contextmanager
     def exclusive(self, branch: str) -> Iterator[Connection]:
-        """A connection that writes a branch, with a named lock that ends with the connection."""
+        """Open a connection that writes a branch, under a named lock that ends with it."""
         with self._locked(branch) as connection:
             position = self._position(connection, branch)
             self._recover(connection, position.tip)
@@ -84,7 +84,7 @@ class MatrixOneConnections(Connections):
             try:
                 yield connection
             finally:
-                # What was not committed goes while the branch is still locked.
+                # Roll back while the branch is still locked.
                 if not connection.invalidated:
                     connection.exec_driver_sql("ROLLBACK")
 
@@ -99,7 +99,7 @@ class MatrixOneConnections(Connections):
         return Position(branch, *found)
 
     def state(self, connection: Connection, commit: CommitId) -> PastState:
-        """Where and when a commit's rows are.
+        """Find the database and time of a commit's rows, and check that the server keeps them.
 
         Raises:
             NotFound: there is no such commit, or the server no longer keeps its rows.
@@ -112,7 +112,7 @@ class MatrixOneConnections(Connections):
         return state
 
     def find(self, connection: Connection, commit: CommitId) -> PastState:
-        """The same of a commit that the server may no longer keep."""
+        """Find the database and time of a commit's rows, which the server may no longer keep."""
         state = self._states.get(commit)
         if state is None:
             state = self._states[commit] = self._find(connection, commit)
@@ -121,7 +121,7 @@ class MatrixOneConnections(Connections):
     def _find(self, connection: Connection, commit: CommitId) -> PastState:
         database, ns = self._location(connection, commit)
         if ns is None:
-            # Its writer is about to say, or was killed: nobody has written since.
+            # Its writer is about to stamp it, or was killed; nobody has written since.
             branch = self.graph.branch_of(connection, database)
             with self._locked(branch) as other:
                 ns = self._recover(other, commit)
@@ -134,29 +134,29 @@ class MatrixOneConnections(Connections):
         return found
 
     def _recover(self, connection: Connection, commit: CommitId) -> int:
-        """The time of a branch's tip, stamped if its process was killed before it could."""
+        """Return the time of a branch's tip; stamp it if its process was killed before that."""
         _, ns = self._location(connection, commit)
         return self.graph.stamp(connection, commit) if ns is None else ns
 
     @override
     def begin(self, connection: Connection, *, writes: bool) -> None:
-        """Begin a transaction; reading needs none."""
+        """Begin a transaction if it writes; reading needs none."""
         if writes:
             connection.exec_driver_sql("START TRANSACTION")
 
     @override
     def end(self, connection: Connection) -> None:
-        """Make the transaction durable, and check that it is.
+        """Commit the transaction, and check that the server has it.
 
-        A server that had just restarted acknowledged transactions that it then did not have.
+        Servers that had just restarted acknowledged transactions and lost them.
         """
         position = position_of(connection)
         self.graph.count_unit(connection, position.branch, position.tip)
         connection.exec_driver_sql("COMMIT")
         if self._position(connection, position.branch).units != position.units + 1:
             raise StoreUnavailable(
-                "The server acknowledged these rows and does not have them: look whether they are "
-                "there, then try again."
+                "The server acknowledged these rows but does not have them: check whether they are "
+                "stored, then try again."
             )
 
     @override

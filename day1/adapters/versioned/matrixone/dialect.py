@@ -23,19 +23,19 @@ from day1.model.rows.kind import KINDS, MEMORIES, RECORDS, Cell, Kind
 
 
 class MatrixOneDialect(Dialect):
-    """The `Dialect` of MatrixOne: differences are the server's, commits and merges day1's."""
+    """The dialect of MatrixOne: the server compares states, day1 keeps commits and merges."""
 
     told: tuple[str, ...] = ()
     tables: str = "SHOW TABLES"
 
     def __init__(self, connections: MatrixOneConnections) -> None:
-        """Share the store's connections, which know where states are."""
+        """Use the store's connections, which find past states."""
         self._connections = connections
         self._graph = connections.graph
         self._known: dict[CommitId, Commit] = {}
         self._not_later: set[CommitId] = set()
         self.point: Callable[[str], None] = lambda _: None
-        """Called at a named point of a commit, where a test may kill the process."""
+        """Called with the name of each point of a commit at which a test may kill the process."""
         self.lineage = Lineage(connections)
 
     @override
@@ -60,13 +60,13 @@ class MatrixOneDialect(Dialect):
     def read_all(
         self, connection: Connection, start: CommitId, known: MutableMapping[CommitId, Commit]
     ) -> list[CommitId]:
-        """At most one statement."""
+        """List all commits reachable from `start`, by at most one statement."""
         past = self.past(connection, start)
         known.update({commit: self._known[commit] for commit in past if commit not in known})
         return list(past)
 
     def past(self, connection: Connection, start: CommitId) -> dict[CommitId, None]:
-        """A commit and all before it; those that are not known yet are read together."""
+        """Return a commit and its ancestors; unknown commits are read in one statement."""
         found: dict[CommitId, None] = {}
         queue = [start]
         while queue:
@@ -81,7 +81,7 @@ class MatrixOneDialect(Dialect):
 
     @override
     def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
-        """The newest commit in the past of both: a child is later than its parents."""
+        """Return the newest common ancestor: a child is always later than its parents."""
         common = self.past(connection, one).keys() & self.past(connection, other).keys()
         return max(common, key=lambda commit: (self._known[commit].ts, commit))
 
@@ -111,7 +111,7 @@ class MatrixOneDialect(Dialect):
     def changes(
         self, connection: Connection, base: CommitId, to: str, mask: Mask, versions: Versions
     ) -> Changes:
-        """Compare the tables; takes some milliseconds for each, and grows with what differs."""
+        """Compare the states table by table: some milliseconds each, more with many differences."""
         if to != "WORKING" and versions[1] == SCHEMA_VERSION:
             self._refuse_later(connection, to)
         before = self._connections.state(connection, base)
@@ -129,10 +129,10 @@ class MatrixOneDialect(Dialect):
         return found
 
     def _refuse_later(self, connection: Connection, commit: CommitId) -> None:
-        """Make sure that no later day1 made a commit; asks once for each commit.
+        """Make sure that no later day1 made a commit; each commit is checked once.
 
         Raises:
-            StoreVersionUnknown: one did.
+            StoreVersionUnknown: a later day1 made the commit.
         """
         if commit not in self._not_later:
             version = self.version(connection, commit)
@@ -146,8 +146,8 @@ class MatrixOneDialect(Dialect):
     ) -> Changes:
         """Compare the branch with its tip.
 
-        The server's difference leaves out what is not committed yet, so those rows are looked up.
-        Of tables that the transaction did not touch, those that may have pending rows are compared.
+        The server's comparison ignores the open transaction, so the rows that it touched are looked
+        up by id. Without touched rows, the tables that may have pending rows are compared.
         """
         position = position_of(connection)
         before = self._connections.state(connection, position.tip)
@@ -170,7 +170,7 @@ class MatrixOneDialect(Dialect):
         return found
 
     def _may_be_pending(self, connection: Connection, position: Position) -> set[str]:
-        """Tables that may have rows which no commit holds yet; of records nobody knows quickly."""
+        """Return the tables that may have pending rows; those of records always count."""
         after = self.read(connection, position.tip).ts
         return {*_later(connection, position.database, after), *(kind.table for kind in RECORDS)}
 
@@ -183,7 +183,7 @@ class MatrixOneDialect(Dialect):
 
     @override
     def step(self, connection: Connection) -> None:
-        """An ALTER is in no transaction here, so a killed step leaves some columns made."""
+        """Add the columns of the present schema; ALTER commits, so a kill may leave some."""
         connection.exec_driver_sql("ROLLBACK")
         add_missing(connection)
         connection.exec_driver_sql("START TRANSACTION")
@@ -192,7 +192,7 @@ class MatrixOneDialect(Dialect):
     def differing(
         self, connection: Connection, states: tuple[PastState, PastState], versions: Versions
     ) -> Callable[[Kind], set[str]]:
-        """A function that asks for the ids of rows that may differ, of states the earlier first."""
+        """Return a function that finds the ids of rows that may differ between two states."""
         segments = self.lineage.segments(connection, states, versions)
 
         def ids(kind: Kind) -> set[str]:
@@ -204,18 +204,18 @@ class MatrixOneDialect(Dialect):
 
     @override
     def start_merge(self, connection: Connection, source: CommitId) -> None:
-        """Note the source: the server's own merge loses rows, so the plan writes them all."""
+        """Note the source only: the server's own merge loses rows, so the plan writes all rows."""
         position_of(connection).source = source
 
     @override
     def clear_conflicts(self, connection: Connection) -> None:
-        """Do nothing: no engine merged, so there are no conflicts."""
+        """Do nothing: the engine did not merge, so it has no conflicts."""
 
     @override
     def commit(
         self, connection: Connection, text: str, author: str, *, empty: bool
     ) -> CommitId | None:
-        """Make the transaction one commit, and stamp it with its time."""
+        """Commit the transaction as one commit, and stamp it with its time."""
         position = position_of(connection)
         if not (empty or position.differs):
             connection.exec_driver_sql("ROLLBACK")
@@ -231,7 +231,7 @@ class MatrixOneDialect(Dialect):
 
 
 def new_commit() -> CommitId:
-    """An id that no commit has."""
+    """Make a new, random id for a commit."""
     return secrets.token_hex(16)
 
 
@@ -245,7 +245,7 @@ def _rows(
     ids: Collection[str],
     version: int,
 ) -> _Rows:
-    """Rows of a state by id, or of the open transaction."""
+    """Read rows of a state, or of the open transaction, by id."""
     columns = named_at(kind, version, "`{}`")
     table = f"`{kind.table}`" if state is None else state.of(kind.table)
     found: _Rows = {}
@@ -257,7 +257,7 @@ def _rows(
 
 
 def _pairs(ids: Iterable[str], befores: _Rows, afters: _Rows) -> Iterator[tuple[Cell, ...]]:
-    """Rows that differ, as they are and as they were."""
+    """Pair the rows that differ, each with its later values before its earlier ones."""
     for row_id in ids:
         before, after = befores.get(row_id), afters.get(row_id)
         if before != after:
@@ -266,7 +266,7 @@ def _pairs(ids: Iterable[str], befores: _Rows, afters: _Rows) -> Iterator[tuple[
 
 
 def _later(connection: Connection, database: str, after: int) -> set[str]:
-    """Tables of memories that have rows later than an instant."""
+    """Find the tables of memories with rows later than an instant."""
     parts = (
         f"(SELECT '{kind.table}' FROM `{database}`.`{kind.table}`"  # noqa: S608 - our own names
         f" WHERE created_at > {after} LIMIT 1)"

@@ -23,7 +23,9 @@ from day1.model.rows.change import CommitId
 from day1.model.rows.kind import KINDS, Cell, Kind, Row
 
 _SLUG = 12
+"""Most characters of a branch's name in the name of its database."""
 _QUOTA = "has reached the limit"
+"""Part of the server's message when a quota is used up."""
 
 
 class MatrixOneHistory(SqlHistory):
@@ -34,7 +36,7 @@ class MatrixOneHistory(SqlHistory):
     def __init__(
         self, connections: MatrixOneConnections, dialect: MatrixOneDialect, database: str
     ) -> None:
-        """Name the store's database: those of its branches are named after it."""
+        """Use the store in a database; branches' databases are named after it."""
         super().__init__(connections, dialect)
         self._connections = connections
         self._graph = connections.graph
@@ -44,7 +46,7 @@ class MatrixOneHistory(SqlHistory):
 
     @override
     def fork(self, name: str, start: CommitId) -> None:
-        """Clone a database; the cost grows little with the rows."""
+        """Fork a branch by cloning a database; the time grows little with the rows."""
         self._refuse_taken(name)
         database = fresh_database(self._database, name)
         with self._connections.plain() as connection:
@@ -54,7 +56,7 @@ class MatrixOneHistory(SqlHistory):
                 _clone(connection, database, state)
             else:
                 living = self._living(connection, start)
-                # Rows that are written together with the clone are in no difference afterwards.
+                # Rows written in the clone's transaction would be missing in later comparisons.
                 _clone(connection, database, self._connections.state(connection, living))
                 versions = self.version(connection, living), self.version(connection, start)
                 if versions[0] < versions[1]:
@@ -66,14 +68,14 @@ class MatrixOneHistory(SqlHistory):
                 self._bring(connection, database, (living, start), versions)
             try:
                 self._graph.put_branch(connection, name, database, start)
-            except IntegrityError as exc:  # another was quicker
+            except IntegrityError as exc:  # another process was quicker
                 raise BranchExists(f"The branch {name!r} exists already.", branch=name) from exc
             connection.exec_driver_sql("COMMIT")
 
     def _living(self, connection: Connection, start: CommitId) -> CommitId:
-        """The nearest commit that a commit's branch comes from and whose database is there still.
+        """Find the nearest commit, back along the line of clones, whose database still exists.
 
-        The past of a branch that is gone can be read, but not cloned.
+        The past of a deleted branch can be read but not cloned.
         """
         there = {database for database, _ in self._graph.branches(connection).values()}
         living: CommitId | None = start
@@ -82,9 +84,7 @@ class MatrixOneHistory(SqlHistory):
             if database in there:
                 return living
             living = self._lineage.origin(connection, database)
-        raise NotFound(
-            f"No branch that commit {start} was made from exists any more.", commit=start
-        )
+        raise NotFound(f"No branch that commit {start} comes from exists any more.", commit=start)
 
     def _bring(
         self,
@@ -93,7 +93,7 @@ class MatrixOneHistory(SqlHistory):
         commits: tuple[CommitId, CommitId],
         versions: Versions,
     ) -> None:
-        """Give the clone of a commit the rows of a later one, where they differ."""
+        """Change the clone of a commit to the rows of a later commit, where they differ."""
         cloned, state = (self._connections.state(connection, commit) for commit in commits)
         differing = self._differing(connection, (cloned, state), versions)
         for kind in KINDS:
@@ -110,9 +110,9 @@ class MatrixOneHistory(SqlHistory):
 
     @override
     def drop(self, name: str) -> None:
-        """Delete a branch; its commits can be read while the server keeps its past.
+        """Delete a branch; its commits can be read as long as the server keeps its past.
 
-        No lock is taken: who keeps writers from the branch has it already.
+        The caller holds the lock of the branch.
         """
         with self._connections.plain() as connection:
             found = self._graph.branch(connection, name)
@@ -128,7 +128,7 @@ class MatrixOneHistory(SqlHistory):
 
     @override
     def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
-        """Read each commit by itself (2 ms): there is no history of rows."""
+        """Find all versions of a row by reading each commit (2 ms), as there is no row history."""
         found: dict[tuple[Cell, ...], Row] = {}
         with self._connections.plain() as connection:
             for state, version in self._states(connection):
@@ -139,7 +139,7 @@ class MatrixOneHistory(SqlHistory):
         return list(found.values())
 
     def _states(self, connection: Connection) -> Iterator[tuple[PastState, int]]:
-        """Every state that a branch or tag has, with its schema: present ones, and all before."""
+        """List present and past states of all branches and tags, with the schema's version."""
         branches = self._graph.branches(connection)
         now = clock(connection) * 1_000
         for database, tip in branches.values():
@@ -156,7 +156,7 @@ class MatrixOneHistory(SqlHistory):
 
     @override
     def versions(self, _kind: Kind, _row_id: str, _start: CommitId) -> NoReturn:
-        """Refuse: there is no history of rows, so a caller asks commit by commit."""
+        """Refuse: the server has no history of rows, so callers must read commit by commit."""
         raise Unsupported(
             "MatrixOne keeps no history of rows.",
             operation="versions",
@@ -165,16 +165,16 @@ class MatrixOneHistory(SqlHistory):
 
 
 def fresh_database(database: str, branch: str) -> str:
-    """A name for a branch's database that was never used: those deleted can still be read."""
+    """Make a new name for a branch's database; deleted databases can still be read by name."""
     slug = re.sub(r"[^a-z0-9]+", "_", branch.lower())[:_SLUG].strip("_")
     return f"{database.lower()}_b_{slug}_{secrets.token_hex(4)}"
 
 
 def _clone(connection: Connection, database: str, state: PastState) -> None:
-    """Make a database that has the rows of a state.
+    """Clone a state into a new database.
 
     Raises:
-        Refused: the server lets this tenant make no more.
+        Refused: the tenant's quota of branch tables is used up.
     """
     statement = f"DATA BRANCH CREATE DATABASE `{database}` FROM `{state.database}`"
     try:

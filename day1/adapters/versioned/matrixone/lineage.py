@@ -1,9 +1,8 @@
-"""How two states are compared: along the line of tables that they come from, in segments.
+"""The comparison of two states in segments, along the line of tables from which they come.
 
-The server's difference is right between two times of one table, and between a clone and the state
-that it was made from. Between other states it leaves rows out (run on 4.2.0): those that were
-changed or deleted in the table from which both come, before one of them left it and after the
-other one did. An ALTER makes another table, which counts as left too.
+The server compares two times of one table rightly, and a clone with the state that it was made
+from. Between other states it misses rows (seen on 4.2.0): rows changed or deleted in the common
+table between the two clones. An ALTER makes a new table, so it has the same effect as a clone.
 """
 
 from collections.abc import Iterator
@@ -23,15 +22,15 @@ from day1.model.rows.kind import KINDS, Kind
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Two states: together the segments have every row in which the states at their ends differ."""
+    """Two states that the server can compare; all segments together have every differing row."""
 
     later: PastState
     earlier: PastState
     whole: bool = False
-    """Whether all rows of both may differ: the server cannot tell which do."""
+    """Whether to treat all rows of both as differing, since the server cannot compare them."""
 
     def differing(self, connection: Connection, kind: Kind) -> set[str]:
-        """Ids of rows that may differ."""
+        """Find the ids of rows that may differ between the two states."""
         states = [state.of(kind.table) for state in (self.later, self.earlier)]
         if self.whole:
             asked = [f"SELECT id FROM {state}" for state in states]  # noqa: S608 - our own names
@@ -41,22 +40,22 @@ class Segment:
 
 
 class _Part(NamedTuple):
-    """A part of a state's line: tables between two steps, or since they were cloned."""
+    """A part of a state's line: the states of one set of tables, from its clone or ALTER on."""
 
     tables: tuple[str, CommitId | None]
-    """The database, and the step that made these tables of it."""
+    """The database, and the commit of the ALTER that made its tables, if any."""
     end: PastState
-    """The newest of their states that the line has."""
+    """The newest state of these tables on the line."""
     start: PastState
-    """The step's; else the one that they are a clone of, which has the same rows."""
+    """The first state of these tables, or the state of which they are a clone."""
     version: int
 
 
 class Lineage:
-    """Where the databases of branches come from, as the commit graph has it."""
+    """The origins of branches' databases, read from the commit graph."""
 
     def __init__(self, connections: MatrixOneConnections) -> None:
-        """Nothing is looked up yet."""
+        """Use the store's connections; nothing is read yet."""
         self._connections = connections
         self._graph = connections.graph
         self._origins: dict[str, CommitId | None] = {}
@@ -64,7 +63,7 @@ class Lineage:
         """The version of the schema that the store was made with."""
 
     def origin(self, connection: Connection, database: str) -> CommitId | None:
-        """The commit that a database was cloned from; None if it was made empty."""
+        """Return the commit that a database was cloned from; None if it was made empty."""
         if database not in self._origins:
             self._origins[database] = self._graph.origin(connection, database)
         return self._origins[database]
@@ -72,7 +71,7 @@ class Lineage:
     def segments(
         self, connection: Connection, states: tuple[PastState, PastState], versions: Versions
     ) -> list[Segment]:
-        """What to compare for the difference of two states, the earlier first."""
+        """Return the segments to compare for the difference of two states."""
         before, after = states
         try:
             if before.database == after.database and versions[0] == versions[1]:
@@ -86,7 +85,7 @@ class Lineage:
     def _between(
         self, connection: Connection, states: tuple[PastState, PastState], versions: Versions
     ) -> Iterator[Segment]:
-        """Each line down to the tables that both have, and there from one line to the other."""
+        """Follow both lines back to their common tables, and join them there by one segment."""
         one, other = (
             {part.tables: part for part in self._line(connection, state, version)}
             for state, version in zip(states, versions, strict=True)
@@ -100,7 +99,7 @@ class Lineage:
         yield self._segment(connection, one[shared].end, other[shared].end, one[shared].version)
 
     def _line(self, connection: Connection, state: PastState, version: int) -> Iterator[_Part]:
-        """The tables that a state comes from, the nearest first."""
+        """Follow a state's line of tables back, the nearest part first."""
         while True:
             step = self._step(connection, state) if version > self.oldest else None
             if step is not None:
@@ -117,7 +116,7 @@ class Lineage:
             state = start
 
     def _step(self, connection: Connection, state: PastState) -> Commit | None:
-        """The commit that stepped the tables of a state; None if they were cloned so."""
+        """Find the commit of the ALTER that made a state's tables; None if they were cloned so."""
         steps = self._graph.steps(connection, state.database)
         return next(
             (s for s in steps if self._connections.find(connection, s.id).ns <= state.ns), None
@@ -126,10 +125,10 @@ class Lineage:
     def _segment(
         self, connection: Connection, one: PastState, other: PastState, version: int
     ) -> Segment:
-        """Two states of tables that are one, unless a step was killed in between.
+        """Build the segment of two states of the same tables, unless a killed ALTER lies between.
 
         Raises:
-            NotFound: the server may have cleaned one away.
+            NotFound: the server may no longer keep the earlier state.
         """
         earlier, later = sorted((one, other), key=lambda state: state.ns)
         self._connections.retention.check(earlier)

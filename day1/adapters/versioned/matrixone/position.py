@@ -10,7 +10,7 @@ from day1.adapters.versioned.matrixone.time_cursor import PastState, TimeCursor
 from day1.model.rows.change import CommitId
 
 _DATALINK = 241
-"""The type of texts in differences. The driver takes it for bytes, and is out of step after it."""
+"""The type of texts in comparisons; the driver would take it for bytes and then lose track."""
 
 
 @dataclass(slots=True)
@@ -21,13 +21,13 @@ class Position:
     database: str
     tip: CommitId
     units: int = 0
-    """How many units of work the branch has seen."""
+    """The branch's count of units of work."""
     state: PastState | None = None
-    """What is read; None in a unit of work, which reads its own rows."""
+    """The past state to read; None in a unit of work, which reads its own rows."""
     source: CommitId | None = None
-    """What the unit merges."""
+    """The commit that the unit of work merges, if any."""
     differs: bool = False
-    """Whether the branch had rows beyond its tip when that was last looked at."""
+    """Whether the last comparison found changes since the tip."""
 
 
 def set_position(connection: Connection, position: Position | None) -> None:
@@ -38,7 +38,7 @@ def set_position(connection: Connection, position: Position | None) -> None:
 
 
 def position_of(connection: Connection) -> Position:
-    """The position of a connection of `Connections`."""
+    """Return the position of a connection."""
     position: Position = _raw(connection).position
     return position
 

@@ -21,39 +21,42 @@ from day1.model.values.instant import DAY, SECOND
 log = logging.getLogger(__name__)
 
 CREATE: Final = "CREATE PITR day1_keep FOR ACCOUNT RANGE 100 'y'"
+"""The statement that makes the server keep its past for 100 years."""
 WITHOUT: Final = (
-    "The server keeps its past for an hour only: an administrator says once, before it is needed, "
-    f"{CREATE}"
+    f"The server keeps its past for an hour only: an administrator must run this once: {CREATE}"
 )
+"""The warning for a server without PITR."""
 UNKNOWN: Final = (
     "This user may not see how far back the server keeps its past (SHOW PITR), so an old state may "
-    "be read wrong. `day1 init`, said once by an administrator of the tenant, writes it down."
+    "be read wrong: let an administrator of the tenant run `day1 init` once, which stores it."
 )
+"""The warning for a user who may not see the server's PITR."""
 _ALWAYS: Final = DAY // 24
-"""What is kept in any case."""
+"""The time for which a server keeps its past without PITR: an hour in microseconds."""
 _UNITS: Final = {"h": 1 / 24, "d": 1, "mo": 28, "y": 365}
-"""Days."""
+"""Days of each unit of a PITR's length."""
 _ASKED_EVERY_S: Final = 60.0
+"""Seconds after which the server is asked again for its PITR."""
 _PITRS: Final = (
     "SHOW PITR",
-    # Who may not say that may see it here, in the tenant `sys`.
+    # For users who may not run SHOW PITR, in the tenant `sys`.
     "SELECT pitr_name, FROM_UNIXTIME(FLOOR(create_time / 1000000000)), NULL, level, account_name,"
     " database_name, table_name, pitr_length, pitr_unit FROM mo_catalog.mo_pitr",
 )
 
 
 class Retention:
-    """The times that a server can be asked for."""
+    """The times whose states a server still keeps."""
 
     def __init__(self, graph: CommitStore) -> None:
-        """Nothing is known yet; `graph` has what an administrator stated."""
+        """Begin without knowledge; `graph` may have what an administrator's `day1 init` stored."""
         self._graph = graph
         self._asked = float("-inf")
         self._begins = 0
         self.known = False
-        """Whether the server told, or an administrator."""
+        """Whether it is known how far back the server keeps states."""
         self.kept = False
-        """Whether there is a PITR."""
+        """Whether the server has a PITR."""
 
     @property
     def stale(self) -> bool:
@@ -61,19 +64,19 @@ class Retention:
         return time.monotonic() - self._asked > _ASKED_EVERY_S
 
     def check(self, state: PastState) -> None:
-        """Let a state pass that the server still has, as far as is known.
+        """Make sure that the server still keeps a state, as far as is known.
 
         Raises:
-            NotFound: it is older than that.
+            NotFound: the state is older than the server keeps.
         """
         if state.ns < self._begins * 1_000:
             raise NotFound(
-                "That state is older than what the server keeps: its PITR says how long that is.",
+                "This state is older than the server keeps states (see its PITR).",
                 kept_since=self._begins,
             )
 
     def look(self, connection: Connection) -> None:
-        """Ask how far the server goes back, which it does not say inside a transaction."""
+        """Ask how far back the server keeps states; impossible inside a transaction."""
         told = _pitrs(connection)
         spans = told or self._graph.stated_kept(connection)
         self.known = told is not None or bool(spans)
@@ -85,7 +88,7 @@ class Retention:
 
 
 def _pitrs(connection: Connection) -> list[Span] | None:
-    """What each PITR of this tenant that keeps all there is does; None if the user may not ask."""
+    """Read the spans of this tenant's PITRs for all databases; None if not allowed."""
     account = connection.exec_driver_sql("SELECT current_account_name()").scalar_one()
     for statement in _PITRS:
         try:
@@ -94,7 +97,7 @@ def _pitrs(connection: Connection) -> list[Span] | None:
             if exc.connection_invalidated:
                 raise
             continue
-        # Times are the server's own here, to the second.
+        # These times are the server's local time, to the second.
         here: datetime = connection.exec_driver_sql("SELECT now(6)").scalar_one()
         now = clock(connection)
         return [
@@ -110,9 +113,9 @@ def _microseconds(span: timedelta) -> int:
 
 
 def keep(connection: Connection, graph: CommitStore) -> list[Span]:
-    """Tell the server to keep its past, if nobody did; says what it then keeps.
+    """Make the server keep its past unless it does; return the spans that it keeps.
 
-    A user who may not is left to `day1 doctor`, which says what is missing.
+    If the user may not do that, `day1 doctor` will say what is missing.
     """
     spans = _pitrs(connection)
     if not spans:

@@ -25,8 +25,9 @@ from day1.model.values.callbacks import Clock
 from day1.ports.store import Capabilities
 
 _CREATE_S = 60.0
+"""Seconds to wait while another process makes the store."""
 _OLDEST = (4, 2)
-"""The first that has GET_LOCK, and differences between two times."""
+"""The first version of the server with GET_LOCK and comparisons of two times."""
 
 
 class MatrixOneStore(SqlStore):
@@ -35,10 +36,10 @@ class MatrixOneStore(SqlStore):
     _connections: MatrixOneConnections
 
     def __init__(self, server: ServerDatabase, clock: Clock | None = None) -> None:
-        """Open a store that exists; times are the server's, unless a clock is given.
+        """Open an existing store; without a clock, times are the server's.
 
         Raises:
-            NotAStore: the server has none of that name.
+            NotAStore: the server has no store of this name.
             StoreVersionUnknown: a later day1 made its tables.
             Unsupported: the server is too old.
         """
@@ -60,13 +61,13 @@ class MatrixOneStore(SqlStore):
 
     @staticmethod
     def create(engine: Engine, database: str, where: str, clock: Clock | None = None) -> bool:
-        """Make the graph, the first branch and its first commit; says whether they were missing.
+        """Make the graph, the first branch and its first commit; return False if the store exists.
 
-        The server is told to keep its past, unless it is told so or this user may not; for how
-        long it does is written down for users who may not see that.
+        The server is made to keep its past, if this user may do that. How long it keeps it is
+        stored for users who may not see that.
 
         Raises:
-            ForeignStore: the graph's database is another program's.
+            ForeignStore: the graph's database belongs to another program.
         """
         graph = CommitStore(database)
         with (
@@ -96,13 +97,13 @@ class MatrixOneStore(SqlStore):
 
     @override
     def stamp(self) -> Hashable:
-        """The number of units of work of each branch."""
+        """Return the count of units of work of each branch."""
         with self._connections.plain() as connection:
             return self._connections.graph.units(connection)
 
     @override
     def size(self) -> int:
-        """Bytes of the branches' tables as the server counts them, without their past."""
+        """Return the bytes of all branches' tables as the server counts them, without the past."""
         statement = "SELECT SUM(data_length) FROM information_schema.tables WHERE table_schema = %s"
         with self._connections.plain() as connection:
             branches = self._connections.graph.branches(connection).values()
@@ -114,7 +115,7 @@ class MatrixOneStore(SqlStore):
     @override
     def compact(self) -> dict[str, Json]:
         raise Unsupported(
-            "A MatrixOne server gives unused space back by itself, as its PITR allows.",
+            "A MatrixOne server frees unused space by itself, as its PITR allows.",
             engine="matrixone",
             operation="gc",
             instead="ALTER PITR with a shorter range, by the server's administrator",
@@ -122,7 +123,7 @@ class MatrixOneStore(SqlStore):
 
     @override
     def check(self) -> list[str]:
-        """Read all tables; check that the past is kept, and that no database is left over."""
+        """Read all tables, and report a missing PITR and databases without a branch."""
         found = []
         with self._connections.plain() as connection:
             branches = self._connections.graph.branches(connection)
@@ -131,7 +132,7 @@ class MatrixOneStore(SqlStore):
         used = {database for database, _ in branches.values()}
         prefix = f"{self._server.database.lower()}_b_"
         found += [
-            f"{name} is the database of no branch: DATA BRANCH DELETE DATABASE `{name}` removes it"
+            f"No branch uses the database {name}: DATA BRANCH DELETE DATABASE `{name}` removes it"
             for name in there
             if name.startswith(prefix) and name not in used
         ]
@@ -145,7 +146,7 @@ class MatrixOneStore(SqlStore):
 
     @override
     def warnings(self) -> list[str]:
-        """Say so if it is not known how far back the server keeps its past."""
+        """Warn if it is unknown how far back the server keeps states."""
         with self._connections.plain() as connection:
             self._connections.retention.look(connection)
         return [] if self._connections.retention.known else [UNKNOWN]
@@ -167,10 +168,10 @@ def _make(connection: Connection, graph: CommitStore, database: str, now: int) -
 
 
 def check_version(version: str) -> None:
-    """Let a server pass that is new enough.
+    """Make sure that the server's version is new enough.
 
     Raises:
-        Unsupported: it is not.
+        Unsupported: the server is too old.
     """
     numbers = re.match(r"(\d+)\.(\d+)", version)
     if numbers is None or tuple(map(int, numbers.groups())) < _OLDEST:

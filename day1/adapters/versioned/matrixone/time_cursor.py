@@ -20,21 +20,21 @@ _READ = re.compile(r"\b(FROM|JOIN)\s+(`[^`]+`\.)?`?(\w+)`?", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class PastState:
-    """The rows of a database at a time; one statement reads one state."""
+    """A past state: a database at a time; one statement reads one state."""
 
     database: str
     ns: int
 
     def of(self, table: str) -> str:
-        """A table of this state, as a statement names it."""
+        """Name a table of this state for a statement."""
         return f"`{self.database}`.`{table}` {{MO_TS = {self.ns}}}"
 
 
 class TimeCursor(Cursor):  # type: ignore[misc]  # the driver has no types
-    """Reads day1's tables as of the state that its connection is set to."""
+    """A cursor that reads day1's tables at the past state of its connection's position."""
 
     def execute(self, query: str, args: Any = None) -> Any:
-        """Run a statement, with its time put in."""
+        """Run a statement, with the time of the connection's state added."""
         position = getattr(self.connection, "position", None)
         if position is not None and position.state is not None:
             query = timed(query, position.state)
@@ -42,10 +42,10 @@ class TimeCursor(Cursor):  # type: ignore[misc]  # the driver has no types
 
 
 def timed(query: str, state: PastState) -> str:
-    """A statement with each plain table of day1 as of a state.
+    """Add a state's time to each plain table of day1 in a statement.
 
     Raises:
-        IntegrityBroken: it reads a table that cannot be timed.
+        IntegrityBroken: the statement reads a table that is not day1's.
     """
 
     def timed_table(found: re.Match[str]) -> str:

@@ -2,10 +2,10 @@
 
     create_engine("sqlite://", module=driver, creator=lambda: driver.connect(path), poolclass=...)
 
-It differs from `sqlite3` where day1 needs it to: no transaction is ever begun here, every result
+It differs from `sqlite3` where day1 needs it: the module never begins a transaction, every result
 is read whole before `execute` returns (the engine aborts open cursors on a checkout), parameters
-are sequences only, and a missing file is not created unless that is asked for. Below lie
-`statement.py` and `library.py`; the engine's branches and commits are SQL, unknown here.
+are sequences only, and a missing file is created only on request. It uses `statement.py` and
+`library.py`. Except for the state to open, branches and commits are SQL, which it only passes on.
 """
 
 import ctypes
@@ -26,6 +26,7 @@ paramstyle = "qmark"
 threadsafety = 3
 Binary = bytes
 KEPT_STATEMENTS = 128
+"""Most prepared statements that a connection keeps."""
 
 
 class Warning(Exception):  # noqa: A001 - the name is PEP 249's
@@ -33,7 +34,7 @@ class Warning(Exception):  # noqa: A001 - the name is PEP 249's
 
 
 class Error(Exception):
-    """The root; what the engine said carries its extended result code and that code's name."""
+    """The base of all errors; an error of the engine has its extended result code and its name."""
 
     sqlite_errorcode: int | None = None
     sqlite_errorname: str | None = None
@@ -44,15 +45,15 @@ class InterfaceError(Error):
 
 
 class DatabaseError(Error):
-    """The engine refused or failed; of itself: the file is damaged or no database."""
+    """The engine refused or failed; not a subclass: the file is damaged or no database."""
 
 
 class DataError(DatabaseError):
-    """A value that the engine cannot hold."""
+    """The engine cannot store the value."""
 
 
 class OperationalError(DatabaseError):
-    """The world failed, by a lock, the disk or the file; or SQL does not compile."""
+    """A lock, the disk or the file prevented the call, or the SQL does not compile."""
 
 
 class IntegrityError(DatabaseError):
@@ -60,15 +61,15 @@ class IntegrityError(DatabaseError):
 
 
 class InternalError(DatabaseError):
-    """The engine met a state that should not be."""
+    """The engine met a state that should not occur."""
 
 
 class ProgrammingError(DatabaseError):
-    """A wrong call: a closed connection, a wrong number of parameters."""
+    """The call is wrong, such as on a closed connection or with too few parameters."""
 
 
 class NotSupportedError(DatabaseError):
-    """Left out on purpose."""
+    """This module leaves the feature out on purpose."""
 
 
 _CLASSES: dict[str, type[DatabaseError]] = {
@@ -85,14 +86,14 @@ _CLASSES: dict[str, type[DatabaseError]] = {
 
 
 def __getattr__(name: str) -> Any:
-    """`sqlite_version_info`, for SQLAlchemy: only the loaded engine knows it."""
+    """Provide `sqlite_version_info` for SQLAlchemy, which only the loaded engine knows."""
     if name == "sqlite_version_info":
         return tuple(int(part) for part in library().libversion().split(b"."))
     raise AttributeError(name)
 
 
 def engine_version() -> str:
-    """The version of the engine, which is loaded for that."""
+    """Load the engine and return its version."""
     library()
     return engine.ENGINE_VERSION
 
@@ -136,7 +137,7 @@ def connect(
 
 
 def _failure(code: int, message: str) -> DatabaseError:
-    """The error for an extended result code."""
+    """Build the error for an extended result code."""
     error = _CLASSES.get(engine.primary_name(code), OperationalError)(message)
     error.sqlite_errorcode = code
     error.sqlite_errorname = engine.full_name(code)
@@ -170,7 +171,7 @@ class Connection:
 
     @property
     def isolation_level(self) -> None:
-        """None, as `sqlite3` says autocommit: no transaction is begun unasked."""
+        """None, which means autocommit in `sqlite3`: the module begins no transaction."""
         return None
 
     @isolation_level.setter
@@ -185,7 +186,7 @@ class Connection:
             return not self._lib.get_autocommit(self._open_handle())
 
     def cursor(self) -> "Cursor":
-        """A cursor; it costs nothing."""
+        """Make a cursor."""
         return Cursor(self)
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> "Cursor":
@@ -193,13 +194,13 @@ class Connection:
         return Cursor(self).execute(sql, parameters)
 
     def commit(self) -> None:
-        """Commit the transaction that is open, if one is."""
+        """Commit the open transaction, if any."""
         with self._lock:
             if self.in_transaction:
                 self.execute("COMMIT")
 
     def rollback(self) -> None:
-        """Roll back the transaction that is open, if one is."""
+        """Roll back the open transaction, if any."""
         with self._lock:
             if self.in_transaction:
                 self.execute("ROLLBACK")
@@ -225,7 +226,7 @@ class Connection:
             self._functions[name.lower(), narg] = call
 
     def close(self) -> None:
-        """Close; a transaction that is open is rolled back. Closing twice is no error."""
+        """Close the connection and roll back an open transaction; closing twice is harmless."""
         with self._lock, self._closing:
             handle, self._handle = self._handle, None
             if handle is None:
@@ -239,7 +240,7 @@ class Connection:
         """Run one statement to its end and read all its rows.
 
         Raises:
-            Error: as the engine says; `ProgrammingError` and `DataError` for the parameters.
+            Error: the engine failed; `ProgrammingError` and `DataError`: the parameters are wrong.
         """
         lib = self._lib
         with self._lock:
@@ -268,14 +269,14 @@ class Connection:
     def run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> Result:
         """Run one statement without results once for each row of parameters.
 
-        The first row that fails ends it; the rows before it stay as far as the transaction does.
+        The first failing row ends the call; the rows before it stay in the transaction.
         """
         lib = self._lib
         with self._lock:
             statement = self._take(sql)
             if statement is None:
                 return Result()
-            # The first row may have to wait for the lock; inside a transaction the rest will not.
+            # Only the first row may wait for the lock, and in a transaction not even that.
             step, then = lib.step, lib.step if lib.get_autocommit(self._handle) else lib.next_step
             changed = 0
             try:
@@ -300,12 +301,12 @@ class Connection:
         return self._handle
 
     def _error(self, code: int) -> DatabaseError:
-        """The error for the call that just failed with `code`."""
+        """Build the error for the call that just failed with `code`."""
         text = self._lib.errmsg(self._handle) or self._lib.errstr(code)
         return _failure(code, text.decode(errors="replace"))
 
     def _take(self, sql: str) -> Statement | None:
-        """A prepared statement for `sql`, one that was kept or a new one; None for a comment."""
+        """Take the prepared statement of `sql` from the cache, or prepare it; None if empty."""
         handle = self._open_handle()
         kept = self._statements.pop(sql, None)
         if kept:
@@ -336,7 +337,7 @@ class Connection:
             raise DataError("text with a lone surrogate cannot be kept as UTF-8") from error
 
     def _give_back(self, sql: str, statement: Statement) -> None:
-        """Keep a statement for its next use; the one unused for longest may have to go."""
+        """Put a statement into the cache; a full cache drops the one unused for longest."""
         self._lib.reset(statement.handle)
         if statement.parameters:
             self._lib.clear_bindings(statement.handle)
@@ -349,7 +350,7 @@ class Connection:
 
 
 class Cursor:
-    """The result of a statement, already read, and where the reader is in it."""
+    """A cursor: the rows of a statement, all read already, and the reader's position."""
 
     arraysize = 1
 
@@ -373,22 +374,22 @@ class Cursor:
         return self._show(self.connection.run_many(sql, rows))
 
     def fetchone(self) -> RowTuple | None:
-        """The next row, None after the last."""
+        """Return the next row; None after the last."""
         return next(self._rows, None)
 
     def fetchmany(self, size: int | None = None) -> list[RowTuple]:
-        """The next `size` rows, fewer at the end."""
+        """Return the next `size` rows, or fewer at the end."""
         return list(islice(self._rows, size or self.arraysize))
 
     def fetchall(self) -> list[RowTuple]:
-        """All rows that are left."""
+        """Return all remaining rows."""
         return list(self._rows)
 
     def __iter__(self) -> Iterator[RowTuple]:
         return self._rows
 
     def close(self) -> None:
-        """Let go of the rows."""
+        """Drop the rows."""
         self._show(Result())
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:

@@ -1,9 +1,9 @@
-"""The engine's shared library: where it lies, how it is loaded, and its C functions.
+"""The engine's shared library: its path, its loading, and its C functions.
 
 `import doltlite` would swap the SQLite of the whole process, so the package is only located and
-never executed. The library is opened with its symbols private to it: a stock `sqlite3` keeps its
-own in the same process, whichever comes first. `driver.py` sits above; nothing here knows SQL
-beyond the two questions that identify the engine.
+never executed. The library is opened with private symbols: a stock `sqlite3` in the same process
+keeps its own, whichever is loaded first. `driver.py` uses this module; the only SQL here are the
+two queries that identify the engine.
 """
 
 import ctypes
@@ -49,11 +49,11 @@ _EXTENSIONS = {
 class Library:
     """The C functions that the driver calls, each bound once, named without `sqlite3_`.
 
-    What may wait for a lock or work for long lets other threads run meanwhile (`blocking`). What
-    only moves a value keeps the interpreter (`quick`): it is cheaper, and beside a busy thread
-    each letting go costs up to 5 ms. Arguments are not declared, since ctypes' own conversion
-    is right for them and twice as fast: a pointer is a `c_void_p` or its `from_param`, text is
-    bytes, an index or length is an int of 32 bits.
+    Functions that may wait for a lock or work for long let other threads run (`blocking`).
+    Functions that only move a value hold the interpreter lock (`quick`): that is cheaper, and
+    beside a busy thread each release costs up to 5 ms. Arguments are not declared, since ctypes'
+    own conversion is right for them and twice as fast: a pointer is a `c_void_p` or its
+    `from_param`, text is bytes, an index or length is an int of 32 bits.
     """
 
     def __init__(self, path: Path) -> None:
@@ -117,14 +117,14 @@ class Library:
 
 
 def _bound(dll: ctypes.CDLL, name: str, result: Any = ctypes.c_int) -> Any:
-    """A C function of its own, so that its result type is not shared with another binding."""
+    """Bind a C function anew, so that its result type is not shared with another binding."""
     function = dll._FuncPtr((f"sqlite3_{name}", dll))
     function.restype = result
     return function
 
 
 def library_path() -> Path:
-    """Where the engine's library lies, found without executing the package it ships in.
+    """Find the engine's library without executing the package that ships it.
 
     Raises:
         StoreUnavailable: the package or the library in it is missing.
@@ -142,16 +142,16 @@ def library_path() -> Path:
 
 @cache
 def library() -> Library:
-    """The engine, loaded once per process (about 25 ms)."""
+    """Return the engine, loaded once per process (about 25 ms)."""
     return load(library_path())
 
 
 def load(path: Path) -> Library:
-    """Load the library at `path` and make sure that it is the engine day1 was tried with.
+    """Load the library at `path` and check that it is the DoltLite that day1 is tested with.
 
     Raises:
-        StoreUnavailable: it cannot be loaded, or is not DoltLite.
-        StoreVersionUnknown: it is DoltLite of another version.
+        StoreUnavailable: the library cannot be loaded, or is not DoltLite.
+        StoreVersionUnknown: the library is DoltLite of another version.
     """
     try:
         found = Library(path)
@@ -172,7 +172,7 @@ def load(path: Path) -> Library:
 
 
 def _answer(found: Library, sql: bytes) -> str:
-    """The one text that a query gives on an empty database in memory; empty if it fails."""
+    """Run a query on an empty database in memory and return its text; empty if it fails."""
     handle, statement = ctypes.c_void_p(), ctypes.c_void_p()
     try:
         if found.open_v2(b":memory:", ctypes.byref(handle), OPEN_FLAGS, None) != OK:
@@ -203,9 +203,9 @@ def full_name(code: int) -> str:
 
 
 def adapt(to: Library, function: Callable[..., Any]) -> Any:
-    """A Python function as one that SQL can call; what it raises becomes an SQL error.
+    """Wrap a Python function so that SQL can call it; its exceptions become SQL errors.
 
-    The result must live as long as the connection that knows it.
+    The result must live as long as the connection that it is registered with.
     """
 
     def call(context: int, count: int, values: Any) -> None:

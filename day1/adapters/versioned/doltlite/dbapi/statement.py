@@ -1,7 +1,7 @@
 """A prepared statement: Python values in, rows of Python values out.
 
-These are the loops in which the driver's time goes, so they are written for speed: each C function
-is called as seldom as correctness allows. `driver.py` sits above and says which error is whose.
+The driver spends its time in these loops, so they are written for speed: each C function is called
+as seldom as correctness allows. `driver.py` uses this module and maps its errors to PEP 249's.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ RowTuple = tuple[Any, ...]
 Description = tuple[tuple[Any, ...], ...]
 
 LONGEST = 1_000_000_000
-"""Bytes of one text or blob: the engine's own limit."""
+"""Most bytes of a text or blob, the engine's own limit."""
 
 _LOW, _HIGH = -(2**31), 2**31 - 1
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
@@ -34,7 +34,7 @@ _CHANGING = {"INSERT", "UPDATE", "DELETE", "REPLACE"}
 
 
 class Result(NamedTuple):
-    """What a statement came to; the fields are those of a PEP 249 cursor."""
+    """The result of a statement, with the fields of a PEP 249 cursor."""
 
     rows: Sequence[RowTuple] = ()
     description: Description | None = None
@@ -43,7 +43,7 @@ class Result(NamedTuple):
 
 
 class Statement:
-    """While it runs, it belongs to one call alone."""
+    """A prepared statement; while it runs, only one call may use it."""
 
     __slots__ = (
         "_description",
@@ -60,8 +60,7 @@ class Statement:
         self.handle: Final = handle
         self.parameters: Final[int] = lib.bind_parameter_count(handle)
         self.columns: Final[int] = lib.column_count(handle)
-        """As it was prepared first: a change of schema may give it others, but none if it has none.
-        """
+        """The number of columns when first prepared; a new schema may change it, except from 0."""
         found = _FIRST_WORD.match(sql)
         first_word = found[1].upper() if found else ""
         self.changes_rows: Final[bool] = first_word in _CHANGING or (
@@ -71,10 +70,10 @@ class Statement:
         self._description: Description | None = None
 
     def description(self) -> Description | None:
-        """Column names as PEP 249 wants them; None where there are no columns.
+        """Return the column names in the form of PEP 249; None without columns.
 
-        Kept until the engine prepares the statement anew, as it does after a change of schema:
-        ask after the first step.
+        Remembered until the engine prepares the statement anew after a change of schema: call this
+        after the first step.
         """
         lib, handle = self._lib, self.handle
         prepared = lib.stmt_status(handle, _REPREPARED, 0)
@@ -85,15 +84,15 @@ class Statement:
         return self._description
 
     def bind(self, values: Sequence[Any], first: int = 1) -> list[bytes]:
-        """Give the parameters, from `first` on, their values.
+        """Bind values to the parameters from `first` on.
 
         Returns the buffers that the engine now points into: they must live until the statement
-        has run. No result is looked at, since what the engine could refuse is refused before.
+        has run. Results of the C calls are ignored, since all bad values are refused before.
 
         Raises:
             TypeError: a value of a type that the engine does not have.
             OverflowError: an integer beyond 64 bits, or a text or blob too long.
-            UnicodeEncodeError: text with a lone surrogate, which UTF-8 cannot say.
+            UnicodeEncodeError: text with a lone surrogate, which UTF-8 cannot encode.
         """
         lib, handle = self._lib, self.handle
         kept = []
@@ -122,9 +121,9 @@ class Statement:
         return kept
 
     def fetch(self, width: int) -> tuple[int, list[RowTuple]]:
-        """Read the statement's current row, and all after it.
+        """Read the statement's current row and all later rows.
 
-        Returns the result code that ended it, and the rows, each of `width` values.
+        Returns the last result code, and the rows of `width` values each.
 
         Raises:
             UnicodeDecodeError: a text in the database is not UTF-8.
@@ -190,7 +189,7 @@ def _length(data: bytes) -> int:
 
 
 def _plain(value: Any, index: int) -> Any:
-    """A value of a subclass (an enum, numpy's float) as its base type, a buffer as bytes."""
+    """Convert a value of a subclass (enum, numpy's float) to its base type, a buffer to bytes."""
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
