@@ -43,15 +43,15 @@ class Access:
                 f"{what} needs the scope {scope!r}; this token has {self.scope!r}.", needs=scope
             )
 
-    def writes_as(self, given: str | None) -> str | None:
+    def writes_as(self, agent: str | None) -> str | None:
         """Name the agent of a write: the one that the access is bound to, else the given one.
 
         Raises:
             Forbidden: the access is bound to an agent other than the given one.
         """
-        if self.agent_id is not None and given not in {None, self.agent_id}:
+        if self.agent_id is not None and agent not in {None, self.agent_id}:
             raise Forbidden(f"This token writes as {self.agent_id!r} only.", agent_id=self.agent_id)
-        return self.agent_id or given
+        return self.agent_id or agent
 
     def sees(self, branch: str) -> bool:
         """Whether a branch of this name is within the limits; upper and lower case are equal."""

@@ -48,9 +48,9 @@ def branch_part(name: str) -> str:
     return plain or "x"
 
 
-def numbered(name: str, taken: Iterable[str]) -> str:
+def numbered(name: str, taken_names: Iterable[str]) -> str:
     """Return the name, or the name with the first free number from 2 on."""
-    folded = {other.lower() for other in taken}
+    folded = {other.lower() for other in taken_names}
     if name.lower() not in folded:
         return name
     stem = name[: MAX_NAME - 6]

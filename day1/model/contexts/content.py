@@ -26,12 +26,12 @@ def as_kept(value: Any) -> str:
         elif isinstance(part, float) and not math.isfinite(part):
             raise ValueError("numbers must be finite")
     try:
-        kept = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError):  # a number of too many digits
         raise ValueError("must be JSON with numbers of at most 4,300 digits") from None
-    if len(kept) > MAX_TEXT:
-        raise TooLong(len(kept))
-    return kept
+    if len(text) > MAX_TEXT:
+        raise TooLong(len(text))
+    return text
 
 
 def kept_json(value: Any) -> Any:
@@ -44,9 +44,9 @@ def kept_json(value: Any) -> Any:
     return value
 
 
-def from_kept(kept: str) -> Any:
+def from_kept(stored: str) -> Any:
     """Read stored JSON: the inverse of `as_kept`."""
-    return json.loads(kept)
+    return json.loads(stored)
 
 
 def flattened(value: Any) -> str:
@@ -57,7 +57,7 @@ def flattened(value: Any) -> str:
     if isinstance(value, str) and value.strip():
         text = value
     else:
-        text = "\n".join(f"{path}: {said}" if path else said for path, said in _lines(value, ""))
+        text = "\n".join(f"{path}: {leaf}" if path else leaf for path, leaf in _lines(value, ""))
     text = unicodedata.normalize("NFC", text)
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - len(_CUT)] + _CUT
 

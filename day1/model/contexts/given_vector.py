@@ -47,17 +47,17 @@ def as_kept(values: Sequence[float]) -> str:
     )
 
 
-def dimension_of(kept: str) -> int:
+def dimension_of(stored: str) -> int:
     """The dimension of a kept vector."""
-    return int(json.loads(kept)["dimension"])
+    return int(json.loads(stored)["dimension"])
 
 
-def from_kept(kept: str) -> list[float]:
+def from_kept(stored: str) -> list[float]:
     """The numbers of a kept vector."""
-    found = array("f", base64.b64decode(json.loads(kept)["values"]))
+    numbers = array("f", base64.b64decode(json.loads(stored)["values"]))
     if sys.byteorder == "big":
-        found.byteswap()
-    return found.tolist()
+        numbers.byteswap()
+    return numbers.tolist()
 
 
 def _little(values: Sequence[float]) -> bytes:

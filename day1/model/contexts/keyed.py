@@ -19,9 +19,9 @@ def context_id(space: str | None, key: str) -> str:
     return derived_id(OBSERVATION.prefix, None, CONTEXT, space or "", key)
 
 
-def memory_id(space: str | None, given: str) -> str:
-    """Derive the id of the fact that a caller names `given` in a space."""
-    return derived_id(FACT.prefix, None, "memory", space or "", given)
+def memory_id(space: str | None, name: str) -> str:
+    """Derive the id of the fact that a caller calls `name` in a space."""
+    return derived_id(FACT.prefix, None, "memory", space or "", name)
 
 
 def passage_id(context: str, number: int) -> str:
@@ -62,21 +62,21 @@ def passages_noted(context: Mapping[str, Cell], detail: Cell) -> int | None:
 
 
 def sensitivity(
-    given: str | None, inside: object = None, tags: Sequence[str] | None = None
+    value: str | None, inside: object = None, tags: Sequence[str] | None = None
 ) -> str | None:
     """Return how sensitive a memory is: the given value, else that of its JSON or a tag."""
-    if given is not None:
-        return given
-    said = inside.get("sensitivity") if isinstance(inside, Mapping) else None
-    if isinstance(said, str) and said.strip().casefold() == SECRET:
+    if value is not None:
+        return value
+    inner_value = inside.get("sensitivity") if isinstance(inside, Mapping) else None
+    if isinstance(inner_value, str) and inner_value.strip().casefold() == SECRET:
         return SECRET
     return SECRET if any(tag.strip().casefold() == SECRET for tag in tags or ()) else None
 
 
-def fits(wanted: Mapping[str, Any], metadata: Mapping[str, Any] | None) -> bool:
-    """Whether metadata has each wanted key with an equal value; 1 equals 1.0, but not `true`."""
-    there = metadata or {}
-    return all(name in there and _same(there[name], value) for name, value in wanted.items())
+def fits(expected: Mapping[str, Any], metadata: Mapping[str, Any] | None) -> bool:
+    """Whether metadata has each expected key with an equal value; 1 equals 1.0, but not `true`."""
+    actual = metadata or {}
+    return all(name in actual and _same(actual[name], value) for name, value in expected.items())
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -48,10 +48,10 @@ class BundleFile:
 
 def digest(rows: Mapping[Kind, Sequence[Row]]) -> str:
     """SHA-256 of the rows' lines, in hex."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for line in _rows(rows):
-        found.update(line)
-    return found.hexdigest()
+        hasher.update(line)
+    return hasher.hexdigest()
 
 
 def counted(rows: Mapping[Kind, Sequence[Row]]) -> dict[str, int]:
@@ -77,7 +77,9 @@ def bundle_lines(bundle: Bundle, rows: Mapping[Kind, Sequence[Row]]) -> Iterator
 
 def _version(rows: Mapping[Kind, Sequence[Row]]) -> int:
     """Return the lowest file version that can hold these rows."""
-    return max((version_of(kind, row) for kind, some in rows.items() for row in some), default=1)
+    return max(
+        (version_of(kind, row) for kind, kind_rows in rows.items() for row in kind_rows), default=1
+    )
 
 
 def _checksum(head: Mapping[str, object]) -> str:
@@ -104,10 +106,10 @@ def read_bundle(lines: Iterable[bytes]) -> BundleFile:
             if number == 1:
                 head = _header(line)
                 continue
-            found: RowLine = parsed_row(line)
+            parsed_line: RowLine = parsed_row(line)
         except (ValueError, InvalidRequest) as exc:
             raise _broken(number, str(exc)) from exc
-        rows.setdefault(found.kind, []).append(found.row)
+        rows.setdefault(parsed_line.kind, []).append(parsed_line.row)
     if not number:
         raise _broken(1, "the file is empty")
     if counted(rows) != head["counts"]:

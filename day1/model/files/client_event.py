@@ -71,22 +71,24 @@ def read_event(line: bytes) -> ClientEvent:
     Raises:
         ValueError: it is none.
     """
-    told = json.loads(line)
-    if not isinstance(told, dict) or told.get("format") != FORMAT:
+    document = json.loads(line)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError("no event of this format")
-    if told.get("sum") not in {None, sum_of(told)}:  # an earlier day1 wrote none
+    if document.get("sum") not in {None, sum_of(document)}:  # an earlier day1 wrote none
         raise ValueError("the line is damaged")
-    known = {field.name for field in fields(ClientEvent)}
-    given: dict[str, Any] = {name: value for name, value in told.items() if name in known}
-    at = given.get("at")
+    field_names = {field.name for field in fields(ClientEvent)}
+    values: dict[str, Any] = {
+        name: value for name, value in document.items() if name in field_names
+    }
+    at = values.get("at")
     if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= LAST_LEARNED:
         raise ValueError("no time")
-    for name, value in given.items():
+    for name, value in values.items():
         if name != "at":
             _check(name, value)
-    if not {"event", "agent", "session"} <= given.keys() or given["event"] not in EVENTS:
+    if not {"event", "agent", "session"} <= values.keys() or values["event"] not in EVENTS:
         raise ValueError("no event, agent or session")
-    return ClientEvent(**given)
+    return ClientEvent(**values)
 
 
 def _check(name: str, value: object) -> None:

@@ -93,8 +93,8 @@ def check_version(version: object, what: str) -> None:
 
 def header_line(version: int, *, with_secrets: bool = False) -> bytes:
     """The first line: the version of the file, and whether secret rows follow."""
-    said = {"secrets": True} if with_secrets else {}
-    return json_line({"format": _FORMAT, "version": version, **said})
+    secrets_field = {"secrets": True} if with_secrets else {}
+    return json_line({"format": _FORMAT, "version": version, **secrets_field})
 
 
 def branch_line(branch: BranchLine) -> bytes:
@@ -127,23 +127,23 @@ def parsed(lines: Iterable[bytes]) -> Iterator[BranchLine | RowLine]:
     number, rows, ended = 0, 0, False
     for number, line in enumerate(lines, start=1):
         try:
-            found = _read(line) if number > 1 else _header(line)
-            ended = _is_end(found, rows, ended=ended)
+            entry = _read(line) if number > 1 else _header(line)
+            ended = _is_end(entry, rows, ended=ended)
         except (ValueError, InvalidRequest) as exc:
             raise _broken(number, str(exc)) from exc
-        if isinstance(found, BranchLine | RowLine):
-            rows += isinstance(found, RowLine)
-            yield found
+        if isinstance(entry, BranchLine | RowLine):
+            rows += isinstance(entry, RowLine)
+            yield entry
     if not ended:
         raise _broken(number + 1, "the file ends before its last line")
 
 
-def _is_end(found: object, rows: int, *, ended: bool) -> bool:
+def _is_end(entry: object, rows: int, *, ended: bool) -> bool:
     if ended:
         raise ValueError("the file goes on after its end")
-    if isinstance(found, int) and found != rows:
-        raise ValueError(f"it counts {found} rows where there were {rows}")
-    return isinstance(found, int)
+    if isinstance(entry, int) and entry != rows:
+        raise ValueError(f"it counts {entry} rows where there were {rows}")
+    return isinstance(entry, int)
 
 
 def _broken(number: int, why: str) -> ImportBroken:

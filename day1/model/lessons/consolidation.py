@@ -59,13 +59,15 @@ class Findings:
     def revisions(self) -> dict[str, str]:
         """The revision of each row at the time of the findings."""
         facts = [*(row for group in self.groups for row in group), *self.stale]
-        found = {str(row["id"]): revision(FACT, row) for row in facts}
-        return found | {str(row["id"]): revision(RELATION, row) for row in self.garbage}
+        revision_by_id = {str(row["id"]): revision(FACT, row) for row in facts}
+        return revision_by_id | {str(row["id"]): revision(RELATION, row) for row in self.garbage}
 
 
 def digest_of(findings: Findings, plan: Iterable[Recommendation]) -> str:
     """Name a plan: the same findings and recommendations have the same digest."""
-    return short_hash(findings.basis, canonical([asdict(one) for one in plan]))
+    return short_hash(
+        findings.basis, canonical([asdict(recommendation) for recommendation in plan])
+    )
 
 
 def is_exact(group: Sequence[Row]) -> bool:
@@ -91,15 +93,15 @@ def by_rules(group: Sequence[Row], scores: Mapping[str, float]) -> Recommendatio
 
     Only what differs in nothing but wording is merged: vectors take opposites for the same.
     """
-    kept = keeper(group, scores)
+    kept_row = keeper(group, scores)
     ids = tuple(str(row["id"]) for row in group)
     if is_exact(group):
-        return Recommendation("merge", ids, 1.0, "The texts are equal.", str(kept["id"]))
-    best = experience_of(kept)
-    others = [experience_of(row) for row in group if row is not kept]
-    if best is not None and all(o is not None and same_in_words(best, o) for o in others):
+        return Recommendation("merge", ids, 1.0, "The texts are equal.", str(kept_row["id"]))
+    best = experience_of(kept_row)
+    other_lessons = [experience_of(row) for row in group if row is not kept_row]
+    if best is not None and all(o is not None and same_in_words(best, o) for o in other_lessons):
         reason = "They differ in wording only."
-        return Recommendation("merge", ids, 0.9, reason, str(kept["id"]))
+        return Recommendation("merge", ids, 0.9, reason, str(kept_row["id"]))
     return Recommendation("keep", ids, 0.5, "They are alike, but differ in words that may matter.")
 
 
@@ -116,8 +118,8 @@ def of_the_others(findings: Findings, merged: frozenset[str]) -> list[Recommenda
         for row_id in (str(row["id"]) for row in findings.stale)
         if row_id not in merged
     ]
-    gone = [
+    dangling = [
         Recommendation("delete", (str(row["id"]),), 1.0, "It relates rows that are gone.")
         for row in findings.garbage
     ]
-    return [*stale, *gone]
+    return [*stale, *dangling]

@@ -37,12 +37,12 @@ class Experience:
 
 def experience_of(row: Mapping[str, Cell]) -> Experience | None:
     """Read the three parts of a row; None for a row that is not a lesson."""
-    kept = row.get("structure")
-    if kept is None:
+    stored = row.get("structure")
+    if stored is None:
         return None
-    found = json.loads(str(kept))
+    text_by_part = json.loads(str(stored))
     names = [field.name for field in fields(Experience)]
-    if not isinstance(found, dict) or found.keys() != set(names):
+    if not isinstance(text_by_part, dict) or text_by_part.keys() != set(names):
         return None
-    parts = [found[name] for name in names]
+    parts = [text_by_part[name] for name in names]
     return Experience(*parts) if all(isinstance(part, str) for part in parts) else None

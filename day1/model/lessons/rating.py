@@ -73,22 +73,26 @@ class KnownVotes:
         if not fresh:
             return self
         new: dict[str, dict[str, Vote]] = {}
-        for one in fresh:
-            words = frozenset[str]() if one.query is None else asked_words(one.query)
-            vote = Vote(one.score, words, one.voter, one.created_at, one.branch_id)
-            new.setdefault(one.row_id, {})[one.id] = vote
+        for rating in fresh:
+            words = frozenset[str]() if rating.query is None else asked_words(rating.query)
+            vote = Vote(rating.score, words, rating.voter, rating.created_at, rating.branch_id)
+            new.setdefault(rating.row_id, {})[rating.id] = vote
         votes = dict(self.votes)
         for row_id, of_row in new.items():
-            known = votes[row_id].by_rating if row_id in votes else {}
-            votes[row_id] = RowVotes({**known, **of_row})
-        return KnownVotes(votes, max(self.newest or 0, *(one.created_at for one in fresh)))
+            known_votes = votes[row_id].by_rating if row_id in votes else {}
+            votes[row_id] = RowVotes({**known_votes, **of_row})
+        return KnownVotes(votes, max(self.newest or 0, *(rating.created_at for rating in fresh)))
 
 
 def given_on(votes: Votes, branches: Container[str | None]) -> Votes:
     """Return the votes that were given on certain branches, by their ids."""
-    found = {}
+    votes_by_row = {}
     for row_id, of_row in votes.items():
-        some = {i: vote for i, vote in of_row.by_rating.items() if vote.branch_id in branches}
-        if some:
-            found[row_id] = of_row if len(some) == len(of_row.by_rating) else RowVotes(some)
-    return found
+        branch_votes = {
+            i: vote for i, vote in of_row.by_rating.items() if vote.branch_id in branches
+        }
+        if branch_votes:
+            votes_by_row[row_id] = (
+                of_row if len(branch_votes) == len(of_row.by_rating) else RowVotes(branch_votes)
+            )
+    return votes_by_row

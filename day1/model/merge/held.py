@@ -124,12 +124,14 @@ def kept_out(
     items = {row["id"]: HeldItem.of(row) for row in rows if row["closes"] is None}
     items = {item_id: item for item_id, item in items.items() if keeps_out(item)}
     decisions = [row for row in (*rows, *coming) if row["closes"] in items]
-    there = {row["row_id"] for row in decisions if row["decision"] != "dismissed"}
-    found = {item.row_id: frozenset[str]() for item in items.values() if item.row_id not in there}
+    taken_row_ids = {row["row_id"] for row in decisions if row["decision"] != "dismissed"}
+    dismissed_by_row = {
+        item.row_id: frozenset[str]() for item in items.values() if item.row_id not in taken_row_ids
+    }
     for item in (items[row["closes"]] for row in decisions):
-        if item.row_id in found:
-            found[item.row_id] |= {str(item.theirs)}
-    return found
+        if item.row_id in dismissed_by_row:
+            dismissed_by_row[item.row_id] |= {str(item.theirs)}
+    return dismissed_by_row
 
 
 def held_id(row_id: str, cell: str, source_commit: str) -> str:

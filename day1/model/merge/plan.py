@@ -159,17 +159,17 @@ def plan_merge(
 
 def follow_supersession(items: Iterable[str], source: Mapping[str, Row]) -> list[str]:
     """List the picked ids, followed by the facts that supersede them."""
-    found: dict[str, None] = {}
+    row_ids: dict[str, None] = {}
     queue = list(items)
     while queue:
         row_id = queue.pop(0)
-        if row_id in found:
+        if row_id in row_ids:
             continue
-        found[row_id] = None
+        row_ids[row_id] = None
         successor = successor_of(source.get(row_id))
         if successor is not None:
             queue.append(successor)
-    return list(found)
+    return list(row_ids)
 
 
 def _held(sides: Sides) -> Callable[[str], Held]:
@@ -201,8 +201,8 @@ def _take_successors(
     source = {i: row for i, row in {**sides.source, **after}.items() if row is not None}
     queue = [row_id for row_id in chosen if row_id in rows]
     for row_id in queue:
-        taken = chosen[row_id].get(_STATUS) or chosen[row_id].get(WHOLE)
-        if taken is None or taken.take != "theirs":
+        choice = chosen[row_id].get(_STATUS) or chosen[row_id].get(WHOLE)
+        if choice is None or choice.take != "theirs":
             continue
         row = rows[row_id]
         successor = taken_along(row.source, row.target, source, sides.target)
@@ -215,19 +215,19 @@ def _take_successors(
 
 def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow]:
     """Yield every row that a plan must consider, with its three sides and nothing decided."""
-    seen: set[str] = set()
+    changed_ids: set[str] = set()
     for kind in MEMORIES:
         for change in sides.changes.get(kind.table, ()):
             if picked is None or change.id in picked:
-                seen.add(change.id)
+                changed_ids.add(change.id)
                 target = sides.target.get(change.id)
                 three = change.before, change.after, target
                 yield PlanRow(kind, change.id, *three, target, veil=sides.veils.get(change.id))
     held = {i.row_id: i.kind for i in sides.target_held if i.source_branch == sides.source_branch}
     if picked is not None:
-        held = {i: found for i in sorted(picked) if (found := kind_of(i)) is not None}
+        held = {i: picked_kind for i in sorted(picked) if (picked_kind := kind_of(i)) is not None}
     for row_id, kind in held.items():
-        if row_id not in seen:
+        if row_id not in changed_ids:
             source, target = sides.source.get(row_id), sides.target.get(row_id)
             # A pick asks for the row itself: one that the target removed comes back.
             base = None if picked is not None and target is None else source
@@ -261,10 +261,10 @@ def _hold_supersession(
     If the source lacks the new fact too, the old fact stays superseded without naming a successor.
     A revert has a rule of its own for that (`keep_whole`).
     """
-    named = row.source and row.source["superseded_by"]
-    if named is None or successor_of(row.target) == named:
+    source_successor = row.source and row.source["superseded_by"]
+    if source_successor is None or successor_of(row.target) == source_successor:
         return False
-    successor_id = str(named)
+    successor_id = str(source_successor)
     successor = rows.get(successor_id)
     is_new = successor is not None and successor.target is None
     if reverts and not is_new:
@@ -329,24 +329,27 @@ def _new_holds(
     """
     brought = records.get(HELD.table, {})
     offering = (*sides.target_held, *(i for i in sides.source_held if i.id in brought))
-    known: dict[tuple[str, str], list[HeldItem]] = {}
+    items_by_cell: dict[tuple[str, str], list[HeldItem]] = {}
     for item in offering:
         if item.source_branch == sides.source_branch:
-            known.setdefault((item.row_id, item.cell), []).append(item)
+            items_by_cell.setdefault((item.row_id, item.cell), []).append(item)
     for row in rows:
         for cell in (cell for cell in row.held if source_changed(row, cell)):
-            found = (*known.get((row.id, cell), ()), *known.get((row.id, WHOLE), ()))
-            items = [i for i in found if row.target is None or not keeps_out(i)]
+            cell_items = (
+                *items_by_cell.get((row.id, cell), ()),
+                *items_by_cell.get((row.id, WHOLE), ()),
+            )
+            items = [i for i in cell_items if row.target is None or not keeps_out(i)]
             if not any(same_value(i.kind, row.source, i.cell, i.theirs) for i in items):
                 yield row, cell
 
 
 def _new_declines(rows: Iterable[PlanRow], sides: Sides) -> Iterable[PlanRow]:
     """Yield new rows that a choice keeps out of the target and that have no open item."""
-    known = {i.row_id for i in (*sides.source_held, *sides.target_held) if i.cell == WHOLE}
+    held_row_ids = {i.row_id for i in (*sides.source_held, *sides.target_held) if i.cell == WHOLE}
     for row in rows:
         new = row.base is None and row.source is not None and row.target is None
-        if new and row.decided.get(WHOLE) == "ours" and row.id not in known:
+        if new and row.decided.get(WHOLE) == "ours" and row.id not in held_row_ids:
             yield row
 
 

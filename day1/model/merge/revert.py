@@ -19,8 +19,8 @@ def needed(row: Mapping[str, object] | None) -> str | None:
     if row is None:
         return None
     kind = kind_of(str(row["id"]))
-    found = None if kind is None or kind.pointer is None else row[kind.pointer[0]]
-    return None if found is None else str(found)
+    pointer = None if kind is None or kind.pointer is None else row[kind.pointer[0]]
+    return None if pointer is None else str(pointer)
 
 
 def keep_whole(rows: dict[str, PlanRow], target: Mapping[str, Row]) -> None:
@@ -48,12 +48,12 @@ def keep_whole(rows: dict[str, PlanRow], target: Mapping[str, Row]) -> None:
 
 def _needing(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> dict[str, list[str]]:
     """Map each row to the rows that point to it, on the target or in the past."""
-    found: dict[str, dict[str, None]] = {}
+    ids_by_owner: dict[str, dict[str, None]] = {}
     for row in (*target.values(), *(row.source for row in rows.values())):
         owner = needed(row)
         if row is not None and owner is not None:
-            found.setdefault(owner, {})[str(row["id"])] = None
-    return {owner: list(ids) for owner, ids in found.items()}
+            ids_by_owner.setdefault(owner, {})[str(row["id"])] = None
+    return {owner: list(ids) for owner, ids in ids_by_owner.items()}
 
 
 @dataclass(slots=True)
@@ -71,16 +71,16 @@ class _Plan:
         """Keep a row that others need; if a choice removes a fact, free the facts it replaced."""
         if row.kind not in {FACT, CONVERSATION}:
             return False
-        others = [i for i in self.needing.get(row.id, ()) if needed(self.final(i)) == row.id]
-        if not others:
+        needing_ids = [i for i in self.needing.get(row.id, ()) if needed(self.final(i)) == row.id]
+        if not needing_ids:
             return False
         if row.kind is FACT and row.decided:
-            for one in others:
-                freed = self.rows.get(one) or _untouched(self.target[one])
-                self.rows[one] = freed
+            for needing_id in needing_ids:
+                freed = self.rows.get(needing_id) or _untouched(self.target[needing_id])
+                self.rows[needing_id] = freed
                 _free(freed, freed.result or {})
             return True
-        row.result, row.belongs_to = row.target, others[0]
+        row.result, row.belongs_to = row.target, needing_ids[0]
         row.held[WHOLE] = "belongs_to"
         row.decided.clear()
         return True
@@ -92,8 +92,8 @@ class _Plan:
         decided = STATUS in row.decided or WHOLE in row.decided
         if not stays or decided or needed(row.result) == needed(row.target):
             return False
-        before = row.target or {}
-        row.result = {**(row.result or {}), **{c: before[c] for c in FACT.group(STATUS)}}
+        target_row = row.target or {}
+        row.result = {**(row.result or {}), **{c: target_row[c] for c in FACT.group(STATUS)}}
         row.held[STATUS], row.belongs_to = "belongs_to", needed(row.target)
         keep_valid_time(row)
         return True
@@ -101,8 +101,8 @@ class _Plan:
     def free(self, row: PlanRow) -> bool:
         """Make a fact active if the fact that superseded it in the past no longer exists."""
         successor = needed(row.result)
-        gone = successor is not None and self.final(successor) is None
-        if not gone or successor == needed(row.target) or row.result is None:
+        is_missing = successor is not None and self.final(successor) is None
+        if not is_missing or successor == needed(row.target) or row.result is None:
             return False
         _free(row, row.result)
         return True
@@ -131,6 +131,6 @@ def _free(row: PlanRow, fact: Row) -> None:
 
 def _active(fact: Row, target: Row | None) -> Row:
     """Return a fact as active; its end is the target's if nothing supersedes the fact there."""
-    told = target is not None and needed(target) is None
-    end = target["valid_until"] if target is not None and told else None
+    target_is_free = target is not None and needed(target) is None
+    end = target["valid_until"] if target is not None and target_is_free else None
     return {**fact, "status": "active", "superseded_by": None, "valid_until": end}

@@ -253,8 +253,8 @@ def _decided_cell(row: PlanRow, group: tuple[str, ...], choice: Choice) -> Row:
     side = {"theirs": row.source, "ours": row.target}.get(choice.take)
     if side is not None:
         return {c: side[c] for c in group}
-    given = choice.value or {}
-    return {c: given[c] for c in group if c in given}
+    value = choice.value or {}
+    return {c: value[c] for c in group if c in value}
 
 
 def _edited(row: PlanRow, result: Row) -> Row:
@@ -303,7 +303,7 @@ def successor_of(fact: Row | None) -> str | None:
 
 
 def taken_along(
-    taken: Row | None, present: Row | None, source: Mapping[str, Row], target: Container[str]
+    fact: Row | None, present: Row | None, source: Mapping[str, Row], target: Container[str]
 ) -> str | None:
     """Name the fact that must come along with a taken one: the one that supersedes it.
 
@@ -311,12 +311,12 @@ def taken_along(
     the source lacks that fact.
 
     Args:
-        taken: the fact as it is taken.
+        fact: the fact as the choice takes it.
         present: the fact as the target has it.
         source: rows of the source, by id.
         target: the ids of the target's rows.
     """
-    successor = successor_of(taken)
+    successor = successor_of(fact)
     if successor is None or successor == successor_of(present) or successor in target:
         return None
     return successor if source.get(successor) is not None else None

@@ -129,11 +129,11 @@ def rule_of(text: str) -> Rule:
 
 
 def _condition(word: str, rule: str) -> _Condition:
-    found = _CONDITION.fullmatch(word.lower())
-    field, sign, given = found.groups() if found else ("", "", "")
-    values = tuple(given.split(","))
-    known = field in FIELDS if sign == "=" else field == "confidence"
-    if not known or not all(values) or not _among(field, values):
+    match = _CONDITION.fullmatch(word.lower())
+    field, sign, value_text = match.groups() if match else ("", "", "")
+    values = tuple(value_text.split(","))
+    is_known = field in FIELDS if sign == "=" else field == "confidence"
+    if not is_known or not all(values) or not _among(field, values):
         raise InvalidRequest(f"{word[:80]!r} is not a condition of a rule. {_FORM}", rule=rule[:80])
     return _Condition(field, sign, values)
 
@@ -150,7 +150,7 @@ def _among(field: str, values: Sequence[str]) -> bool:
         "change": _CHANGES,
         "source": FACT.column["source"].among,
     }.get(field)
-    return among is None or all(any(fnmatchcase(one, v) for one in among) for v in values)
+    return among is None or all(any(fnmatchcase(name, v) for name in among) for v in values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,25 +190,28 @@ def judged(
         branch: the name of the source.
         brought: the ids of imported rows and edits, whose origin only a file names.
     """
-    read = [rule_of(text) for text in rules]
-    wrote: dict[str, list[Row]] = {}
+    parsed_rules = [rule_of(text) for text in rules]
+    edits_by_row: dict[str, list[Row]] = {}
     for edit in plan.records.get(EDIT.table, {}).values():
         if edit is not None:
-            wrote.setdefault(str(edit["row_id"]), []).append(edit)
+            edits_by_row.setdefault(str(edit["row_id"]), []).append(edit)
             if edit["id"] in brought:
-                wrote[str(edit["row_id"])].append(_IMPORTED)
+                edits_by_row[str(edit["row_id"])].append(_IMPORTED)
     for row in plan.rows:
         if row.id in brought:
-            wrote.setdefault(row.id, []).append(_IMPORTED)
-    found = {row.id: _judged(row, read, branch, wrote.get(row.id, ())) for row in plan.rows}
+            edits_by_row.setdefault(row.id, []).append(_IMPORTED)
+    tier_by_row = {
+        row.id: _judged(row, parsed_rules, branch, edits_by_row.get(row.id, ()))
+        for row in plan.rows
+    }
     for row_id in _closed(plan):
-        found[row_id] = strictest([found.get(row_id, _CLOSED), _CLOSED])
-    return found
+        tier_by_row[row_id] = strictest([tier_by_row.get(row_id, _CLOSED), _CLOSED])
+    return tier_by_row
 
 
-def strictest(found: Iterable[Judged]) -> Judged:
+def strictest(tiers: Iterable[Judged]) -> Judged:
     """Return the strictest tier (the first of equals); `none` without changes."""
-    return max(found, key=lambda one: one.looks, default=Judged("none", "nothing changes"))
+    return max(tiers, key=lambda tier: tier.looks, default=Judged("none", "nothing changes"))
 
 
 def _closed(plan: MergePlan) -> Iterator[str]:
@@ -220,11 +223,11 @@ def _closed(plan: MergePlan) -> Iterator[str]:
 
 
 def _judged(row: PlanRow, rules: Sequence[Rule], branch: str, edits: Sequence[Row]) -> Judged:
-    found = [_of_facet(facet, rules) for facet in _facets(row, branch, edits)]
+    tiers = [_of_facet(facet, rules) for facet in _facets(row, branch, edits)]
     # What the source did not decide is more than the rules know of.
-    found += [_HELD] if row.held else []
-    found += [_DECIDED] if row.decided else []
-    return strictest(found)
+    tiers += [_HELD] if row.held else []
+    tiers += [_DECIDED] if row.decided else []
+    return strictest(tiers)
 
 
 def _of_facet(facet: _Facet, rules: Sequence[Rule]) -> Judged:
@@ -240,35 +243,35 @@ def _facets(row: PlanRow, branch: str, edits: Sequence[Row]) -> Iterator[_Facet]
     change = "new" if row.target is None else "removed" if row.source is None else "changed"
     changes = {change, row.effect} & {*_CHANGES}
     sides = [side for side in (row.target, row.source, row.result) if side is not None]
-    wrote = list(edits)
+    writers = list(edits)
     if row.base is None and row.source is not None:
-        wrote.append(row.source)  # its origin is who wrote it first
+        writers.append(row.source)  # its origin is who wrote it first
     elif not _is_told(row, edits):
-        wrote.append({})  # nobody says who: as a restore, which leaves no edits
+        writers.append({})  # nobody says who: as a restore, which leaves no edits
     category = _CATEGORY[row.kind]
     for side in sides or [row.base or {}]:
         confidence = side.get("confidence")
-        known = {
+        row_fields = {
             "kind": row.kind.name,
             "category": _said(side, category) if category else None,
             "space": _said(side, "space"),
             "branch": branch,
         }
-        for by in wrote or [{}]:
+        for by in writers or [{}]:
             who = {"agent": _said(by, "agent_id"), "source": _said(by, "source")}
             for how in sorted(changes):
-                named = {**known, **who, "change": how}
-                yield _Facet(named, None if confidence is None else float(str(confidence)))
+                fields = {**row_fields, **who, "change": how}
+                yield _Facet(fields, None if confidence is None else float(str(confidence)))
 
 
 def _is_told(row: PlanRow, edits: Sequence[Row]) -> bool:
     """Whether edits cover every change of the source, so that its writers are known."""
     if row.source is None:
         return any(edit["cell"] == WHOLE for edit in edits)
-    told = {(edit["cell"], edit["value"]) for edit in edits}
+    edited_cells = {(edit["cell"], edit["value"]) for edit in edits}
     names = (group[0] for group in row.kind.groups)
     changed = (name for name in names if source_changed(row, name))
-    return all((name, cell_value(row.kind, row.source, name)) in told for name in changed)
+    return all((name, cell_value(row.kind, row.source, name)) in edited_cells for name in changed)
 
 
 def _said(row: Row, column: str) -> str | None:

@@ -56,8 +56,8 @@ def _compared(old: list[str], new: list[str]) -> Iterable[tuple[Change, list[str
 
 def _joined(parts: list[tuple[Change, list[str]]]) -> list[tuple[Change, str]]:
     """Join the parts to texts, without empty ones; neighbours of one kind become one."""
-    kept = [part for part in parts if part[1]]
+    filled_parts = [part for part in parts if part[1]]
     return [
         (kind, "".join(piece for _, pieces in group for piece in pieces))
-        for kind, group in groupby(kept, key=lambda part: part[0])
+        for kind, group in groupby(filled_parts, key=lambda part: part[0])
     ]

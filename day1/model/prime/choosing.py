@@ -114,13 +114,13 @@ def ordered(
     scores |= {fact.id: worth_of(fact, now, weights) for fact in ageing.values()}
     # The best of a session keeps its worth, so the facts are looked at from the best on.
     once.sort(key=lambda fact: (-scores[fact.id], -fact.at, fact.id))
-    seen = Counter[str]()
+    count_by_session = Counter[str]()
     for fact in once:
         if fact.session_id is None or fact.pinned:
             continue
-        if seen[fact.session_id]:
-            scores[fact.id] = worth_of(fact, now, weights, before=seen[fact.session_id])
-        seen[fact.session_id] += 1
+        if count_by_session[fact.session_id]:
+            scores[fact.id] = worth_of(fact, now, weights, before=count_by_session[fact.session_id])
+        count_by_session[fact.session_id] += 1
     return sorted(once, key=lambda f: (not f.pinned, -f.at if f.pinned else -scores[f.id], -f.at))
 
 

@@ -41,13 +41,13 @@ def one_line(text: str, most: int) -> str:
 
 def _shortened(line: str, most: int) -> str:
     """Cut a text after its last whole word that fits, or in the first word if that is too long."""
-    kept, room = 0, most - size(_CUT)
-    for kept, letter in enumerate(line):  # noqa: B007 - where it ended is what is wanted
+    length, room = 0, most - size(_CUT)
+    for length, letter in enumerate(line):  # noqa: B007 - where it ended is what is wanted
         room -= size(letter)
         if room < 0:
             break
-    whole = line[:kept]
-    if not line[kept].isspace() and " " in whole:
+    whole = line[:length]
+    if not line[length].isspace() and " " in whole:
         whole = whole[: whole.rindex(" ")]
     while whole and changes_the_last(line[len(whole)]):
         whole = whole[:-1]  # a letter is not parted from its accents
@@ -59,8 +59,8 @@ class Frame:
 
     def __init__(self, attributes: Iterable[tuple[str, str]], notice: str, most: int) -> None:
         """Begin with the mark, and a notice that explains the lines."""
-        said = "".join(f' {name}="{_attribute(value)}"' for name, value in attributes)
-        self._lines, self._end = [f"<{FRAME}{said}>", notice], f"</{FRAME}>"
+        attribute_text = "".join(f' {name}="{_attribute(value)}"' for name, value in attributes)
+        self._lines, self._end = [f"<{FRAME}{attribute_text}>", notice], f"</{FRAME}>"
         self._room = most - size("\n".join([*self._lines, self._end])) - 1  # print ends the last
         self._reserved = 0
 

@@ -39,24 +39,24 @@ class Situation:
     """The facts, best first."""
 
 
-def prime_text(found: Situation, most: int) -> str:
+def prime_text(situation: Situation, most: int) -> str:
     """Write the prime in at most `most` characters; lines that do not fit are left out.
 
     The branch and what waits come first, then the facts with the rest of the room.
     """
-    frame = Frame(_state(found.branch, found.commit, found.pending), _NOTICE, most)
+    frame = Frame(_state(situation.branch, situation.commit, situation.pending), _NOTICE, most)
     frame.reserve(_MORE)
-    if found.about:
-        frame.add(_note("The branch", found.about))
-    if found.task:
-        frame.add(_note("Task", found.task))
-    if found.reviews or found.held:
-        frame.add(f"Waiting: {_waiting(found.reviews, found.held)}.")
-    if found.handoff is not None:
-        source, at, summary = found.handoff
+    if situation.about:
+        frame.add(_note("The branch", situation.about))
+    if situation.task:
+        frame.add(_note("Task", situation.task))
+    if situation.reviews or situation.held:
+        frame.add(f"Waiting: {_waiting(situation.reviews, situation.held)}.")
+    if situation.handoff is not None:
+        source, at, summary = situation.handoff
         origin = f"{_day(at)}, from {one_line(source, _LONGEST_FACT)}"
         frame.add(_note(f"Last handoff ({origin})", summary))
-    lines = _lines(found.facts, frame.room(), most // _SHORTEST_FACT)
+    lines = _lines(situation.facts, frame.room(), most // _SHORTEST_FACT)
     begun = 0
     while begun < len(lines) and not frame.add("Known:", lines[begun]):
         begun += 1
@@ -74,13 +74,13 @@ def _lines(facts: Sequence[KnownFact], room: int, most: int) -> list[str]:
     none for anything else. One always does. The others come last, for what is left.
     """
     pinned = [_said(fact) for fact in facts if fact.pinned][:most]
-    others = [_said(fact) for fact in facts if not fact.pinned][:most]
+    unpinned = [_said(fact) for fact in facts if not fact.pinned][:most]
     first, later, half = pinned[:1], list[str](), room // 2 - sum(map(size, pinned[:1])) - 1
     for line in pinned[1:]:
         needed = size(line) + 1
         (first if needed <= half else later).append(line)
         half -= needed if needed <= half else 0
-    return [*first, *others, *later]
+    return [*first, *unpinned, *later]
 
 
 def ends_of(text: str, facts: Sequence[KnownFact]) -> tuple[tuple[int, int], ...]:

@@ -38,10 +38,10 @@ def _cleaned(value: Any, rows: Collection[str], clean: Callable[[str], str]) -> 
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
-        return [_cleaned(one, rows, clean) for one in value]
+        return [_cleaned(item, rows, clean) for item in value]
     if not isinstance(value, dict):
         return value
-    fresh = {clean(name): _cleaned(one, rows, clean) for name, one in value.items()}
+    fresh = {clean(name): _cleaned(item, rows, clean) for name, item in value.items()}
     ids = value.get("ids")
     if "reason" in fresh and isinstance(ids, list) and not {*rows}.isdisjoint(map(str, ids)):
         fresh["reason"] = REDACTED  # a model wrote it, who had read the rows
@@ -53,8 +53,8 @@ def desk_id(branch_id: str, client: str, name: str) -> str:
     return short_hash("desk", branch_id, client, name)
 
 
-def next_desk(there: Desk | None, whose: tuple[str, str, str], value: str, now: int) -> Desk:
+def next_desk(current: Desk | None, whose: tuple[str, str, str], value: str, now: int) -> Desk:
     """The desk with another value; `whose` is the branch's id, the client and the name."""
-    if there is None:
+    if current is None:
         return Desk(desk_id(*whose), *whose, value, 1, now, now)
-    return replace(there, value=value, revision=there.revision + 1, changed_at=now)
+    return replace(current, value=value, revision=current.revision + 1, changed_at=now)

@@ -90,46 +90,48 @@ class Review:
     @property
     def approved(self) -> list[Approval]:
         """The approvals, oldest first; at most one for each token."""
-        return [from_json(Approval, one) for one in self.approvals]
+        return [from_json(Approval, approval) for approval in self.approvals]
 
-    def with_approval(self, token_id: str | None, given: Approval | None) -> "Review":
+    def with_approval(self, token_id: str | None, approval: Approval | None) -> "Review":
         """Return the review with a token's approval replaced, or removed."""
-        kept = [one for one in self.approved if one.token_id != token_id]
-        kept += [] if given is None else [given]
-        return replace(self, approvals=tuple(to_json(one) for one in kept))
+        approvals = [entry for entry in self.approved if entry.token_id != token_id]
+        approvals += [] if approval is None else [approval]
+        return replace(self, approvals=tuple(to_json(entry) for entry in approvals))
 
     @property
     def decided(self) -> list[Decision]:
         """The decisions, oldest first."""
-        return [from_json(Decision, one) for one in self.decisions]
+        return [from_json(Decision, decision) for decision in self.decisions]
 
     def with_decisions(
-        self, made: Sequence[Decision], cleared: Sequence[tuple[str, str]] = ()
+        self, new_decisions: Sequence[Decision], cleared: Sequence[tuple[str, str]] = ()
     ) -> "Review":
         """The review with new decisions, and without those of the cleared rows and cells."""
-        gone = {*cleared}
-        kept = [
-            one
-            for one in self.decided
-            if gone.isdisjoint({(one.row_id, one.cell), (one.row_id, WHOLE)})
+        cleared_cells = {*cleared}
+        decisions = [
+            decision
+            for decision in self.decided
+            if cleared_cells.isdisjoint(
+                {(decision.row_id, decision.cell), (decision.row_id, WHOLE)}
+            )
         ]
-        for new in made:
-            kept = [*(one for one in kept if not new.replaces(one)), new]
-        return replace(self, decisions=tuple(to_json(one) for one in kept))
+        for new in new_decisions:
+            decisions = [*(decision for decision in decisions if not new.replaces(decision)), new]
+        return replace(self, decisions=tuple(to_json(decision) for decision in decisions))
 
     def cleaned(self, rows: Collection[str], clean: Callable[[str], str]) -> "Review":
         """The review without values for rows that are redacted, each of its texts cleaned."""
-        kept: list[Mapping[str, Json]] = []
-        for one in self.decided:
-            value = one.value
+        decisions: list[Mapping[str, Json]] = []
+        for decision in self.decided:
+            value = decision.value
             if isinstance(value, Mapping):
                 value = {c: clean(v) if isinstance(v, str) else v for c, v in value.items()}
-            if value is None or one.row_id not in rows:
-                kept.append(to_json(replace(one, value=value)))
-        said = (self.title, self.description, self.reason)
-        title, description, reason = (text and clean(text) for text in said)
+            if value is None or decision.row_id not in rows:
+                decisions.append(to_json(replace(decision, value=value)))
+        texts = (self.title, self.description, self.reason)
+        title, description, reason = (text and clean(text) for text in texts)
         return replace(
-            self, title=title, description=description, reason=reason, decisions=tuple(kept)
+            self, title=title, description=description, reason=reason, decisions=tuple(decisions)
         )
 
     def merged(self, record: MergeRecord) -> "Review":

@@ -65,7 +65,7 @@ class Objective:
 
 def status_of(objectives: Iterable[Objective]) -> ObjectiveStatus:
     """The status of a task: completed when all objectives are, pending while none is begun."""
-    found = {objective.status for objective in objectives}
-    if found == {"completed"}:
+    statuses = {objective.status for objective in objectives}
+    if statuses == {"completed"}:
         return "completed"
-    return "in_progress" if found - {"pending"} else "pending"
+    return "in_progress" if statuses - {"pending"} else "pending"

@@ -44,12 +44,12 @@ def recurring_runs(orders: Mapping[str, Sequence[T]]) -> dict[tuple[T, ...], lis
 
     A run that is part of a longer one with the same orders is left out; the longest have 8 steps.
     """
-    having: dict[tuple[T, ...], dict[str, None]] = {}
+    orders_by_run: dict[tuple[T, ...], dict[str, None]] = {}
     for name, order in orders.items():
         for start in range(len(order)):
             for end in range(start + 2, min(len(order), start + _LONGEST_RUN) + 1):
-                having.setdefault(tuple(order[start:end]), {})[name] = None
-    recurring = {run: list(names) for run, names in having.items() if len(names) >= FEWEST}
+                orders_by_run.setdefault(tuple(order[start:end]), {})[name] = None
+    recurring = {run: list(names) for run, names in orders_by_run.items() if len(names) >= FEWEST}
     within = {
         part
         for run, names in recurring.items()

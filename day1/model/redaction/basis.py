@@ -139,14 +139,14 @@ class Sources:
             rows: rows that may be derived, with the columns `origin_id` and `category`, by id.
             titles: the ids of conversations whose title may quote a message.
         """
-        wanted = dict(rows)
-        while wanted:
-            self._rows |= wanted
-            sources = self._look_up(wanted)
+        unread_rows = dict(rows)
+        while unread_rows:
+            self._rows |= unread_rows
+            sources = self._look_up(unread_rows)
             unknown = sources - self._rows.keys()
             fresh = self._read(unknown)
             self._rows |= fresh
-            wanted = {i: r for i, r in fresh.items() if may_derive(r)}
+            unread_rows = {i: r for i, r in fresh.items() if may_derive(r)}
         listed = {row_id for row_id, _ in self._sources}
         titled = {row_id for row_id in titles if row_id.startswith(_HOOKED)} - listed
         if titled:
@@ -156,31 +156,31 @@ class Sources:
 
     def _look_up(self, rows: Mapping[str, Row]) -> set[str]:
         """Note the sources of rows by their edits and columns; returns the sources' ids."""
-        found: set[str] = set()
+        source_ids: set[str] = set()
         columns = ("row_id", "cell", "reason")
         query = Query(among={"row_id": sorted(rows)})
         edits = self._state.scan(EDIT, columns, query)
         listed = [dict(zip(columns, edit, strict=True)) for edit in edits]
         for edit in listed:
             cell = VERDICT_BASIS if edit["cell"] == VERDICT_BASIS else BASIS
-            self._add(str(edit["row_id"]), cell, sources_in(edit), found)
+            self._add(str(edit["row_id"]), cell, sources_in(edit), source_ids)
         for row_id, row in rows.items():
             if row.get("origin_id") is not None:
-                self._add(row_id, BASIS, [str(row["origin_id"])], found)
-        named = [i for i, r in rows.items() if r.get("category") == INSIGHT]
-        before = [row_id for row_id in named if (row_id, BASIS) not in self._sources]
-        if before:  # written before there were bases
-            query = Query(among={"id": sorted(before)})
+                self._add(row_id, BASIS, [str(row["origin_id"])], source_ids)
+        insight_ids = [i for i, r in rows.items() if r.get("category") == INSIGHT]
+        without_basis = [row_id for row_id in insight_ids if (row_id, BASIS) not in self._sources]
+        if without_basis:  # written before there were bases
+            query = Query(among={"id": sorted(without_basis)})
             for insight, detail in self._state.scan(FACT, ("id", "detail"), query):
-                ids = [str(one) for one in read_detail(detail).get("source_ids", ())]
-                self._add(str(insight), BASIS, ids, found)
-        return found
+                ids = [str(source_id) for source_id in read_detail(detail).get("source_ids", ())]
+                self._add(str(insight), BASIS, ids, source_ids)
+        return source_ids
 
-    def _add(self, row_id: str, cell: str, ids: Iterable[str], found: set[str]) -> None:
+    def _add(self, row_id: str, cell: str, ids: Iterable[str], source_ids: set[str]) -> None:
         sources = [i for i in ids if kind_of(i) in MEMORIES]
         if sources:
             self._sources.setdefault((row_id, cell), []).extend(sources)
-            found.update(sources)
+            source_ids.update(sources)
 
     def _read(self, ids: Collection[str]) -> dict[str, Row]:
         """Read the columns that decide whether sources are hidden."""
@@ -189,9 +189,9 @@ class Sources:
             mine = sorted(row_id for row_id in ids if kind_of(row_id) is kind)
             if mine:
                 columns = tuple(c for c in _DECIDING if c in kind.column)
-                found = self._state.scan(kind, columns, Query(among={"id": mine}))
+                tuples = self._state.scan(kind, columns, Query(among={"id": mine}))
                 rows |= {
-                    str(values[0]): dict(zip(columns, values, strict=True)) for values in found
+                    str(values[0]): dict(zip(columns, values, strict=True)) for values in tuples
                 }
         return rows
 

@@ -34,14 +34,14 @@ def needed(kind: Kind, columns: Sequence[str]) -> tuple[str, ...] | None:
     None if there are no such words in `columns`, and no such rows of the kind.
     """
     if kind is FACT:
-        wanted: tuple[str, ...] = ("id", "origin_id", "category")
+        needed_columns: tuple[str, ...] = ("id", "origin_id", "category")
     elif kind is CONVERSATION and "title" in columns:
-        wanted = ("id", "source")
+        needed_columns = ("id", "source")
     elif kind is EDIT and "reason" in columns:
-        wanted = ("row_id", "cell")
+        needed_columns = ("row_id", "cell")
     else:
         return None
-    return tuple(column for column in wanted if column not in columns)
+    return tuple(column for column in needed_columns if column not in columns)
 
 
 def as_shown(
@@ -72,24 +72,24 @@ def as_shown(
         return rows
     places = sorted(derived_at)
     derived = [dict(zip(columns, rows[place], strict=True)) for place in places]
-    found: list[tuple[Cell, ...] | None] = list(rows)
+    shown_rows: list[tuple[Cell, ...] | None] = list(rows)
     for place, row in zip(places, show(state, derived, shown), strict=True):
-        found[place] = None if row is None else tuple(row.values())
-    return [row for row in found if row is not None]
+        shown_rows[place] = None if row is None else tuple(row.values())
+    return [row for row in shown_rows if row is not None]
 
 
 def _facts(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]:
     """Show facts as visibly as their sources allow; None for hidden ones."""
     sources = Sources(state)
     sources.of({str(row["id"]): row for row in rows})
-    found = []
+    facts = []
     for row in rows:
         fact = _fact(row, sources.hiding(str(row["id"])), shown)
         if fact is not None and row.get("scores") is not None:
             mark = _mark(sources.hiding(str(row["id"]), VERDICT_BASIS), shown)
             fact = fact if mark is None else {**fact, "scores": None}
-        found.append(fact)
-    return found
+        facts.append(fact)
+    return facts
 
 
 def _fact(row: Row, hiding: Hiding, shown: Shown) -> Row | None:
@@ -160,13 +160,13 @@ def veils(state: State, kind: Kind, rows: Iterable[Row], at: int) -> dict[str, R
     Returns:
         By the id of a row the columns that are not shown, and what stands for them.
     """
-    some = {str(row["id"]): row for row in rows if may_be_veiled(kind, [row])}
-    if not some:
+    candidate_rows = {str(row["id"]): row for row in rows if may_be_veiled(kind, [row])}
+    if not candidate_rows:
         return {}
     sources, shown = Sources(state), Shown(at, public=False)
-    sources.of(some, titles=some if kind is CONVERSATION else ())
-    found: dict[str, Row] = {}
-    for row_id in some:
+    sources.of(candidate_rows, titles=candidate_rows if kind is CONVERSATION else ())
+    veil_by_row: dict[str, Row] = {}
+    for row_id in candidate_rows:
         mark = _mark(sources.hiding(row_id), shown)
         verdict = _mark(sources.hiding(row_id, VERDICT_BASIS), shown)
         veil: Row = {} if verdict is None else {"scores": None}
@@ -175,8 +175,8 @@ def veils(state: State, kind: Kind, rows: Iterable[Row], at: int) -> dict[str, R
         elif mark is not None:
             veil = {"title": mark}
         if veil:
-            found[row_id] = veil
-    return found
+            veil_by_row[row_id] = veil
+    return veil_by_row
 
 
 def veiled(row: Row | None, veil: Row | None) -> Row | None:

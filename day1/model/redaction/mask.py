@@ -166,8 +166,8 @@ CLEAR: Final = Mask()
 
 def mask_of(redactions: Iterable[Redaction]) -> Mask:
     """Build the mask of all these redactions together."""
-    found = list(redactions)
+    all_redactions = list(redactions)
     return Mask(
-        frozenset(row_id for redaction in found for row_id in redaction.rows),
-        frozenset(content for redaction in found for content in redaction.hashes),
+        frozenset(row_id for redaction in all_redactions for row_id in redaction.rows),
+        frozenset(content for redaction in all_redactions for content in redaction.hashes),
     )

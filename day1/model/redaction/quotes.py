@@ -11,26 +11,28 @@ Clean = Callable[[str], str]
 def without(texts: Collection[str]) -> Clean:
     """Make a function that removes whole quotes of these texts."""
 
-    def clean(said: str) -> str:
+    def clean(prose: str) -> str:
         for text in texts:
-            said = _without(said, text)
-        return said
+            prose = _without(prose, text)
+        return prose
 
     return clean
 
 
-def _without(said: str, text: str) -> str:
+def _without(prose: str, text: str) -> str:
     """Put a mark for a text where it stands as whole words.
 
     Looked for by hand: a pattern reads a text that repeats itself again from each place.
     """
-    kept: list[str] = []
-    begun, at = 0, said.find(text[0]) if text and text in said else -1
+    pieces: list[str] = []
+    begun, at = 0, prose.find(text[0]) if text and text in prose else -1
     while at >= 0:
         end = at + len(text)
-        ends = said[at - 1 : at] if at else "", said[end : end + 1]
-        if said.startswith(text, at) and not any(one.isalnum() or one == "_" for one in ends):
-            kept += said[begun:at], REDACTED
+        ends = prose[at - 1 : at] if at else "", prose[end : end + 1]
+        if prose.startswith(text, at) and not any(
+            letter.isalnum() or letter == "_" for letter in ends
+        ):
+            pieces += prose[begun:at], REDACTED
             begun = end
-        at = said.find(text[0], max(at + 1, begun))
-    return "".join((*kept, said[begun:]))
+        at = prose.find(text[0], max(at + 1, begun))
+    return "".join((*pieces, prose[begun:]))

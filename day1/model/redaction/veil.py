@@ -106,8 +106,8 @@ def tells(kind: Kind, columns: Collection[str]) -> bool:
 
 def asks_for_words(kind: Kind, query: Query) -> bool:
     """Whether a query finds rows by words, which must then not be secret ones."""
-    given = {column for column, cell in query.equal.items() if cell is not None}
-    return tells(kind, given | query.among.keys() | query.without.keys())
+    equal_columns = {column for column, cell in query.equal.items() if cell is not None}
+    return tells(kind, equal_columns | query.among.keys() | query.without.keys())
 
 
 def veil_tuples(

@@ -68,8 +68,8 @@ class Kind:
     @cached_property
     def pointer(self) -> tuple[str, str] | None:
         """The column that names the row which this one needs, and that row's kind."""
-        found = (c for c in self.column.values() if c.points_to is not None)
-        return next(((c.name, str(c.points_to)) for c in found), None)
+        pointing_columns = (c for c in self.column.values() if c.points_to is not None)
+        return next(((c.name, str(c.points_to)) for c in pointing_columns), None)
 
     @cached_property
     def facets(self) -> tuple[str, ...]:

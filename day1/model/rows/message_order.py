@@ -48,7 +48,7 @@ def in_sequence(links: Sequence[Link], arrived: Mapping[str, int]) -> list[str]:
     def turn(link: Link) -> tuple[int, int, str]:
         return arrived.get(link.id, link.created_at), *keys[link.id]
 
-    runs = sorted(first.values(), key=lambda some: min(keys[link.id] for link in some))
+    runs = sorted(first.values(), key=lambda run_links: min(keys[link.id] for link in run_links))
     waiting = [link for run in reversed(runs) for link in sorted(run, key=turn, reverse=True)]
     order = []
     while waiting:

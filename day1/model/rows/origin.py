@@ -20,14 +20,14 @@ class Origin:
     source: SourceName = "agent"
 
 
-def named(given: object, what: str) -> str | None:
+def named(value: object, what: str) -> str | None:
     """Check a name that a wire brings beside the arguments, by the rule of `Label`.
 
     Raises:
         InvalidRequest: it is too long, or has characters that no name has.
     """
-    if not isinstance(given, str) or not given.strip():
+    if not isinstance(value, str) or not value.strip():
         return None
-    if len(given) > MAX_LABEL or not given.isprintable():
+    if len(value) > MAX_LABEL or not value.isprintable():
         raise InvalidRequest(f"{what} is a name of at most {MAX_LABEL} printable characters.")
-    return given
+    return value

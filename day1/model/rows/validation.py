@@ -117,9 +117,11 @@ def secret_notes(rule: str, *texts: str | None) -> list[str]:
     Raises:
         Refused: the rule is to refuse it.
     """
-    found = None if rule == "ignore" else looks_secret(*texts)
-    if found is None:
+    secret_name = None if rule == "ignore" else looks_secret(*texts)
+    if secret_name is None:
         return []
     if rule == "refuse":
-        raise Refused(f"The text looks as if it holds {found}: leave it out.", looks_like=found)
-    return [f"This looks as if it holds {found}; memory is shared and keeps its history."]
+        raise Refused(
+            f"The text looks as if it holds {secret_name}: leave it out.", looks_like=secret_name
+        )
+    return [f"This looks as if it holds {secret_name}; memory is shared and keeps its history."]

@@ -80,21 +80,21 @@ def complete_links(things: Sequence[T], pairs: Iterable[Pair[T]]) -> list[list[T
     home = list(place.values())
     ranked = sorted((-how, place[a], place[b]) for a, b, how in pairs if a != b)
     for one, other in dict.fromkeys((min(a, b), max(a, b)) for _, a, b in ranked):
-        kept, joined = sorted((home[one], home[other]))
-        if kept == joined:
+        kept_group, joined = sorted((home[one], home[other]))
+        if kept_group == joined:
             continue
-        links[kept][joined] += 1
-        links[joined][kept] += 1
-        if links[kept][joined] < len(group_of[kept]) * len(group_of[joined]):
+        links[kept_group][joined] += 1
+        links[joined][kept_group] += 1
+        if links[kept_group][joined] < len(group_of[kept_group]) * len(group_of[joined]):
             continue
         for third, count in links[joined].items():
-            links[third][kept] += count
+            links[third][kept_group] += count
             del links[third][joined]
-        links[kept].update(links[joined])
-        del links[kept][kept], links[kept][joined]
+        links[kept_group].update(links[joined])
+        del links[kept_group][kept_group], links[kept_group][joined]
         for number in group_of[joined]:
-            home[number] = kept
-        group_of[kept] += group_of.pop(joined)
+            home[number] = kept_group
+        group_of[kept_group] += group_of.pop(joined)
     return [[things[number] for number in sorted(group)] for group in group_of.values()]
 
 
@@ -107,16 +107,16 @@ def word_pairs(texts: Mapping[T, str]) -> list[Pair[T]]:
     words = {key: frozenset(content_words(text)) for key, text in texts.items()}
     frequency = Counter(word for own in words.values() for word in own)
     holders: dict[str, list[T]] = {}
-    found: list[Pair[T]] = []
+    pairs: list[Pair[T]] = []
     for key, own in words.items():
         rarest = sorted(own, key=lambda word: (frequency[word], word))
         rarest = rarest[: len(own) - ceil(ALIKE_WORDS * len(own)) + 1]
         near = dict.fromkeys(other for word in rarest for other in holders.get(word, ()))
         shares = ((o, len(own & words[o]) / len(own | words[o])) for o in near)
-        found += [(other, key, share) for other, share in shares if share >= ALIKE_WORDS]
+        pairs += [(other, key, share) for other, share in shares if share >= ALIKE_WORDS]
         for word in rarest:
             holders.setdefault(word, []).append(key)
-    return found
+    return pairs
 
 
 def worded(text: str) -> int:

@@ -113,25 +113,25 @@ def quote(
         limits: how much of long texts is quoted; None: every text is whole.
     """
     most = math.inf if limits is None else limits.whole_characters
-    long = [one for one in texts if len(one.text) > most]
+    long = [hit for hit in texts if len(hit.text) > most]
     if limits is None or not long:
-        return [_whole(question, one) for one in texts]
+        return [_whole(question, hit) for hit in texts]
     stems = _stems(question)
-    words = [list(_words(stems, one.text)) for one in texts]
+    words = [list(_words(stems, hit.text)) for hit in texts]
     rarity, sizes = _rarity(words), _sizes(len(long), limits)
     shown = []
-    for one, found in zip(texts, words, strict=True):
-        part = passage(one, next(sizes), found, rarity) if len(one.text) > most else None
+    for hit, hit_words in zip(texts, words, strict=True):
+        part = passage(hit, next(sizes), hit_words, rarity) if len(hit.text) > most else None
         if part is None:
-            shown.append(_whole(question, one))
+            shown.append(_whole(question, hit))
         else:
-            shown.append(QuotedText(_with_marks(one.text, part), part, len(one.text)))
+            shown.append(QuotedText(_with_marks(hit.text, part), part, len(hit.text)))
     return shown
 
 
-def _whole(question: str, found: FoundText) -> QuotedText:
-    said = found.text if found.near is None else excerpt(found.text[slice(*found.near)], question)
-    return QuotedText(found.text, None, len(found.text), said if said != found.text else None)
+def _whole(question: str, hit: FoundText) -> QuotedText:
+    quotation = hit.text if hit.near is None else excerpt(hit.text[slice(*hit.near)], question)
+    return QuotedText(hit.text, None, len(hit.text), quotation if quotation != hit.text else None)
 
 
 def _sizes(count: int, limits: PassageLimits) -> Iterator[int]:
@@ -145,7 +145,7 @@ def _sizes(count: int, limits: PassageLimits) -> Iterator[int]:
 
 
 def passage(
-    found: FoundText, size: int, words: Sequence[_Word], rarity: Mapping[str, float]
+    hit: FoundText, size: int, words: Sequence[_Word], rarity: Mapping[str, float]
 ) -> Span | None:
     """Choose the passage of at most `size` characters with the most and rarest question words.
 
@@ -155,20 +155,20 @@ def passage(
     Returns:
         None if the text, without blanks around it, has at most `size` characters.
     """
-    text = found.text
+    text = hit.text
     first = len(text) - len(text.lstrip())
     ends = Span(first, max(first, len(text.rstrip())))
     if ends.end - ends.start <= size:
         return None
-    within = ends if found.near is None else _widened(found.near, size, ends)
+    within = ends if hit.near is None else _widened(hit.near, size, ends)
     inside = [w for w in words if within.start <= w.start and w.end <= within.end]
     core = _densest(inside, size, rarity)
     latest = within.start + size // 3
     start, core_end = within.start, within.start
     if core is not None:
         latest, core_end = core
-        before = (size - (core.end - core.start)) // 2
-        start = max(within.start, min(core.start - before, within.end - size))
+        lead = (size - (core.end - core.start)) // 2
+        start = max(within.start, min(core.start - lead, within.end - size))
     if start > ends.start:
         start = _begin(text, start, latest)
     end = min(within.end, start + size)
@@ -305,21 +305,21 @@ def best_rows(
         rows = show([scored.row_id for scored in ranked])
         if len(rows) < len(ranked):  # some were made of hidden rows: others come in their place
             visible = show([candidate.row_id for candidate in candidates])
-            candidates = [one for one in candidates if one.row_id in visible]
+            candidates = [entry for entry in candidates if entry.row_id in visible]
             ranked = order(candidates, most)
             rows = show([scored.row_id for scored in ranked])
-        keys = [(one, text_key(rows[one.row_id])) for one in ranked if one.row_id in rows]
-        best = [one for one, _ in once_each(keys, itemgetter(1))]
+        keys = [(entry, text_key(rows[entry.row_id])) for entry in ranked if entry.row_id in rows]
+        best = [entry for entry, _ in once_each(keys, itemgetter(1))]
         if len(best) >= limit or len(ranked) < most:
             return best[:limit], rows
         most *= 4
 
 
-def once_each(found: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
+def once_each(items: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
     """Return the first item of each key, in order."""
     first: dict[Hashable, T] = {}
-    for one in found:
-        first.setdefault(key(one), one)
+    for item in items:
+        first.setdefault(key(item), item)
     return list(first.values())
 
 

@@ -156,17 +156,17 @@ def rank(
     Units: a score is in 0..1, never NaN, and means the same from query to query; it never falls
     when a cosine or a BM25 rises.
     """
-    found = [(_evidence(candidate, question), candidate) for candidate in candidates]
-    found.sort(key=itemgetter(0), reverse=True)
+    by_evidence = [(_evidence(candidate, question), candidate) for candidate in candidates]
+    by_evidence.sort(key=itemgetter(0), reverse=True)
     first: list[_Hit] = []
-    for start in range(0, len(found), _PORTION):
-        highest = _highest(found[start][0], question)
+    for start in range(0, len(by_evidence), _PORTION):
+        highest = _highest(by_evidence[start][0], question)
         if len(first) == limit and highest < -first[-1].negative_score - _ROUNDED:
             break
-        portion = found[start : start + _PORTION]
+        portion = by_evidence[start : start + _PORTION]
         texts = read([candidate.row_id for _, candidate in portion])
-        told = [(e, c, texts[c.row_id]) for e, c in portion if c.row_id in texts]
-        first = sorted([*first, *_weighed(told, question)], key=_PLACE)[:limit]
+        with_texts = [(e, c, texts[c.row_id]) for e, c in portion if c.row_id in texts]
+        first = sorted([*first, *_weighed(with_texts, question)], key=_PLACE)[:limit]
     half = question.weights.bm25_half
     return [
         Scored(hit.row_id, -hit.negative_score, _clamped(c.cosine), _keyword_score(c.bm25, half))
@@ -185,11 +185,13 @@ class _Hit(NamedTuple):
 _PLACE = itemgetter(0, 1, 2)
 
 
-def _weighed(told: Sequence[tuple[float, Candidate, str]], question: Question) -> Iterator[_Hit]:
+def _weighed(
+    with_texts: Sequence[tuple[float, Candidate, str]], question: Question
+) -> Iterator[_Hit]:
     """Yield the scores of rows by their evidence and their texts."""
     weights, about = question.weights, question.about
-    near_dates = _near_dates([(candidate, text) for _, candidate, text in told], question)
-    for (evidence, candidate, text), near in zip(told, near_dates, strict=True):
+    near_dates = _near_dates([(candidate, text) for _, candidate, text in with_texts], question)
+    for (evidence, candidate, text), near in zip(with_texts, near_dates, strict=True):
         score = _boosted(evidence, weights.length_boost * _fullness(text))
         # A memory that opens with a capitalised word which the question is about is about it
         # too: +2 to +5 points.
@@ -340,20 +342,20 @@ def _boosted(score: float, boost: float) -> float:
     return 1.0 - (1.0 - score) * (1.0 - boost)
 
 
-def _near_dates(told: Sequence[tuple[Candidate, str]], question: Question) -> list[float]:
+def _near_dates(with_texts: Sequence[tuple[Candidate, str]], question: Question) -> list[float]:
     """Rate how near each row is, 0..1, to the day, month or year that the question names."""
     if not question.dated:
-        return [0.0] * len(told)
+        return [0.0] * len(with_texts)
     asked_around: dict[int, list[DateSpan]] = {}
     nearness = []
-    for candidate, text in told:
+    for candidate, text in with_texts:
         nearest = 0.0
         for span in _dates_of(candidate, text):
             year = 1970 + span.start_us // _YEAR_US
             if year not in asked_around:  # "on 5 May" is asked of the years around the memory's
                 asked_around[year] = dates(question.text, (year - 1, year, year + 1))
-            for asked in asked_around[year]:
-                nearest = max(nearest, _nearness(asked, span))
+            for asked_span in asked_around[year]:
+                nearest = max(nearest, _nearness(asked_span, span))
         nearness.append(nearest)
     return nearness
 
@@ -373,14 +375,14 @@ def _dates_of(candidate: Candidate, text: str) -> Sequence[DateSpan]:
     return [*written, DateSpan(at, at + 1)]
 
 
-def _nearness(asked: DateSpan, named: DateSpan) -> float:
+def _nearness(asked_span: DateSpan, memory_span: DateSpan) -> float:
     """Rate nearness: 1 within the asked day, month or year, falling to 0 in 2 days and 1/4 of it.
 
     A memory that names a whole year is only a twelfth as near to one of its months.
     """
-    width = asked.end_us - asked.start_us
-    gap = max(asked.start_us - named.end_us, named.start_us - asked.end_us, 0)
+    width = asked_span.end_us - asked_span.start_us
+    gap = max(asked_span.start_us - memory_span.end_us, memory_span.start_us - asked_span.end_us, 0)
     falling = 1.0 - gap / (2 * _DAY_US + width / 4)
     if falling <= 0:
         return 0.0
-    return falling * min(1.0, width / (named.end_us - named.start_us))
+    return falling * min(1.0, width / (memory_span.end_us - memory_span.start_us))

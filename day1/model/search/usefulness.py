@@ -63,24 +63,26 @@ class RowVotes:
     @cached_property
     def counted(self) -> Mapping[str, Vote]:
         """The newest vote of each voter, by voter."""
-        found: dict[str, Vote] = {}
-        for rating_id, vote in sorted(self.by_rating.items(), key=lambda one: (one[1].at, one[0])):
-            found[vote.voter or rating_id] = vote
-        return found
+        vote_by_voter: dict[str, Vote] = {}
+        for rating_id, vote in sorted(
+            self.by_rating.items(), key=lambda pair: (pair[1].at, pair[0])
+        ):
+            vote_by_voter[vote.voter or rating_id] = vote
+        return vote_by_voter
 
-    def usefulness(self, asked: frozenset[str]) -> float:
+    def usefulness(self, query_words: frozenset[str]) -> float:
         """Compute how useful the row is for a query: -1 useless, 0 unknown, 1 most useful.
 
         A vote for a similar query counts twice, one for another query a quarter: at their full
         weight those took two in a thousand of the recall of questions that nobody had judged
         (`tests/relevance/test_judged.py`).
         """
-        known = self._sum
-        if known.words.isdisjoint(asked):  # then no query is similar, as nearly always
-            return known.usefulness
-        total, weight = known.total, known.weight
-        for one, (score, count) in known.queries.items():
-            if _similar(one, asked):
+        votes_sum = self._sum
+        if votes_sum.words.isdisjoint(query_words):  # then no query is similar, as nearly always
+            return votes_sum.usefulness
+        total, weight = votes_sum.total, votes_sum.weight
+        for other_words, (score, count) in votes_sum.queries.items():
+            if _similar(other_words, query_words):
                 total += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * score
                 weight += (_SIMILAR_WEIGHT - _OTHER_WEIGHT) * count
         return _usefulness(total, weight)
@@ -108,8 +110,8 @@ def _usefulness(total: float, weight: float) -> float:
     return 2.0 * ((PRIOR * PRIOR_WEIGHT + total) / (PRIOR_WEIGHT + weight) - PRIOR)
 
 
-def _similar(some: frozenset[str], others: frozenset[str]) -> bool:
-    return bool(some) and len(some & others) >= _SIMILAR * len(some | others)
+def _similar(words: frozenset[str], other_words: frozenset[str]) -> bool:
+    return bool(words) and len(words & other_words) >= _SIMILAR * len(words | other_words)
 
 
 def moved(score: float, by: float) -> float:

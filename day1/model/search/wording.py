@@ -86,11 +86,11 @@ def keyword_terms(question: str, *, all_words: bool = False) -> list[str]:
     terms: dict[str, None] = {}
     for term in _TERM.findall(unicodedata.normalize("NFC", question)):
         parts = [part.lower() for part in _WORD.findall(term)]
-        kept = [part for part in parts if all_words or part not in STOP_WORDS]
-        if len(parts) > 1 and kept:
+        used_parts = [part for part in parts if all_words or part not in STOP_WORDS]
+        if len(parts) > 1 and used_parts:
             terms[" ".join(parts)] = None
-            kept = [part for part in kept if len(part) > 1]
-        terms.update(dict.fromkeys(kept))
+            used_parts = [part for part in used_parts if len(part) > 1]
+        terms.update(dict.fromkeys(used_parts))
     return list(islice(terms, MAX_KEYWORDS))
 
 
@@ -124,7 +124,7 @@ def any_of(*parts: Match | str) -> Match:
 
 
 def _joined(how: Literal["all", "any"], parts: tuple[Match | str, ...]) -> Match:
-    conditions = tuple(phrase(one) if isinstance(one, str) else one for one in parts)
+    conditions = tuple(phrase(part) if isinstance(part, str) else part for part in parts)
     return conditions[0] if len(conditions) == 1 else Match(how, parts=conditions)
 
 
@@ -150,7 +150,9 @@ def likeness_by_words(pairs: Sequence[tuple[str, str]], names: frozenset[str]) -
     words = {text: set(content_words(text[:_COMPARED])) - names for pair in pairs for text in pair}
     counts = Counter(chain.from_iterable(words.values()))
     weight = {word: math.log(len(words) / count) ** 2 for word, count in counts.items()}
-    length = {t: math.sqrt(sum(map(weight.__getitem__, some))) for t, some in words.items()}
+    length = {
+        t: math.sqrt(sum(map(weight.__getitem__, text_words))) for t, text_words in words.items()
+    }
     return [
         sum(map(weight.__getitem__, words[one] & words[other])) / (length[one] * length[other])
         if length[one] and length[other]
@@ -172,10 +174,10 @@ def usual(texts: Sequence[str]) -> Usual:
     first = Counter(map(_opener, texts))
     openers = frozenset(word for word, count in first.items() if word and count * 4 > len(texts))
     opening = Counter(map(subject, texts))
-    often = {word for word, count in opening.items() if word is not None and count >= _OPENS}
-    if often:
-        often -= {word for text in texts for word in _WORD.findall(text)}
-    return Usual(common, openers, frozenset(often))
+    names = {word for word, count in opening.items() if word is not None and count >= _OPENS}
+    if names:
+        names -= {word for text in texts for word in _WORD.findall(text)}
+    return Usual(common, openers, frozenset(names))
 
 
 def embedding_query(question: str, words: frozenset[str]) -> str:
@@ -192,8 +194,8 @@ def embedding_query(question: str, words: frozenset[str]) -> str:
     Returns:
         What is left, or `question` itself when no content word would be left.
     """
-    left = _DROPPABLE.sub(lambda word: "" if word[1].lower() in words else word[0], question)
-    return " ".join(left.split()) if content_words(left) else question
+    shortened = _DROPPABLE.sub(lambda word: "" if word[1].lower() in words else word[0], question)
+    return " ".join(shortened.split()) if content_words(shortened) else question
 
 
 def subject(text: str) -> str | None:
@@ -214,9 +216,9 @@ def _opener(text: str) -> str | None:
 
 def _first_word(text: str) -> str | None:
     """Find the first word that is not a stop word, among the first two."""
-    for found in islice(_WORD.finditer(text, 0, 100), 2):
-        if found[0].lower() not in STOP_WORDS:
-            return found[0]
+    for match in islice(_WORD.finditer(text, 0, 100), 2):
+        if match[0].lower() not in STOP_WORDS:
+            return match[0]
     return None
 
 
@@ -302,9 +304,9 @@ def _named(text: str) -> Iterator[_Named]:
                 if year:
                     yield year, None, None
         elif len(piece) > 2 and (month := _MONTHS.get(piece.lower())):  # noqa: PLR2004
-            named = _around_month(pieces, at, month)
-            if named:
-                yield named
+            date = _around_month(pieces, at, month)
+            if date:
+                yield date
 
 
 def _around_month(pieces: list[str], at: int, month: int) -> _Named | None:
@@ -322,8 +324,8 @@ def _around_month(pieces: list[str], at: int, month: int) -> _Named | None:
 
 
 def _number(pattern: re.Pattern[str], piece: str) -> int | None:
-    found = pattern.fullmatch(piece)
-    return int(found[found.lastindex or 0]) if found else None
+    match = pattern.fullmatch(piece)
+    return int(match[match.lastindex or 0]) if match else None
 
 
 def _span(year: int, month: int | None, day: int | None) -> DateSpan | None:

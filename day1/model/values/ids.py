@@ -58,11 +58,11 @@ def ids_of_request(request_id: str, *whose: str) -> NewId:
     """
     time = _ULID.fullmatch(request_id)
     millisecond = 0 if time is None else _number(time[1])
-    made: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
 
     def make(prefix: str, _now: int) -> str:
-        made[prefix] += 1
-        keys = ("request", prefix, str(made[prefix]), request_id, *whose)
+        counts[prefix] += 1
+        keys = ("request", prefix, str(counts[prefix]), request_id, *whose)
         return derived_id(prefix, millisecond * 1000, *keys)
 
     return make

@@ -148,9 +148,9 @@ def _end(text: str, start: int, window: tuple[int, int, int]) -> int:
     low, middle, high = window
     for place in _PLACES:
         ends = (match.end() for match in place.finditer(text, low - 1, high))
-        some = [end for end in ends if low <= end and _may_cut(text, start, end)]
-        if some:
-            return min(some, key=lambda end: abs(end - middle))
+        allowed_ends = [end for end in ends if low <= end and _may_cut(text, start, end)]
+        if allowed_ends:
+            return min(allowed_ends, key=lambda end: abs(end - middle))
     back = next((at for at in range(middle, low - 1, -1) if _may_cut(text, start, at)), None)
     if back is not None:
         return back

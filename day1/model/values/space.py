@@ -63,13 +63,15 @@ def asked_space(text: str) -> str:
     return plain if plain in {SHARED, EVERY} else space_name(text)
 
 
-def similar_spaces(wanted: str, known: Iterable[str]) -> list[str]:
-    """Return the `known` names that are similar to `wanted`, nearest first.
+def similar_spaces(name: str, names: Iterable[str]) -> list[str]:
+    """Return the `names` that are similar to `name`, nearest first.
 
     They are spelled almost the same, or have the same name and another kind.
     """
-    others = sorted(set(known) - {wanted})
-    last = wanted.rpartition("/")[2].partition(":")[2]
-    named = [one for one in others if one.rpartition("/")[2].partition(":")[2] == last]
-    near = get_close_matches(wanted, others, _SIMILAR, _ENOUGH)
-    return list(dict.fromkeys([*named, *near]))[:_SIMILAR]
+    other_names = sorted(set(names) - {name})
+    last = name.rpartition("/")[2].partition(":")[2]
+    same_name = [
+        other for other in other_names if other.rpartition("/")[2].partition(":")[2] == last
+    ]
+    near = get_close_matches(name, other_names, _SIMILAR, _ENOUGH)
+    return list(dict.fromkeys([*same_name, *near]))[:_SIMILAR]
