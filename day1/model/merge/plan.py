@@ -143,7 +143,7 @@ def plan_merge(
         key=lambda r: (r.kind.table, r.id),
     )
     if picked is None and not moves_base and not any(r.decided for r in planned):
-        planned = []  # Nothing new and nothing decided: what is held stays so by itself.
+        planned = []  # Nothing is new or decided: held items stay open without a plan.
     records = _records(sides, picked)
     return MergePlan(
         strategy=strategy,
@@ -229,7 +229,7 @@ def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow
     for row_id, kind in held.items():
         if row_id not in changed_ids:
             source, target = sides.source.get(row_id), sides.target.get(row_id)
-            # A pick asks for the row itself: one that the target removed comes back.
+            # A picked row comes back even if the target removed it.
             base = None if picked is not None and target is None else source
             veil = sides.veils.get(row_id)
             yield PlanRow(kind, row_id, base, source, target, target, veil=veil)

@@ -224,7 +224,7 @@ def _closed(plan: MergePlan) -> Iterator[str]:
 
 def _judged(row: PlanRow, rules: Sequence[Rule], branch: str, edits: Sequence[Row]) -> Judged:
     tiers = [_of_facet(facet, rules) for facet in _facets(row, branch, edits)]
-    # What the source did not decide is more than the rules know of.
+    # Conflicts and choices go beyond what the source's writers decided.
     tiers += [_HELD] if row.held else []
     tiers += [_DECIDED] if row.decided else []
     return strictest(tiers)
@@ -245,9 +245,9 @@ def _facets(row: PlanRow, branch: str, edits: Sequence[Row]) -> Iterator[_Facet]
     sides = [side for side in (row.target, row.source, row.result) if side is not None]
     writers = list(edits)
     if row.base is None and row.source is not None:
-        writers.append(row.source)  # its origin is who wrote it first
+        writers.append(row.source)  # its origin names the first writer
     elif not _is_told(row, edits):
-        writers.append({})  # nobody says who: as a restore, which leaves no edits
+        writers.append({})  # the writer is unknown, as after a restore, which leaves no edits
     category = _CATEGORY[row.kind]
     for side in sides or [row.base or {}]:
         confidence = side.get("confidence")

@@ -45,7 +45,7 @@ def _compared(old: list[str], new: list[str]) -> Iterable[tuple[Change, list[str
         yield "removed", old
         yield "added", new
         return
-    # Gaps are junk: a space between two changed words is no match to hold on to.
+    # Gaps are junk: a space between two changed words must not count as equal.
     for tag, i, j, k, m in SequenceMatcher(str.isspace, old, new).get_opcodes():
         if tag == "equal":
             yield "same", old[i:j]

@@ -219,10 +219,10 @@ def _densest(words: Sequence[_Word], size: int, rarity: Mapping[str, float]) -> 
         while last < len(words) and words[last].end - word.start <= size:
             held[words[last].stem] += 1
             last += 1
-        if last == at:  # this word alone is too long
+        if last == at:  # this word alone exceeds `size`
             last += 1
             continue
-        if held[word.stem] == 1:  # else the part from the next word on has all that this one has
+        if held[word.stem] == 1:  # else the part from the next word on has the same words
             stems = sorted(stem for stem, count in held.items() if count)
             score = sum(rarity[stem] for stem in stems)
             if score >= best[0]:
@@ -254,7 +254,7 @@ def _widened(near: Span, size: int, ends: Span) -> Span:
 
 def _begin(text: str, start: int, latest: int) -> int:
     """Choose the begin of a passage: at a sentence or line by `latest`, else a word or letter."""
-    # What stands before `start` tells whether a sentence begins just there.
+    # The characters before `start` show whether a sentence begins just there.
     for match in _ENDS.finditer(text, max(0, start - 3), latest):
         if start <= match.end() <= latest:
             return match.end()
@@ -303,7 +303,7 @@ def best_rows(
     while True:
         ranked = order(candidates, most)
         rows = show([scored.row_id for scored in ranked])
-        if len(rows) < len(ranked):  # some were made of hidden rows: others come in their place
+        if len(rows) < len(ranked):  # hidden rows are replaced by other candidates
             visible = show([candidate.row_id for candidate in candidates])
             candidates = [entry for entry in candidates if entry.row_id in visible]
             ranked = order(candidates, most)

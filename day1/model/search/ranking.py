@@ -24,7 +24,7 @@ Mode = Literal["hybrid", "vector", "keyword"]
 
 _DAY_US = 86_400_000_000
 _YEAR_US = 31_556_952_000_000
-_DATED_CHARACTERS = 500  # a date further down says little about the whole text
+_DATED_CHARACTERS = 500  # a date after these says little about the whole text
 
 _PORTION = 50
 """The number of texts that are read at once."""
@@ -311,7 +311,7 @@ def _evidence(candidate: Candidate, question: Question) -> float:
         base, part = weights.pending_cosine
         near = min(1.0, base + part * keyword)
     else:
-        # What stands beside a memory like the question is more likely meant.
+        # A memory beside one like the question is more likely the wanted one.
         near = _boosted(cosine, weights.beside_boost * (_clamped(candidate.beside) or 0.0))
     both = weights.vector * near + weights.keyword * keyword
     score = both / (weights.vector + weights.keyword)

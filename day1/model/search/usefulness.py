@@ -78,7 +78,9 @@ class RowVotes:
         (`tests/relevance/test_judged.py`).
         """
         votes_sum = self._sum
-        if votes_sum.words.isdisjoint(query_words):  # then no query is similar, as nearly always
+        if votes_sum.words.isdisjoint(
+            query_words
+        ):  # no query is similar, as in nearly every search
             return votes_sum.usefulness
         total, weight = votes_sum.total, votes_sum.weight
         for other_words, (score, count) in votes_sum.queries.items():

@@ -255,20 +255,20 @@ _MONTHS = {
     for letters in (3, len(name))
 } | {"sept": 9}
 _AMBIGUOUS = _set("mar march may")
-# What stands before a month or a year that is meant as a time, and after a number that is not.
+# Words before a month or a year that mean a time, and words after a number that is not a year.
 _LEADS = _set("in on during since until till by before after from of last this early late mid")
 _YEAR_LEADS = _LEADS | _set("the our year spring summer autumn fall winter")
 _UNITS = _set(
     """ms milliseconds s seconds minutes hours days kb mb gb kib mib gib bytes rows requests times
     users items lines tokens characters words files commits"""
 )
-# Digits keep what is glued to them: 14:00, 3.2024 and 2024-05-06 are one piece each.
+# Digits keep the marks and letters between them: 14:00, 3.2024 and 2024-05-06 are one piece each.
 _PIECE = re.compile(r"\d(?:[\w.:/-]*\w)?|[^\W\d_]+")
 _ISO_DATE = re.compile(r"(\d{4})[-/](\d\d)(?:[-/](\d\d))?(?:[Tt.].*)?", re.ASCII)
 _DAY = re.compile(r"([0-3]?\d)(?:st|nd|rd|th)?", re.ASCII | re.IGNORECASE)
 _YEAR = re.compile(r"(?:19[7-9]|20\d)\d", re.ASCII)
 
-# Year, month, day; None where it is not said.
+# Year, month, day; None for a missing part.
 _Named = tuple[int | None, int | None, int | None]
 
 
@@ -281,7 +281,7 @@ def dates(text: str, years: Sequence[int] = YEARS) -> list[DateSpan]:
     day and a capital letter to be a month.
     """
     parts = [text]
-    if not years:  # only what stands around a year can be a date, and that is soon read
+    if not years:  # only the characters around a year can be a date, and they are few
         parts = [text[max(0, at.start() - 25) : at.end() + 15] for at in _YEAR.finditer(text)]
     spans = set()
     for year, month, day in chain.from_iterable(map(_named, parts)):

@@ -146,9 +146,9 @@ def leaving(repo: Repository, branch: Branch) -> Iterator[tuple[Branch, CommitId
         UnknownBranch: it was deleted or retired meanwhile.
     """
     with repo.store.sealed(find_again(repo, branch).name) as tip:
-        # Marked before the ref is deleted: from now on nobody protects the branch.
+        # Marked before the ref is deleted, so that nobody can protect the branch meanwhile.
         marked = refuse_loss(mark(repo, branch, retired_tip=tip))
-        repo.forget_primes()  # of a branch that is marked so nobody makes one any more
+        repo.forget_primes()  # no new prime is made for a branch that is marked as retired
         yield marked, tip
 
 

@@ -64,7 +64,7 @@ def fork(
     """
     intent = ForkIntent.of(branch, records)
     with repo.ledger.open_intent(FORK if fill is None else FILL, intent, branch.created_at):
-        # No other intent is open, so what is found stays so.
+        # No other intent is open, so the ledger does not change meanwhile.
         arguments = {"name": branch.name, "parent_id": branch.parent_id}
         earlier = made_by(
             repo.ledger, Branch, branch.id, **arguments, description=branch.description
@@ -110,7 +110,7 @@ def fork_under(
     """Return the branch that `existing` finds, else a fork; a taken name gets a number."""
     for _ in range(_RACES):
         taken_names = [other.name for other in repo.ledger.branches()]
-        # Asked after the names are read: who took one of them meanwhile has noted why by now.
+        # Asked after the names are read: the records of a process that took one are written by now.
         branch = existing()
         if branch is not None:
             return branch

@@ -44,7 +44,7 @@ def _decided(repo: Repository, name: str) -> Branch | None:
     branch = repo.ledger.branch(name)
     if branch is None or branch.retired_tip is None or branch.name not in repo.history.branches():
         return branch
-    with suppress(StoreReadOnly):  # who may not write here cannot recover either
+    with suppress(StoreReadOnly):  # a read-only store cannot be recovered
         if repo.ledger.recover_orphans():
             return _decided(repo, name)
     raise StoreBusy(f"{branch.name!r} is being deleted or retired: try again.", branch=branch.name)

@@ -45,7 +45,7 @@ class Ancestry:
         starts: list[tuple[Branch | None, CommitId]] = [(branch, tip)]
         orphan_starts: list[tuple[Branch | None, CommitId]] = []
         while starts or orphan_starts:
-            # Branches that are gone come last: where their pasts begin nobody knows.
+            # Deleted branches come last: it is unknown at which commit they were forked.
             of, start = (starts or orphan_starts).pop()
             for entry in self.past(of, start):
                 if entry.commit.id in commits:
@@ -86,5 +86,5 @@ class Ancestry:
                 if ancestor.ts <= commit.ts:
                     return
                 yield ancestor
-        except NotFound:  # no ref held it, and compaction took it
+        except NotFound:  # no ref kept the commit, so compaction removed it
             return

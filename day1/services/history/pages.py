@@ -48,7 +48,9 @@ def newest_page(
         query, equal=equal, without={"verification": ["invalidated"]}, present_at=active_at
     )
     total = reading.count(kind, equal)
-    if reading.count(kind, {**equal, "valid_until": None}) < total:  # some end, or have ended
+    if (
+        reading.count(kind, {**equal, "valid_until": None}) < total
+    ):  # some facts have an end of their valid time
         total = len(reading.scan(kind, ("id",), replace(active, limit=None)))
     else:
         total -= reading.count(kind, {**equal, "verification": "invalidated"})

@@ -67,7 +67,7 @@ def trace(repo: Repository, branch: Branch, row_id: str) -> Traced:
         edits = shown_edits(reading, [row_id], repo.clock())
         hidden = reading.mask.hides(kind, row or {"id": row_id})
         held = reading.find(HELD, Query(equal={"row_id": row_id})) if hidden else ()
-        # Of any version: one that is past may have had a verdict, or a title.
+        # The placeholders cover past versions too, which may have had a verdict or a title.
         any_version: Row = {**dict.fromkeys(kind.columns), **(row or {}), "id": row_id}
         any_version |= {"scores": "", "source": "tool", "title": ""}
         veil = veils(reading, kind, [any_version], repo.clock()).get(row_id, {})
@@ -105,7 +105,7 @@ def history(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list
             at = int(row["created_at"] or 0) if row and commit.op == "add" else commit.ts
             cells = _cells(traced.kind, before, row)
             versions.append(Version(how, at, row, cells, edits.get(at), commit, entry.branch))
-    if traced.row is not None and traced.tip not in rows:  # pending rows are added ones
+    if traced.row is not None and traced.tip not in rows:  # only additions can be pending
         at = int(traced.row["created_at"] or 0)
         cells = _cells(traced.kind, None, traced.row)
         versions.append(Version("added", at, traced.row, cells, None, None, branch))
@@ -194,7 +194,7 @@ def blame(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[B
     for group in kind.groups:
         edit = authors.get(group[0])
         if edit is None and not written(kind, row, group):
-            continue  # nobody ever gave it a value
+            continue  # the cell never had a value
         way = ways.origin(kind, row) if edit is None else ways.edit(edit)
         blames.append(Blame(group[0], edit or row, edit is not None, *way))
     return traced, blames
@@ -267,7 +267,7 @@ class _Ways:
     def _has(self, kind: Kind, row: Row, commit: CommitId) -> bool:
         try:
             next(iter(self._repo.history.log(commit)))
-        except NotFound:  # of a branch that is gone, and compaction took it
+        except NotFound:  # compaction removed the commits of a deleted branch
             return False
         return self._repo.history.row(kind, str(row["id"]), commit) is not None
 

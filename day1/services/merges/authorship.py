@@ -79,7 +79,7 @@ def _own(repo: Repository, tips: Iterable[CommitId], target_tip: CommitId) -> It
         base, starts = history.commit(history.merge_base(tip, target_tip)), [tip]
         for start in starts:
             for commit in history.log(start):
-                # A time alone does not tell: somebody may have put a clock right in between.
+                # Times alone do not prove it: a clock may have been set back in between.
                 shared = (
                     commit.ts <= base.ts and history.merge_base(commit.id, base.id) == commit.id
                 )
@@ -155,7 +155,7 @@ def authors(
     agents = {session.agent_id for session in sessions} | {
         decision.by for decision in own_decisions
     }
-    rows = [*_rows(plan)]  # a copy may have come without a note of who wrote it
+    rows = [*_rows(plan)]  # a copied row may have no registered writer
     agents |= {None if row.get("agent_id") is None else str(row["agent_id"]) for row in rows}
     by_person = strictest_tier.looks > 0 and any(row.get("source") == "user" for row in rows)
     return Authors(frozenset(filter(None, tokens)), frozenset(filter(None, agents)), by_person)

@@ -320,6 +320,6 @@ def _after(offer: Offer, before: Row | None, decision: HeldDecision) -> Row | No
         in_order(after, columns)
     retexted = kind is FACT and start is not None and after["fact_text"] != start["fact_text"]
     if retexted and (cell != WHOLE or decision.decision == "edited"):
-        # A whole row that is taken brings its own verdict on its own text.
+        # A row that is taken whole keeps the verdict on its own text.
         after |= {"verification": "unverified", "scores": None}
     return after

@@ -89,7 +89,7 @@ def merge(
     check(request)
     _check_ends(request)
     commit = repo.store.commit_pending(request.source.name)
-    source = find_again(repo, request.source)  # else the commit may be another branch's
+    source = find_again(repo, request.source)  # the name may belong to another branch by now
     target = request.target
     intent = MergeIntent(
         id=merge_id,
@@ -104,7 +104,7 @@ def merge(
         target=target.name,
     )
     with repo.ledger.open_intent(MERGE, intent, now):
-        # Whatever this request has done, a killed process too, is in the ledger by now.
+        # Recovery is done: a merge by an earlier, killed process is in the ledger by now.
         earlier = _merged_before(repo, request, merge_id)
         if earlier is not None:
             return earlier

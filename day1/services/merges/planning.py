@@ -241,7 +241,7 @@ def _held(source: Reading, target: Reading, coming_rows: Sequence[Row], *, picks
         [item for item in open_items(source_items) if item.id not in target_item_ids],
         target_held,
         kept_out(source_items),
-        # Who picks a row wants it; what is open on it stays so.
+        # A picked row comes although it was kept out; its open items stay open.
         dict.fromkeys(withheld_ids, frozenset[str]())
         if picks
         else kept_out(target_items, coming_rows),

@@ -62,9 +62,9 @@ def propose(
         return Proposed(result or merge(repo, request, by.origin, now, guard), None)
     pick_plan = None if result else _unseen(repo, request, merge_preview)
     items = () if pick_plan is None else tuple(row.id for row in pick_plan.rows)
-    if pick_plan is not None:  # where it would be refused nothing is opened
+    if pick_plan is not None:  # a refused merge opens no review
         guard(request.source, request.target, pick_plan)
-    # First: a process that is killed in between leaves a review of all, and no part without one.
+    # The review comes first: after a kill in between, no part is merged without a review.
     opener = by.origin.agent_id, by.token
     review = open_review(repo, (request.source, request.target), (None, None), opener, now)
     repo.point("propose.after_review")

@@ -295,7 +295,7 @@ def merge_review(
     (strategy, expect), (origin, token) = terms, by
     examined = examine(repo, check_open(review))
     _check_decisions(examined, expect)
-    # The plan under the lock must be this one: its digest holds every row, side and choice.
+    # The plan under the lock must equal this one: the digest covers rows, sides and choices.
     plan = plan_merge(examined.seen.sides, strategy, examined.choices)
 
     def check(source: Branch, target: Branch, planned: MergePlan) -> None:

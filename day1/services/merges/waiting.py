@@ -62,7 +62,7 @@ def waiting(repo: Repository, *also: str) -> Waiting:
         if name in tips:
             with repo.store.reading(Ref(branch=name)) as reading:
                 item_ids = [offer.item.id for offer in offers_on(repo, reading)]
-            for item_id in item_ids:  # a fork has the items of its parent too
+            for item_id in item_ids:  # a fork has its parent's items too
                 held.setdefault(item_id, Awaited(item_id, (name,)))
     return Waiting(_reviews(repo), tuple(held.values()))
 

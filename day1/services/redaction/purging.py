@@ -95,7 +95,7 @@ def purge(
                 source.point("purge.replaced")
                 rename_all(ledger, replay.ids)
                 source.point("purge.after_ledger")
-    with suppress(IndexLost):  # it is empty then, and learns masked texts from now on
+    with suppress(IndexLost):  # the lost index starts empty and gets only masked texts
         source.forget(mask_of(redactions).hashes)
     rewriting.scrub()
     source.point("purge.scrubbed")

@@ -225,7 +225,7 @@ def forget(repo: Repository, hashes: Collection[str]) -> bool:
     try:
         repo.forget(hashes)
     except IndexLost:
-        pass  # it is empty, and learns masked texts from now on
+        pass  # the lost index starts empty and gets only masked texts
     except IndexBehind as error:
         log.warning("the index keeps redacted texts: %s", error.details.get("engine_code"))
         return False
