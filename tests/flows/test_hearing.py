@@ -269,7 +269,7 @@ def test_a_damaged_line_is_put_aside_and_named(
         assert "spool/aside" in str(findings["hooks"].advice)
     assert waiting(folder) == []
     told = [record.getMessage() for record in caplog.records]
-    assert sum("it is no event" in line for line in told) == 1, "a file of nonsense is one line"
+    assert sum("not an event" in line for line in told) == 1, "a file of nonsense is one line"
 
 
 def test_a_store_that_may_not_be_written_leaves_all_as_it_is(folder: Path) -> None:

@@ -1,1 +1,1 @@
-"""Turns the events that hooks reported into rows of the memory."""
+"""Turning the events that hooks reported into rows."""

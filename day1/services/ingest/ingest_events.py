@@ -1,7 +1,8 @@
-"""Ingest the events of hooks: each event once, those of a session in their order.
+"""Ingesting the events of hooks: each event once, the events of a session in order.
 
-The file of a session goes away only after its rows are durable. Whatever is killed in between, or
-runs at the same time, the ids of the rows follow from the events (`model/files/client_event.py`).
+The file of a session is removed only after its rows are durable. The ids of rows follow from the
+events (`model/files/client_event.py`), so a process that was killed, or a second one, adds nothing
+twice.
 """
 
 import logging
@@ -22,22 +23,22 @@ from day1.services.repository.repository import Repository
 log = logging.getLogger(__name__)
 
 _LATER: Final = (StoreUnavailable, StoreReadOnly, StoreDamaged)
-"""Errors of the store, not of the event: the event waits."""
+"""Errors of the store, not of the event: the event is ingested later."""
 
 
 def ingest_events(
     repo: Repository, spool: Spool, *, secrets: str, enough: Callable[[], bool]
 ) -> int:
-    """Ingest the events that wait; return how many lines were read.
+    """Ingest the waiting events; return the number of lines read.
 
     Args:
-        repo: the memory that they become rows of.
-        spool: the files in which they wait.
-        secrets: the setting; a text that looks like a secret is kept only if it is `ignore`.
-        enough: ends the work between two events when it is true; the others wait.
+        repo: the store to write to.
+        spool: the files in which the events wait.
+        secrets: the setting; texts that look like secrets are stored only if it is `ignore`.
+        enough: asked between events; when it returns true, the other events wait.
 
     Raises:
-        StoreUnavailable, StoreReadOnly, StoreDamaged: the store takes nothing now; the events wait.
+        StoreUnavailable, StoreReadOnly, StoreDamaged: nothing can be written; the events wait.
     """
     ingester, count = _Ingester(repo, spool, secrets), 0
     with spool.alone() as alone, ingester.logging_problems():
@@ -65,7 +66,7 @@ class _Ingester:
 
     @contextmanager
     def logging_problems(self) -> Iterator[None]:
-        """Log why lines were not kept when the block ends, each reason once."""
+        """Log at the end of the block why lines were not stored, each reason once."""
         try:
             yield
         finally:
@@ -73,11 +74,11 @@ class _Ingester:
                 log.warning("lines of hooks, %s (%s)", problem, f"{count:,}")
 
     def ingest(self, line: bytes) -> None:
-        """Store what a line says, or put the line aside."""
+        """Store the event of a line, or put the line aside if it cannot be stored."""
         try:
             event = read_event(line)
         except (ValueError, RecursionError):
-            self._put_aside(line, "it is no event")
+            self._put_aside(line, "not an event")
             return
         try:
             self._store(event)
@@ -104,7 +105,7 @@ class _Ingester:
             end_session(self.repo, branch_of(self.repo, event), event)
 
     def _may_keep(self, event: ClientEvent, text: str) -> bool:
-        """Whether a text is free of secrets, which nobody has checked before."""
+        """Whether a text may be stored: the setting allows secrets, or it has none."""
         secret = None if self.secrets == "ignore" else looks_secret(text)
         if secret is not None:
             self.problems[f"not kept of {event.event}: it may hold {secret}"] += 1

@@ -1,4 +1,4 @@
-"""The branch of a session's events: its own if the session is a fork, else the configured one."""
+"""Choosing the branch of a session's events: the session's fork, else the configured branch."""
 
 from dataclasses import replace
 
@@ -9,16 +9,16 @@ from day1.services.branches.forking import NewBranch, fork_under
 from day1.services.repository.repository import Repository
 
 AGENTS = "agent"
-"""The folder of agents' own branches, used where the configured branch takes no rows."""
+"""First part of the names of agents' own branches, for when the configured branch is closed."""
 FORKS = "fork"
-"""The folder of the branches of forked sessions."""
+"""First part of the names of branches of forked sessions."""
 
 
 def branch_of(repo: Repository, event: ClientEvent) -> Branch:
-    """The branch that takes the rows of an event; it is made if it is missing.
+    """Find the branch for the rows of an event; create it if it is missing.
 
-    If the configured branch takes no rows, because it is protected, closed or gone, the agent gets
-    a branch of its own, forked from the configured branch or from main.
+    If the configured branch cannot be written to (protected, closed or deleted), the agent gets a
+    branch of its own, forked from the configured branch or from main.
     """
     fork = repo.ledger.record(Branch, fork_id(event.session))
     if fork is not None and _takes_rows(repo, fork):
@@ -29,7 +29,7 @@ def branch_of(repo: Repository, event: ClientEvent) -> Branch:
     parent = _parent_of(repo, event)
 
     def newest() -> Branch | None:
-        """The newest branch of this agent below the parent."""
+        """Find the newest branch of this agent below the parent."""
         branches = (
             branch
             for branch in repo.ledger.branches()
@@ -47,7 +47,7 @@ def branch_of(repo: Repository, event: ClientEvent) -> Branch:
 
 
 def fork_session(repo: Repository, event: ClientEvent) -> Branch:
-    """Make the branch of a session that was forked from another; return it if it exists."""
+    """Find or create the branch of a session that was forked from another session."""
     session = event.session if event.parent is None else event.parent
     origin = repo.ledger.record(Branch, fork_id(session)) if session != event.session else None
     parent = origin if origin is not None and _has_ref(repo, origin) else _parent_of(repo, event)
@@ -66,7 +66,7 @@ def _new_branch(repo: Repository, branch_id: str, name: str, parent: Branch) -> 
 
 
 def _parent_of(repo: Repository, event: ClientEvent) -> Branch:
-    """The configured branch, whether or not it takes rows; main if it is gone."""
+    """Find the configured branch, even if closed or protected; main if it is deleted."""
     for name in (event.branch or MAIN, MAIN):
         branch = repo.ledger.branch(name)
         if branch is not None and _has_ref(repo, branch):

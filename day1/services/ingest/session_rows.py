@@ -1,4 +1,4 @@
-"""The rows of a session's events: its conversation, messages, handoffs, and its end."""
+"""Writing the rows of a session: its conversation, messages, handoffs and end."""
 
 import json
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ from day1.services.rows.recording import EditedCells, edit_rows, new_row
 from day1.services.tasks.sessions import register_writer
 
 COMPACTED: Final = "session_handoff"
-"""The type of the handoff that a session leaves when its context is compacted."""
+"""The type of the handoff that a session writes when its context is compacted."""
 _TITLE: Final = 80
 _BEGINS, _ENDS = f"<{FRAME}", f"</{FRAME}>"
-"""The marks around a prime or a hint, which is no text of the session."""
+"""The marks around a prime or hint in a text, which is not part of the message."""
 ROLES: Final = {
     "prompt": "user",
     "turn-end": "assistant",
@@ -48,12 +48,12 @@ class SessionMessage:
 
     @property
     def id(self) -> str:
-        """The message's id."""
+        """The id of the message's row; it follows from the event."""
         return self.event.id(MESSAGE.prefix, self.role, self.text)
 
 
 def message_of(event: ClientEvent) -> SessionMessage | None:
-    """The message of an event, without the primes and hints in its text."""
+    """Return the message of an event without primes and hints; None if it has no message."""
     role = ROLES.get(event.event)
     if role is None or event.text is None:
         return None
@@ -70,10 +70,10 @@ def _without_recalled(text: str) -> str:
 
 
 def add_message(repo: Repository, branch: Branch, message: SessionMessage) -> None:
-    """Add a message at the end of its conversation; the first message makes the conversation.
+    """Add a message at the end of its conversation; the first one creates the conversation.
 
-    A long message is added in parts. Each message and part has a unit of work of its own, and so
-    a time of its own, which orders the messages.
+    A long message is added in parts. Each message and part is added in its own unit of work, so
+    each has its own time, which orders the messages.
     """
     register_writer(repo, branch, _origin(message.event), repo.clock())
     for row_id, text in parts_of(message.id, message.text):
@@ -87,7 +87,7 @@ def add_message(repo: Repository, branch: Branch, message: SessionMessage) -> No
 
 
 def _add(repo: Repository, work: Additions, message: SessionMessage, part: tuple[str, str]) -> None:
-    """Add a message or a part of one, by its id and text, unless somebody removed it."""
+    """Add a message, or a part (id and text) of a message, unless somebody removed it."""
     row_id, text = part
     conversation_id = message.event.conversation_id
     is_new = not work.get(CONVERSATION, [conversation_id])
@@ -105,7 +105,7 @@ def _add(repo: Repository, work: Additions, message: SessionMessage, part: tuple
 
 
 def add_handoff(repo: Repository, branch: Branch, event: ClientEvent, summary: str) -> None:
-    """Store the summary of a compacted context as a handoff from the session to itself."""
+    """Store the summary of a compacted context as a handoff from the branch to itself."""
     handoff_id = event.id("handoff", COMPACTED, summary)
     if repo.ledger.record(Handoff, handoff_id) is not None:
         return
@@ -164,12 +164,12 @@ def _detail(row: Row) -> dict[str, object]:
 
 
 def _was_removed(work: Additions, row_id: str) -> bool:
-    """Whether somebody removed the row: it does not come back."""
+    """Whether somebody removed the row, which is then not added again."""
     return was_removed(work.find(EDIT, Query(equal={"row_id": row_id})))
 
 
 def _is_again(work: Additions, message: SessionMessage, text: str) -> bool:
-    """Whether a client that names no turns reported the same message just before.
+    """Whether a client without turn ids reported the same message just before.
 
     `text` is the message, or its first part, whose mark differs each time.
     """

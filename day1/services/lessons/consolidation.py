@@ -1,7 +1,7 @@
-"""Consolidating lessons: find duplicates, stale lessons and void relations; plan; carry it out.
+"""Consolidating lessons: finding duplicates, stale lessons and dangling relations; plan; apply.
 
-Only the last step writes. The plan is made anew from the branch as it is, and is one commit, so
-a revert takes all of it back.
+Only the last step writes: it makes the plan again from the branch's present rows and applies it
+in one commit, so that one revert undoes it.
 """
 
 import json
@@ -52,7 +52,7 @@ from day1.services.search.search_engine import SearchEngine
 log = logging.getLogger(__name__)
 
 MOST: Final = 2_000
-"""Lessons that one consolidation compares, the newest."""
+"""Lessons that one consolidation compares, at most: the newest ones."""
 DESK: Final = "consolidation"
 _ROW_ID = re.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")
 _INSTRUCTIONS = (
@@ -86,7 +86,7 @@ class ConsolidationRequest:
 
 @dataclass(slots=True)
 class ConsolidationPlan:
-    """Recommendations, and the groups that could not be judged."""
+    """What to do with the findings, and errors of groups that the model could not judge."""
 
     recommendations: list[Recommendation] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
@@ -96,8 +96,8 @@ class ConsolidationPlan:
 def find_duplicates_and_stale(
     repo: Repository, engine: SearchEngine, request: ConsolidationRequest
 ) -> Findings:
-    """Find lessons that say the same, stale ones, and relations to rows that are gone."""
-    # What ends by itself is left alone: merged into it, a lesson that lasts would end with it.
+    """Find lessons that say the same, stale lessons, and relations to rows that do not exist."""
+    # Expiring lessons are left out: a lesson merged into one would end with it.
     lasting = Query(
         equal={"status": "active", "expires_at": None, "valid_until": None}, public=True
     )
@@ -123,7 +123,7 @@ def find_duplicates_and_stale(
 def _groups(
     engine: SearchEngine, lessons: Sequence[Row]
 ) -> tuple[tuple[tuple[Row, ...], ...], list[str]]:
-    """Groups of lessons of one type and project that say nearly the same, and notes."""
+    """Group lessons of one type and project that say nearly the same; return groups and notes."""
     alike: dict[tuple[Any, Any], list[Row]] = {}
     for row in lessons:
         alike.setdefault((row["category"], row["space"]), []).append(row)
@@ -143,7 +143,7 @@ def _stale(
     lessons: Sequence[Row],
     scores: dict[str, float],
 ) -> tuple[Row, ...]:
-    """Lessons that are old, were not shown lately, and are rated low or not at all."""
+    """Find lessons that are old, were not shown lately, and are rated low or not at all."""
     since = request.now - round(request.stale_days * DAY)
     shown = engine.uses.known()
     return tuple(
@@ -156,7 +156,7 @@ def _stale(
 
 
 def _void(reading: Reading) -> tuple[Row, ...]:
-    """Relations one end of which is the id of a row that is gone."""
+    """Find relations one of whose ends is the id of a row that the branch does not have."""
     relations = reading.find(RELATION, Query())
     ends = {
         end
@@ -174,7 +174,7 @@ def _void(reading: Reading) -> tuple[Row, ...]:
 def recommend(
     findings: Findings, chat: Chat | None, stopped: Callable[[], bool] = lambda: False
 ) -> ConsolidationPlan:
-    """Say what to do with what was found: a chat model decides on groups, else rules."""
+    """Recommend what to do with the findings; a chat model decides on groups, else rules do."""
     plan = ConsolidationPlan()
     for group in findings.groups:
         if chat is None:
@@ -194,10 +194,10 @@ def recommend(
 
 
 def _asked(chat: Chat, group: Sequence[Row], findings: Findings) -> Recommendation:
-    """What a chat model says of a group.
+    """Ask a chat model what to do with a group of lessons.
 
     Raises:
-        ChatUnavailable: it gives no usable answer.
+        ChatUnavailable: the model gives no usable answer.
     """
     lessons: list[Json] = [
         {"number": number, "lesson": str(row["fact_text"])[:4_000]}
@@ -225,26 +225,26 @@ def _asked(chat: Chat, group: Sequence[Row], findings: Findings) -> Recommendati
 
 @dataclass(frozen=True, slots=True)
 class Applying:
-    """What to do of a plan, and who does it."""
+    """Which recommendations to apply, and for whom."""
 
     origin: Origin
     chat: Chat | None = None
     client: str = ""
-    """Whose desk has the plan that was looked at."""
+    """The client that the plan was shown to; its desk holds the plan."""
     expect: str | None = None
-    """The digest of the plan that was looked at."""
+    """The digest of the plan that the client saw; another plan is refused."""
     min_confidence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """The recommendations that a consolidation carried out, in one commit if there were any."""
+    """The result of a consolidation: the applied recommendations, commit and plan."""
 
     done: tuple[Recommendation, ...]
     commit: CommitId
     plan: ConsolidationPlan
     notes: tuple[str, ...] = ()
-    """How the lessons were compared, and which were not."""
+    """How the lessons were compared, and whether some were left out."""
 
 
 def keep_plan(
@@ -254,7 +254,7 @@ def keep_plan(
     findings: Findings,
     plan: ConsolidationPlan,
 ) -> None:
-    """Put a plan on its client's desk: a chat model may not say the same twice."""
+    """Store a plan on its client's desk, since a chat model may not give the same answer twice."""
     whose = (request.branch.id, client, DESK)
     value = canonical(
         {
@@ -270,7 +270,7 @@ def keep_plan(
 def _kept_plan(
     repo: Repository, request: ConsolidationRequest, client: str, findings: Findings, expect: str
 ) -> ConsolidationPlan | None:
-    """The plan on a client's desk, if it is the expected one and all is as it was then."""
+    """Load the plan from a client's desk if it is the expected one and no finding changed since."""
     desk = repo.ledger.record(Desk, desk_id(request.branch.id, client, DESK))
     kept = {} if desk is None else json.loads(desk.value)
     if kept.get("digest") != expect or kept.get("basis") != findings.basis:
@@ -282,7 +282,7 @@ def _kept_plan(
 def consolidate_lessons(
     repo: Repository, engine: SearchEngine, request: ConsolidationRequest, applying: Applying
 ) -> Consolidation:
-    """Plan anew, and do what is recommended as one commit.
+    """Plan from the present rows and apply the recommendations in one commit.
 
     Raises:
         PlanChanged: `expect` names another plan, or a row changed meanwhile.
@@ -295,7 +295,7 @@ def consolidate_lessons(
     plan = plan or recommend(findings, applying.chat)
     if expect not in {None, plan.digest}:
         raise PlanChanged(
-            "The plan is another one by now: look at it once more, then pass its digest.",
+            "The plan has changed since: read the new plan, then pass its digest.",
             digest=plan.digest,
         )
     chosen = tuple(
@@ -350,12 +350,12 @@ def _carry_out(
 
 
 def _as_planned(work: Work, kind: Kind, row_id: str, revisions: dict[str, str]) -> Row:
-    """A row, if it is as it was when the plan was made.
+    """Read a row that must not have changed since the plan was made.
 
     Raises:
-        PlanChanged: it is not.
+        PlanChanged: the row changed or was removed since.
     """
     row = work.get(kind, [row_id]).get(row_id)
     if row is None or revision(kind, row) != revisions[row_id]:
-        raise PlanChanged("A row changed while it was looked at: try again.", id=row_id)
+        raise PlanChanged("A row changed after the plan was made: make a new plan.", id=row_id)
     return row

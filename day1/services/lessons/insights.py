@@ -1,7 +1,7 @@
-"""Insights: what several lessons have in common, as facts that name the lessons.
+"""Insights: facts that say what several lessons have in common, and name the lessons.
 
-They are made from lessons only, never from one another, and a run takes the place of the one
-before in one commit.
+Insights are made from lessons only, not from other insights. Each run replaces the insights of
+the run before, in one commit.
 """
 
 from collections.abc import Sequence
@@ -35,12 +35,12 @@ from day1.services.rows.editing import Editor, Removal, present, remove
 from day1.services.rows.recording import NewFact, fact_row
 
 FEWEST: Final = 3
-"""Lessons that an insight is made from."""
+"""Lessons that an insight is made from, at least."""
 _PARTS: Final = ("context", "action", "result")
 _QUOTED: Final = 5
-"""Lessons that the text of an insight quotes; it says how many more there are."""
+"""Lessons that the text of an insight quotes, at most; it gives the number of the others."""
 _LONGEST: Final = 300
-"""Characters of a quoted lesson, and of the sentence of a chat model."""
+"""Characters of a quoted lesson, and of a chat model's sentence, at most."""
 _INSTRUCTIONS = (
     "You get lessons of a coding agent that have one part in common, as one JSON document. Write "
     "one sentence that says what they teach together: keep numbers and names, and add nothing "
@@ -50,7 +50,7 @@ _INSTRUCTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """The insights of a run, and the commit that has them."""
+    """The result of `generate`: the insights and the commit that has them."""
 
     insights: tuple[Row, ...]
     commit: CommitId
@@ -60,7 +60,7 @@ class Generated:
 
 
 def insights_of(reading: Reading, now: int) -> list[Row]:
-    """The active insights of a branch, the newest first."""
+    """Read the active insights of a branch, newest first."""
     query = Query(
         equal={"category": INSIGHT, "status": "active"},
         alive_at=now,
@@ -72,15 +72,15 @@ def insights_of(reading: Reading, now: int) -> list[Row]:
 
 
 def sources_of(row: Row) -> list[str]:
-    """The ids of the lessons that an insight was made from."""
+    """Return the ids of the lessons that an insight was made from."""
     return [str(one) for one in read_detail(row["detail"]).get("source_ids", [])]
 
 
 def generate(
     repo: Repository, branch: Branch, origin: Origin, chat: Chat | None, now: int
 ) -> Generated:
-    """Make insights of the lessons of a branch, in place of those of the run before."""
-    # An insight lasts, so it quotes none that ends.
+    """Make insights from the lessons of a branch; they replace those of earlier runs."""
+    # An insight does not expire, so it may not quote lessons that do.
     lasting: Row = {"status": "active", "expires_at": None, "valid_until": None}
     query = Query(equal=lasting, public=True)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
@@ -93,7 +93,7 @@ def generate(
         wanted = {one.row_id: one for one in asked}
         gone = [row for row_id, row in there.items() if row_id not in wanted]
         fresh = [one.row(origin, work.now) for i, one in wanted.items() if i not in there]
-        known = work.get(FACT, [str(row["id"]) for row in fresh])  # archived, or superseded
+        known = work.get(FACT, [str(row["id"]) for row in fresh])  # archived or superseded ones
         fresh = [row for row in fresh if row["id"] not in known]
         editor = Editor(repo, work, origin, "made anew")
         for row in gone:
@@ -117,14 +117,14 @@ def delete(repo: Repository, branch: Branch, insight_id: str, origin: Origin) ->
     """Remove an insight; history keeps it.
 
     Raises:
-        NotFound: it is not on the branch.
-        Refused: it is no insight.
+        NotFound: the insight is not on the branch.
+        Refused: the row is not an insight.
     """
     with repo.store.changing(branch.name) as work:
         kind, row = present(work, insight_id, branch)
         if kind is not FACT or row["category"] != INSIGHT:
             raise Refused(
-                "Only an insight can be deleted here, and this is none.",
+                "This is not an insight; only insights can be deleted here.",
                 id=insight_id,
                 memory_type=row.get("category"),
             )
@@ -133,7 +133,7 @@ def delete(repo: Repository, branch: Branch, insight_id: str, origin: Origin) ->
 
 @dataclass(frozen=True, slots=True)
 class _Insight:
-    """An insight to be: its parts, and the lessons that it was made from."""
+    """A planned insight: its parts, and the lessons that it is made from."""
 
     experience: Experience
     sources: tuple[str, ...]
@@ -142,11 +142,11 @@ class _Insight:
 
     @property
     def row_id(self) -> str:
-        """The id, made from the sources: the same lessons give the same insight."""
+        """The id of the insight's row; equal lessons give equal ids."""
         return derived_id(FACT.prefix, None, INSIGHT, *self.sources)
 
     def row(self, origin: Origin, now: int) -> Row:
-        """Its row."""
+        """Build the row of the insight."""
         new = NewFact(self.experience.text[:MAX_TEXT], INSIGHT, confidence=0.7)
         detail = {"via": VIA, "source_ids": list(self.sources)}
         own: Row = {
@@ -159,9 +159,9 @@ class _Insight:
 
 
 def _patterns(lessons: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    """Lessons of one type and project that have a part in common, each with the part's name.
+    """Find groups of lessons of one type and project that share a part, with the part's name.
 
-    The same lessons are one pattern, whatever parts they share.
+    Lessons that share several parts are one group, with the first of the parts.
     """
     alike: dict[tuple[object, object], list[Row]] = {}
     for row in lessons:
@@ -176,7 +176,7 @@ def _patterns(lessons: Sequence[Row]) -> list[tuple[str, list[Row]]]:
 
 
 def _sharing(part: str, rows: Sequence[Row]) -> list[list[Row]]:
-    """Groups of lessons in which one part says the same, as far as words tell."""
+    """Group lessons whose texts in one part have nearly the same words."""
     by_text: dict[str, list[Row]] = {}
     for row in rows:
         by_text.setdefault(plain(_part(row, part)), []).append(row)
@@ -207,14 +207,14 @@ def _insight(part: str, rows: Sequence[Row], chat: Chat | None) -> _Insight:
 
 
 def _several(texts: Sequence[str]) -> str:
-    """Different texts as one, the first few of them and each cut."""
+    """Join the first few different texts, each cut to `_LONGEST`, and count the others."""
     told = list(dict.fromkeys(text[:_LONGEST] for text in texts))
     more = f"; and {len(told) - _QUOTED} more" if len(told) > _QUOTED else ""
     return "; ".join(told[:_QUOTED]) + more
 
 
 def _sentence(chat: Chat, texts: Sequence[str]) -> str | None:
-    """One sentence for several lessons; None if the model's is none, or strays from them."""
+    """Ask for one sentence on several lessons; None if it is unusable or adds something."""
     try:
         answer = chat.ask(_INSTRUCTIONS, {"lessons": list(texts)[:20]}, SENTENCE, "insight")
     except ChatUnavailable:

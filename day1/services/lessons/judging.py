@@ -1,4 +1,4 @@
-"""Rating memories: how useful one was for what was asked. A rating is no memory."""
+"""Rating how useful memories are for queries. Ratings are stored in the ledger, not as memories."""
 
 import math
 from collections.abc import Callable
@@ -25,9 +25,9 @@ from day1.services.repository.repository import Repository
 from day1.services.search.search_engine import SearchEngine
 
 _SENT = 4_000
-"""Characters of the query, and of the memory, that a chat model is sent."""
+"""Characters of the query and of the memory that are sent to a chat model, at most."""
 _REASON = 400
-"""Characters that are kept of the model's reason; it is asked for one sentence."""
+"""Characters kept of the model's reason, which should be one sentence."""
 _INSTRUCTIONS = (
     "You get a query and a memory that was found for it, as one JSON document. Rate from 0 to 1 "
     "how useful the memory is for the query: 0.8 to 1 if it directly answers it, 0.5 to 0.7 if it "
@@ -48,18 +48,18 @@ class Opinion:
 
     score: float
     reason: str | None = None
-    """None: the caller gave the score."""
+    """Why, in a sentence; None if the caller gave the score."""
     degraded: bool = False
-    """No chat model was asked: the words and vectors decided."""
+    """Whether no chat model answered, so that words and vectors decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """A memory to rate: by a score, or for the query that it was found for."""
+    """Arguments of `judge_memory`: the memory, and a score or the query that it was found for."""
 
     row_id: str
     memory_id: str
-    """The memory as its caller calls it."""
+    """The id of the memory as the caller wrote it."""
     query: str | None = None
     score: float | None = None
     agent_id: str | None = None
@@ -67,7 +67,7 @@ class JudgeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The opinion that was kept of a memory, how many votes it has, and where it was read."""
+    """The result of `judge_memory`: the opinion, the memory's number of votes, the state read."""
 
     opinion: Opinion
     votes: int
@@ -77,19 +77,19 @@ class Judged:
 def judge_memory(
     repo: Repository, branch: Branch, request: JudgeRequest, rate_for: Callable[[str, str], Opinion]
 ) -> Judged:
-    """Keep a vote on a memory of a branch; without a score `rate_for` finds one.
+    """Store a vote on a memory of a branch; without a score `rate_for` rates the memory.
 
     Raises:
         NotFound: the branch has no such memory.
-        InvalidRequest: there is neither a score nor a query.
-        Refused: the memory is secret, and has no score.
+        InvalidRequest: the request has neither a score nor a query.
+        Refused: the memory is secret and the request has no score.
     """
     with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
         row = reading.get(FACT, [request.row_id]).get(request.row_id)
         read = ReadState(reading.tip, reading.pending)
     if row is None:
         raise NotFound(
-            f"{request.memory_id} is no memory of branch {branch.name!r}.",
+            f"{request.memory_id} is not a memory of branch {branch.name!r}.",
             Advice("{memory_search} finds those there are."),
             id=request.memory_id,
         )
@@ -98,7 +98,7 @@ def judge_memory(
     elif request.query is None:
         raise InvalidRequest("Give a score from 0 to 1, or the query to rate the memory for.")
     elif is_secret(row):
-        raise Refused("A secret memory is shown to no judge: give a score.", id=request.memory_id)
+        raise Refused("A secret memory is not sent to a judge: give a score.", id=request.memory_id)
     else:
         found = rate_for(request.query, str(row["fact_text"]))
     vote = rating_of(request.row_id, request.agent_id, request.query, found.score, repo.clock())
@@ -108,7 +108,7 @@ def judge_memory(
 def opinion(
     engine: SearchEngine, chat: Chat | None, judge: Judge, query: str, text: str
 ) -> Opinion:
-    """Rate a memory for a query: by a chat model, else by how near it is."""
+    """Rate a memory for a query: by a chat model, else by shared words and vectors."""
     query, text = judge.clear(query), judge.clear(text)
     if chat is not None:
         asked: Json = {"query": query[:_SENT], "memory": text[:_SENT]}
@@ -124,7 +124,7 @@ def opinion(
 
 
 def _share(value: object) -> float | None:
-    """A number of 0 to 1; None for anything else."""
+    """Return a number from 0 to 1 as a float; None for anything else."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     return float(value) if 0 <= value <= 1 else None
@@ -149,13 +149,13 @@ def _by_rules(engine: SearchEngine, query: str, text: str) -> Opinion:
 
 
 def rate(repo: Repository, rating: Rating) -> int:
-    """Keep a vote on a memory; returns how many it has."""
+    """Store a vote on a memory; return the memory's number of voters."""
     repo.ledger.put(rating)
     return len({vote.voter for vote in repo.ledger.records(Rating, row_id=rating.row_id)})
 
 
 def mean_scores(repo: Repository) -> dict[str, float]:
-    """The mean of the votes of each memory that has some."""
+    """Return the mean vote of each memory that has votes, by row id."""
     votes = repo.ledger.votes()
     return {
         row_id: round(math.fsum(v.score for v in known.counted.values()) / len(known.counted), 6)
@@ -164,7 +164,7 @@ def mean_scores(repo: Repository) -> dict[str, float]:
 
 
 def last_votes(repo: Repository) -> dict[str, int]:
-    """When each memory was last rated."""
+    """Return when each memory was last rated, by row id."""
     last: dict[str, int] = {}
     for rating in repo.ledger.records(Rating):
         last[rating.row_id] = max(last.get(rating.row_id, 0), rating.created_at)

@@ -1,8 +1,8 @@
-"""Lessons in engram's form of export, version 1: written and read.
+"""Exporting and importing lessons in engram's format, version 1.
 
-A row keeps the id that its form gives it: the id of a fact is the row's own, any other is kept in
-`detail` and the row's id is made from it. So an import twice adds nothing. Of a row that another
-tool wrote, the form has the row's own id, since two namespaces can each use one name.
+An id of day1's form becomes the id of the row. Any other id is stored in `detail`, and the row's
+id is derived from it. So a second import adds nothing. A row that another tool wrote is exported
+with the row's own id, since two namespaces can use the same name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,22 +31,22 @@ from day1.services.rows.bulk_writes import edits_of, was_removed
 from day1.services.rows.recording import NewFact, fact_row
 
 UNIT: Final = 2_000
-"""Rows in one unit of an import: each is a commit, durable before the next begins."""
+"""Rows in one unit of an import; each unit is a commit, durable before the next begins."""
 _PROJECT: Final = "project:"
 _RATED_BY: Final = "import"
 
 
 def row_id_of(memory_id: str) -> str:
-    """The row's id of a memory, by the id that tools and exports name."""
+    """Return the row id of a memory, given the id in a tool call or an export."""
     own = is_made(FACT.prefix, memory_id)
     return memory_id if own else derived_id(FACT.prefix, None, VIA, memory_id)
 
 
 def space_of(project: str | None) -> str | None:
-    """The space of a project; a space may be named as well.
+    """Return the space of a project; a name with a colon is a space already.
 
     Raises:
-        InvalidRequest: it is no name of a space.
+        InvalidRequest: the name is not a valid space.
     """
     if project is None or not project.strip():
         return None
@@ -54,7 +54,7 @@ def space_of(project: str | None) -> str | None:
 
 
 def project_of(space: object) -> str | None:
-    """The short name of a project where `space_of` reads it back; of any other space its name."""
+    """Return the project name that `space_of` turns into this space; else the space's name."""
     if space is None:
         return None
     project = str(space).removeprefix(_PROJECT)
@@ -65,18 +65,18 @@ def project_of(space: object) -> str | None:
 
 
 def tags_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Tags from a text with commas, or from a list; each once, in order."""
+    """Parse tags from a text with commas, or a list; each once, in order."""
     parts = given.split(",") if isinstance(given, str) else given or ()
     return tuple(dict.fromkeys(tag.strip() for tag in parts if tag.strip()))
 
 
 def shown_tags(row: Row) -> str | None:
-    """The tags of a row, with commas between them."""
+    """Join the tags of a row with commas; None without tags."""
     return ",".join(read_tags(row["tags"])) or None
 
 
 def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any]:
-    """All active memories of a branch in engram's form, without secret and redacted ones."""
+    """Export a branch's active memories in engram's format, without secret or redacted ones."""
     query = Query(equal={"status": "active"}, alive_at=now, present_at=now, public=True)
     with repo.store.reading(Ref(branch=branch)) as reading:
         rows = [r for r in reading.find(FACT, query) if r["content_hash"] != REDACTED_HASH]
@@ -96,30 +96,30 @@ def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any
                 "used_count": detail.get("used_count", 0) + (0 if use is None else use.times),
             }
         )
-    # By what the form itself says: so a store that took the form in has the same order.
+    # By fields of the export itself, so that a store which imported it exports the same order.
     memories.sort(key=lambda memory: (parse(memory["created_at"]), memory["id"]))
     return {"version": 1, "memories": memories, "exported_at": _shown(now), "count": len(memories)}
 
 
 def _own_notes(row: Row) -> Mapping[str, Any]:
-    """The notes of an earlier import on a row; rows of other tools have no such notes."""
+    """Return what engram's tools stored in `detail` of a row; empty for rows of other tools."""
     detail = read_detail(row["detail"])
     return detail if detail.get("via") == VIA else {}
 
 
 def _id(row: Row, detail: Mapping[str, Any]) -> str:
-    """The id by which an import of the form finds the row again."""
+    """Return the id by which an import finds the row again."""
     row_id, told = str(row["id"]), detail.get("id")
     return told if isinstance(told, str) and row_id_of(told) == row_id else row_id
 
 
 def _shown(instant: int) -> str:
-    """An instant as engram writes it."""
+    """Format an instant as engram writes it."""
     return show(instant).replace("+00:00", "Z")
 
 
 def _content(row: Row) -> dict[str, Any]:
-    """What a row says; of a fact that is no lesson the text is the result."""
+    """Build the exported content of a row; a plain fact's text becomes the result."""
     parts = experience_of(row) or Experience("", "", str(row["fact_text"]))
     return {
         "memory_type": text_of(row["category"]) or "context",
@@ -132,7 +132,7 @@ def _content(row: Row) -> dict[str, Any]:
 
 
 def _form_tags(row: Row) -> str | list[str] | None:
-    """The tags as a text with commas; as a list where the text would be read as other tags."""
+    """Return the tags as a text with commas, or as a list if a tag has a comma."""
     text, tags = shown_tags(row), read_tags(row["tags"])
     return text if tags_of(text) == tuple(tags) else tags
 
@@ -145,7 +145,7 @@ def _text_edits(edits: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def _updated(row: Row, detail: Mapping[str, Any], edits: Sequence[Row]) -> str:
-    """When the text got its present words."""
+    """Return when the text got its present words, in engram's format."""
     value = cell_value(FACT, row, "fact_text")
     at = max((int(e["created_at"] or 0) for e in edits if e["value"] == value), default=None)
     if at is not None:
@@ -156,7 +156,7 @@ def _updated(row: Row, detail: Mapping[str, Any], edits: Sequence[Row]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory in engram's form, checked."""
+    """A memory of an export in engram's format, already validated."""
 
     id: str
     memory_type: str
@@ -172,12 +172,12 @@ class Memory:
 
     @property
     def parts(self) -> Experience:
-        """The three texts."""
+        """The context, action and result of the memory."""
         return Experience(self.context, self.action, self.result)
 
     @property
     def row_ids(self) -> tuple[str, str, str]:
-        """The ids that its row can have: the first one that no other memory of the file has."""
+        """Ids for the memory's row; an import uses the first that no other memory has."""
         space = space_of(self.project) or ""
         more = (VIA, self.id, space)
         return (
@@ -187,7 +187,7 @@ class Memory:
         )
 
     def row(self, row_id: str, origin: Origin, now: int) -> Row:
-        """Its row. Without a context and an action it is a plain fact."""
+        """Build the row of the memory: a plain fact if it has neither context nor action."""
         plain = not self.context and not self.action
         text = self.result if plain else self.parts.text
         fact = NewFact(text, self.memory_type, happened_at=parse(self.created_at))
@@ -216,10 +216,10 @@ def bring_in(
     origin: Origin,
     report: ReportProgress,
 ) -> tuple[int, int]:
-    """Import memories; those that are there, or were removed here, are left.
+    """Import memories; memories that the branch has, or that were removed from it, are left.
 
     Returns:
-        How many were added, and how many were left.
+        The number of memories added, and the number left.
     """
     added = 0
     by_row_id = list(_with_row_ids(memories).items())
@@ -235,7 +235,7 @@ def bring_in(
                 work.add(FACT, fresh)
                 new, count = {str(row["id"]) for row in fresh}, len(fresh)
                 scored = {row_id: m.score for row_id, m in part.items() if m.score > 0}
-                # Before the commit: a row that is there is not looked at again.
+                # Before the commit: a later run skips rows that the branch has.
                 repo.ledger.put(
                     *(
                         rating_of(row_id, _RATED_BY, None, score, work.now).on(branch.id)
@@ -252,9 +252,9 @@ def bring_in(
 
 
 def _with_row_ids(memories: Sequence[Memory]) -> dict[str, Memory]:
-    """The memories of a file by the ids of their rows; a memory that comes twice is there once.
+    """Choose a row id for each memory of a file; equal memories get one.
 
-    Earlier versions of day1 wrote one id for memories of several namespaces.
+    Earlier versions of day1 exported memories of several namespaces with the same id.
     """
     by_row_id: dict[str, Memory] = {}
     for memory in memories:
@@ -266,7 +266,7 @@ def _with_row_ids(memories: Sequence[Memory]) -> dict[str, Memory]:
 
 
 def _is_same(one: Memory, other: Memory) -> bool:
-    """Whether two memories of a file are one: of equal ids, projects and texts."""
+    """Whether two memories of a file have equal ids, projects and texts."""
     return (one.id, space_of(one.project), one.parts) == (
         other.id,
         space_of(other.project),

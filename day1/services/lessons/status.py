@@ -1,4 +1,4 @@
-"""How the lessons of a branch stand: how many are indexed, and which wait to be rated."""
+"""The status of a branch's lessons: how many are indexed, and which are not rated yet."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ from day1.services.search.search_engine import SearchEngine
 
 @dataclass(frozen=True, slots=True)
 class LessonStatus:
-    """Counts of the active facts of a branch."""
+    """Counts of the active facts of a branch, and which are not rated."""
 
     memories: int
     indexed: int
-    """Those that all indexes of this store can find: by vectors, or else by words."""
+    """The number of facts that a search can find: by vectors if there is a model, else by words."""
     unrated: list[str]
-    """Ids of those that this machine showed, and that nobody rated since."""
+    """Ids of facts that this machine showed and that nobody rated since."""
     read: ReadState
 
 
 def status_of(repo: Repository, engine: SearchEngine, branch: Branch, now: int) -> LessonStatus:
-    """Count the active facts of a branch, after its new texts are indexed by words."""
+    """Index a branch's new texts by words, then count its active facts."""
     query = Query(equal={"status": "active"}, alive_at=now, present_at=now, public=True)
     ref = Ref(branch=branch.name)
     with repo.store.reading(ref) as reading:

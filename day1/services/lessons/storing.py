@@ -1,7 +1,7 @@
-"""Storing lessons: a new one is a row, the same one in other words changes the row there is.
+"""Storing lessons: a new lesson adds a row; a reworded one changes the existing row.
 
-Candidates for the same are found by their words, so a lesson like no other costs no vector. What
-is the same is decided by `model.lessons.rewording` and the cosine of each part.
+Rows that may be the same lesson are found by words, so a really new lesson needs no vector.
+`model.lessons.rewording` and the cosine of each part decide whether a row is the same lesson.
 """
 
 import logging
@@ -34,25 +34,25 @@ from day1.services.search.search_engine import SWITCHED_OFF, SearchEngine
 log = logging.getLogger(__name__)
 
 VIA = "engram"
-"""What `detail` says of rows that were written as lessons."""
+"""The value of `via` in `detail` of rows that were written as lessons."""
 _WORDS: Final = 6
-"""Words of a lesson by which the same lesson is looked up: the longest, which are rare."""
+"""Words of a lesson that are searched for: the longest, since these are rare."""
 _PARTS: Final = 3
-"""Groups of these words: a text that has all words of one group is looked at."""
+"""Groups of these words; a text that has all words of one group is a candidate."""
 _LOOKED: Final = 20
-"""Texts that are looked at, the newest."""
+"""Candidate texts that are compared, at most: the newest ones."""
 _READ: Final = 5
-"""Texts whose rows are read, those with the most words in common."""
+"""Candidates whose rows are read, at most: those with the most words in common."""
 _TRIES: Final = 5
 """Attempts to store a lesson while others store lessons too."""
 _LIKELY: Final = 0.25
-"""The share of the words of two texts from which the row of one is read."""
+"""A candidate's row is read from this share of common words."""
 _SHARED: Final = 0.4
-"""The same from which the vectors of two lessons are compared."""
+"""The vectors of two lessons are compared from this share of common words."""
 _HIDING: Final = ("sensitivity", "expires_at", "valid_until")
-"""Columns by which a row is not found, now or later."""
+"""Columns that can hide a row from searches, now or later."""
 _Same = tuple[Row, Experience]
-"""A row that may be a lesson in other words, and its parts."""
+"""A row that may be the lesson in other words, and the row's parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Lesson:
 
     @property
     def columns(self) -> Row:
-        """The columns of its row that a plain fact has not."""
+        """Columns of the lesson's row that a plain fact does not set."""
         return {
             "structure": self.experience.structure,
             "tags": canonical(list(self.tags)) if self.tags else None,
@@ -75,9 +75,9 @@ class Lesson:
         }
 
     def may_be(self, row: Row) -> bool:
-        """Whether a row can be the same lesson: of the same type and project, there to be found.
+        """Whether a row can be the same lesson: of the same type and project, and not hidden.
 
-        A secret, an ending or an invalidated row is not: the caller could not find it again.
+        Secret, expiring and invalidated rows do not count: the caller could not find them again.
         """
         if row["verification"] == "invalidated":
             return False
@@ -88,17 +88,17 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The row of a stored lesson, and what was done."""
+    """The result of `store_lesson`: the row, and whether it was added or changed."""
 
     row: Row
     commit: CommitId
     pending: int = 0
     updated: bool = False
-    """The row was there in other words, and has the new ones now."""
+    """Whether the branch had the lesson in other words and its row has the new words now."""
     deduplicated: bool = False
-    """It was there already."""
+    """Whether the branch had the lesson in the same words already."""
     near: str | None = None
-    """The row that says nearly the same, which consolidation looks at together with this one."""
+    """The id of a row that says nearly the same; consolidation would group it with this one."""
     notes: tuple[str, ...] = ()
 
 
@@ -116,7 +116,7 @@ def store_lesson(
             found = _add(repo, branch, origin, lesson, known)
             if isinstance(found, Stored):
                 return found
-            continue  # the same was written meanwhile: look again
+            continue  # somebody stored the same lesson meanwhile: look again
         try:
             return _change(repo, branch, origin, lesson, known.same)
         except (NotFound, RevisionChanged):
@@ -126,7 +126,7 @@ def store_lesson(
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a branch has of a lesson, and up to when that was looked for."""
+    """The result of looking for a lesson on a branch: the same row, or a near one."""
 
     until: int
     same: Row | None = None
@@ -135,7 +135,7 @@ class _Known:
 
 
 def _look(repo: Repository, engine: SearchEngine, branch: Branch, lesson: Lesson) -> _Known:
-    """Look for a row that says the same in other words."""
+    """Find a row of the branch that says the same in other words."""
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         newest = reading.pending.newest
         until = repo.history.commit(reading.tip).ts if newest is None else newest
@@ -149,16 +149,16 @@ def _look(repo: Repository, engine: SearchEngine, branch: Branch, lesson: Lesson
             same = _alike(engine, embedder, lesson.experience, worded)
             near = None if same else _near(engine, embedder, lesson.experience, found)
         except (IndexBehind, IndexLost, EmbedderUnavailable) as error:
-            log.warning("lessons are compared by their exact text: %s", error.code)
+            log.warning("lessons are compared by their exact text only: %s", error.code)
             return _Known(until, notes=(f"only equal texts are one lesson now: {error.code}",))
     return _Known(until, same, near)
 
 
 def _candidates(reading: Reading, engine: SearchEngine, lesson: Lesson) -> list[_Same]:
-    """Rows that have a third of the longest words of a lesson, and may be it in other words.
+    """Find rows that may be a lesson in other words: they have a third of its longest words.
 
-    All words of one third are asked for: whatever words a rewording adds or changes, hardly ever
-    does one of each third differ. So the index need not weigh all texts with any of them.
+    A candidate has all words of one third, since a rewording hardly ever changes a word in each
+    third. So the index need not rank all texts that have any of the words.
     """
     words = sorted(content_words(" ".join(lesson.experience.parts)), key=len)[-_WORDS:]
     thirds = [words[start::_PARTS] for start in range(min(_PARTS, len(words)))]
@@ -175,13 +175,13 @@ def _candidates(reading: Reading, engine: SearchEngine, lesson: Lesson) -> list[
 
 
 def _shared(words: set[str], text: str) -> float:
-    """The share of some words and of those of a text that are in both."""
+    """Return the Jaccard similarity of a set of words and the words of a text."""
     others = set(content_words(text))
     return len(words & others) / max(1, len(words | others))
 
 
 def _lessons(rows: Sequence[Row], lesson: Lesson) -> list[_Same]:
-    """Those of the rows that can be the lesson, with their parts."""
+    """Choose the rows that can be the lesson; return them with their parts."""
     return [
         (row, there)
         for row in rows
@@ -193,9 +193,9 @@ def _lessons(rows: Sequence[Row], lesson: Lesson) -> list[_Same]:
 def _alike(
     engine: SearchEngine, embedder: Embedder, new: Experience, found: Sequence[_Same]
 ) -> Row | None:
-    """The row each part of which is nearer than `ALIKE` to that of a lesson, the nearest one.
+    """Find the nearest row whose three parts all exceed `ALIKE`.
 
-    A full stop turns the vector of a few words by more, and says nothing.
+    Parts that differ only in punctuation count as equal, though their vectors may differ much.
     """
     best, nearest = ALIKE, None
     for row, there in found:
@@ -212,7 +212,7 @@ def _alike(
 def _near(
     engine: SearchEngine, embedder: Embedder, new: Experience, found: Sequence[_Same]
 ) -> str | None:
-    """The row that is alike as consolidation has it: the one with most of the words, by vector."""
+    """Find the row that consolidation would group with this lesson: most words, near vector."""
     said = set(content_words(" ".join(new.parts)))
     told = [
         (_shared(said, " ".join(there.parts)), row, there)
@@ -229,7 +229,7 @@ def _near(
 def _add(
     repo: Repository, branch: Branch, origin: Origin, lesson: Lesson, known: _Known
 ) -> Stored | None:
-    """Add the row, or find the one of the same text; None if the same came meanwhile."""
+    """Add the lesson, or return the row with its text; None if a rewording was added meanwhile."""
     text = lesson.experience.text
     with repo.store.adding(branch.name) as work:
         for twin in near_duplicates(work, content_hash(text)):
@@ -250,7 +250,7 @@ def _add(
 
 
 def _change(repo: Repository, branch: Branch, origin: Origin, lesson: Lesson, there: Row) -> Stored:
-    """Give the row that there is the new words; a commit, which a revert takes back."""
+    """Replace the row's text in a commit of its own, so that it can be reverted."""
     columns: Row = {
         "fact_text": lesson.experience.text,
         "structure": lesson.experience.structure,

@@ -1,6 +1,6 @@
-"""Gathering a prime: the state of a branch, what waits there, and the facts that serve best.
+"""Building a prime: the state of a branch, its open items, and its most useful facts.
 
-The cost does not grow with the facts: the newest are read by the index on their time, others by id.
+The cost does not grow with the branch: the newest facts are read by an index on time, others by id.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -28,17 +28,17 @@ from day1.services.prime.prime_services import PrimeServices
 from day1.services.repository.repository import Repository
 from day1.services.search.filters import active_rows
 
-# Facts that are looked at for a prime beside the best judged ones.
+# Facts that are considered for a prime, beside the best rated ones.
 _NEWEST = 100
-"""The newest facts that are looked at."""
+"""Newest facts that are considered."""
 _USED = 50
-"""The most used facts that are looked at."""
+"""Most often shown facts that are considered."""
 _PINNED = 20
-"""Pinned facts that are looked at."""
+"""Pinned facts that are considered."""
 _EVERGREEN = 20
-"""Facts that say how to work, of those that are looked at."""
+"""Evergreen facts (which say how to work) that are considered."""
 _BEHIND_AN_IMPORT = 2_000
-"""Of the newest so many are looked at if passages of imported documents are among the first."""
+"""Newest facts that are considered if there are passages of imported documents among them."""
 _COLUMNS: Final = (
     "id",
     "fact_text",
@@ -59,14 +59,14 @@ _COLUMNS: Final = (
 def prime_of(
     repo: Repository, services: PrimeServices, branch: Branch, space: str | None, most: int
 ) -> Prime:
-    """The prime of a branch: of the facts that all share, and of those of one space.
+    """Build the prime of a branch from its facts without a space and those of one space.
 
     Args:
-        repo: the memory.
-        services: what is known of the use of facts.
-        branch: whose.
-        space: the space; None: the facts without one alone.
-        most: how many characters it may have.
+        repo: the store.
+        services: counts of shown facts, kept primes and ratings.
+        branch: the branch.
+        space: the space; None: only facts without a space.
+        most: most characters of the prime's text.
 
     Raises:
         UnknownBranch: the branch was deleted meanwhile.
@@ -111,12 +111,12 @@ def _facts(
     lasting: Collection[str],
     space: str | None,
 ) -> list[KnownFact]:
-    """The facts that may serve: active, public, true now, with no end, and of no other space."""
+    """Read facts for a prime: active, public, true now, not expiring, of this space or none."""
     now, votes = repo.clock(), repo.ledger.votes()
     judged, used = services.judged.of(votes), services.uses.most(_USED)
     named = sorted({*judged, *used, *lasting})
     active = replace(active_rows(FACT, inactive=False), alive_at=now, present_at=now)
-    # Rows of other spaces are left out afterwards, so the cost does not grow with the facts.
+    # Rows of other spaces are filtered out below, so the cost does not grow with the facts.
     newest = replace(active, order="created_at", descending=True, limit=_NEWEST)
     rows = _rows(reading, newest)
     if len(rows) == _NEWEST and any(map(_is_passage, rows.values())):
@@ -140,7 +140,7 @@ def _rows(reading: Reading, query: Query) -> dict[str, dict[str, Cell]]:
 
 
 _ASKED: Final = frozenset[str]()
-"""The words of what is asked: nothing yet."""
+"""The words of the query: none, since a prime is made before any question."""
 
 
 def _known(row: dict[str, Cell], use: Use | None, votes: float) -> KnownFact:
@@ -163,21 +163,21 @@ def _known(row: dict[str, Cell], use: Use | None, votes: float) -> KnownFact:
 
 
 def _is_passage(row: dict[str, Cell]) -> bool:
-    """Whether a fact came with a document, and nobody has said since what it is."""
+    """Whether a fact is a passage of an imported document whose category nobody has changed."""
     return row["source"] == "import" and row["category"] == PASSAGE
 
 
 def _lasting(
     repo: Repository, services: PrimeServices, branch: Branch, space: str | None, reading: Reading
 ) -> tuple[set[str], list[str]]:
-    """The ids of the branch's pinned facts, and the last of those that say how to work.
+    """Return the ids of the branch's pinned facts and of its newest evergreen facts.
 
-    They are those of the kept prime, and what changed since it.
+    They are taken from the kept prime, with the changes since that prime.
     """
     kept = services.primes.kept(branch.name, space)
     if kept is not None and kept.evergreen is not None:
         pinned, evergreen = set(kept.pinned), set(kept.evergreen)
-        # Pending rows are the newest, and the newest are looked at in any case.
+        # Pending rows are among the newest, which are considered anyway.
         if kept.at == reading.tip and reading.pending.count <= _NEWEST:
             return pinned, list(kept.evergreen)
         try:
@@ -196,7 +196,7 @@ def _lasting(
 def _sorted_out(
     found: Iterable[Sequence[Cell]], pinned: set[str], evergreen: set[str]
 ) -> tuple[set[str], list[str]]:
-    """Ids and categories of facts, added to those that are known."""
+    """Add the ids of facts to the pinned or evergreen ones, by their categories."""
     for row_id, category in found:
         if category == PINNED:
             pinned.add(str(row_id))
@@ -206,7 +206,7 @@ def _sorted_out(
 
 
 def _task(repo: Repository, branch: Branch) -> str | None:
-    """The branch's task, how far it is, and what is being done."""
+    """Say the branch's task, its progress and the objectives in progress; None without a task."""
     task = None if branch.task_id is None else repo.ledger.record(Task, branch.task_id)
     if task is None:
         return None
@@ -218,7 +218,7 @@ def _task(repo: Repository, branch: Branch) -> str | None:
 
 
 def _handoff(repo: Repository, branch: Branch) -> tuple[str, int, str] | None:
-    """The last handoff to a branch."""
+    """Find the last handoff to a branch: its source, time and summary."""
     found = repo.ledger.records(Handoff, target_id=branch.id)
     if not found:
         return None

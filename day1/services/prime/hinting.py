@@ -1,14 +1,12 @@
-"""A hint at what memory has near a prompt, which nobody asked for: little, or nothing.
+"""Hints: a few memories near a user's prompt, given unasked; often none.
 
-Who is told something that is not asked for pays for it and may be led astray. So two things decide:
+An unasked hint costs tokens and may mislead the agent. So two rules decide:
 
-- *Whether* it speaks: if one memory is clearly near, or the best three are fairly near on average.
-  A word that one memory happens to share with the prompt is neither. What the session was told
-  before counts here too.
-- *What* it tells: the best that the session was not told before, unless they are far away.
+- *Whether* to hint: if one memory is clearly near, or the best three are fairly near on average.
+  A single word in common is not enough. Memories that the session has seen count here too.
+- *What* to show: the best memories that the session has not seen, unless they are far away.
 
-The thresholds were taken from the written memories and 200 prompts that have nothing to do with
-them (`tests/relevance`).
+The thresholds were measured with a set of memories and 200 unrelated prompts (`tests/relevance`).
 """
 
 from collections.abc import Sequence
@@ -30,24 +28,25 @@ ROWS: Final = 3
 CHARACTERS: Final = 600
 CLEARLY: Final[dict[Mode, float]] = {"hybrid": 0.46, "vector": 0.46, "keyword": 0.53}
 FAIRLY: Final[dict[Mode, float]] = {"hybrid": 0.315, "vector": 0.315, "keyword": 0.37}
-"""The score of one memory, and the mean of three: taken from every other of the unrelated prompts,
-so that a hint is silent for 95 of 100, and as silent for the rest of them."""
+"""Least score of one memory (`CLEARLY`) and least mean of three (`FAIRLY`) for a hint, by mode.
+
+Measured on half of the unrelated prompts: 95 of 100 get no hint, and so in the other half."""
 _FAR: Final = 0.25
-"""A lower score is that of a memory about something else."""
+"""Least score of a memory in a hint; a lower score means another subject."""
 _LOOKED_AT: Final = 10
-"""Facts among which those are that a session does not have yet."""
+"""Facts that are searched for, some of which the session has seen already."""
 _LENGTHS: Final = PassageLimits(passage_characters=300, passages_characters=6_000)
-"""How much of long facts a hint may have, before they share its room."""
+"""Limits for quotations from long facts in a hint."""
 _ASKED: Final = 1_000
-"""Characters of a prompt that are looked at: what comes later is mostly pasted."""
+"""Characters of a prompt that are searched with; what follows is mostly pasted text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What is told, and the state that it was read from."""
+    """A hint, the facts in it, and the state that they were read from."""
 
     text: str
-    """Empty where nothing is near."""
+    """The text to show; empty if no fact is near."""
     ids: tuple[str, ...]
     commit: CommitId
     pending: int
@@ -57,9 +56,9 @@ class Hint:
 def hint_of(
     engine: SearchEngine, branch: Branch, space: str | None, prompt: str, seen: Seen
 ) -> Hint:
-    """The facts near a prompt, of those that all share and of one space, but for those told before.
+    """Build a hint: facts near a prompt, of one space or none, that the session has not seen.
 
-    Each is noted as shown, and as told.
+    Each fact is counted as shown and remembered as seen by the session.
 
     Raises:
         UnknownBranch: the branch was deleted meanwhile.
@@ -88,6 +87,6 @@ def hint_of(
 
 
 def _is_near(scores: Sequence[float], mode: Mode) -> bool:
-    """Whether memories with these scores, best first, are worth telling; too few count as 0."""
+    """Whether memories with these scores, best first, are worth a hint; missing ones count as 0."""
     best = scores[:ROWS]
     return bool(best) and (best[0] >= CLEARLY[mode] or sum(best) / ROWS >= FAIRLY[mode])

@@ -1,4 +1,4 @@
-"""What a prime and a hint are made with."""
+"""What primes and hints are made with: counts, kept primes, best ratings, seen memories."""
 
 import heapq
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ _JUDGED: Final = 50
 
 
 class BestJudged:
-    """The rows with the best votes, found again only when there are other votes."""
+    """The best-rated rows, cached until the votes change."""
 
     def __init__(self) -> None:
-        """Know none yet."""
+        """Begin with an empty cache."""
         self._known: tuple[Votes, dict[str, float]] = {}, {}
 
     def of(self, votes: Votes) -> dict[str, float]:
-        """What the votes say of the rows of which they say most good."""
+        """Return the best-rated rows and their scores."""
         seen, best = self._known
         if votes is not seen:
             every = ((each.usefulness(frozenset()), row_id) for row_id, each in votes.items())
@@ -31,10 +31,10 @@ class BestJudged:
 
 @dataclass(frozen=True, slots=True)
 class PrimeServices:
-    """The use of facts, the kept primes, and what sessions have seen; made once for a process."""
+    """Counts of shown facts, kept primes, best ratings and seen memories; one per process."""
 
     uses: Uses = field(default_factory=NoUses)
     primes: Primes = field(default_factory=NoPrimes)
     judged: BestJudged = field(default_factory=BestJudged)
     seen: SessionsSeen = field(default_factory=SessionsSeen)
-    """What hints leave out, because its session has it."""
+    """Memories that hints leave out because the session has seen them."""

@@ -1,7 +1,7 @@
-"""Renewing the kept primes: of the branches that moved, and of all if the ledger changed.
+"""Renewing the kept primes: those of branches that moved, and all if the ledger changed.
 
-A renewal reads the memory after somebody wrote to it, in another thread or at the end of a command,
-so no write waits for it. What hinders it is logged and disturbs nobody: a prime may be old.
+A renewal runs after a write, in another thread or at the end of a command, so no write waits for
+it. Its errors are only logged: an old prime does no harm.
 """
 
 import logging
@@ -21,10 +21,10 @@ from day1.services.repository.repository import Repository
 log = logging.getLogger(__name__)
 
 _MOST: Final = 20
-"""Primes that are kept: more are made when a session asks for them."""
+"""Kept primes, at most; others are made when a session asks for them."""
 
 _TRIES: Final = 3
-"""Something may be redacted while the memory is read for a prime: then it is read again."""
+"""Attempts to make a prime while rows are redacted, since it is made again after a redaction."""
 
 _Key = tuple[str, str | None]
 """A branch and a space."""
@@ -32,35 +32,35 @@ _Key = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class PrimeChoice:
-    """Which primes a process keeps in any case, and how long they are."""
+    """Which primes a process always keeps, and their length."""
 
     branch: str
-    """The one on which its sessions begin."""
+    """The branch on which the process's sessions begin."""
     space: str | None = None
-    """A space of which it keeps one too."""
+    """A space for which a second prime is kept; None: no second prime."""
     chars: int = 1_200
 
 
 class PrimeRenewer:
-    """Renews the kept primes of a memory; one thread at a time calls it."""
+    """Renews the kept primes of a store; for one thread at a time."""
 
     def __init__(self, repo: Repository, services: PrimeServices, choice: PrimeChoice) -> None:
-        """Renew nothing yet."""
+        """Begin without a known state, so that the first call renews everything."""
         self._repo, self._services, self._choice = repo, services, choice
         self._seen: tuple[Hashable, Hashable, Mask] | None = None
 
     def renew(self, moved: Collection[str] = ()) -> None:
-        """Renew, if the memory changed since the last time; at first all that are kept.
+        """Renew primes if the store changed since the last call; all of them at the first call.
 
-        `moved` are branches that were written to since.
+        `moved` are the branches that were written to since.
         """
         try:
             self._renew(moved)
-        except Exception as exc:  # noqa: BLE001 - a prime that is old disturbs nobody
+        except Exception as exc:  # noqa: BLE001 - an old prime does no harm
             note_failure(log, "renewing the prime", exc)
 
     def begin(self) -> None:
-        """Take the memory as it is now for known: only what changes from now on is renewed."""
+        """Remember the present state, so that only later changes are renewed."""
         self._seen = self._state()
 
     def _renew(self, moved: Collection[str]) -> None:
@@ -75,7 +75,7 @@ class PrimeRenewer:
         fresh = [(name, None) for name in sorted({*moved, *dirty})]
         wanted = list(dict.fromkeys([*self._own(), *fresh, *kept]))
         branches = {b.name: b for b in repo.ledger.branches() if b.retired_tip is None}
-        # Of a branch that did not move only the stamp is renewed, unless the ledger says more now.
+        # If neither branch nor ledger changed, only the stamp of its prime is renewed.
         still = before is not None and state[1] is not None and state[1:] == before[1:]
         tips = repo.history.branches() if still else {}
         for place, key in enumerate(wanted):
@@ -88,7 +88,7 @@ class PrimeRenewer:
                 self._renew_one(branches[name], space, stamp)
 
     def _state(self) -> tuple[Hashable, Hashable, Mask]:
-        """What changes when something is written; not every ledger tells more than redactions."""
+        """Return values that change with writes: the stamps of store and ledger, the redactions."""
         ledger = self._repo.ledger
         return self._repo.store.stamp(), ledger.stamp(), ledger.mask()
 
@@ -102,7 +102,7 @@ class PrimeRenewer:
             forgotten = primes.forgotten()
             try:
                 prime = prime_of(self._repo, self._services, branch, space, self._choice.chars)
-            except Day1Error as exc:  # it was deleted meanwhile, or cannot be read now
+            except Day1Error as exc:  # deleted meanwhile, or not readable now
                 log.warning("a prime was not renewed: %s", exc.code)
                 return
             if primes.keep(prime, stamp, forgotten):

@@ -1,8 +1,8 @@
 """The memories that each session has seen: in its prime, and in the hints since.
 
-A hint has room for three memories: those that a session has in its context already would take the
-room of new ones. This process remembers a bounded number of them, as hashes. A memory that is
-forgotten here is shown twice, and nothing is lost.
+A hint has room for three memories, which should be new to the session. This process remembers a
+bounded number of seen memories, as hashes. A memory that is forgotten here is shown again, which
+does no harm.
 """
 
 import threading
@@ -14,21 +14,21 @@ from day1.model.prime.framing import one_line, size
 from day1.ports.primes import ToldPrime
 
 _SESSIONS: Final = 500
-"""Sessions that are remembered; beyond, the one that asked longest ago is forgotten."""
+"""Sessions that are remembered, at most; the one unused for longest is forgotten first."""
 _TEXTS: Final = 60
-"""Texts of hints that count as seen: after some 20 hints one may be shown again."""
+"""Texts of hints that count as seen, at most: after some 20 hints one may be shown again."""
 
 SessionKey = tuple[str | None, str]
-"""The caller's token and its session: no caller is shown less because of another."""
+"""The caller's token and session: callers do not affect what others are shown."""
 
 
 class Seen:
-    """What one session has seen; threads may share it."""
+    """The memories that one session has seen; threads may share it."""
 
     def __init__(self, prime: ToldPrime | None = None) -> None:
-        """Begin with a prime, or with nothing."""
+        """Begin with the memories of a prime, or with none."""
         self.prime_at = prime and prime.at
-        """When the session was given its prime."""
+        """When the session got its prime; None without a prime."""
         self._primed = frozenset(
             hash(line[2:].rpartition(" (")[0])
             for line in (prime.text.splitlines() if prime else ())
@@ -38,12 +38,12 @@ class Seen:
         self._guard = threading.Lock()
 
     def has(self, text: str) -> bool:
-        """Whether the session has seen a memory; a prime that shortened it does not count."""
+        """Whether the session has seen a memory in full; shortened in a prime does not count."""
         key = _key_of(text)
         return key in self._primed or key in self._hinted
 
     def add(self, texts: Iterable[str]) -> None:
-        """Add the memories of a hint."""
+        """Add the memories of a hint as seen."""
         with self._guard:
             self._hinted |= dict.fromkeys(map(_key_of, texts))
             while len(self._hinted) > _TEXTS:
@@ -51,17 +51,17 @@ class Seen:
 
 
 class SessionsSeen:
-    """What the last sessions of this process have seen."""
+    """The memories that the latest sessions of this process have seen."""
 
     def __init__(self) -> None:
-        """Know of no session."""
+        """Begin with no sessions."""
         self._sessions: OrderedDict[SessionKey, Seen] = OrderedDict()
         self._guard = threading.Lock()
 
     def of(self, session: SessionKey, prime: ToldPrime | None) -> Seen:
-        """What a session has seen; each new prime begins the record anew.
+        """Return what a session has seen; each new prime starts it again.
 
-        A client gives a prime at the start, and again when it has shortened the context.
+        A client shows a prime at the start, and again after it has compacted its context.
         """
         with self._guard:
             seen = self._sessions.get(session)

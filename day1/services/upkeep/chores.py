@@ -1,7 +1,7 @@
-"""Chores: work that a long-running process repeats beside its calls, each on its own schedule.
+"""Chores: background work that a long-running process repeats, each chore on its own schedule.
 
-A chore that fails is tried again, later with each failure, and stops no other chore. A chore with a
-lease runs in one process of the store only.
+A failing chore is retried after growing pauses and does not stop other chores. A chore with a
+lease runs in only one process of the store.
 """
 
 import logging
@@ -18,29 +18,29 @@ from day1.ports.lease import Lease
 log = logging.getLogger(__name__)
 
 _RETRY_S: Final = 2.0
-"""The first pause after a failure, unless the chore is more frequent; each failure doubles it."""
+"""Seconds of the first pause after a failure, or the chore's period; each failure doubles it."""
 _LONGEST_S: Final = 60.0
-"""The longest pause after errors of an unknown kind, unless the chore itself is rarer."""
+"""Seconds of the longest pause after unknown errors, unless the chore's period is longer."""
 _TOGETHER_S: Final = 0.1
-"""Chores that are due within so long are run together: the process wakes up once for them."""
+"""Chores due within so many seconds run together, so that the process wakes up once."""
 
 IsStopped = Callable[[], bool]
-"""Whether a chore is to end early: the process leaves, or the chore's lease is lost."""
+"""Tells a chore to end early: the process is ending, or the chore's lease is lost."""
 
 
 class Clock:
     """The time of a thread that runs chores: monotonic seconds, and waits that `stop` ends."""
 
     def __init__(self) -> None:
-        """Begin; nobody has stopped it."""
+        """Begin as a clock that is not stopped."""
         self._stopped = threading.Event()
 
     def now(self) -> float:
-        """Seconds from any beginning; they never run backwards."""
+        """Return monotonic seconds from an arbitrary start."""
         return time.monotonic()
 
     def wait(self, seconds: float) -> None:
-        """Wait so long, or until the clock is stopped."""
+        """Wait for so many seconds, or until the clock is stopped."""
         self._stopped.wait(seconds)
 
     def stop(self) -> None:
@@ -54,15 +54,15 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Chore:
-    """Work that is repeated."""
+    """Background work that is repeated."""
 
     name: str
     every: float
     """Seconds between the end of a run and the next run."""
     run: Callable[[IsStopped], bool]
-    """Does the work until it is done or stopped; returns whether more is to be done at once."""
+    """Does the work until done or stopped; returns whether to run again at once."""
     lease: Lease | None = None
-    """What the process must hold to run it; None: every process runs it."""
+    """The lease that a process must hold to run the chore; None: every process runs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +70,19 @@ class ChoreState:
     """The last results of a chore. Times are in seconds of the runner's clock."""
 
     next_at: float
-    """When it is due; it never runs before."""
+    """When the chore is due next; it never runs earlier."""
     failures: int = 0
-    """How often it failed since it last succeeded."""
+    """Failures since the last success."""
     error: str | None = None
-    """The code or class of its last error; None: the last run succeeded."""
+    """The code or class of the last run's error; None: the last run succeeded."""
     last_ok: float | None = None
     last_failed: float | None = None
 
 
 _Result = bool | BaseException
-"""Whether a run has more to do, or its error."""
+"""Whether a run of a chore has more to do, or the error that ended it."""
 Report = Callable[[Mapping[str, ChoreState]], None]
-"""Is given the states of all chores whenever one begins to fail, fails otherwise, or recovers."""
+"""Called with the states of all chores whenever the error of one of them changes."""
 
 
 def _ignore(_: Mapping[str, ChoreState]) -> None:
@@ -91,32 +91,32 @@ def _ignore(_: Mapping[str, ChoreState]) -> None:
 
 @dataclass(slots=True)
 class ChoreRunner:
-    """Runs chores in their order, whenever they are due; `step` is for one thread at a time."""
+    """Runs chores in order whenever they are due; `step` is for one thread at a time."""
 
     chores: Sequence[Chore]
     clock: Clock = field(default_factory=Clock)
     report: Report = _ignore
     start_s: float = 0.0
-    """How long the thread waits before its first step."""
+    """Seconds that the thread waits before its first step."""
     leave_s: float = 3.0
-    """How long `stop` waits for the chore that runs: longer than a batch of texts takes."""
+    """Seconds that `stop` waits for the running chore: longer than a batch of texts takes."""
     what: str = "background work"
-    """The name of the thread's work in the log."""
+    """What log messages call the work of the thread."""
     _states: dict[str, ChoreState] = field(default_factory=dict)
     _thread: threading.Thread | None = None
 
     @property
     def states(self) -> Mapping[str, ChoreState]:
-        """The states of the chores that ran, by name."""
+        """The states of the chores that have run, by name."""
         return dict(self._states)
 
     def start(self) -> None:
-        """Start a thread that steps until `stop`."""
+        """Start a thread that runs chores until `stop`."""
         self._thread = threading.Thread(target=self._run, name="day1-worker", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End after the present chore, and give the leases back; doing it twice is harmless."""
+        """End after the running chore and release the leases; calling it twice is harmless."""
         self.clock.stop()
         if self._thread is not None and self._thread.is_alive():
             self._thread.join(self.leave_s)
@@ -125,7 +125,7 @@ class ChoreRunner:
                 chore.lease.release()
 
     def step(self) -> float:
-        """Run the chores that are due; return how many seconds later the next one is."""
+        """Run the chores that are due; return the seconds until the next one."""
         for chore in self.chores:
             state = self._states.get(chore.name, ChoreState(self.clock.now()))
             if self.clock.is_stopped():
@@ -146,18 +146,18 @@ class ChoreRunner:
             if chore.lease is not None and not chore.lease.acquire():
                 return False
             return chore.run(self._stopped_for(chore))
-        except BaseException as exc:  # noqa: BLE001 - a panic of a library's is no Exception
+        except BaseException as exc:  # noqa: BLE001 - a panic in a library is not an Exception
             return exc
 
     def _stopped_for(self, chore: Chore) -> IsStopped:
-        """Whether the chore is to end; asking renews the lease while the chore runs."""
+        """Build the test whether a chore must end; asking it renews the chore's lease."""
         lease = chore.lease
         if lease is None:
             return self.clock.is_stopped
         return lambda: self.clock.is_stopped() or not lease.acquire()
 
     def _finish(self, chore: Chore, before: ChoreState, result: _Result) -> None:
-        """Note the result of a run, and when the chore is due again."""
+        """Record the result of a run and when the chore is due again."""
         now = self.clock.now()
         if self.clock.is_stopped():
             return
@@ -181,7 +181,7 @@ class ChoreRunner:
 
 
 def _pause_after(exc: BaseException, failures: int, every: float) -> float:
-    """Seconds until a failed chore is tried again; after a known error at most its period."""
+    """Return the seconds until a failed chore is retried; after known errors at most its period."""
     first, doubled = min(every, _RETRY_S), 2.0 ** min(failures, 30)
     if isinstance(exc, Day1Error):
         return min(first * doubled / 2, every)

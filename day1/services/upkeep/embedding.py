@@ -14,54 +14,54 @@ from day1.services.upkeep.chores import Clock, IsStopped
 log = logging.getLogger(__name__)
 
 _BATCH: Final = 64
-"""Passages in one batch, which are written together."""
+"""Passages in one batch; their vectors are written together."""
 _BATCH_S: Final = 0.2
-"""How long a batch may take."""
+"""Seconds that a batch may take."""
 _TURN_S: Final = 2.0
-"""How long one run takes while texts wait: then the other chores have their turn."""
+"""Seconds of one run while texts wait; then other chores run."""
 _QUIET_S: Final = 0.05
-"""Nothing is embedded for so long after a call has begun, or after a search has ended."""
+"""Seconds without embedding after a call has begun, or after a search has ended."""
 _PUT_OFF_S: Final = 10.0
-"""Vectors wait for a pause between calls, but at most so long."""
+"""Seconds that texts wait for a pause between calls, at most."""
 
 
 class LastCall:
-    """When a client last called, or a search last ran."""
+    """The time of the last call of a client, or of the last running search."""
 
     def __init__(self, clock: Clock, searches: Collection[object]) -> None:
-        """Know of no call; `searches` are those that run."""
+        """Begin without a call; `searches` holds the running searches."""
         self._clock, self._searches = clock, searches
         self.at = 0.0
-        """Seconds of the clock."""
+        """The time of the last call or search, in seconds of the clock."""
 
     def begins(self) -> None:
-        """Note that a call begins."""
+        """Record that a call begins now."""
         self.at = self._clock.now()
 
     def is_after(self, since: float) -> bool:
-        """Whether a call began or a search ran after that time."""
+        """Whether a call began or a search ran after the time `since`."""
         if self._searches:
             self.at = self._clock.now()  # the pause begins when the search ends
         return self.at > since
 
 
 class BackgroundEmbedding:
-    """Embeds the texts that wait for vectors."""
+    """A chore that embeds the texts that wait for vectors."""
 
     def __init__(self, index: Index, embedder: Embedder, call: LastCall, clock: Clock) -> None:
-        """Embed nothing yet."""
+        """Prepare the chore without loading the model."""
         self._index, self._embedder, self._call, self._clock = index, embedder, call, clock
         self._embedded = clock.now()
 
     def run(self, stopped: IsStopped) -> bool:
-        """Embed for a turn, or until nothing waits; return whether texts still wait."""
+        """Embed for at most `_TURN_S`, or until no text waits; return whether texts still wait."""
         try:
             return self._embed(stopped)
         except EmbedderUnavailable:
             return False
 
     def warm_up(self, _: IsStopped) -> bool:
-        """Load the model before a call needs it; where there is none, that is said once."""
+        """Load the model before a call needs it; log once if it is missing."""
         try:
             self._embedder.embed(["warm up"])
         except EmbedderUnavailable as exc:
@@ -80,12 +80,12 @@ class BackgroundEmbedding:
             enough = self._enough(now, stopped, is_overdue=is_overdue)
             waiting = embed_pending(self._index, self._embedder, _BATCH, enough=enough)
             self._embedded = self._clock.now()
-        if waiting is None or stopped():  # no pause, so none for neighbours either
+        if waiting is None or stopped():  # no pause, so no time for neighbours either
             return not stopped()
         return self._index.update_neighbours() or waiting > 0
 
     def _enough(self, begun: float, stopped: IsStopped, *, is_overdue: bool) -> Callable[[], bool]:
-        """Ends a batch when its time is over, or when a call comes, unless it is overdue."""
+        """Build the test that ends a batch: out of time, or a call came and it is not overdue."""
         is_over = TimeBudget(_BATCH_S, self._clock.now)
 
         def enough() -> bool:

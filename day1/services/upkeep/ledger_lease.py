@@ -1,4 +1,4 @@
-"""A lease as a record of the ledger, for stores on servers: its owner, and when it expires."""
+"""Leases as records of the ledger, for stores on servers: owner and time of expiry."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,14 +13,14 @@ from day1.ports.lease import Lease
 from day1.ports.ledger import Ledger
 
 LASTS: Final = 60 * SECOND
-"""How long a lease outlives a process that died."""
+"""Microseconds until a lease expires that is not renewed, as when its process died."""
 _RENEWED: Final = 20 * SECOND
-"""A lease that was renewed so lately is held without asking the ledger."""
+"""Microseconds after a renewal in which the lease is held without asking the ledger."""
 
 
 @dataclass(slots=True)
 class LedgerLease(Lease):
-    """The lease `name`, for the process `holder`; clocks of machines may differ by some seconds."""
+    """The lease `name` for the process `holder`; machines' clocks may differ by some seconds."""
 
     ledger: Ledger
     name: str
@@ -51,5 +51,5 @@ class LedgerLease(Lease):
             return
         try:
             self.ledger.swap(record, replace(record, expires_at=0))
-        except Day1Error:  # the store is away: the lease expires
+        except Day1Error:  # the store cannot be reached: the lease expires
             return

@@ -1,4 +1,4 @@
-"""Polling a store for branches that changed, and for what waits for a person."""
+"""Polling a store for changed branches, and for items that wait for a person."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -11,34 +11,34 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A branch that was written to, as it is now; if `commit` is None it was deleted."""
+    """The present tip and pending rows of a changed branch; without a commit it was deleted."""
 
     branch: str
     commit: CommitId | None
     pending: int = 0
     new: bool = False
-    """It was not there at the last look."""
+    """Whether the branch was created since the last look."""
 
 
 News = Moved | Waits
-"""What listeners are told."""
+"""A change that listeners are told about."""
 _Tip = tuple[CommitId, int, int | None]
 
 
 class ChangePoller:
-    """Looks for changes of a store; a look costs next to nothing if nothing was written."""
+    """Looks for changes of a store; a look costs very little if nothing was written."""
 
     def __init__(self, repo: Repository) -> None:
-        """Poll a memory; `fresh` makes a poller that knows its present state."""
+        """Poll a store; `fresh` makes a poller that knows its present state."""
         self._repo = repo
         self._stamp: Hashable = None
         self._seen: dict[str, _Tip] | None = None
         self._waiting = WaitingPoller(repo)
         self._news: list[News] = []
-        """What is found and not yet answered: a look may fail in the middle."""
+        """Changes that were found and not returned yet, since a look may fail halfway."""
 
     def fresh(self) -> "ChangePoller":
-        """A poller that knows the present state; if the store is unavailable, no branches."""
+        """Make a poller that knows the present state; no branches if the store is unavailable."""
         begun = ChangePoller(self._repo)
         begun._waiting.begin()
         try:
@@ -48,7 +48,7 @@ class ChangePoller:
         return begun
 
     def look(self) -> list[News]:
-        """What changed since the last look; nothing at the first one."""
+        """Return the changes since the last look; none at the first look."""
         waits = self._waiting.look()
         self._news += [] if waits is None else [waits]
         self._news += self._moved()

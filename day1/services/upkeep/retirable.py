@@ -1,4 +1,4 @@
-"""Which branches are no longer needed, for `day1 gc` to retire."""
+"""Finding branches that are no longer needed, for `day1 gc --retire`."""
 
 from dataclasses import dataclass
 
@@ -19,9 +19,9 @@ class RetirableBranch:
 
 
 def retirable_branches(repo: Repository, current: str, now: int) -> list[RetirableBranch]:
-    """List branches that may be retired: merged with nothing held, or older than `ttl_days`.
+    """List branches that may be retired: merged without held items, or older than `ttl_days`.
 
-    Never main, `current`, what is protected, or what is kept as a template or bundle.
+    Never main, `current`, protected branches, or branches of templates and bundles.
     """
     retirable = []
     for state in states(repo):

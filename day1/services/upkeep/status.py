@@ -1,4 +1,4 @@
-"""The status of a branch: pending rows, held items, and what its parent does not have."""
+"""The status of a branch: pending rows, held items, and changes since its parent."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class BranchStatus:
-    """The status of a branch."""
+    """A branch's state, pending rows, held items and changes since its parent."""
 
     state: BranchState
     pending: Pending
     held: int
-    """Open held items on it."""
+    """The number of open held items on the branch."""
     ahead: dict[str, int]
-    """Rows added, changed and removed here since the merge base with its parent."""
+    """Rows added, changed and removed since the merge base with the parent, by kind of change."""
 
 
 def branch_status(repo: Repository, branch: Branch) -> BranchStatus:
-    """The status of a branch; the cost grows with what changed since the merge base."""
+    """Read the status of a branch; the cost grows with the changes since the merge base."""
     every = {state.branch.name: state for state in states(repo)}
     here = every[branch.name]
     with repo.store.reading(Ref(branch=branch.name)) as reading:

@@ -1,4 +1,4 @@
-"""The chores of a process that serves a memory: what they do, in which order, and when."""
+"""The chores of a process that serves a store: what they do, in which order, and when."""
 
 import math
 from collections.abc import Callable, Collection, Hashable, Mapping
@@ -16,15 +16,15 @@ from day1.services.upkeep.chores import Chore, ChoreRunner, ChoreState, Clock, I
 from day1.services.upkeep.embedding import BackgroundEmbedding, LastCall
 
 START_S: Final = 1.0
-"""The first second is left to the client's first call."""
+"""Seconds before the first chore, left to the client's first call."""
 EVERY_S: Final = 2.0
-"""How often each chore looks for work."""
+"""Seconds between two runs of a chore."""
 _LOOK_S: Final = 30.0
-"""How often a store that nobody writes to is looked through, since pending rows become due."""
+"""Seconds between looks through a store without writes, as pending rows become due."""
 _IDLE_S: Final = 60.0
-"""Compaction is thought of after so long without a call."""
+"""Seconds without a call after which compaction is considered."""
 _COMPACT_S: Final = 600.0
-"""How often compaction is thought of."""
+"""Seconds between two times at which compaction is considered."""
 
 
 def _no_report(_: object) -> None:
@@ -33,21 +33,21 @@ def _no_report(_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerTasks:
-    """The work that a process adds to that on the store and its index."""
+    """Further work of a process, beside the chores on the store and its index."""
 
     ingest: Callable[[IsStopped], object] = bool
-    """Ingests the events of hooks until it is stopped."""
+    """Ingests the events of hooks until told to stop."""
     renew: Callable[[Collection[str]], None] = _no_report
-    """Renews the primes of branches that moved, by their names."""
+    """Renews the primes of the named branches, which moved."""
     compacts: bool = False
-    """Whether to give unused space back."""
+    """Whether to compact the store when it is idle."""
 
 
 NO_TASKS: Final = WorkerTasks()
 
 
 class BackgroundWorker:
-    """Runs the chores of a memory in a thread: rows are committed first, texts embedded last."""
+    """Runs the chores of a store in a thread: rows are committed first, texts embedded last."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class BackgroundWorker:
         clock: Clock | None = None,
         report: Report = _no_report,
     ) -> None:
-        """Work on a memory and its index; `report` is given the states of chores that fail."""
+        """Work on a store and its index; `report` is called when chores fail or recover."""
         clock = clock or Clock()
         self._call = LastCall(clock, search.running)
         memory = _MemoryChores(repo, search, tasks, clock)
@@ -91,13 +91,13 @@ class BackgroundWorker:
         return self._runner.states
 
     def called(self) -> None:
-        """Note that a client's call begins: embedding is put off then."""
+        """Record that a client's call begins, which postpones embedding."""
         self._call.begins()
 
     def stop(self) -> None:
-        """End after the present chore; doing it twice is harmless.
+        """End after the running chore; calling it twice is harmless.
 
-        What is being embedded ends first: the model's threads abort an exiting process.
+        It waits for a running embedding, since the model's threads would abort an exiting process.
         """
         self._runner.stop()
 
@@ -122,9 +122,9 @@ class _MemoryChores:
         self._forgotten: frozenset[str] = frozenset()
 
     def commit(self, stopped: IsStopped) -> bool:
-        """Commit pending rows that are due, on branches that moved: nothing delays this.
+        """Commit pending rows that are due, on branches that moved.
 
-        The branches are looked through if anybody wrote since the last time, or that is long ago.
+        The branches are looked through if somebody wrote since the last time, or it is long ago.
         """
         stamp = (self._repo.store.stamp(), self._repo.ledger.stamp())
         now, first = self._clock.now(), self._stamp is None
@@ -142,14 +142,14 @@ class _MemoryChores:
         return False
 
     def renew_primes(self, _: IsStopped) -> bool:
-        """Renew the primes of the branches that moved, once what is due on them is committed."""
+        """Renew the primes of the branches that moved, after their due rows were committed."""
         names, self._to_renew = self._to_renew, None
         if names is not None:
             self._tasks.renew(sorted(names))
         return False
 
     def index(self, stopped: IsStopped) -> bool:
-        """Bring the index to where the branches are; a branch that fails is tried again."""
+        """Bring the index up to date with the branches; a branch that fails is retried."""
         store, history, index = self._repo.store, self._repo.history, self._search.index
         while self._to_index and not stopped():
             branch, tip = self._to_index[0]
@@ -160,9 +160,9 @@ class _MemoryChores:
         return False
 
     def forget(self, _: IsStopped) -> bool:
-        """Remove from this node's index what any node has redacted.
+        """Remove redacted texts from this machine's index, whoever redacted them.
 
-        Once more after each look: a search that began before may have indexed it meanwhile.
+        Repeated after each look: a search that began earlier may have indexed one meanwhile.
         """
         hashes = frozenset() if self._search.index.read_only else self._mask().hashes
         if hashes != self._forgotten and forget(self._repo, hashes):
@@ -171,7 +171,7 @@ class _MemoryChores:
 
 
 class _Compaction:
-    """Compacts a store that nobody calls, if that is quick and frees much."""
+    """Compacts a store without calls, if that is quick and frees much."""
 
     def __init__(self, repo: Repository, call: LastCall, clock: Clock) -> None:
         self._repo, self._call, self._clock = repo, call, clock

@@ -218,7 +218,7 @@ def test_a_line_that_is_no_event_is_put_aside_and_the_others_are_ingested(
     assert len(rows(bench)) == 2
     assert not spool.files
     assert [r.getMessage() for r in caplog.records] == [
-        "lines of hooks, put aside: it is no event (3)"
+        "lines of hooks, put aside: not an event (3)"
     ]
 
 
