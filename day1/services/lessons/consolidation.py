@@ -108,7 +108,7 @@ def find_duplicates_and_stale(
     notes = []
     if len(lessons) > MOST:
         notes.append(f"Only the newest {MOST:,} of {len(lessons):,} lessons were compared.")
-    groups, said = _groups(engine, lessons[-MOST:])
+    groups, group_notes = _groups(engine, lessons[-MOST:])
     scores = mean_scores(repo)
     return Findings(
         groups,
@@ -116,7 +116,7 @@ def find_duplicates_and_stale(
         garbage,
         len(lessons),
         {str(r["id"]): scores[str(r["id"])] for r in lessons if r["id"] in scores},
-        tuple(dict.fromkeys([*notes, *said])),
+        tuple(dict.fromkeys([*notes, *group_notes])),
     )
 
 
@@ -124,17 +124,17 @@ def _groups(
     engine: SearchEngine, lessons: Sequence[Row]
 ) -> tuple[tuple[tuple[Row, ...], ...], list[str]]:
     """Group lessons of one type and project that say nearly the same; return groups and notes."""
-    alike: dict[tuple[Any, Any], list[Row]] = {}
+    by_type: dict[tuple[Any, Any], list[Row]] = {}
     for row in lessons:
-        alike.setdefault((row["category"], row["space"]), []).append(row)
-    found: list[tuple[Row, ...]] = []
+        by_type.setdefault((row["category"], row["space"]), []).append(row)
+    groups: list[tuple[Row, ...]] = []
     notes: list[str] = []
-    for rows in alike.values():
+    for rows in by_type.values():
         if len(rows) > 1:
             grouped = group_rows(engine, FACT, rows)
             notes += grouped.notes
-            found += [tuple(group) for group in grouped.groups if len(group) > 1]
-    return tuple(found), notes
+            groups += [tuple(group) for group in grouped.groups if len(group) > 1]
+    return tuple(groups), notes
 
 
 def _stale(
@@ -164,11 +164,11 @@ def _void(reading: Reading) -> tuple[Row, ...]:
         for end in (str(row["source_entity"]), str(row["target_entity"]))
         if _ROW_ID.fullmatch(end) and kind_of(end) in MEMORIES
     }
-    there: set[str] = set()
+    present_ids: set[str] = set()
     for kind in MEMORIES:
-        there |= reading.get(kind, [end for end in ends if kind_of(end) is kind]).keys()
-    gone = ends - there
-    return tuple(r for r in relations if gone & {r["source_entity"], r["target_entity"]})
+        present_ids |= reading.get(kind, [end for end in ends if kind_of(end) is kind]).keys()
+    missing_ids = ends - present_ids
+    return tuple(r for r in relations if missing_ids & {r["source_entity"], r["target_entity"]})
 
 
 def recommend(
@@ -187,7 +187,9 @@ def recommend(
         except ChatUnavailable as error:
             ids = [str(row["id"]) for row in group]
             plan.errors.append({"ids": ids, "code": error.code, "message": str(error)})
-    merged = frozenset(row_id for one in plan.recommendations for row_id in one.touched)
+    merged = frozenset(
+        row_id for recommendation in plan.recommendations for row_id in recommendation.touched
+    )
     plan.recommendations += of_the_others(findings, merged)
     plan.digest = digest_of(findings, plan.recommendations)
     return plan
@@ -206,21 +208,21 @@ def _asked(chat: Chat, group: Sequence[Row], findings: Findings) -> Recommendati
     value = chat.ask(_INSTRUCTIONS, {"lessons": lessons}, _SCHEMA, "consolidation").value
     action, confidence = value.get("action"), value.get("confidence")
     best, reason = value.get("best"), value.get("reason")
-    sound = (
+    is_usable = (
         action in {"merge", "keep"}
         and isinstance(confidence, int | float)
         and 0 <= confidence <= 1
         and isinstance(reason, str)
     )
-    if not sound or confidence is None:
+    if not is_usable or confidence is None:
         raise ChatUnavailable("The chat model's recommendation cannot be used.")
     ids = tuple(str(row["id"]) for row in group)
-    said = " ".join(str(reason).split())[:400]
+    text = " ".join(str(reason).split())[:400]
     if action == "keep":
-        return Recommendation("keep", ids, float(confidence), said)
-    good = isinstance(best, int) and 0 <= best < len(ids)
-    into = ids[best] if good else str(keeper(group, findings.scores)["id"])  # type: ignore[index]  # an int
-    return Recommendation("merge", ids, float(confidence), said, into)
+        return Recommendation("keep", ids, float(confidence), text)
+    is_valid = isinstance(best, int) and 0 <= best < len(ids)
+    into = ids[best] if is_valid else str(keeper(group, findings.scores)["id"])  # type: ignore[index]  # an int
+    return Recommendation("merge", ids, float(confidence), text, into)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,16 +257,16 @@ def keep_plan(
     plan: ConsolidationPlan,
 ) -> None:
     """Store a plan on its client's desk, since a chat model may not give the same answer twice."""
-    whose = (request.branch.id, client, DESK)
+    owner = (request.branch.id, client, DESK)
     value = canonical(
         {
             "basis": findings.basis,
             "digest": plan.digest,
-            "recommendations": [asdict(one) for one in plan.recommendations],
+            "recommendations": [asdict(recommendation) for recommendation in plan.recommendations],
         }
     )
-    there = repo.ledger.record(Desk, desk_id(*whose))
-    repo.ledger.swap(there, next_desk(there, whose, value, request.now))
+    stored = repo.ledger.record(Desk, desk_id(*owner))
+    repo.ledger.swap(stored, next_desk(stored, owner, value, request.now))
 
 
 def _kept_plan(
@@ -272,11 +274,14 @@ def _kept_plan(
 ) -> ConsolidationPlan | None:
     """Load the plan from a client's desk if it is the expected one and no finding changed since."""
     desk = repo.ledger.record(Desk, desk_id(request.branch.id, client, DESK))
-    kept = {} if desk is None else json.loads(desk.value)
-    if kept.get("digest") != expect or kept.get("basis") != findings.basis:
+    stored = {} if desk is None else json.loads(desk.value)
+    if stored.get("digest") != expect or stored.get("basis") != findings.basis:
         return None
-    made = [Recommendation(**{**one, "ids": tuple(one["ids"])}) for one in kept["recommendations"]]
-    return ConsolidationPlan(made, [], expect)
+    recommendations = [
+        Recommendation(**{**fields, "ids": tuple(fields["ids"])})
+        for fields in stored["recommendations"]
+    ]
+    return ConsolidationPlan(recommendations, [], expect)
 
 
 def consolidate_lessons(
@@ -299,33 +304,33 @@ def consolidate_lessons(
             digest=plan.digest,
         )
     chosen = tuple(
-        one
-        for one in plan.recommendations
-        if one.action != "keep" and one.confidence >= applying.min_confidence
+        recommendation
+        for recommendation in plan.recommendations
+        if recommendation.action != "keep" and recommendation.confidence >= applying.min_confidence
     )
-    touched = {row_id for one in chosen for row_id in one.touched}
+    touched_ids = {row_id for recommendation in chosen for row_id in recommendation.touched}
     with repo.store.changing(request.branch.name) as work:
-        if not touched:
+        if not touched_ids:
             return Consolidation((), work.tip, plan, findings.notes)
         if expect is None:
-            _refuse_too_much(work, len(touched), plan.digest)
+            _refuse_too_much(work, len(touched_ids), plan.digest)
         editor = Editor(repo, work, applying.origin, "consolidated")
         _carry_out(work, editor, chosen, findings.revisions)
         repo.point("consolidate.written")
-        counts = Counter(one.action for one in chosen)
+        counts = Counter(recommendation.action for recommendation in chosen)
         line = ", ".join(f"{action} {count}" for action, count in sorted(counts.items()))
         commit = work.commit(Message("change", f"consolidate: {line}"))
     repo.point("consolidate.committed")
     return Consolidation(chosen, commit, plan, findings.notes)
 
 
-def _refuse_too_much(work: Work, touched: int, digest: str) -> None:
+def _refuse_too_much(work: Work, touched_rows: int, digest: str) -> None:
     rows = work.count(FACT, {"status": "active"}) + work.count(RELATION)
-    if touched * MOST_WITHOUT_EXPECT > rows:
+    if touched_rows * MOST_WITHOUT_EXPECT > rows:
         raise Refused(
-            f"This would touch {touched} of {rows} rows, more than a third of the branch: look "
-            "at the plan, then pass its digest as `expect`.",
-            touched=touched,
+            f"This would touch {touched_rows} of {rows} rows, more than a third of the branch: "
+            "look at the plan, then pass its digest as `expect`.",
+            touched=touched_rows,
             rows=rows,
             digest=digest,
         )
@@ -334,19 +339,19 @@ def _refuse_too_much(work: Work, touched: int, digest: str) -> None:
 def _carry_out(
     work: Work, editor: Editor, chosen: Sequence[Recommendation], revisions: dict[str, str]
 ) -> None:
-    for one in chosen:
-        for row_id in one.touched:
-            kind = RELATION if one.action == "delete" else FACT
+    for recommendation in chosen:
+        for row_id in recommendation.touched:
+            kind = RELATION if recommendation.action == "delete" else FACT
             row = _as_planned(work, kind, row_id, revisions)
-            if one.action == "delete":
+            if recommendation.action == "delete":
                 work.apply({kind.table: {row_id: None}})
                 editor.add_edits(kind, row, [WHOLE])
-            elif one.action == "archive":
+            elif recommendation.action == "archive":
                 editor.change(FACT, row, {"status": "archived"})
             else:
-                values: Row = {"status": "superseded", "superseded_by": one.into}
-                kept = _as_planned(work, FACT, str(one.into), revisions)
-                editor.change(FACT, row, {**values, "valid_until": end_of(row, kept)})
+                values: Row = {"status": "superseded", "superseded_by": recommendation.into}
+                successor = _as_planned(work, FACT, str(recommendation.into), revisions)
+                editor.change(FACT, row, {**values, "valid_until": end_of(row, successor)})
 
 
 def _as_planned(work: Work, kind: Kind, row_id: str, revisions: dict[str, str]) -> Row:

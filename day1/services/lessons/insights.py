@@ -73,7 +73,7 @@ def insights_of(reading: Reading, now: int) -> list[Row]:
 
 def sources_of(row: Row) -> list[str]:
     """Return the ids of the lessons that an insight was made from."""
-    return [str(one) for one in read_detail(row["detail"]).get("source_ids", [])]
+    return [str(source_id) for source_id in read_detail(row["detail"]).get("source_ids", [])]
 
 
 def generate(
@@ -87,30 +87,34 @@ def generate(
         lessons = [r for r in reading.find(FACT, query) if experience_of(r) is not None]
     lessons = [row for row in lessons if row["category"] != INSIGHT]
     by_id = {str(row["id"]): row for row in lessons}
-    asked = [_insight(part, rows, chat) for part, rows in _patterns(lessons)]
+    planned = [_insight(part, rows, chat) for part, rows in _patterns(lessons)]
     with repo.store.changing(branch.name) as work:
-        there = {str(r["id"]): r for r in insights_of(work, now) if sources_of(r)}
-        wanted = {one.row_id: one for one in asked}
-        gone = [row for row_id, row in there.items() if row_id not in wanted]
-        fresh = [one.row(origin, work.now) for i, one in wanted.items() if i not in there]
-        known = work.get(FACT, [str(row["id"]) for row in fresh])  # archived or superseded ones
-        fresh = [row for row in fresh if row["id"] not in known]
+        present_by_id = {str(r["id"]): r for r in insights_of(work, now) if sources_of(r)}
+        planned_by_id = {insight.row_id: insight for insight in planned}
+        outdated = [row for row_id, row in present_by_id.items() if row_id not in planned_by_id]
+        fresh = [
+            insight.row(origin, work.now)
+            for i, insight in planned_by_id.items()
+            if i not in present_by_id
+        ]
+        inactive = work.get(FACT, [str(row["id"]) for row in fresh])  # archived or superseded ones
+        fresh = [row for row in fresh if row["id"] not in inactive]
         editor = Editor(repo, work, origin, "made anew")
-        for row in gone:
+        for row in outdated:
             work.apply({FACT.table: {str(row["id"]): None}})
             editor.add_edits(FACT, row, [WHOLE])
         work.add(FACT, fresh)
-        sources = {i: [by_id[source] for source in wanted[i].sources] for i in wanted}
+        sources = {i: [by_id[source] for source in planned_by_id[i].sources] for i in planned_by_id}
         bases = [basis_columns(FACT, i, sources[i]) for i in (str(row["id"]) for row in fresh)]
         add_new(work, [basis_edit(columns, origin, work.now) for columns in bases])
         tip = work.tip
         repo.point("insights.written")
-        if gone or fresh:
-            line = f"insights: {len(fresh)} new, {len(gone)} gone"
+        if outdated or fresh:
+            line = f"insights: {len(fresh)} new, {len(outdated)} gone"
             tip = work.commit(Message("change", line))
-    kept = [row for row_id, row in there.items() if row_id in wanted]
-    degraded = any(one.degraded for one in asked) or chat is None
-    return Generated((*fresh, *kept), tip, len(fresh), len(gone), degraded)
+    unchanged = [row for row_id, row in present_by_id.items() if row_id in planned_by_id]
+    degraded = any(insight.degraded for insight in planned) or chat is None
+    return Generated((*fresh, *unchanged), tip, len(fresh), len(outdated), degraded)
 
 
 def delete(repo: Repository, branch: Branch, insight_id: str, origin: Origin) -> CommitId:
@@ -163,16 +167,16 @@ def _patterns(lessons: Sequence[Row]) -> list[tuple[str, list[Row]]]:
 
     Lessons that share several parts are one group, with the first of the parts.
     """
-    alike: dict[tuple[object, object], list[Row]] = {}
+    by_type: dict[tuple[object, object], list[Row]] = {}
     for row in lessons:
-        alike.setdefault((row["category"], row["space"]), []).append(row)
-    found: dict[tuple[str, ...], tuple[str, list[Row]]] = {}
-    for rows in alike.values():
+        by_type.setdefault((row["category"], row["space"]), []).append(row)
+    patterns: dict[tuple[str, ...], tuple[str, list[Row]]] = {}
+    for rows in by_type.values():
         for part in _PARTS:
             for group in _sharing(part, rows):
                 key = tuple(sorted(str(row["id"]) for row in group))
-                found.setdefault(key, (part, group))
-    return [found[key] for key in sorted(found)]
+                patterns.setdefault(key, (part, group))
+    return [patterns[key] for key in sorted(patterns)]
 
 
 def _sharing(part: str, rows: Sequence[Row]) -> list[list[Row]]:
@@ -187,8 +191,8 @@ def _sharing(part: str, rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _part(row: Row, part: str) -> str:
-    found = experience_of(row)
-    return "" if found is None else str(getattr(found, part))
+    experience = experience_of(row)
+    return "" if experience is None else str(getattr(experience, part))
 
 
 def _insight(part: str, rows: Sequence[Row], chat: Chat | None) -> _Insight:
@@ -197,9 +201,9 @@ def _insight(part: str, rows: Sequence[Row], chat: Chat | None) -> _Insight:
     shared = _part(rows[-1], part)
     sentence = None if chat is None else _sentence(chat, [str(row["fact_text"]) for row in rows])
     others = [name for name in _PARTS if name != part]
-    seen = {name: _several([_part(row, name) for row in rows]) for name in others}
-    kind = str(rows[0]["category"] or "lesson")
-    parts = {part: f"{shared} (in {len(rows)} of type {kind})", **seen}
+    other_parts = {name: _several([_part(row, name) for row in rows]) for name in others}
+    lesson_type = str(rows[0]["category"] or "lesson")
+    parts = {part: f"{shared} (in {len(rows)} of type {lesson_type})", **other_parts}
     if sentence is not None:
         parts["result"] = sentence
     space = None if rows[0]["space"] is None else str(rows[0]["space"])
@@ -208,9 +212,9 @@ def _insight(part: str, rows: Sequence[Row], chat: Chat | None) -> _Insight:
 
 def _several(texts: Sequence[str]) -> str:
     """Join the first few different texts, each cut to `_LONGEST`, and count the others."""
-    told = list(dict.fromkeys(text[:_LONGEST] for text in texts))
-    more = f"; and {len(told) - _QUOTED} more" if len(told) > _QUOTED else ""
-    return "; ".join(told[:_QUOTED]) + more
+    different = list(dict.fromkeys(text[:_LONGEST] for text in texts))
+    more = f"; and {len(different) - _QUOTED} more" if len(different) > _QUOTED else ""
+    return "; ".join(different[:_QUOTED]) + more
 
 
 def _sentence(chat: Chat, texts: Sequence[str]) -> str | None:

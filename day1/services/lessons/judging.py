@@ -94,15 +94,15 @@ def judge_memory(
             id=request.memory_id,
         )
     if request.score is not None:
-        found = Opinion(request.score)
+        verdict = Opinion(request.score)
     elif request.query is None:
         raise InvalidRequest("Give a score from 0 to 1, or the query to rate the memory for.")
     elif is_secret(row):
         raise Refused("A secret memory is not sent to a judge: give a score.", id=request.memory_id)
     else:
-        found = rate_for(request.query, str(row["fact_text"]))
-    vote = rating_of(request.row_id, request.agent_id, request.query, found.score, repo.clock())
-    return Judged(found, rate(repo, vote.on(branch.id)), read)
+        verdict = rate_for(request.query, str(row["fact_text"]))
+    vote = rating_of(request.row_id, request.agent_id, request.query, verdict.score, repo.clock())
+    return Judged(verdict, rate(repo, vote.on(branch.id)), read)
 
 
 def opinion(
@@ -111,9 +111,9 @@ def opinion(
     """Rate a memory for a query: by a chat model, else by shared words and vectors."""
     query, text = judge.clear(query), judge.clear(text)
     if chat is not None:
-        asked: Json = {"query": query[:_SENT], "memory": text[:_SENT]}
+        data: Json = {"query": query[:_SENT], "memory": text[:_SENT]}
         try:
-            answer = chat.ask(_INSTRUCTIONS, asked, _SCHEMA, "rating").value
+            answer = chat.ask(_INSTRUCTIONS, data, _SCHEMA, "rating").value
             score, reason = answer.get("score"), answer.get("reason")
             share = _share(score)
             if share is not None and isinstance(reason, str):
@@ -131,10 +131,10 @@ def _share(value: object) -> float | None:
 
 
 def _by_rules(engine: SearchEngine, query: str, text: str) -> Opinion:
-    asked = set(content_words(query))
-    shared = len(asked & set(content_words(text)))
-    score = shared / len(asked) if asked else 0.0
-    reason = f"{shared} of the {len(asked)} words of the query are in the memory"
+    query_words = set(content_words(query))
+    shared = len(query_words & set(content_words(text)))
+    score = shared / len(query_words) if query_words else 0.0
+    reason = f"{shared} of the {len(query_words)} words of the query are in the memory"
     if engine.embedder is not None:
         try:
             vectors = engine.query_vectors.vectors(
@@ -158,8 +158,10 @@ def mean_scores(repo: Repository) -> dict[str, float]:
     """Return the mean vote of each memory that has votes, by row id."""
     votes = repo.ledger.votes()
     return {
-        row_id: round(math.fsum(v.score for v in known.counted.values()) / len(known.counted), 6)
-        for row_id, known in votes.items()
+        row_id: round(
+            math.fsum(v.score for v in row_votes.counted.values()) / len(row_votes.counted), 6
+        )
+        for row_id, row_votes in votes.items()
     }
 
 

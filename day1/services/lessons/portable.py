@@ -64,9 +64,9 @@ def project_of(space: object) -> str | None:
         return str(space)
 
 
-def tags_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
+def tags_of(tags: str | Sequence[str] | None) -> tuple[str, ...]:
     """Parse tags from a text with commas, or a list; each once, in order."""
-    parts = given.split(",") if isinstance(given, str) else given or ()
+    parts = tags.split(",") if isinstance(tags, str) else tags or ()
     return tuple(dict.fromkeys(tag.strip() for tag in parts if tag.strip()))
 
 
@@ -81,10 +81,10 @@ def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any
     with repo.store.reading(Ref(branch=branch)) as reading:
         rows = [r for r in reading.find(FACT, query) if r["content_hash"] != REDACTED_HASH]
         edits = _text_edits(reading.find(EDIT, Query(equal={"cell": "fact_text"})))
-    scores, shown = mean_scores(repo), uses.known()
+    scores, uses_by_id = mean_scores(repo), uses.known()
     memories = []
     for row in rows:
-        use = shown.get(str(row["id"]))
+        row_use = uses_by_id.get(str(row["id"]))
         detail = _own_notes(row)
         memories.append(
             {
@@ -93,7 +93,8 @@ def export(repo: Repository, uses: Uses, branch: str, now: int) -> dict[str, Any
                 "score": scores.get(str(row["id"]), 0.0),
                 "created_at": detail.get("created_at", _shown(int(row["created_at"] or 0))),
                 "updated_at": _updated(row, detail, edits.get(str(row["id"]), ())),
-                "used_count": detail.get("used_count", 0) + (0 if use is None else use.times),
+                "used_count": detail.get("used_count", 0)
+                + (0 if row_use is None else row_use.times),
             }
         )
     # By fields of the export itself, so that a store which imported it exports the same order.
@@ -109,8 +110,8 @@ def _own_notes(row: Row) -> Mapping[str, Any]:
 
 def _id(row: Row, detail: Mapping[str, Any]) -> str:
     """Return the id by which an import finds the row again."""
-    row_id, told = str(row["id"]), detail.get("id")
-    return told if isinstance(told, str) and row_id_of(told) == row_id else row_id
+    row_id, stored_id = str(row["id"]), detail.get("id")
+    return stored_id if isinstance(stored_id, str) and row_id_of(stored_id) == row_id else row_id
 
 
 def _shown(instant: int) -> str:
@@ -138,10 +139,10 @@ def _form_tags(row: Row) -> str | list[str] | None:
 
 
 def _text_edits(edits: Sequence[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+    by_row: dict[str, list[Row]] = {}
     for edit in edits:
-        found.setdefault(str(edit["row_id"]), []).append(edit)
-    return found
+        by_row.setdefault(str(edit["row_id"]), []).append(edit)
+    return by_row
 
 
 def _updated(row: Row, detail: Mapping[str, Any], edits: Sequence[Row]) -> str:
@@ -150,8 +151,8 @@ def _updated(row: Row, detail: Mapping[str, Any], edits: Sequence[Row]) -> str:
     at = max((int(e["created_at"] or 0) for e in edits if e["value"] == value), default=None)
     if at is not None:
         return _shown(at)
-    given: str = detail.get("updated_at", _shown(int(row["created_at"] or 0)))
-    return given
+    stored: str = detail.get("updated_at", _shown(int(row["created_at"] or 0)))
+    return stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,20 +228,20 @@ def bring_in(
         part = dict(by_row_id[start : start + UNIT])
         with repo.store.changing(find_open_again(repo, branch).name) as work:
             rows = {row_id: m.row(row_id, origin, work.now) for row_id, m in part.items()}
-            there = work.get(FACT, list(rows))
-            fresh = [row for row_id, row in rows.items() if row_id not in there]
+            present = work.get(FACT, list(rows))
+            fresh = [row for row_id, row in rows.items() if row_id not in present]
             edits = edits_of(work, [str(row["id"]) for row in fresh])
             fresh = [row for row in fresh if not was_removed(edits.get(str(row["id"]), ()))]
             if fresh:
                 work.add(FACT, fresh)
-                new, count = {str(row["id"]) for row in fresh}, len(fresh)
+                new_ids, count = {str(row["id"]) for row in fresh}, len(fresh)
                 scored = {row_id: m.score for row_id, m in part.items() if m.score > 0}
                 # Before the commit: a later run skips rows that the branch has.
                 repo.ledger.put(
                     *(
                         rating_of(row_id, _RATED_BY, None, score, work.now).on(branch.id)
                         for row_id, score in scored.items()
-                        if row_id in new
+                        if row_id in new_ids
                     )
                 )
                 line = f"import {count} {'row' if count == 1 else 'rows'}"

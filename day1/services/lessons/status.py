@@ -41,14 +41,14 @@ def status_of(repo: Repository, engine: SearchEngine, branch: Branch, now: int) 
 
 
 def _indexed(engine: SearchEngine, reading: Reading, branch: Branch, now: int) -> int:
-    wanted = Filter(FACT, alive_at=now, present_at=now)
+    conditions = Filter(FACT, alive_at=now, present_at=now)
     if not engine.index.read_only:
         catch_up(reading, engine.history, engine.index, branch.id, engine.words_wait_s)
     ref = Ref(branch=branch.name)
-    with engine.views.at(reading, ref, wanted, engine.history, engine.index) as view:
-        texts = view.texts(wanted)
-        without = _without_vector(engine, texts)
-        return sum(entry.text not in without for entry in view.entries(texts, wanted))
+    with engine.views.at(reading, ref, conditions, engine.history, engine.index) as view:
+        texts = view.texts(conditions)
+        without_vector = _without_vector(engine, texts)
+        return sum(entry.text not in without_vector for entry in view.entries(texts, conditions))
 
 
 def _without_vector(engine: SearchEngine, texts: Collection[int]) -> set[int]:

@@ -81,9 +81,9 @@ class Lesson:
         """
         if row["verification"] == "invalidated":
             return False
-        told = (row["category"], row["space"], row["status"])
-        lasting = all(row[column] is None for column in _HIDING)
-        return told == (self.memory_type, self.space, "active") and lasting
+        row_values = (row["category"], row["space"], row["status"])
+        is_lasting = all(row[column] is None for column in _HIDING)
+        return row_values == (self.memory_type, self.space, "active") and is_lasting
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +111,14 @@ def store_lesson(
         StoreBusy: others change the same lesson all the time.
     """
     for _ in range(_TRIES):
-        known = _look(repo, engine, branch, lesson)
-        if known.same is None:
-            found = _add(repo, branch, origin, lesson, known)
-            if isinstance(found, Stored):
-                return found
+        lookup = _look(repo, engine, branch, lesson)
+        if lookup.same is None:
+            stored = _add(repo, branch, origin, lesson, lookup)
+            if isinstance(stored, Stored):
+                return stored
             continue  # somebody stored the same lesson meanwhile: look again
         try:
-            return _change(repo, branch, origin, lesson, known.same)
+            return _change(repo, branch, origin, lesson, lookup.same)
         except (NotFound, RevisionChanged):
             continue
     raise StoreBusy("Others are changing this lesson: try again.")
@@ -144,10 +144,10 @@ def _look(repo: Repository, engine: SearchEngine, branch: Branch, lesson: Lesson
             return _Known(until, notes=(f"{SWITCHED_OFF}: only equal texts are one lesson",))
         try:
             catch_up(reading, repo.history, engine.index, branch.id, engine.words_wait_s)
-            found = _candidates(reading, engine, lesson)
-            worded = [(r, e) for r, e in found if same_in_words(e, lesson.experience)]
-            same = _alike(engine, embedder, lesson.experience, worded)
-            near = None if same else _near(engine, embedder, lesson.experience, found)
+            candidates = _candidates(reading, engine, lesson)
+            reworded = [(r, e) for r, e in candidates if same_in_words(e, lesson.experience)]
+            same = _alike(engine, embedder, lesson.experience, reworded)
+            near = None if same else _near(engine, embedder, lesson.experience, candidates)
         except (IndexBehind, IndexLost, EmbedderUnavailable) as error:
             log.warning("lessons are compared by their exact text only: %s", error.code)
             return _Known(until, notes=(f"only equal texts are one lesson now: {error.code}",))
@@ -165,10 +165,10 @@ def _candidates(reading: Reading, engine: SearchEngine, lesson: Lesson) -> list[
     one_third = any_of(*(all_of(*third) for third in thirds))
     match = all_of(LABEL, one_third) if thirds else phrase(LABEL)
     index, own = engine.index.words, set(content_words(lesson.experience.text))
-    found = index.texts(FACT, index.newest(FACT, match, _LOOKED))
-    shares = {text: _shared(own, told) for text, told in found.items()}
-    likely = sorted((text for text in shares if shares[text] >= _LIKELY), key=shares.__getitem__)
-    hashes = [content_hash(found[text]) for text in likely[-_READ:]]
+    texts = index.texts(FACT, index.newest(FACT, match, _LOOKED))
+    shares = {number: _shared(own, text) for number, text in texts.items()}
+    likely = sorted((n for n in shares if shares[n] >= _LIKELY), key=shares.__getitem__)
+    hashes = [content_hash(texts[number]) for number in likely[-_READ:]]
     if not hashes:
         return []
     return _lessons(reading.find(FACT, Query(among={"content_hash": hashes})), lesson)
@@ -176,30 +176,32 @@ def _candidates(reading: Reading, engine: SearchEngine, lesson: Lesson) -> list[
 
 def _shared(words: set[str], text: str) -> float:
     """Return the Jaccard similarity of a set of words and the words of a text."""
-    others = set(content_words(text))
-    return len(words & others) / max(1, len(words | others))
+    text_words = set(content_words(text))
+    return len(words & text_words) / max(1, len(words | text_words))
 
 
 def _lessons(rows: Sequence[Row], lesson: Lesson) -> list[_Same]:
     """Choose the rows that can be the lesson; return them with their parts."""
     return [
-        (row, there)
+        (row, experience)
         for row in rows
         if lesson.may_be(row)
-        if (there := experience_of(row)) is not None
+        if (experience := experience_of(row)) is not None
     ]
 
 
 def _alike(
-    engine: SearchEngine, embedder: Embedder, new: Experience, found: Sequence[_Same]
+    engine: SearchEngine, embedder: Embedder, new: Experience, candidates: Sequence[_Same]
 ) -> Row | None:
     """Find the nearest row whose three parts all exceed `ALIKE`.
 
     Parts that differ only in punctuation count as equal, though their vectors may differ much.
     """
     best, nearest = ALIKE, None
-    for row, there in found:
-        pairs = [p for p in zip(new.parts, there.parts, strict=True) if plain(p[0]) != plain(p[1])]
+    for row, experience in candidates:
+        pairs = [
+            p for p in zip(new.parts, experience.parts, strict=True) if plain(p[0]) != plain(p[1])
+        ]
         vectors = engine.query_vectors.vectors(
             embedder, list(dict.fromkeys(chain.from_iterable(pairs)))
         )
@@ -210,24 +212,24 @@ def _alike(
 
 
 def _near(
-    engine: SearchEngine, embedder: Embedder, new: Experience, found: Sequence[_Same]
+    engine: SearchEngine, embedder: Embedder, new: Experience, candidates: Sequence[_Same]
 ) -> str | None:
     """Find the row that consolidation would group with this lesson: most words, near vector."""
-    said = set(content_words(" ".join(new.parts)))
-    told = [
-        (_shared(said, " ".join(there.parts)), row, there)
-        for row, there in found
-        if not at_odds(new.text, there.text)
+    words = set(content_words(" ".join(new.parts)))
+    ranked = [
+        (_shared(words, " ".join(experience.parts)), row, experience)
+        for row, experience in candidates
+        if not at_odds(new.text, experience.text)
     ]
-    share, row, there = max(told, key=itemgetter(0), default=(0.0, None, new))
+    share, row, experience = max(ranked, key=itemgetter(0), default=(0.0, None, new))
     if row is None or share < _SHARED:
         return None
-    vectors = engine.query_vectors.vectors(embedder, [new.text, there.text])
-    return str(row["id"]) if float(vectors[new.text] @ vectors[there.text]) >= NEAR else None
+    vectors = engine.query_vectors.vectors(embedder, [new.text, experience.text])
+    return str(row["id"]) if float(vectors[new.text] @ vectors[experience.text]) >= NEAR else None
 
 
 def _add(
-    repo: Repository, branch: Branch, origin: Origin, lesson: Lesson, known: _Known
+    repo: Repository, branch: Branch, origin: Origin, lesson: Lesson, lookup: _Known
 ) -> Stored | None:
     """Add the lesson, or return the row with its text; None if a rewording was added meanwhile."""
     text = lesson.experience.text
@@ -235,21 +237,23 @@ def _add(
         for twin in near_duplicates(work, content_hash(text)):
             if lesson.may_be(twin):
                 pending = work.pending.count
-                notes = known.notes
+                notes = lookup.notes
                 return Stored(twin, work.tip, pending, deduplicated=True, notes=notes)
-        if not known.notes:
-            newer = _lessons(work.find(FACT, Query(created_after=known.until)), lesson)
-            if any(same_in_words(there, lesson.experience) for _, there in newer):
+        if not lookup.notes:
+            newer = _lessons(work.find(FACT, Query(created_after=lookup.until)), lesson)
+            if any(same_in_words(experience, lesson.experience) for _, experience in newer):
                 return None
-        made = fact_row(
+        row = fact_row(
             repo.new_id(FACT.prefix, work.now), NewFact(text, lesson.memory_type), origin, work.now
         )
-        made |= lesson.columns
-        work.add(FACT, [made])
-    return Stored(made, work.tip, work.pending.count + 1, near=known.near, notes=known.notes)
+        row |= lesson.columns
+        work.add(FACT, [row])
+    return Stored(row, work.tip, work.pending.count + 1, near=lookup.near, notes=lookup.notes)
 
 
-def _change(repo: Repository, branch: Branch, origin: Origin, lesson: Lesson, there: Row) -> Stored:
+def _change(
+    repo: Repository, branch: Branch, origin: Origin, lesson: Lesson, old_row: Row
+) -> Stored:
     """Replace the row's text in a commit of its own, so that it can be reverted."""
     columns: Row = {
         "fact_text": lesson.experience.text,
@@ -257,7 +261,7 @@ def _change(repo: Repository, branch: Branch, origin: Origin, lesson: Lesson, th
     }
     if lesson.tags:
         columns["tags"] = lesson.columns["tags"]
-    correction = Correction(str(there["id"]), columns, "stored again", revision(FACT, there))
-    done = update(repo, branch, correction, origin)
-    changed = done.row["fact_text"] != there["fact_text"]
-    return Stored(done.row, done.commit, updated=changed, deduplicated=not changed)
+    correction = Correction(str(old_row["id"]), columns, "stored again", revision(FACT, old_row))
+    edited = update(repo, branch, correction, origin)
+    is_changed = edited.row["fact_text"] != old_row["fact_text"]
+    return Stored(edited.row, edited.commit, updated=is_changed, deduplicated=not is_changed)

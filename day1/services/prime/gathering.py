@@ -76,7 +76,7 @@ def prime_of(
         pinned, evergreen = _lasting(repo, services, branch, space, reading)
         lasting = [*sorted(pinned, reverse=True)[:_PINNED], *evergreen]
         facts = ordered(_facts(repo, services, reading, lasting, space), now)
-        found = Situation(
+        situation = Situation(
             branch.name,
             reading.tip,
             reading.pending.count,
@@ -89,13 +89,13 @@ def prime_of(
         any_held = reading.count(HELD) > 0
     if any_held:
         with repo.store.reading(ref) as reading:
-            found = replace(found, held=len(offers_on(repo, reading)))
-    text = prime_text(found, most)
+            situation = replace(situation, held=len(offers_on(repo, reading)))
+    text = prime_text(situation, most)
     return Prime(
         branch.name,
         space,
-        found.commit,
-        found.pending,
+        situation.commit,
+        situation.pending,
         now,
         text,
         tuple(sorted(pinned)),
@@ -113,19 +113,21 @@ def _facts(
 ) -> list[KnownFact]:
     """Read facts for a prime: active, public, true now, not expiring, of this space or none."""
     now, votes = repo.clock(), repo.ledger.votes()
-    judged, used = services.judged.of(votes), services.uses.most(_USED)
-    named = sorted({*judged, *used, *lasting})
+    best_rated, most_used = services.judged.of(votes), services.uses.most(_USED)
+    considered_ids = sorted({*best_rated, *most_used, *lasting})
     active = replace(active_rows(FACT, inactive=False), alive_at=now, present_at=now)
     # Rows of other spaces are filtered out below, so the cost does not grow with the facts.
     newest = replace(active, order="created_at", descending=True, limit=_NEWEST)
     rows = _rows(reading, newest)
     if len(rows) == _NEWEST and any(map(_is_passage, rows.values())):
         rows |= _rows(reading, replace(newest, limit=_BEHIND_AN_IMPORT))
-    if named:
-        rows |= _rows(reading, replace(active, among={"id": named}))
+    if considered_ids:
+        rows |= _rows(reading, replace(active, among={"id": considered_ids}))
     return [
         _known(
-            row, used.get(str(row["id"])), votes.get(str(row["id"]), NO_VOTES).usefulness(_ASKED)
+            row,
+            most_used.get(str(row["id"])),
+            votes.get(str(row["id"]), NO_VOTES).usefulness(_ASKED),
         )
         for row in rows.values()
         if row["space"] in {None, space}
@@ -135,8 +137,8 @@ def _facts(
 
 
 def _rows(reading: Reading, query: Query) -> dict[str, dict[str, Cell]]:
-    found = reading.scan(FACT, _COLUMNS, query)
-    return {str(row[0]): dict(zip(_COLUMNS, row, strict=True)) for row in found}
+    rows = reading.scan(FACT, _COLUMNS, query)
+    return {str(row[0]): dict(zip(_COLUMNS, row, strict=True)) for row in rows}
 
 
 _ASKED: Final = frozenset[str]()
@@ -174,30 +176,30 @@ def _lasting(
 
     They are taken from the kept prime, with the changes since that prime.
     """
-    kept = services.primes.kept(branch.name, space)
-    if kept is not None and kept.evergreen is not None:
-        pinned, evergreen = set(kept.pinned), set(kept.evergreen)
+    kept_prime = services.primes.kept(branch.name, space)
+    if kept_prime is not None and kept_prime.evergreen is not None:
+        pinned, evergreen = set(kept_prime.pinned), set(kept_prime.evergreen)
         # Pending rows are among the newest, which are considered anyway.
-        if kept.at == reading.tip and reading.pending.count <= _NEWEST:
-            return pinned, list(kept.evergreen)
+        if kept_prime.at == reading.tip and reading.pending.count <= _NEWEST:
+            return pinned, list(kept_prime.evergreen)
         try:
-            changes = repo.history.changes(kept.at, Ref(branch=branch.name))
+            changes = repo.history.changes(kept_prime.at, Ref(branch=branch.name))
         except (NotFound, StoreUnavailable):  # of another store, or compacted away
             pass
         else:
-            changed = changes.get(FACT.table, ())
-            ids = {c.id for c in changed}
-            now = [(c.id, c.after["category"]) for c in changed if c.after]
-            return _sorted_out(now, pinned - ids, evergreen - ids)
-    marked = Query(among={"category": [PINNED, *sorted(EVERGREEN)]})
-    return _sorted_out(reading.scan(FACT, ("id", "category"), marked), set(), set())
+            changed_facts = changes.get(FACT.table, ())
+            ids = {c.id for c in changed_facts}
+            categories = [(c.id, c.after["category"]) for c in changed_facts if c.after]
+            return _sorted_out(categories, pinned - ids, evergreen - ids)
+    lasting_query = Query(among={"category": [PINNED, *sorted(EVERGREEN)]})
+    return _sorted_out(reading.scan(FACT, ("id", "category"), lasting_query), set(), set())
 
 
 def _sorted_out(
-    found: Iterable[Sequence[Cell]], pinned: set[str], evergreen: set[str]
+    categories: Iterable[Sequence[Cell]], pinned: set[str], evergreen: set[str]
 ) -> tuple[set[str], list[str]]:
     """Add the ids of facts to the pinned or evergreen ones, by their categories."""
-    for row_id, category in found:
+    for row_id, category in categories:
         if category == PINNED:
             pinned.add(str(row_id))
         elif category in EVERGREEN:
@@ -211,17 +213,20 @@ def _task(repo: Repository, branch: Branch) -> str | None:
     if task is None:
         return None
     objectives = repo.ledger.records(Objective, task_id=task.id)
-    done = sum(objective.status == "completed" for objective in objectives)
-    doing = [one.description for one in objectives if one.status == "in_progress"]
-    parts = [task.name, *([f"{done} of {len(objectives)} objectives done"] if objectives else [])]
-    return "; ".join([*parts, *(f"in progress: {one}" for one in doing)])
+    completed = sum(objective.status == "completed" for objective in objectives)
+    in_progress = [each.description for each in objectives if each.status == "in_progress"]
+    parts = [
+        task.name,
+        *([f"{completed} of {len(objectives)} objectives done"] if objectives else []),
+    ]
+    return "; ".join([*parts, *(f"in progress: {text}" for text in in_progress)])
 
 
 def _handoff(repo: Repository, branch: Branch) -> tuple[str, int, str] | None:
     """Find the last handoff to a branch: its source, time and summary."""
-    found = repo.ledger.records(Handoff, target_id=branch.id)
-    if not found:
+    handoffs = repo.ledger.records(Handoff, target_id=branch.id)
+    if not handoffs:
         return None
-    last = max(found, key=lambda one: (one.created_at, one.id))
+    last = max(handoffs, key=lambda handoff: (handoff.created_at, handoff.id))
     source = name_of(repo, last.source_id) or "a branch that is gone"
     return source, last.created_at, last.context_summary

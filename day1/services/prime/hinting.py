@@ -64,12 +64,12 @@ def hint_of(
         UnknownBranch: the branch was deleted meanwhile.
     """
     spaces = tuple(dict.fromkeys((None, space)))
-    asked = SearchRequest(query=prompt[:_ASKED], limit=_LOOKED_AT, spaces=spaces)
-    answer = search(engine, Ref(branch=branch.name), branch.id, asked)
+    request = SearchRequest(query=prompt[:_ASKED], limit=_LOOKED_AT, spaces=spaces)
+    answer = search(engine, Ref(branch=branch.name), branch.id, request)
     hits = answer.hits
     texts = [
         text.quotation or text.text
-        for text in quote(asked.query, [hit.text for hit in hits], _LENGTHS)
+        for text in quote(request.query, [hit.text for hit in hits], _LENGTHS)
     ]
     new = [
         (hit.row, text)

@@ -21,9 +21,11 @@ class BestJudged:
 
     def of(self, votes: Votes) -> dict[str, float]:
         """Return the best-rated rows and their scores."""
-        seen, best = self._known
-        if votes is not seen:
-            every = ((each.usefulness(frozenset()), row_id) for row_id, each in votes.items())
+        cached_votes, best = self._known
+        if votes is not cached_votes:
+            every = (
+                (row_votes.usefulness(frozenset()), row_id) for row_id, row_votes in votes.items()
+            )
             best = {row_id: value for value, row_id in heapq.nlargest(_JUDGED, every)}
             self._known = votes, best
         return best

@@ -66,24 +66,26 @@ class PrimeRenewer:
     def _renew(self, moved: Collection[str]) -> None:
         repo, primes = self._repo, self._services.primes
         state = self._state()
-        before, self._seen = self._seen, state
-        if state == before:
+        old_state, self._seen = self._seen, state
+        if state == old_state:
             return
         stamp = primes.stamp()
-        kept = {(one.branch, one.space): one for one in primes.every()}
+        kept = {(prime.branch, prime.space): prime for prime in primes.every()}
         dirty = repo.history.dirty_branches()
         fresh = [(name, None) for name in sorted({*moved, *dirty})]
-        wanted = list(dict.fromkeys([*self._own(), *fresh, *kept]))
+        keys = list(dict.fromkeys([*self._own(), *fresh, *kept]))
         branches = {b.name: b for b in repo.ledger.branches() if b.retired_tip is None}
         # If neither branch nor ledger changed, only the stamp of its prime is renewed.
-        still = before is not None and state[1] is not None and state[1:] == before[1:]
-        tips = repo.history.branches() if still else {}
-        for place, key in enumerate(wanted):
-            (name, space), there = key, kept.get(key)
+        ledger_unchanged = (
+            old_state is not None and state[1] is not None and state[1:] == old_state[1:]
+        )
+        tips = repo.history.branches() if ledger_unchanged else {}
+        for place, key in enumerate(keys):
+            (name, space), kept_prime = key, kept.get(key)
             if name not in branches or place >= _MOST:
                 primes.drop(name, space)
-            elif there is not None and there.at == tips.get(name) and name not in dirty:
-                primes.restamp(there, stamp)
+            elif kept_prime is not None and kept_prime.at == tips.get(name) and name not in dirty:
+                primes.restamp(kept_prime, stamp)
             else:
                 self._renew_one(branches[name], space, stamp)
 

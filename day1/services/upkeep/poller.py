@@ -39,13 +39,13 @@ class ChangePoller:
 
     def fresh(self) -> "ChangePoller":
         """Make a poller that knows the present state; no branches if the store is unavailable."""
-        begun = ChangePoller(self._repo)
-        begun._waiting.begin()
+        poller = ChangePoller(self._repo)
+        poller._waiting.begin()
         try:
-            begun._moved()
+            poller._moved()
         except Day1Error:
-            begun._seen = {}
-        return begun
+            poller._seen = {}
+        return poller
 
     def look(self) -> list[News]:
         """Return the changes since the last look; none at the first look."""
@@ -59,20 +59,20 @@ class ChangePoller:
         stamp = self._repo.store.stamp()
         if stamp == self._stamp:
             return []
-        seen: dict[str, _Tip] = {}
+        tips: dict[str, _Tip] = {}
         dirty = self._repo.history.dirty_branches()
         for name, tip in self._repo.history.branches().items():
-            seen[name] = (tip, 0, None)
+            tips[name] = (tip, 0, None)
             if name in dirty:
                 with self._repo.store.reading(Ref(branch=name)) as reading:
                     pending = reading.pending
-                    seen[name] = (reading.tip, pending.count, pending.newest)
-        before, self._seen, self._stamp = self._seen, seen, stamp
-        if before is None:
+                    tips[name] = (reading.tip, pending.count, pending.newest)
+        old_tips, self._seen, self._stamp = self._seen, tips, stamp
+        if old_tips is None:
             return []
-        now = [
-            Moved(name, state[0], state[1], new=name not in before)
-            for name, state in seen.items()
-            if before.get(name) != state
+        moved = [
+            Moved(name, state[0], state[1], new=name not in old_tips)
+            for name, state in tips.items()
+            if old_tips.get(name) != state
         ]
-        return now + [Moved(name, None) for name in before.keys() - seen.keys()]
+        return moved + [Moved(name, None) for name in old_tips.keys() - tips.keys()]

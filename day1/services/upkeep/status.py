@@ -24,18 +24,18 @@ class BranchStatus:
 
 def branch_status(repo: Repository, branch: Branch) -> BranchStatus:
     """Read the status of a branch; the cost grows with the changes since the merge base."""
-    every = {state.branch.name: state for state in states(repo)}
-    here = every[branch.name]
+    state_by_name = {state.branch.name: state for state in states(repo)}
+    own_state = state_by_name[branch.name]
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         pending, held = reading.pending, len(offers_on(repo, reading))
-    parent = every.get(here.parent or "")
-    ahead = {} if parent is None else _ahead(repo, here, parent)
-    return BranchStatus(here, pending, held, ahead)
+    parent = state_by_name.get(own_state.parent or "")
+    ahead = {} if parent is None else _ahead(repo, own_state, parent)
+    return BranchStatus(own_state, pending, held, ahead)
 
 
-def _ahead(repo: Repository, here: BranchState, parent: BranchState) -> dict[str, int]:
-    base = repo.history.merge_base(parent.tip, here.tip)
-    changes = repo.history.changes(base, Ref(branch=here.branch.name))
+def _ahead(repo: Repository, state: BranchState, parent: BranchState) -> dict[str, int]:
+    base = repo.history.merge_base(parent.tip, state.tip)
+    changes = repo.history.changes(base, Ref(branch=state.branch.name))
     counts: dict[str, int] = {}
     for kind in MEMORIES:
         for change in changes.get(kind.table, ()):
