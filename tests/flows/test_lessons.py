@@ -221,7 +221,7 @@ def test_a_merged_lesson_was_true_until_the_other_one_was(store: OpenStore) -> N
 def test_a_secret_is_shown_to_no_judge_of_its_use(store: OpenStore) -> None:
     secret = call(store, "memory_store", **LESSON)["id"]
     edit(store, secret, sensitivity="secret")
-    with pytest.raises(Refused, match="no judge"):
+    with pytest.raises(Refused, match="not sent to a judge"):
         call(store, "memory_judge", memory_id=secret, query="uploads")
     assert call(store, "memory_judge", memory_id=secret, score=0.5)["judgments"] == 1
 
