@@ -203,7 +203,7 @@ def test_a_chroma_that_ended_two_processes_in_a_row_is_built_anew(
             dying.close()
     owner = LocalIndex(tmp_path, chroma=True)
     update_neighbours(owner)
-    assert ("built anew" in caplog.text) is anew
+    assert ("filled again" in caplog.text) is anew
     assert (tmp_path / "chroma" / "kept").exists() is not anew
     asked = vector(embedder, TEXTS[0])
     assert len(owner.vectors.neighbours(FACT, embedder, asked, 9)) == len(TEXTS)

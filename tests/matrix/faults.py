@@ -168,7 +168,7 @@ FAULTS = (
     Fault(
         "Chroma broken",
         lambda at: no_chroma(at.store),
-        doctor="chroma is no folder",
+        doctor="chroma is not a folder",
         needs="model",
         log="Chroma cannot be opened",
         settings={"DAY1_SEARCH__CHROMA": "true", "DAY1_SEARCH__EXACT_ROWS": "0"},

@@ -1,4 +1,4 @@
-"""Approximate neighbours by Chroma over the vector files, in one process at a time.
+"""Approximate nearest neighbours by Chroma's own files, in one process at a time.
 
 A Chroma client never sees what another process writes after the client was opened. So a process
 takes a lock before it opens Chroma, and keeps the lock until it ends. (A Chroma server is used in
@@ -39,25 +39,25 @@ FOLDER = "chroma"
 # neighbours in 99 of 100 questions (with 16, 100, 400 in 90). A question takes 4 to 8 ms.
 _GRAPH = {"space": "ip", "max_neighbors": 32, "ef_construction": 200, "ef_search": 400}
 _ENDED = 2
-"""After so many processes that ended while they opened Chroma, its files are taken for damaged."""
+"""Chroma's files count as damaged after so many processes died while opening them."""
 _FED_AT_ONCE = 250
 _FED_IN_A_TICK = 5_000
 _LONGEST_TAIL = 20_000
-"""Rows that Chroma has not yet; with more, comparing all the visible ones is the better way."""
+"""Rows not yet in Chroma, at most; with more, comparing all visible vectors is better."""
 
 
 class Neighbours:
     """Chroma's collections, one for each kind and space, named as in `facts-minilm-l6-v2-384`."""
 
     shared = False
-    """Whether a process that does not own Chroma may ask it too."""
+    """Whether processes that do not hold Chroma's lock may query it too."""
     _away = "Chroma cannot be opened"
-    """What the log and searchers are told while Chroma cannot be asked."""
+    """The message in the log and in answers while Chroma cannot be queried."""
     _longest_rest_s = 300.0
-    """After a failure Chroma is tried again in 0, 2, 6, 14, … seconds, at most in so many."""
+    """Longest pause after a failure, in seconds; pauses grow: 0, 2, 6, 14, …"""
 
     def __init__(self, database: Database) -> None:
-        """Take and open nothing yet; `update_neighbours` does."""
+        """Prepare without opening Chroma; `update_neighbours` opens it."""
         self._database = database
         self._folder = database.folder / FOLDER
         self._opening = database.folder / f"{FOLDER}.opening"
@@ -68,20 +68,20 @@ class Neighbours:
         self._collections: dict[tuple[int, str], Any] = {}
         self._generation = ""
         self._failed, self._again = 0, 0.0
-        """How often it failed since it worked last, and when it is tried again."""
+        """Failures since the last success, and the monotonic time of the next attempt."""
 
     def ready(self) -> bool:
         """Whether this process has Chroma open."""
         return self._client is not None
 
     def trouble(self) -> str | None:
-        """What a searcher should know of a Chroma that should be there and is not."""
+        """Return the note for searches while Chroma fails; None if it works or is not used."""
         return f"{self._away}: all were compared" if self._failed else None
 
     def ask(
         self, kind: Kind, space: VectorSpace, vector: Vector, limit: int
     ) -> list[TextId] | None:
-        """The nearest texts, nearest first; one may come repeatedly. None if Chroma cannot tell."""
+        """Find the nearest texts, nearest first, perhaps repeated; None if Chroma cannot answer."""
         collection = self._collections.get((space.number, kind.table))
         if collection is None or self._generation != self._database.generation():
             return None
@@ -95,7 +95,7 @@ class Neighbours:
         except Exception as error:  # noqa: BLE001 - a failure here only makes searching slower
             with self._guard:
                 if self._collections.get((space.number, kind.table)) is collection:
-                    self._lose(error)  # else it was closed meanwhile
+                    self._lose(error)  # otherwise it was closed meanwhile
             return None
         here, known = self._positions(space, kind, found["ids"][0])
         tail = np.array(later, np.int64)
@@ -107,7 +107,7 @@ class Neighbours:
         return [int(text) for text in texts if text >= 0]
 
     def update_neighbours(self, spaces: Sequence[VectorSpace]) -> bool:
-        """Take over if nobody owns Chroma, and feed it; returns whether more is to be fed."""
+        """Take Chroma's lock if it is free and add new rows; return whether rows are missing."""
         with self._guard:
             if time.monotonic() < self._again:
                 return False
@@ -119,9 +119,9 @@ class Neighbours:
                 if self._client is None or self._generation != self._database.generation():
                     self._open(spaces)
                 more = self._owned is not None and self._feed_all(spaces)
-            except Day1Error:  # of the index's own files
+            except Day1Error:  # about the index's own files
                 raise
-            except BaseException as error:  # a panic of Chroma's is no Exception
+            except BaseException as error:  # a panic in Chroma is not an Exception
                 self._lose(error)
                 if not isinstance(error, Exception):
                     raise
@@ -132,10 +132,10 @@ class Neighbours:
             return more
 
     def forget(self, hashes: Collection[str]) -> None:
-        """Take note of texts to remove; nothing to do here: `forgotten` lists their rows."""
+        """Do nothing: the table `forgotten` lists the rows to remove."""
 
     def close(self) -> None:
-        """Let another process take over."""
+        """Close Chroma and release its lock."""
         with self._guard:
             self._shut()
             if self._owned is not None:
@@ -145,14 +145,14 @@ class Neighbours:
     def _open(self, spaces: Sequence[VectorSpace]) -> None:
         """Open the folder and try every collection.
 
-        A damaged file of Chroma can end the process. So a marker file is there while the folder is
-        opened, one byte longer after each process that ended here. One may have been killed; after
-        two in a row the folder is emptied and built anew.
+        A damaged file of Chroma can kill the process. So a marker file exists while the folder is
+        opened, one byte longer after each process that died here. One may have been killed by
+        chance; after two in a row the folder is emptied and filled again.
         """
         self._shut()
         with self._opening.open("ab") as marker:
             if marker.tell() >= _ENDED:
-                log.warning("chroma/ could not be opened repeatedly: it is built anew")
+                log.warning("chroma/ failed to open repeatedly: it is emptied and filled again")
                 self._empty()
             marker.write(b".")
         self._generation = self._database.generation()
@@ -178,7 +178,7 @@ class Neighbours:
                 configuration={"hnsw": _GRAPH},
             )
             self._collections[space.number, kind.table] = found
-            if found.count() < self._count_fed(space, kind):  # it is new, or an older copy
+            if found.count() < self._count_fed(space, kind):  # new, or an older copy
                 self._mark(space, kind, 0)
         return found
 
@@ -189,14 +189,14 @@ class Neighbours:
         return {"generation": self._generation}
 
     def _mark_of(self, space: VectorSpace, kind: Kind) -> str:
-        """The name under which the mark of a collection is kept."""
+        """Return the key in `neighbours` of a collection's `fed` mark."""
         del space
         return kind.table
 
     def _positions(
         self, space: VectorSpace, kind: Kind, ids: list[str]
     ) -> tuple[Integers, Integers]:
-        """The rows of the vector file that `ids` name, and which of `ids` name one."""
+        """Return the file's rows that `ids` name, and the places of these ids in `ids`."""
         del space, kind
         return np.array(ids, np.int64), np.arange(len(ids))
 
@@ -268,7 +268,7 @@ class Neighbours:
                 connection.executemany(statement, [(*key, int(p)) for p in forgotten])
 
     def _lose(self, error: BaseException) -> None:
-        """Go on without Chroma, for longer after each failure."""
+        """Close Chroma after an error, and set the time of the next attempt."""
         if not self._failed:
             log.warning("%s: %s", self._away, type(error).__name__)
         self._failed += 1
@@ -278,14 +278,14 @@ class Neighbours:
         self._mend(error)
 
     def _mend(self, error: BaseException) -> None:
-        """Empty the folder if the error is Chroma's own; a bug of day1 is no reason to."""
+        """Empty the folder if the error is Chroma's own, not one of day1."""
         from chromadb.errors import ChromaError  # noqa: PLC0415 - imported with the client
 
         if isinstance(error, ChromaError):
-            log.warning("chroma/ is damaged and is built anew")
-            with suppress(Day1Error):  # stale marks are found when it is opened
+            log.warning("chroma/ is damaged: it is emptied and filled again")
+            with suppress(Day1Error):  # wrong marks are corrected when Chroma is opened
                 self._empty()
-        if isinstance(error, Exception):  # it came back; after a panic the marker stays
+        if isinstance(error, Exception):  # after a panic the marker file stays
             with suppress(OSError):
                 self._opening.unlink(missing_ok=True)
 
@@ -294,7 +294,7 @@ class Neighbours:
         if client is not None:
             try:
                 client.close()
-            except Exception:  # noqa: BLE001 - the client is given up, whatever the error
+            except Exception:  # noqa: BLE001 - the client is dropped, whatever the error
                 log.warning("Chroma could not be closed")
 
     def _empty(self) -> None:
@@ -308,11 +308,11 @@ def _client(folder: Path) -> Any:
     from chromadb.api.shared_system_client import SharedSystemClient  # noqa: PLC0415
     from chromadb.config import Settings  # noqa: PLC0415
 
-    # Else it also obeys a `.env` in the folder where a user happens to be.
+    # Otherwise it also reads a `.env` in the current folder.
     settings = Settings(_env_file=None, anonymized_telemetry=False)
     try:
         return chromadb.PersistentClient(str(folder), settings)
     except BaseException:
-        # chromadb keeps a client that could not open, and the next one would fail because of it.
+        # chromadb caches a client that failed to open, and the next client would fail too.
         SharedSystemClient.clear_system_cache()
         raise

@@ -1,4 +1,4 @@
-"""The address of a Chroma server. It has a module of its own, since its user imports numpy."""
+"""The address of a Chroma server; a separate module, since `chroma_server` imports numpy."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,30 +9,30 @@ from day1.errors import InvalidRequest
 
 @dataclass(frozen=True, slots=True)
 class ChromaAddress:
-    """A server, and which store asks it."""
+    """The address of a Chroma server, its token, and the name of the store there."""
 
     url: str
     token: str
     store: Callable[[], str]
-    """What keeps stores apart on one server; asked for when it is first needed."""
+    """Returns the name that distinguishes this store on the server; called when first needed."""
 
     def __post_init__(self) -> None:
-        """Refuse what is no server's address.
+        """Refuse a URL that is not the address of a server.
 
         Raises:
-            InvalidRequest: it has no host, another scheme, or a path.
+            InvalidRequest: the URL has no host, another scheme, or a path.
         """
         parts = urlsplit(self.url)
         try:
             fits = parts.hostname and (parts.port or 1)
-        except ValueError:  # the port is no number
+        except ValueError:  # the port is not a number
             fits = None
         if not fits or parts.scheme not in {"http", "https"} or parts.path.strip("/"):
-            raise InvalidRequest("DAY1_INDEX__CHROMA_URL is to be like http://chroma.example:8000.")
+            raise InvalidRequest("DAY1_INDEX__CHROMA_URL must be like http://chroma.example:8000.")
 
     @property
     def place(self) -> tuple[str, int, bool]:
-        """Host, port, and whether over TLS."""
+        """Host, port, and whether to use TLS."""
         parts = urlsplit(self.url)
         secure = parts.scheme == "https"
         return str(parts.hostname), parts.port or (443 if secure else 80), secure

@@ -1,10 +1,10 @@
-"""Approximate neighbours by a Chroma server that the nodes of a store share.
+"""Approximate nearest neighbours by a Chroma server that all machines of a store share.
 
-One collection belongs to one store. A row is known by the hash of its text and the number of its
-passage, so it is the same for every node. Each node adds the rows that it has embedded and that are
-missing, in any order; adding one twice is harmless. A node marks what it has added in its
-`index.db`, under the id of the collection. A collection that was lost and created again has another
-id, so it is filled again. Each node removes what is redacted.
+A collection belongs to one store. The id of a row is the hash of its text and the number of its
+passage, so it is the same on every machine. Each machine adds the missing rows that it has
+embedded, in any order; adding a row twice is harmless. A machine marks in its `index.db` which rows
+it has added, under the id of the collection. A collection that was lost and created again has
+another id, so it is filled again. Each machine removes redacted texts.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from day1.model.rows.kind import KINDS, Kind
 log = logging.getLogger(__name__)
 
 _TIMEOUT_S = 5.0
-"""A search waits at most so long for an answer; comparing 50,000 vectors takes 8 ms."""
+"""Seconds that a search waits for an answer, at most; comparing 50,000 vectors takes 8 ms."""
 
 
 class ServerNeighbours(Neighbours):
-    """Collections named as in `facts-minilm-l6-v2-384-3f9c2a71d0b4`, the store's name last."""
+    """The server's collections, named as in `facts-minilm-l6-v2-384-3f9c2a71d0b4` (store last)."""
 
     shared = True
     _away = "the Chroma server does not answer"
     _longest_rest_s = 0.0
 
     def __init__(self, database: Database, address: ChromaAddress) -> None:
-        """Ask nothing yet; `update_neighbours` does."""
+        """Prepare without a connection; `update_neighbours` connects."""
         super().__init__(database)
         self._address = address
         self._forgotten: set[str] = set()
         self._store = ""
 
     def forget(self, hashes: Collection[str]) -> None:
-        """Remove texts at the next update; each node names the redacted ones when it starts."""
+        """Remove texts at the next update; each process passes all redacted texts as it starts."""
         with self._guard:
             self._forgotten.update(hashes)
 
@@ -69,7 +69,7 @@ class ServerNeighbours(Neighbours):
     def _positions(
         self, space: VectorSpace, kind: Kind, ids: list[str]
     ) -> tuple[Integers, Integers]:
-        """Texts that another node has followed and this one not yet are left out."""
+        """Find the file's rows of ids; leaves out texts that this machine has not indexed yet."""
         with self._database.reading() as connection:
             found = connection.execute(
                 "SELECT v.position, wanted.key FROM json_each(?1) AS wanted"
@@ -109,28 +109,28 @@ class ServerNeighbours(Neighbours):
                     collection.delete(where={"text": {"$in": sorted(gone)}})
             return super()._feed_all(spaces)
         except Exception:
-            self.forget(gone)  # once more, when the server is there again
+            self.forget(gone)  # once more, at the next update
             raise
 
     def _delete_forgotten(self, space: VectorSpace, kind: Kind, collection: Any) -> None:
-        """Only clear the list: it numbers the rows of this node, and `forget` got the texts."""
+        """Only clear the list of this machine's rows: `forget` removes the texts."""
         del collection
         with self._database.writing() as connection:
             statement = "DELETE FROM forgotten WHERE space = ? AND kind = ?"
             connection.execute(statement, (space.number, kind.table))
 
     def _mend(self, error: BaseException) -> None:
-        """Empty nothing: other nodes share the server."""
+        """Do nothing: other machines share the server."""
 
 
 def _client(address: ChromaAddress) -> Any:
-    import chromadb  # noqa: PLC0415 - a second that only a process that stays pays
-    import httpx  # noqa: PLC0415 - chromadb's own way to its server
+    import chromadb  # noqa: PLC0415 - takes a second, which only a long-running process needs
+    import httpx  # noqa: PLC0415 - the HTTP client that chromadb uses
     from chromadb.config import Settings  # noqa: PLC0415 - imported with it
 
     host, port, secure = address.place
     headers = {"Authorization": f"Bearer {address.token}"} if address.token else {}
-    # The client itself would wait without end.
+    # The client itself has no timeout.
     httpx.get(f"{address.url.rstrip('/')}/api/v2/heartbeat", headers=headers, timeout=_TIMEOUT_S)
     client: Any = chromadb.HttpClient(
         host,

@@ -1,8 +1,8 @@
-"""The file `index.db`: its connections and tables, and building it anew when it is damaged.
+"""The file `index.db`: its connections and tables, and deleting it when it is damaged.
 
-Stock SQLite in WAL mode. Several processes have it open; one that finds it damaged deletes it
-together with the vectors, and the others notice that the file has changed. The file's generation
-is part of the names of what depends on it, so a process that still has the old files open does no
+Stock SQLite in WAL mode. Several processes have it open; a process that finds it damaged deletes
+it together with the vectors, and the others notice the new file. The file's generation is part of
+the names of the files that depend on it, so a process that still has the old files open does no
 harm.
 """
 
@@ -41,11 +41,11 @@ VECTORS = "vectors"
 
 _VERSION = 2
 TOKENIZER = "porter unicode61"
-"""What cuts texts and questions into stems."""
+"""The FTS5 tokenizer, which splits texts and questions into stems."""
 _EMBEDDING_S = 60.0
-"""How long a process waits for another one's batch of vectors, which takes some seconds."""
+"""Seconds that a process waits while another writes a batch of vectors, at most."""
 FileId = tuple[int, int]
-"""The device and the inode of a file."""
+"""The device and inode of a file, which identify it."""
 _TABLES = """
 CREATE TABLE meta (generation TEXT NOT NULL);
 CREATE TABLE cursors (key TEXT PRIMARY KEY, "commit" TEXT NOT NULL, newest INTEGER, moved INTEGER);
@@ -64,47 +64,47 @@ CREATE TABLE neighbours (
     space INTEGER, kind TEXT, fed INTEGER NOT NULL, PRIMARY KEY (space, kind)) WITHOUT ROWID;
 CREATE TABLE forgotten (space INTEGER, kind TEXT, position INTEGER);
 """
-"""`texts` never uses a number twice. The FTS5 tables, one for each kind, keep no copies of texts.
-Each embedder has a space. `vectors` tells which row of a space's file belongs to which passage, and
-`waiting` which texts have no vector yet. `neighbours` tells up to which row Chroma surely has the
-rows of a kind, and `forgotten` which rows it must delete. `meta` has the generation in its first
-row; once texts were taken out, its second has a value that changes each time."""
+"""Statements that create the tables. `texts` never uses a number twice. The FTS5 tables, one for
+each kind, keep no copies of texts. Each embedder has a space. `vectors` tells which row of a
+space's file belongs to which passage, `waiting` which texts have no vector yet. `neighbours` tells
+up to which row Chroma surely has the rows of a kind, `forgotten` which rows it must delete. `meta`
+has the generation, and in its second row a value that changes each time texts are removed."""
 
 
 _GENERATION = "SELECT generation FROM meta ORDER BY rowid"
 _OF_EVERY_VERSION = frozenset({"meta", "cursors", "texts"})
 FOREIGN = (
-    f"{FILE} in the store's folder is another program's and is left as it is, so words alone are "
-    "searched: give day1 a folder of its own (DAY1_HOME)."
+    f"{FILE} in the store's folder belongs to another program and is left unchanged, so only "
+    "words are searched: give day1 a folder of its own (DAY1_HOME)."
 )
 
 
 class Database:
-    """Lends connections to `index.db`, and notices when the file was made anew."""
+    """Lends connections to `index.db`, and notices when the file was replaced."""
 
     def __init__(self, folder: Path, *, read_only: bool, wait_s: float) -> None:
-        """Open nothing yet; writers wait for one another at most `wait_s` seconds."""
+        """Prepare without opening the file; writers wait for each other up to `wait_s` seconds."""
         self.folder = folder
         self.read_only = read_only
         self._path = folder / FILE
         self._wait_s = wait_s
         self._making = FileLock(folder / "index.lock", wait_s)
         self.embedding = FileLock(folder / "vectors.lock", _EMBEDDING_S)
-        """Whoever writes vectors holds it."""
+        """The lock that a process holds while it writes vectors."""
         self._guard = threading.Lock()
         self._free: list[sqlite3.Connection] = []
         self._file: FileId | None = None
         self._generation = ""
         self._mistrusted = False
-        """Whether the file was made anew because of an error that no code of SQLite explains."""
+        """Whether the file was replaced because of an error without a code of SQLite for damage."""
 
     def generation(self) -> str:
-        """The file's generation: another one once the file was made anew."""
+        """Return the file's generation, which changes when the file is replaced."""
         with self.reading():
             return self._generation
 
     def edition(self) -> str:
-        """Another value once the file was made anew, or texts were taken out of it."""
+        """Return a value that changes when the file is replaced or texts are removed from it."""
         with self.reading() as connection:
             return ".".join(value for (value,) in connection.execute(_GENERATION))
 
@@ -114,7 +114,7 @@ class Database:
 
         Raises:
             IndexLost: the file was damaged; it is empty now.
-            IndexBehind: it cannot be opened.
+            IndexBehind: the file cannot be opened.
         """
         file: FileId | None = None
         connection = None
@@ -128,21 +128,21 @@ class Database:
 
     @contextmanager
     def trusting(self, opened: Callable[[], FileId | None] = lambda: None) -> Iterator[None]:
-        """Take what a block raises for damage, unless it is a failure of the system.
+        """Treat errors of a block as damage of the index, unless they are the system's.
 
-        A whole index makes nobody raise anything. If a file that was made anew for such an error
-        makes it again, the file was not the cause: then the index counts as unusable.
+        An undamaged index raises no errors. If a new file raises such an error again, the file was
+        not the cause: then the index counts as unusable.
 
         Args:
-            opened: says which file the block uses; None: the one that was opened last.
+            opened: returns which file the block uses; None: the file that was opened last.
 
         Raises:
             IndexLost: the index was damaged; it is empty now.
-            IndexBehind: the system does not let this process use it.
+            IndexBehind: the system does not let this process use the file.
         """
         try:
             yield
-        except (Day1Error, sqlite3.ProgrammingError):  # the latter: this process closed it
+        except (Day1Error, sqlite3.ProgrammingError):  # ProgrammingError: this process closed it
             raise
         except OSError as error:
             raise behind(error, FILE) from error
@@ -155,7 +155,7 @@ class Database:
 
         Raises:
             IndexBehind: nothing can be written now.
-            IndexLost: as `reading`.
+            IndexLost: the file was damaged; it is empty now.
         """
         if self.read_only:
             raise IndexBehind("The store's folder is read-only: its index stays as it is.")
@@ -165,7 +165,7 @@ class Database:
             connection.execute("COMMIT")
 
     def lose(self, file: FileId | None = None) -> NoReturn:
-        """Delete a damaged index, unless another process has done so since `file` was opened.
+        """Delete a damaged index, unless another process replaced it since `file` was opened.
 
         Raises:
             IndexLost: always, so that the caller indexes again.
@@ -175,10 +175,10 @@ class Database:
             raise IndexBehind("The index is damaged, and the folder is read-only.")
         with self._making.held(wait=True), usable(FILE):
             if self._identity() == (file or self._file):
-                log.warning("the index is damaged: it is deleted and built anew")
+                log.warning("the index is damaged: it is deleted and built again")
                 for path in [*self.folder.glob(f"{FILE}*"), *self.folder.glob(f"{VECTORS}/*")]:
                     remove(path)
-        raise IndexLost("The index was damaged and is being built anew; try again.")
+        raise IndexLost("The index was damaged and is being built again; try again.")
 
     def close(self) -> None:
         """Close connections that are not in use, and write the WAL back into the file."""
@@ -190,7 +190,7 @@ class Database:
             connection.close()
 
     def checkpoint(self) -> None:
-        """Write the WAL back into the file, so that deleted text is nowhere."""
+        """Write the WAL back into the file, so that no file holds deleted text."""
         with self.reading() as connection:
             _checkpoint(connection)
 
@@ -218,7 +218,7 @@ class Database:
 
     def _give_back(self, connection: sqlite3.Connection, file: FileId | None) -> None:
         if connection.in_transaction:
-            with suppress(sqlite3.Error):  # closing it then ends the transaction
+            with suppress(sqlite3.Error):  # closing the connection ends the transaction
                 connection.rollback()
         with self._guard:
             if file is not None and file == self._file and not connection.in_transaction:
@@ -231,7 +231,7 @@ class Database:
             return self._opened("mode=ro&immutable=1")
         if self._identity() is None:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._making.held(wait=True):  # so nobody deletes or makes the file meanwhile
+        with self._making.held(wait=True):  # nobody may delete or make the file meanwhile
             return self._opened("mode=rwc")
 
     def _opened(self, mode: str) -> tuple[sqlite3.Connection, FileId | None]:
@@ -259,7 +259,7 @@ class Database:
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
         if names and not names >= _OF_EVERY_VERSION:
             if 2 * len(names & _own_names()) > len(names):
-                raise _NotOurs  # it was, until a name in it changed
+                raise _NotOurs  # our file, with a damaged name
             raise IndexBehind(FOREIGN, file=FILE)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, _VERSION) or (self.read_only and version == 0):
@@ -279,27 +279,27 @@ class Database:
             self.lose(file)
         if self._mistrusted or not is_damage(error):
             raise IndexBehind(UNUSABLE, file=FILE, engine_code=name) from error
-        log.warning("the index made a reader raise %s", name)
+        log.warning("reading the index raised %s", name)
         self._mistrusted = not self.read_only
         self.lose(file)
 
 
 class MemoryDatabase(Database):
-    """The same tables in the memory of this process, whose threads take turns."""
+    """An index with the same tables in memory, whose connection threads use in turns."""
 
     def __init__(self, folder: Path) -> None:
-        """Make them; nothing in the folder is used."""
+        """Make the tables in memory; files in the folder are not used."""
         super().__init__(folder, read_only=False, wait_s=0.0)
         self._turn, self._depth = threading.RLock(), 0
         self._only = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        self._only.execute("PRAGMA temp_store = MEMORY")  # nor is any other
+        self._only.execute("PRAGMA temp_store = MEMORY")  # use no files at all
         make_tables(self._only)
         self._generation = self._only.execute(_GENERATION).fetchone()[0]
 
     @override
     @contextmanager
     def trusting(self, opened: Callable[[], FileId | None] = lambda: None) -> Iterator[None]:
-        yield  # nothing can damage it, and what lies in the folder is another index
+        yield  # memory is never damaged, and the folder's files are not used
 
     def _borrow(self) -> tuple[sqlite3.Connection, None]:
         self._turn.acquire()
@@ -315,11 +315,11 @@ class MemoryDatabase(Database):
 
 
 class _NotOurs(sqlite3.DatabaseError):
-    """The file is another version's."""
+    """The error for an index that another version of day1 made."""
 
 
 def remove(path: Path) -> None:
-    """Delete a file or a link; a folder, which no index has there, stays."""
+    """Delete a file or link; a folder is left, since an index has no folders there."""
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
 
@@ -330,7 +330,7 @@ def _checkpoint(connection: sqlite3.Connection) -> None:
     except (
         sqlite3.DatabaseError,
         UnicodeDecodeError,
-    ):  # somebody reads or writes; SQLite does it itself before long
+    ):  # it is in use; SQLite will do it itself
         log.info("the index could not be checkpointed now")
 
 
@@ -352,7 +352,7 @@ def make_tables(connection: sqlite3.Connection) -> None:
 
 @cache
 def _own_names() -> frozenset[str]:
-    """The names of all tables and indexes of an index."""
+    """Return the names of all tables and indexes of `index.db`."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         make_tables(connection)
         names = connection.execute("SELECT name FROM sqlite_schema")
@@ -360,13 +360,13 @@ def _own_names() -> frozenset[str]:
 
 
 def changed_edition(connection: sqlite3.Connection) -> None:
-    """Say that texts were taken out: what processes remember of them is void."""
+    """Change the edition after texts were removed, so that processes drop their caches."""
     statement = "INSERT OR REPLACE INTO meta (rowid, generation) VALUES (2, ?)"
     connection.execute(statement, (secrets.token_hex(4),))
 
 
 def fts5_expression(match: Match) -> str:
-    """Say a match in the language of FTS5; every phrase is quoted, so no word is an operator."""
+    """Write a match in the syntax of FTS5; phrases are quoted, so no word is an operator."""
     if match.how == "phrase":
         return '"{}"'.format(match.words.replace('"', '""'))
     operator = " AND " if match.how == "all" else " OR "
@@ -375,11 +375,11 @@ def fts5_expression(match: Match) -> str:
 
 
 def words_of(table: str) -> str:
-    """The FTS5 table that holds the words of a kind."""
+    """Return the name of the FTS5 table with the words of a kind."""
     return f"{table}_words"
 
 
 def rows_written(connection: sqlite3.Connection, space: int) -> int:
-    """How many rows of a space's vector file are in use."""
+    """Return how many rows of a space's vector file are in use."""
     found = connection.execute("SELECT vectors FROM spaces WHERE id = ?", (space,)).fetchone()
     return int(found[0]) if found else 0

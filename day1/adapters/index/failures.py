@@ -1,4 +1,4 @@
-"""Translates what the operating system says about the index's files into errors of day1."""
+"""Translating errors of the system and of SQLite about the index's files."""
 
 import errno
 import sqlite3
@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from day1.ports.index import IndexBehind
 
 UNUSABLE = (
-    "The index cannot be used now: its answers lag or lack. Free some disk space, or give this "
-    "user write access to the store's folder."
+    "The index cannot be used now, so searches may miss memories. Free some disk space, or give "
+    "this user write access to the store's folder."
 )
 
 _NOT_OF_THE_FILE = (
@@ -17,17 +17,17 @@ _NOT_OF_THE_FILE = (
     *("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH", "SQLITE_NOLFS"),
     *("SQLITE_NOMEM", "SQLITE_INTERRUPT", "SQLITE_MISUSE"),
 )
-"""What says nothing about the file: a full disk, missing rights, a lock that another holds."""
+"""SQLite's names of errors that are no damage: full disk, missing rights, held locks."""
 _CERTAINLY = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
 def error_name(error: Exception) -> str:
-    """SQLite's name of an error; of another error its type."""
+    """Return SQLite's name of an error, or the type of another error."""
     return getattr(error, "sqlite_errorname", None) or type(error).__name__
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether what was raised while a file was read can come from the file's content alone."""
+    """Whether an error while reading a file can only come from damaged content."""
     of_system = isinstance(error, OSError | MemoryError | sqlite3.ProgrammingError)
     return not of_system and not error_name(error).startswith(_NOT_OF_THE_FILE)
 
@@ -39,10 +39,10 @@ def is_certain_damage(error: Exception) -> bool:
 
 @contextmanager
 def usable(file: str) -> Iterator[None]:
-    """Use a file of the index for the block.
+    """Translate system errors about a file of the index in the block.
 
     Raises:
-        IndexBehind: the system does not let this process use it.
+        IndexBehind: the system does not let this process use the file.
     """
     try:
         yield
@@ -51,6 +51,6 @@ def usable(file: str) -> Iterator[None]:
 
 
 def behind(error: OSError, file: str) -> IndexBehind:
-    """What it means that the system does not let this process use a file of the index."""
+    """Build the error for a file of the index that the system does not let us use."""
     code = errno.errorcode.get(error.errno or 0, "")
     return IndexBehind(UNUSABLE, file=file, engine_code=code)

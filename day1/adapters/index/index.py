@@ -1,4 +1,4 @@
-"""The index of this machine: words in `index.db`, vectors in files, Chroma beside them."""
+"""The index of a store on this machine: words in `index.db`, vectors in files, and Chroma."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:  # brings numpy
 log = logging.getLogger(__name__)
 
 _SQLITE = b"SQLite format 3\0"
-"""How a file of SQLite's begins."""
+"""The first bytes of a SQLite file."""
 _WAIT_S = 5.0
-"""How long a writer waits for another process's."""
+"""Seconds that a writer waits for another process's writer."""
 
 
 class LocalIndex:
@@ -45,13 +45,13 @@ class LocalIndex:
         chroma_above: int = 0,
         chroma_server: ChromaAddress | None = None,
     ) -> None:
-        """Open nothing yet.
+        """Prepare the index without opening its files.
 
         Args:
-            folder: where `index.db`, `vectors/` and `chroma/` are or shall be.
-            read_only: the folder may not be written; what is there is used as it is.
+            folder: the folder of `index.db`, `vectors/` and `chroma/`.
+            read_only: do not write to the folder; use existing files as they are.
             chroma: this process may own Chroma (a long-lived one, never a CLI call).
-            chroma_above: how many vectors there must be before Chroma is opened.
+            chroma_above: Chroma is opened only with more vectors than these.
             chroma_server: the Chroma server to use in place of Chroma's own files.
         """
         self.read_only = read_only
@@ -65,11 +65,11 @@ class LocalIndex:
         self.vectors = FileVectors(self._database, neighbours, chroma_above)
 
     def in_memory(self) -> MemoryIndex:
-        """An empty one of this process's own, for words, which needs no file."""
+        """Make an empty index for words in this process's memory, without files."""
         return MemoryIndex(self._database.folder)
 
     def size(self) -> int:
-        """Bytes of words and vectors on disk; Chroma's own files are not counted."""
+        """Count the bytes of words and vectors on disk, without Chroma's own files."""
         folder = self._database.folder
         files = [*folder.glob(f"{FILE}*"), *folder.glob(f"{VECTORS}/*")]
         total = 0
@@ -79,7 +79,7 @@ class LocalIndex:
         return total
 
     def check(self) -> None:
-        """Read all of it and compare what has a hash or a checksum."""
+        """Read the whole index and compare hashes and checksums; delete it if damaged."""
         with self._database.reading() as connection:
             whole = is_sound(connection, read_only=self.read_only)
         if not whole:
@@ -87,13 +87,13 @@ class LocalIndex:
         self.vectors.check()
 
     def forget(self, hashes: Collection[str]) -> None:
-        """Delete words and vectors of texts, of every kind."""
+        """Delete words and vectors of texts of all kinds, by content hash."""
         texts: dict[TextId, Kind] = {}
         for kind in KINDS:
             if kind.text:
                 known = self.words.known(kind, list(hashes))
                 texts |= dict.fromkeys(known.values(), kind)
-        # The words last: a text that is known still is forgotten by whoever finds it.
+        # Words last: if this stops halfway, the texts are still found and forgotten later.
         self.vectors.forget(texts, hashes)
         if texts:
             with self._database.writing() as connection:
@@ -102,23 +102,23 @@ class LocalIndex:
             self._database.checkpoint()
 
     def update_neighbours(self) -> bool:
-        """Take Chroma over if nobody owns it, and feed it; returns whether more is to be fed."""
+        """Open Chroma if it is free and add new rows; return whether more rows are missing."""
         try:
             return self.vectors.update_neighbours()
         except IndexLost:
             return False
 
     def close(self) -> None:
-        """Let go of files, with the WAL written back into `index.db`."""
+        """Close all files, after writing the WAL back into `index.db`."""
         self.vectors.close()
         self._database.close()
 
 
 class MemoryIndex(LocalIndex):
-    """The words alone, in the memory of one process."""
+    """An index of words alone, in the memory of one process."""
 
     def __init__(self, folder: Path) -> None:
-        """Replace the index of a folder, and use nothing there."""
+        """Stand in for the index of a folder without using its files."""
         self.read_only = False
         self._database = MemoryDatabase(folder)
         self.generation = self._database.generation
@@ -128,10 +128,10 @@ class MemoryIndex(LocalIndex):
 
 
 def chroma_trouble(folder: Path) -> str | None:
-    """What is wrong with Chroma's own files in a store's folder, as far as a look at them tells."""
+    """Find what is visibly wrong with Chroma's own files in a store's folder; None if nothing."""
     place = folder / "chroma"
     if place.exists() and not place.is_dir():
-        return "chroma is no folder: move it away"
+        return "chroma is not a folder: move it away"
     try:
         with (place / "chroma.sqlite3").open("rb") as file:
             head = file.read(len(_SQLITE))
@@ -141,11 +141,11 @@ def chroma_trouble(folder: Path) -> str | None:
         return f"chroma/ cannot be read: {exc.strerror}"
     if head == _SQLITE and _is_whole(place / "chroma.sqlite3"):
         return None
-    return "chroma/chroma.sqlite3 is damaged: a server that opens it builds it anew"
+    return "chroma/chroma.sqlite3 is damaged: the next server empties and fills it again"
 
 
 def _is_whole(file: Path) -> bool:
-    """Whether SQLite finds the structure of a file in order, as far as this user may read it."""
+    """Whether SQLite finds no damage in a file, or this user may not read it."""
     address = f"file:{quote(os.fsencode(file.absolute()))}?mode=ro"
     try:
         with closing(sqlite3.connect(address, uri=True)) as connection:

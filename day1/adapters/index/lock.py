@@ -1,4 +1,4 @@
-"""Locks of the index's files between processes."""
+"""Locks between processes for the index's files."""
 
 import os
 from collections.abc import Iterator
@@ -11,16 +11,16 @@ from day1.ports.index import IndexBehind
 
 
 class FileLock:
-    """One holder at a time, among all processes and threads."""
+    """A lock that one holder has at a time, among all processes and threads."""
 
     def __init__(self, path: Path, limit_s: float) -> None:
-        """Use the file `path`, made when first needed; nobody waits for longer than the limit."""
+        """Use the file `path`, made when first needed; wait for it at most `limit_s` seconds."""
         self._path, self._limit_s = path, limit_s
 
     def take(self, *, wait: bool) -> int | None:
-        """Get the lock, waiting for it or not; None if another has it.
+        """Take the lock, waiting for it or not; None if it is not free.
 
-        The holder gives it back with `os.close`.
+        The holder releases it with `os.close`.
 
         Raises:
             IndexBehind: the file cannot be made or opened, or another has held it for too long.
@@ -37,7 +37,7 @@ class FileLock:
 
     @contextmanager
     def held(self, *, wait: bool) -> Iterator[bool]:
-        """Hold the lock for the block; yields whether it was free."""
+        """Hold the lock during the block; yields False if it was not free."""
         handle = self.take(wait=wait)
         try:
             yield handle is not None

@@ -1,8 +1,8 @@
-"""BM25 of few texts that are asked for again and again, such as those of a small space.
+"""BM25 scores for small sets of texts that are searched repeatedly, such as a small space's.
 
-For each question FTS5 goes through every text that has a word of it, which takes longer the more
-texts all branches have. So for these the stems of each text are kept in memory, as FTS5 cuts them,
-and how many texts have a term is counted once, or told from the oldest and the newest texts that
+For each question FTS5 reads every text that has a word of it, which takes longer the more texts
+all branches have. So for small sets the stems of each text are kept in memory, as FTS5 makes them.
+The number of texts with a term is counted once, or estimated from the oldest and newest texts that
 have it. The formula is that of FTS5's `bm25`.
 """
 
@@ -19,38 +19,38 @@ from day1.model.search.wording import phrase
 from day1.ports.index import TextId
 
 _FEW = 20
-"""With so many texts of a kind for each one that is asked for, FTS5 takes longer than this does."""
+"""Texts of a kind per wanted text from which this module is quicker than FTS5."""
 _KEPT = 20_000
-"""Texts whose stems are kept, some 300 bytes each; then all are forgotten. As many terms."""
+"""Texts, and terms, in the cache, at most (some 300 bytes each); then it is emptied."""
 _AT_ONCE = 500
 _MANY = 10_000
-"""Up to so many texts of a kind those with a term are counted."""
+"""Texts of a kind up to which those with a term are counted, not estimated."""
 _END = 100
-"""So many of the oldest and of the newest texts with a term tell how many there are."""
+"""Oldest and newest texts with a term, from which their number is estimated."""
 _EACH = 61
-"""Of so many texts the number of one is kept: no kinds are written in turns of so many."""
+"""One text in so many is sampled by its number; a prime, so that no pattern of writes fits."""
 _K1, _B, _LEAST = 1.2, 0.75, 1e-6
-"""The constants of FTS5."""
+"""The constants `k1` and `b` of FTS5's BM25, and its least weight of a term."""
 _MORE = 0x80
-"""Set in each byte of a number but its last."""
+"""The bit that is set in all bytes of an encoded number but the last."""
 _OPEN, _SHUT = "\x01", "\x02"
-"""Around a stem, which never holds them."""
+"""The marks around a stem; no stem contains them."""
 
 
 class SmallSetBm25:
-    """The BM25 scores of small sets of texts, by stems kept in memory; threads may share it."""
+    """Computes BM25 of small sets of texts from cached stems; threads may share it."""
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
+        """Begin with an empty cache."""
         self._guard = threading.Lock()
         self._cut: sqlite3.Connection | None = None
         self._edition = ""
         self._texts: dict[TextId, tuple[int, str]] = {}
-        """How many stems a text has, and all of them in one string."""
+        """By text: the number of its stems, and all of them in one string."""
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
-        """For a kind and a term: how many texts there were, and how many had it."""
+        """By kind and term: the number of texts when counted, and of texts with the term."""
         self._numbers: dict[str, tuple[int, list[int]]] = {}
-        """For a kind: how many texts there were, and the numbers of one in `_EACH`, in order."""
+        """By FTS5 table: the number of texts when read, and the sorted numbers of sampled texts."""
         self._stems: dict[str, str] = {}
 
     def each(
@@ -61,9 +61,9 @@ class SmallSetBm25:
         terms: Sequence[str],
         texts: Sequence[TextId],
     ) -> list[dict[TextId, float]] | None:
-        """What `Words.each` says of few texts among many; None where they are not few.
+        """Return the answer of `Words.each` if the texts are few among many; else None.
 
-        `edition` changes when numbers of texts mean something else, or nothing any more.
+        `edition` changes when text numbers get another meaning or none.
         """
         total, length = extent(connection, words_of(kind.table))
         if total < _FEW * len(texts):
@@ -87,7 +87,7 @@ class SmallSetBm25:
         terms: Sequence[str],
         texts: Sequence[TextId],
     ) -> list[dict[TextId, float]]:
-        """What `Words.each` says of texts, as if the index had no others."""
+        """Return the answer of `Words.each` as if the index had no other texts."""
         with self._guard:
             self._learn(connection, edition, kind, terms, texts)
             there = [(text, *self._texts[text]) for text in texts if text in self._texts]
@@ -108,7 +108,7 @@ class SmallSetBm25:
         terms: Sequence[str],
         texts: Sequence[TextId],
     ) -> None:
-        """Learn the stems of texts and terms that are not known yet."""
+        """Add the stems of new texts and terms to the cache."""
         if edition != self._edition or max(len(self._texts), len(self._stems)) > _KEPT:
             self._texts, self._counts, self._numbers, self._stems = {}, {}, {}, {}
             self._edition = edition
@@ -117,7 +117,7 @@ class SmallSetBm25:
         self._stems.update(zip(new, self._cut_up(new), strict=True))
 
     def _read(self, connection: sqlite3.Connection, kind: Kind, texts: Sequence[TextId]) -> None:
-        """Learn the stems of texts that are not known yet."""
+        """Add the stems of new texts to the cache."""
         new = [text for text in texts if text not in self._texts]
         for start in range(0, len(new), _AT_ONCE):
             some = connection.execute(
@@ -130,9 +130,9 @@ class SmallSetBm25:
                 self._texts[number] = each.count(_OPEN), each
 
     def _weight(self, connection: sqlite3.Connection, kind: Kind, term: str, total: int) -> float:
-        """How much a term tells, by how many texts have it.
+        """Return the weight of a term, by the number of texts that have it.
 
-        It is counted again once as many texts came or went as would change that by a tenth.
+        The number is counted again when so many texts came or went that it may differ by a tenth.
         """
         counted, having = self._counts.get((kind.table, term), (-1, 0))
         if counted < 0 or abs(total - counted) * 10 > having:
@@ -141,9 +141,10 @@ class SmallSetBm25:
         return _weight_of(having, counted)
 
     def _having(self, connection: sqlite3.Connection, words: str, term: str, total: int) -> int:
-        """How many texts have a term: counted, which takes FTS5 longer the more there are, or told.
+        """Return how many texts have a term: counted, or estimated when there are many.
 
-        It is told, of many texts, where the oldest ones have it about as often as the newest ones.
+        FTS5 needs longer to count more texts. The number is estimated if the oldest and the newest
+        of many texts have the term about equally often.
         """
         matching = f"FROM {words} WHERE {words} MATCH ?"
         expression = fts5_expression(phrase(term))
@@ -165,7 +166,7 @@ class SmallSetBm25:
         return int(connection.execute(f"SELECT count(*) {matching}", (expression,)).fetchone()[0])
 
     def _spread(self, connection: sqlite3.Connection, words: str, total: int) -> list[int]:
-        """How the texts of a kind lie among those of all: read again when a tenth came or went."""
+        """Return the numbers of sampled texts; read again when a tenth of them came or went."""
         counted, numbers = self._numbers.get(words, (0, []))
         if total > _MANY and abs(total - counted) * 10 > counted:
             statement = f"SELECT id FROM {words}_docsize WHERE id % {_EACH} = 0 ORDER BY id"  # noqa: S608
@@ -174,7 +175,7 @@ class SmallSetBm25:
         return numbers
 
     def _cut_up(self, texts: Sequence[str]) -> list[str]:
-        """Texts, or terms, as FTS5 cuts them: their stems, each between two marks."""
+        """Split texts or terms into stems as FTS5 does; each stem stands between two marks."""
         if not texts:
             return []
         if self._cut is None:
@@ -193,14 +194,14 @@ class SmallSetBm25:
 
 
 def _weight_of(having: int, total: int) -> float:
-    """How much a term tells that so many of all texts have."""
+    """Compute the weight of a term from the number of texts that have it."""
     return max(_LEAST, math.log((total - having + 0.5) / (having + 0.5)))
 
 
 def _scores(
     stem: str, having: Sequence[tuple[TextId, int, str]], weight: float, mean_size: float
 ) -> dict[TextId, float]:
-    """The BM25 of texts that have a stem, each with its size and all of its stems."""
+    """Compute the BM25 of texts with a stem, given each text's size and stems."""
     scores = {}
     for text, size, stems in having:
         times = _times(stem, stems)
@@ -210,7 +211,7 @@ def _scores(
 
 
 def _times(stem: str, stems: str) -> int:
-    """How often a term occurs; a phrase may overlap with itself."""
+    """Count how often a term occurs; occurrences of a phrase may overlap."""
     found, at = 0, stems.find(stem)
     while at >= 0:
         found, at = found + 1, stems.find(stem, at + 1)
@@ -218,9 +219,9 @@ def _times(stem: str, stems: str) -> int:
 
 
 def extent(connection: sqlite3.Connection, words: str) -> tuple[int, int]:
-    """How many texts an FTS5 table has, and how many stems they have together.
+    """Read the number of texts of an FTS5 table, and of all their stems.
 
-    FTS5 keeps both as its first record, as two numbers of SQLite's variable length.
+    FTS5 stores both in its first record, as two numbers in SQLite's variable-length encoding.
     """
     statement = f"SELECT block FROM {words}_data WHERE id = 1"  # noqa: S608 - our own names
     found = connection.execute(statement).fetchone()

@@ -1,8 +1,8 @@
-"""Reading all of `index.db` and comparing what can be compared: what a look-up would not notice.
+"""Checking all of `index.db` for damage that a search would not notice.
 
-SQLite has no checksums of pages. What is in the file twice, or follows from the texts, is compared:
-each text with its hash, the words of the full-text index with those of the texts, the texts with
-their vectors.
+SQLite has no checksums of pages. So content that the file has twice, or that follows from the
+texts, is compared: each text with its hash, the words of the full-text index with those of the
+texts, the texts with their vectors.
 """
 
 import sqlite3
@@ -24,22 +24,21 @@ UNION ALL SELECT 1 FROM vectors WHERE text NOT IN (SELECT id FROM texts)
 UNION ALL SELECT 1 FROM waiting WHERE text NOT IN (SELECT id FROM texts)
 UNION ALL SELECT 1 FROM sqlite_sequence WHERE seq < (SELECT max(id) FROM texts) OR seq >= 1 << 40
 LIMIT 1"""
-"""A space that has fewer vectors than are in use, a vector or a waiting text of no space or text, a
-text that waits for a vector and has one, and a number for texts that cannot be the last one."""
+"""Finds contradictions: a space with fewer vectors than are in use, a vector or waiting entry
+without its space or text, a waiting text that has a vector, an impossible last text number."""
 
 
 def is_sound(connection: sqlite3.Connection, *, read_only: bool) -> bool:
-    """Whether SQLite finds every page in order, and what can be compared is equal.
+    """Whether SQLite finds no damage in `index.db`, and all comparisons match.
 
     Raises:
-        sqlite3.DatabaseError: FTS5 finds its own pages at odds, which it looks for in a file that
-            may be written.
+        sqlite3.DatabaseError: FTS5 finds damage in its own pages; it checks only writable files.
     """
     for kind in KINDS if not read_only else ():
         if kind.text:
             words = words_of(kind.table)
             connection.execute(f"INSERT INTO {words} ({words}) VALUES ('integrity-check')")  # noqa: S608 - our own names
-    connection.execute("BEGIN")  # else what others write meanwhile would look like damage
+    connection.execute("BEGIN")  # otherwise concurrent writes would look like damage
     if connection.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
         return False
     every = connection.execute("SELECT content_hash, text FROM texts")
@@ -51,7 +50,7 @@ def is_sound(connection: sqlite3.Connection, *, read_only: bool) -> bool:
 
 
 def _words_are_sound(connection: sqlite3.Connection) -> bool:
-    """Whether the full-text index of each kind is the one that its texts make."""
+    """Whether the full-text index of each kind equals one built again from its texts."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         make_tables(fresh)
         fresh.execute("BEGIN")
@@ -59,13 +58,13 @@ def _words_are_sound(connection: sqlite3.Connection) -> bool:
 
 
 def _are_same(connection: sqlite3.Connection, fresh: sqlite3.Connection, kind: Kind) -> bool:
-    """Compare where each term occurs, and how long the texts are, in two full-text indexes."""
+    """Compare the places of terms and the lengths of texts in two full-text indexes."""
     words, both = words_of(kind.table), (connection, fresh)
     fresh.executemany(
         f"INSERT INTO {words} (rowid, text) VALUES (?, ?)",  # noqa: S608 - our own names
         connection.execute("SELECT id, text FROM texts WHERE kind = ?", (kind.table,)),
     )
-    for each in both:  # it goes when the transaction is rolled back
+    for each in both:  # removed when the transaction is rolled back
         each.execute(
             f"CREATE VIRTUAL TABLE temp.{words}_terms USING fts5vocab (main, {words}, instance)"
         )

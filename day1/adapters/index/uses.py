@@ -1,6 +1,6 @@
-"""The file `uses.db`: which memories this node has shown, and when (stock SQLite).
+"""The file `uses.db`: which memories this machine has shown, and when (stock SQLite).
 
-A damaged file is moved aside, and counting begins anew.
+A damaged file is moved aside, and counting begins again.
 """
 
 import json
@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS shown (
     row_id TEXT, branch_id TEXT, times INTEGER NOT NULL, last INTEGER NOT NULL,
     PRIMARY KEY (row_id, branch_id)) WITHOUT ROWID"""
 _EARLIER = "SELECT row_id, NULL AS branch_id, times, last FROM uses"
-"""What an earlier day1 has counted, without branches."""
+"""Reads the counts of an earlier day1, which have no branches."""
 _ON_BRANCHES = "branch_id IN (SELECT value FROM json_each(?))"
 _OF_ROWS = "row_id IN (SELECT value FROM json_each(?))"
 _ALL = "SELECT row_id, sum(times) AS times, max(last) AS last FROM ({}) WHERE {} GROUP BY row_id"
@@ -37,20 +37,20 @@ INSERT INTO shown (row_id, branch_id, times, last) VALUES (?, ?, ?, ?)
 ON CONFLICT (row_id, branch_id) DO UPDATE
 SET times = times + excluded.times, last = max(last, excluded.last)"""
 _MOST_KEPT = 50
-"""Sets of branches of which it is remembered what was shown most; then all are forgotten."""
+"""Sets of branches whose most shown memories are cached, at most; then the cache is emptied."""
 
 
 class FileUses(Uses):
     """`ports.uses.Uses` in the store's folder; threads and processes may share it."""
 
     def __init__(self, folder: Path, *, read_only: bool) -> None:
-        """Open nothing yet."""
+        """Prepare without opening the file."""
         self._path = folder / FILE
         self._read_only = read_only
         self._most: dict[Branches, tuple[tuple[int, ...], dict[str, Use]]] = {}
-        """What was read last: to look through the file takes 10 ms for 50,000 memories."""
+        """Cached most shown memories, by branches; reading takes 10 ms for 50,000 memories."""
         self._file: tuple[int, int] | None = None
-        """The device and the inode of the file that was opened last."""
+        """The device and inode of the file that was opened last."""
 
     @override
     def shown(self, row_ids: Sequence[str], at: int, branch_id: str) -> None:
@@ -99,7 +99,7 @@ class FileUses(Uses):
         return {}
 
     def is_whole(self) -> bool:
-        """Read the whole file; tell whether that works. A missing file is whole."""
+        """Whether the whole file can be read; a missing file counts as readable."""
         try:
             if self._path.exists():
                 with self._opened() as connection:
@@ -112,11 +112,11 @@ class FileUses(Uses):
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
         if not self._read_only:
-            with suppress(FileExistsError):  # nobody else may read what is in the folder
+            with suppress(FileExistsError):  # only this user may read the file
                 os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         self._file = self._identity()
         with closing(sqlite3.connect(self._path, timeout=_WAIT_S)) as connection:
-            connection.execute("PRAGMA synchronous = OFF")  # what a crash loses is no memory
+            connection.execute("PRAGMA synchronous = OFF")  # a crash loses only counts
             yield connection
 
     @contextmanager
@@ -136,7 +136,7 @@ class FileUses(Uses):
         return None
 
     def _move_aside(self) -> None:
-        """Let the next use begin anew, unless another process has done so already."""
+        """Move the damaged file aside, unless another process has done so already."""
         if self._file is not None and self._identity() == self._file:
             self._path.with_name(f"{FILE}-journal").unlink(missing_ok=True)
             self._path.replace(self._path.with_name(f"{FILE}.damaged"))
@@ -149,7 +149,7 @@ def _counted(
     order: str = "",
     *limit: int,
 ) -> dict[str, Use]:
-    """Count how often, and when, memories were shown on some branches; None: all memories."""
+    """Read how often and when memories were shown on these branches; None: on all branches."""
     listed = "SELECT name FROM sqlite_schema WHERE name IN ('shown', 'uses')"
     names = {name for (name,) in connection.execute(listed)}
     tables = ["SELECT * FROM shown"] if "shown" in names else []
@@ -165,10 +165,10 @@ def _counted(
 
 
 def _use(times: object, last: object) -> Use:
-    """What two cells say.
+    """Build a `Use` from two cells of the file.
 
     Raises:
-        TypeError: they are no numbers, because the file is damaged.
+        TypeError: the cells are not numbers, because the file is damaged.
     """
     if not (isinstance(times, int) and isinstance(last, int)):
         raise TypeError

@@ -1,6 +1,6 @@
 """Checksums of the rows of a vector file, in a file beside it: four bytes for each row.
 
-Without them a damaged row would only get another rank, and nobody would notice.
+Without checksums a damaged row would only get another rank, and nobody would notice.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ _TYPE = np.dtype("<u4")
 
 
 class VectorChecksums:
-    """The checksums that were written; rows that an earlier version of day1 wrote have none."""
+    """The file of checksums; rows by an earlier version of day1 may have none."""
 
     def __init__(self, file: Path) -> None:
-        """Use `file`, made when first written."""
+        """Use `file`, which is made when first written."""
         self._file = file
 
     def size(self) -> int:
-        """How many rows have one, from the first on."""
+        """Return how many rows have checksums, counted from the first row."""
         try:
             return self._file.stat().st_size // _TYPE.itemsize
         except FileNotFoundError:
             return 0
 
     def write(self, matrix: NDArray[np.float32], start: int) -> None:
-        """Keep those of rows that lie from row `start` on."""
+        """Write the checksums of rows that begin at row `start`."""
         sums = np.array([crc32(row) for row in matrix], _TYPE)
         put(self._file, sums.tobytes(), start * _TYPE.itemsize)
 
     def differ(self, matrix: NDArray[np.float32], positions: NDArray[np.int64]) -> bool:
-        """Whether any of these rows is another than was written."""
+        """Whether any of these rows differs from its checksum."""
         try:
             sums = np.fromfile(self._file, _TYPE)
         except FileNotFoundError:
@@ -43,14 +43,14 @@ class VectorChecksums:
         known = positions[positions < len(sums)]
         if not len(known):
             return False
-        # Bytes: a row of a mapped array costs four times as much as its checksum.
+        # As bytes: indexing a mapped array costs four times as much as the checksum.
         rows, width = np.asarray(matrix).data.cast("B"), matrix.strides[0]
         pairs = zip(known.tolist(), sums[known].tolist(), strict=True)
         return any(crc32(rows[p * width : (p + 1) * width]) != sum_ for p, sum_ in pairs)
 
 
 def put(file: Path, data: bytes, offset: int) -> None:
-    """Write bytes into a file, durably; it is made if it is not there."""
+    """Write bytes into a file at an offset, durably; make the file if it is missing."""
     handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         rest = memoryview(data)

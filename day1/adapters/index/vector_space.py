@@ -1,4 +1,4 @@
-"""The vectors of one embedder: an append-only float32 file, mapped, and whose its rows are.
+"""The vectors of one embedder: a memory-mapped, append-only file, and which text each row is of.
 
 Imports numpy, which costs 0.1 s: only `vectors.py` imports this module, on first use.
 """
@@ -28,19 +28,19 @@ Matrix = NDArray[np.float32]
 _Number = TypeVar("_Number", np.int64, np.float32)
 
 _GATHERED = 512
-"""Scattered rows compared at once: more fall out of the processor's cache."""
+"""Scattered rows that are compared at once; more do not fit into the processor's cache."""
 _MOST_TEXTS = 2**26
-"""No index has had so many texts, so a higher number of one is damage."""
+"""Highest plausible number of a text; a higher number is damage."""
 _WASTE = 3
-"""Reading the rows between is quicker than gathering while they are at most so many times more."""
+"""A range of rows up to so many times the wanted ones is read whole, which is quicker."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceSnapshot:
-    """What was known at one time; never changed, only replaced.
+    """The rows and texts of a space at one time; never changed, only replaced.
 
-    Shape: `matrix` (rows, dimension); `text_of` (rows,), -1 where the text was forgotten; `first`
-    and `count` by text number: where the passages of a text begin, -1 for none, and how many;
+    Shapes: `matrix` (rows, dimension); `text_of` (rows,), -1 if the text was forgotten; `first`
+    and `count` by text number: the first row of a text's passages, -1 for none, and their number;
     `sound` (rows,), whether a row was compared with its checksum.
     """
 
@@ -50,13 +50,13 @@ class SpaceSnapshot:
     count: Integers
     sound: NDArray[np.bool_]
     compare: Callable[[Matrix, Integers], None]
-    """Raises `IndexLost` if any row is another than was written."""
+    """Compares rows with their checksums; raises `IndexLost` if one differs."""
 
     def check(self, positions: Integers) -> None:
         """Compare rows with their checksums before they are used, each once in a process.
 
         Raises:
-            IndexLost: some differ.
+            IndexLost: a row differs.
         """
         new = positions[~self.sound[positions]]
         if len(new):
@@ -64,19 +64,19 @@ class SpaceSnapshot:
             self.sound[new] = True
 
     def rows(self, positions: Integers) -> Matrix:
-        """Some rows, checked."""
+        """Return the vectors of rows, compared with their checksums."""
         self.check(positions)
         return self.matrix[positions]
 
     def firsts(self, texts: Integers) -> Integers:
-        """Where the passages of each of `texts` begin, -1 for none."""
+        """Return the first row of each text's passages, -1 for texts without vectors."""
         found = np.full(len(texts), -1, np.int64)
-        inside = (texts >= 0) & (texts < len(self.first))  # a damaged index names any number
+        inside = (texts >= 0) & (texts < len(self.first))  # a damaged index may name any number
         found[inside] = self.first[texts[inside]]
         return found
 
     def scores(self, vector: Vector, texts: Integers) -> NDArray[np.float32]:
-        """The cosine of the best passage of each of `texts`, NaN where there is none."""
+        """Return the cosine of each text's best passage, NaN for texts without vectors."""
         best = np.full(len(texts), np.nan, np.float32)
         firsts = self.firsts(texts)
         have = firsts >= 0
@@ -96,7 +96,7 @@ class SpaceSnapshot:
     def nearest(
         self, vector: Vector, texts: Sequence[TextId], limit: int
     ) -> tuple[dict[TextId, float], int]:
-        """The nearest of `texts`, nearest first, and how many have no vector."""
+        """Find the nearest of `texts`, nearest first; also count those without vectors."""
         among = np.asarray(texts, np.int64)
         scores = self.scores(vector, among)
         missing = int((self.firsts(among) < 0).sum())
@@ -104,7 +104,7 @@ class SpaceSnapshot:
         return dict(zip(among[best].tolist(), scores[best].tolist(), strict=True)), missing
 
     def closest(self, vector: Vector, some: int) -> Iterator[list[TextId]]:
-        """The nearest of all texts: those of `some` rows, of eight times as many, … of all."""
+        """Yield the nearest of all texts: of the nearest `some` rows, then of ever more rows."""
         rows = np.flatnonzero(self.text_of >= 0)
         scores = self._dots(vector, rows) if len(rows) else np.empty(0, np.float32)
         while some < len(rows):
@@ -113,12 +113,12 @@ class SpaceSnapshot:
         yield self.text_of[rows[top(scores, len(rows))]].tolist()
 
     def cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
-        """The cosine of the best passage of each of `texts` that has vectors."""
+        """Return the cosine of the best passage, by text, of texts that have vectors."""
         scores = self.scores(vector, np.asarray(texts, np.int64)).tolist()
         return {t: score for t, score in zip(texts, scores, strict=True) if score == score}  # noqa: PLR0124 - not NaN
 
     def likeness(self, pairs: Sequence[tuple[TextId, TextId]]) -> list[float]:
-        """The cosine of the first passages of each of `pairs` that both have vectors."""
+        """Return the cosine of the first passages of each pair whose texts both have vectors."""
         one, other = (
             self.firsts(np.asarray(pairs, np.int64).reshape(-1, 2).ravel()).reshape(-1, 2).T
         )
@@ -129,7 +129,7 @@ class SpaceSnapshot:
     def pairs(
         self, some: Sequence[TextId], others: Sequence[TextId], above: float
     ) -> list[tuple[TextId, TextId, float]]:
-        """Pairs of one of `some` and one of `others` whose first passages are that alike."""
+        """Find pairs of `some` and `others` whose first passages have a cosine above `above`."""
         one, other = np.asarray(some, np.int64), np.asarray(others, np.int64)
         one, other = one[self.firsts(one) >= 0], other[self.firsts(other) >= 0]
         if not len(one) or not len(other):
@@ -139,7 +139,7 @@ class SpaceSnapshot:
         return [(int(one[i]), int(other[j]), float(alike[i, j])) for i, j in places]
 
     def several_passages(self, texts: Sequence[TextId]) -> dict[TextId, int]:
-        """How many passages each of `texts` has, of those that have several."""
+        """Return the number of passages, by text, of texts with several passages."""
         among = np.asarray(texts, np.int64)
         known = among[self.firsts(among) >= 0]
         counts = self.count[known]
@@ -147,7 +147,7 @@ class SpaceSnapshot:
         return dict(zip(known[several].tolist(), counts[several].tolist(), strict=True))
 
     def best_passages(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, int]:
-        """The nearest passage, from 0, of each of `texts` that has several."""
+        """Return the place of the nearest passage, from 0, by text, of texts with several."""
         firsts = self.firsts(np.asarray(texts, np.int64)).tolist()
         best = {}
         for text, first in zip(texts, firsts, strict=True):
@@ -157,9 +157,9 @@ class SpaceSnapshot:
         return best
 
     def _dots(self, vector: Vector, positions: Integers) -> NDArray[np.float32]:
-        """The cosines of rows, on one thread.
+        """Compute the cosines of rows on one thread.
 
-        `@` takes all cores: a third quicker on a quiet machine (100,000 rows), but twenty times
+        `@` uses all cores: a third quicker on a quiet machine (100,000 rows), but twenty times
         slower on a busy one (10,000 rows: 20 ms against 1).
         """
         self.check(positions)
@@ -175,7 +175,7 @@ class SpaceSnapshot:
 
 
 def top(scores: NDArray[np.float32], limit: int) -> Integers:
-    """Where the `limit` highest of `scores` are, highest first; NaN is none."""
+    """Return the places of the `limit` highest scores, highest first, without NaN."""
     ranked = np.where(np.isnan(scores), -2, scores)
     limit = min(limit, int((ranked > -2).sum()))  # noqa: PLR2004 - below any cosine
     if limit == 0:
@@ -185,12 +185,12 @@ def top(scores: NDArray[np.float32], limit: int) -> Integers:
 
 
 class VectorSpace:
-    """The rows of one embedder in this generation of the index."""
+    """The vectors of one embedder in one generation of the index."""
 
     def __init__(
         self, database: Database, generation: str, number: int, name: str, dimension: int
     ) -> None:
-        """Name the embedder's number in `index.db`, its name and the length of its vectors."""
+        """Open the space of the embedder with this number in `index.db`, name and dimension."""
         self.number = number
         self.dimension = dimension
         self.safe_name = _safe(name)
@@ -202,13 +202,13 @@ class VectorSpace:
         self._guard = threading.Lock()
         self._seen = self._empty()
         self.begun: dict[tuple[TextId, int], Vector] = {}
-        """Passages, by text and number, whose vectors wait for the rest of their text."""
+        """Vectors of passages, by text and number, whose text is not embedded completely yet."""
 
     def snapshot(self) -> SpaceSnapshot:
-        """What is known now.
+        """Return a snapshot of the present rows.
 
         Raises:
-            IndexLost: the file lacks rows that `index.db` speaks of.
+            IndexLost: the file lacks rows that `index.db` names.
         """
         with self._guard, self._database.trusting(), usable(self._file.name):
             self._refresh()
@@ -220,7 +220,7 @@ class VectorSpace:
         with self._database.reading() as connection:
             end = rows_written(connection, self.number)
         if not self._holds(max(end, known)):
-            # Also what is mapped already: to read past the end of its file ends the process.
+            # Mapped rows too: reading past the end of a mapped file kills the process.
             self._database.lose()
         if end <= known:
             return
@@ -252,15 +252,15 @@ class VectorSpace:
         with usable(self._file.name):
             differ = self._sums.differ(matrix, positions)
         if differ and not self._database.read_only:
-            # Or somebody just blanks a row: nobody does while the lock is held.
+            # Another process may be blanking a row, which it does only with this lock.
             with self._database.embedding.held(wait=True), usable(self._file.name):
                 differ = self._sums.differ(matrix, positions)
         if differ:
             self._database.lose()
 
     def begun_cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
-        """The cosine of the best embedded passage of those of `texts` that are not whole yet."""
-        begun = self.begun.copy()  # others add to it meanwhile
+        """Return the best cosine, by text, of texts of which only some passages are embedded."""
+        begun = self.begun.copy()  # other threads add to it meanwhile
         some = {text for text, _ in begun}
         some &= set(texts) if some else set()
         best: dict[TextId, float] = {}
@@ -273,7 +273,7 @@ class VectorSpace:
         """Compare every row that belongs to a text with its checksum.
 
         Raises:
-            IndexLost: some differ.
+            IndexLost: a row differs.
         """
         seen = self.snapshot()
         seen.check(np.flatnonzero(seen.text_of >= 0))
@@ -285,22 +285,22 @@ class VectorSpace:
             return False
 
     def write(self, vectors: Matrix | Sequence[Vector], start: int) -> None:
-        """Put rows into the file from row `start` on, durably; by one process at a time.
+        """Write vectors into the file from row `start` on, durably; one process at a time.
 
-        What lies there already was written by a process that ended before it could say so.
+        Rows already there were written by a process that died before it recorded them.
         """
         matrix = np.ascontiguousarray(vectors, np.float32)
         with usable(self._file.name):
             self._file.parent.mkdir(exist_ok=True)
             stamped = self._sums.size()
-            if stamped < start:  # an earlier version of day1 wrote these
+            if stamped < start:  # an earlier version of day1 wrote these rows
                 old = np.memmap(self._file, np.float32, "r", shape=(start, self.dimension))
                 self._sums.write(old[stamped:], stamped)
             put(self._file, matrix.tobytes(), start * self.dimension * 4)
             self._sums.write(matrix, start)
 
     def blank(self, positions: Sequence[int]) -> None:
-        """Overwrite rows with zeros, whose cosine with anything is 0."""
+        """Overwrite rows with zeros, whose cosine with any vector is 0."""
         if self._file.exists():
             for position in positions:
                 self.write(np.zeros((1, self.dimension), np.float32), position)
@@ -309,7 +309,7 @@ class VectorSpace:
             self._seen = self._empty()
 
     def sweep(self) -> None:
-        """Delete files that a lost generation of the index left."""
+        """Delete files of earlier generations of the index."""
         with usable(self._file.parent.name):
             for file in self._file.parent.glob("*.*"):
                 if self._generation not in file.name.split("."):
@@ -317,15 +317,15 @@ class VectorSpace:
 
 
 def _safe(name: str) -> str:
-    """A name for files and collections, still unlike that of any other embedder."""
+    """Turn an embedder's name into a unique name for files and collections."""
     safe = re.sub(r"[^A-Za-z0-9._-]", "-", name).strip("._-")
     return safe if safe == name else f"{safe}-{short_hash(name)[:8]}"
 
 
 def _are_in_order(texts: Integers, passages: Integers) -> bool:
-    """Whether the passages of each text lie together, from the first on, and each text once.
+    """Whether each text's passages follow each other from the first, and each text occurs once.
 
-    A number of a text that is far too high would take all memory, since arrays go up to it.
+    Far too high text numbers are refused: arrays up to them would take all memory.
     """
     if not len(texts):
         return True
@@ -342,7 +342,7 @@ def _are_in_order(texts: Integers, passages: Integers) -> bool:
 
 
 def _grown(values: NDArray[_Number], size: int, filler: int) -> NDArray[_Number]:
-    """A longer copy."""
+    """Copy an array into a longer one, filled up with `filler`."""
     longer = np.full(size, filler, values.dtype)
     longer[: len(values)] = values
     return longer

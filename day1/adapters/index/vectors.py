@@ -1,4 +1,4 @@
-"""The vector side of the index: embeds texts, and compares vectors."""
+"""The vector side of the index: embedding texts and comparing vectors."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:  # both bring numpy, which costs 0.1 s; keyword search does wi
     from day1.ports.index import Vector
 
 _MOST_BEGUN = 1_024
-"""Vectors of texts of which some passages are not embedded yet."""
+"""Vectors kept of texts that are not embedded completely, at most."""
 
 Passage = tuple[TextId, int, str]
-"""A text, the number of its passage, and the passage."""
+"""A text's number, the number of a passage in it, and the passage."""
 
 
 class FileVectors(Vectors):
-    """`ports.index.Vectors`: files of float32 compared with numpy, or with Chroma's help."""
+    """`ports.index.Vectors` in files of float32, compared by numpy or found by Chroma."""
 
     def __init__(
         self,
@@ -39,10 +39,10 @@ class FileVectors(Vectors):
         make_chroma: Callable[[], Neighbours] | None,
         chroma_above: int = 0,
     ) -> None:
-        """Share the index's file; without `make_chroma` there are no approximate neighbours.
+        """Use the index's file; without `make_chroma` there are no approximate neighbours.
 
-        Chroma is not opened before a space has more than `chroma_above` vectors: for fewer,
-        comparing all is quick, and Chroma costs a second and 75 MB.
+        Chroma is opened when a space has more than `chroma_above` vectors: with fewer, comparing
+        all of them is quick, and Chroma costs a second and 75 MB.
         """
         self._make_chroma = make_chroma
         self._chroma_above = chroma_above
@@ -55,7 +55,7 @@ class FileVectors(Vectors):
 
     @override
     def pending(self, embedder: Embedder) -> int:
-        number = self._number(embedder)  # not the space: it brings numpy, and counting needs none
+        number = self._number(embedder)  # not the space, which imports numpy
         with self._database.reading() as connection:
             if number is None:  # an embedder that a read-only index does not know
                 found = connection.execute("SELECT count(*) FROM texts")
@@ -105,7 +105,7 @@ class FileVectors(Vectors):
         first: EmbedFirst,
         enough: Callable[[], bool] | None,
     ) -> None:
-        """Embed some texts in their order, and keep those that are whole."""
+        """Embed waiting texts in order, and store those that are embedded completely."""
         begun = space.begun
         counts: dict[TextId, int] = {}
         with self._database.reading() as connection:
@@ -149,7 +149,7 @@ class FileVectors(Vectors):
     def _store(
         self, space: VectorSpace, texts: list[tuple[TextId, int]], vectors: list[Vector]
     ) -> None:
-        """The file first, then `index.db`: a crash between leaves rows that nobody speaks of."""
+        """Write the file first, then `index.db`: a crash between leaves rows that are not used."""
         with self._database.reading() as connection:
             start = rows_written(connection, space.number)
         space.write(vectors, start)
@@ -197,13 +197,13 @@ class FileVectors(Vectors):
             return []
         found: list[TextId] = []
         for texts in space.snapshot().closest(vector, limit):
-            found = self._of_kind(kind, texts)  # the others are of other kinds, or occur again
+            found = self._of_kind(kind, texts)  # drops other kinds and repetitions
             if len(found) >= limit:
                 break
         return found[:limit]
 
     def _of_kind(self, kind: Kind, texts: list[TextId]) -> list[TextId]:
-        """Those of `texts` that are of a kind, each once, in their order."""
+        """Choose the texts of a kind, each once, in the same order."""
         with self._database.reading() as connection:
             found = connection.execute(
                 "SELECT t.id FROM json_each(?) AS wanted"
@@ -213,7 +213,7 @@ class FileVectors(Vectors):
             return list(dict.fromkeys(text for (text,) in found))
 
     def approximate(self) -> bool:
-        """Whether `neighbours` may answer in this process."""
+        """Whether `neighbours` can answer in this process."""
         return self._chroma is not None and self._chroma.ready()
 
     @override
@@ -264,9 +264,9 @@ class FileVectors(Vectors):
         return None if self._chroma is None else self._chroma.trouble()
 
     def forget(self, texts: Mapping[TextId, Kind], hashes: Collection[str]) -> None:
-        """Delete the vectors of texts: overwritten in the file, deleted from Chroma when it can.
+        """Delete the vectors of texts: overwrite them in the file; from Chroma at its next update.
 
-        A Chroma server may have them by `hashes` although they are not known here.
+        A Chroma server may have texts, by their `hashes`, that this machine does not have.
         """
         chroma = self._made_chroma()
         if chroma is not None:
@@ -290,7 +290,7 @@ class FileVectors(Vectors):
                     space.blank(gone)
 
     def update_neighbours(self) -> bool:
-        """Take Chroma over if nobody has it, and feed it; returns whether more is to be fed."""
+        """Open Chroma if it is free and add new rows; return whether more rows are missing."""
         if self._make_chroma is None:
             return False
         spaces = self._all()
@@ -300,12 +300,12 @@ class FileVectors(Vectors):
         return chroma is not None and chroma.update_neighbours(spaces)
 
     def close(self) -> None:
-        """Let another process own Chroma."""
+        """Close Chroma, so that another process can open it."""
         if self._chroma is not None:
             self._chroma.close()
 
     def _made_chroma(self) -> Neighbours | None:
-        """What asks Chroma, made when it is first needed: it brings numpy."""
+        """Return the client of Chroma, made when first needed, since it imports numpy."""
         with self._guard:
             if self._chroma is None and self._make_chroma is not None:
                 self._chroma = self._make_chroma()
@@ -317,7 +317,7 @@ class FileVectors(Vectors):
         return [self._opened(*row) for row in found]
 
     def _space(self, embedder: Embedder) -> VectorSpace | None:
-        """The embedder's space, made when it is new; None if it is and cannot be."""
+        """Find or create the embedder's space; None if missing in a read-only index."""
         key = (self._database.generation(), embedder.name, embedder.dimension)
         space = self._known.get(key)
         if space is None:
@@ -361,7 +361,7 @@ class FileVectors(Vectors):
 def _waiting(
     connection: sqlite3.Connection, space: int, first: Sequence[TextId], limit: int
 ) -> dict[TextId, str]:
-    """Up to `limit` texts without vectors: those of `first` in their order, then the newest."""
+    """Find up to `limit` texts without vectors: those of `first` in order, then the newest."""
     asked = connection.execute(
         "SELECT t.id, t.text FROM json_each(?) AS wanted"
         " CROSS JOIN waiting AS w ON w.space = ? AND w.text = wanted.value"
@@ -378,14 +378,14 @@ def _waiting(
 
 
 def _best_by_words(passages: Sequence[Passage], terms: Sequence[str]) -> int:
-    """The place of the first passage of a text that has most of the terms of a question."""
+    """Return the place of the first passage with the most terms of a question."""
     words = [term.lower() for term in terms]
     counts = [sum(word in passage.lower() for word in words) for _, _, passage in passages]
     return counts.index(max(counts))
 
 
 def _in_strides(passages: Iterator[Passage], stride: int | None) -> Iterator[list[Passage]]:
-    """Passages of at most `stride` characters together, or one that is longer; None: all."""
+    """Group passages to at most `stride` characters (or one longer passage); None: one group."""
     some: list[Passage] = []
     room = stride
     for passage in passages:

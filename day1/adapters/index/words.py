@@ -1,4 +1,4 @@
-"""The keyword side of the index: distinct texts in FTS5, and how far branches were followed."""
+"""The keyword side of the index: distinct texts in FTS5, and how far branches are indexed."""
 
 import json
 import sqlite3
@@ -14,17 +14,17 @@ from day1.model.search.wording import Match, any_of, phrase
 from day1.ports.index import Again, Cursor, TextId, Words
 
 _AT_ONCE = 2_000
-"""Texts in one transaction: others wait for some 30 ms of it."""
+"""Texts in one transaction, for some 30 ms of which other writers wait."""
 
 
 class SqliteWords(Words):
     """`ports.index.Words` in `index.db`.
 
-    A CROSS JOIN is SQLite's way to say in which order tables are read: the few wanted ones first.
+    A CROSS JOIN makes SQLite read the tables in the given order: the few wanted rows first.
     """
 
     def __init__(self, database: Database) -> None:
-        """Share the index's file."""
+        """Use the index's file."""
         self._database = database
         self._small_set = SmallSetBm25()
 
@@ -74,7 +74,7 @@ class SqliteWords(Words):
                 self._learn(connection, kind, some)
 
     def _learn(self, connection: sqlite3.Connection, kind: Kind, texts: dict[str, str]) -> None:
-        for known in _known(connection, kind, list(texts)):  # another process was quicker
+        for known in _known(connection, kind, list(texts)):  # another process added them
             del texts[known]
         connection.executemany(
             "INSERT INTO texts (kind, content_hash, text) VALUES (?, ?, ?)",
@@ -135,10 +135,10 @@ class SqliteWords(Words):
         again: Again,
         together: bool,
     ) -> list[dict[TextId, float]]:
-        """Score only the wanted texts of all that match (0.3 ms among 10,000 texts).
+        """Score only the wanted texts among all that match (0.3 ms among 10,000 texts).
 
-        Without the `+` FTS5 would be asked for one text after the other, and count all texts
-        each time. The wanted ones are put into a table of the connection's own, once for all terms.
+        Without the `+` SQLite would query FTS5 for one text after the other, and FTS5 count all
+        texts each time. The wanted texts are put into a temporary table, once for all terms.
         """
         if not texts or not terms:
             return [{} for _ in terms]
@@ -185,10 +185,10 @@ class SqliteWords(Words):
 
 
 def as_text(value: object) -> str:
-    """A value of a column of texts.
+    """Return the value of a text column.
 
     Raises:
-        TypeError: it is none, because the file is damaged.
+        TypeError: the value is not a text, because the file is damaged.
     """
     if not isinstance(value, str):
         raise TypeError
@@ -196,7 +196,7 @@ def as_text(value: object) -> str:
 
 
 def _cursors(rows: Iterable[tuple[object, object]]) -> Iterator[Cursor]:
-    """The cursors of rows.
+    """Build cursors from rows of the table.
 
     Raises:
         TypeError: a cell is of another type, because the file is damaged.
@@ -217,7 +217,7 @@ def _known(connection: sqlite3.Connection, kind: Kind, hashes: Sequence[str]) ->
 
 
 def forget(connection: sqlite3.Connection, kind: Kind, text: TextId) -> None:
-    """Delete a text and its words so that the file does not hold them."""
+    """Delete a text and its words, so that the file no longer contains them."""
     words = words_of(kind.table)
     connection.execute(
         f"INSERT INTO {words} ({words}, rowid, text)"  # noqa: S608 - our own names

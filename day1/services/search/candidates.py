@@ -1,4 +1,4 @@
-"""Candidates of one kind: the rows nearest by meaning, the best by words, and their neighbours."""
+"""Finding candidates of one kind: nearest by meaning, best by words, and rows beside them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from day1.services.search.entries import Entry
 
 _QUESTIONS = 32
-"""Questions whose vectors are remembered."""
+"""Queries whose vectors are cached, at most."""
 _LEADING = 25
-"""So many of each list lead to their neighbours; more change nothing."""
+"""First rows of each list whose neighbours become candidates; more rows change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +33,26 @@ class SearchLimits:
     """The limits of a search, in rows and candidates. Each of them is a setting."""
 
     exact_rows: int = 20_000
-    """Up to so many visible rows, the vectors of exactly those are compared."""
+    """Visible rows up to which all their vectors are compared."""
     candidates: int = 200
-    """Rows of each list."""
+    """Rows of each list (by meaning, by words), at most."""
     neighbours: tuple[int, ...] = (200, 800, 3_200)
-    """How many are asked for, one number after the other, until `enough` are visible."""
+    """Numbers of neighbours to ask for, one after the other, until `enough` are visible."""
     enough: int = 50
     apart: bool = False
-    """Whether words are weighed by the visible texts alone: for who may not see all branches."""
+    """Whether word weights come from visible texts alone: for callers with limited branches."""
 
 
 class QueryVectorCache:
-    """A cache of vectors of the last queries: the same query may be asked of many branches."""
+    """A cache of vectors of recent queries, since one query may be asked on many branches."""
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
+        """Begin with an empty cache."""
         self._guard = threading.Lock()
         self._known: OrderedDict[tuple[str, str], Vector] = OrderedDict()
 
     def of(self, embedder: Embedder, text: str, given: Vector | None) -> Vector:
-        """The vector of a query: the one that was given with it, else its text's.
+        """Return the vector of a query: the given one, or the embedded text.
 
         Raises:
             EmbedderUnavailable: there is no model.
@@ -60,7 +60,7 @@ class QueryVectorCache:
         return self.vectors(embedder, [text])[text] if given is None else given
 
     def vectors(self, embedder: Embedder, texts: Sequence[str]) -> dict[str, Vector]:
-        """The vector of each of `texts`, each of them once.
+        """Return the vector of each text, embedding texts that are not cached.
 
         Raises:
             EmbedderUnavailable: there is no model.
@@ -81,7 +81,7 @@ class QueryVectorCache:
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """The vector of a query, and its embedder."""
+    """The vector of a query, and the embedder that made it."""
 
     embedder: Embedder
     vector: Vector
@@ -89,14 +89,14 @@ class QueryVector:
 
 @dataclass(frozen=True, slots=True)
 class AskedQuery:
-    """The query as it is looked up and embedded."""
+    """A query prepared for lookup by words and for embedding."""
 
     terms: list[str]
-    """Words and phrases; none to look by meaning only."""
+    """Words and phrases to look up; empty to search by meaning only."""
     embedded: str = ""
-    """What of it is embedded; nothing by words alone."""
+    """The part of the query to embed; empty to search by words only."""
     names: frozenset[str] = frozenset()
-    """The names in the memories that are searched."""
+    """Names that are usual in the searched memories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +109,16 @@ class CandidateQuery:
     question: Question
     asked: AskedQuery
     meaning: QueryVector | None
-    """None to look by words only."""
+    """The query's vector; None to search by words only."""
     exactly: Callable[[], AbstractContextManager[CachedView]]
-    """A view of the same state, for when the neighbours do not suffice."""
+    """Opens a view of the same state, for when too few neighbours are visible."""
     in_order: bool
-    """Whether what was written beside a row counts for it."""
+    """Whether rows written beside a row count for its scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best rows of one list, and the scores of texts that are known from there."""
+    """The best rows of one list, and the scores of texts found on the way."""
 
     entries: list[Entry] = field(default_factory=list)
     scores: dict[TextId, float] = field(default_factory=dict)
@@ -126,7 +126,7 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What was found. `texts` by row id; `missing` texts have no vector."""
+    """The found candidates, their texts by row id, and the number of texts without vectors."""
 
     found: list[Candidate]
     texts: dict[str, TextId]
@@ -134,7 +134,7 @@ class Candidates:
 
 
 class Found(NamedTuple):
-    """A candidate, its kind and its text."""
+    """A candidate with its kind and text number."""
 
     candidate: Candidate
     kind: Kind
@@ -144,7 +144,7 @@ class Found(NamedTuple):
 def nearest(
     looking: CandidateQuery, visible: CachedView | LiveQuery, meaning: QueryVector
 ) -> tuple[Best, int]:
-    """The visible rows that are nearest to the question, and how many texts have no vector."""
+    """Find the visible rows nearest to the query; also count texts without vectors."""
     if isinstance(visible, LiveQuery):
         entries = _neighbours(looking, visible, meaning)
         if entries is not None:
@@ -163,7 +163,7 @@ def _compared(looking: CandidateQuery, view: CachedView, meaning: QueryVector) -
 def _neighbours(
     looking: CandidateQuery, visible: LiveQuery, meaning: QueryVector
 ) -> list[Entry] | None:
-    """Visible rows among more and more neighbours; None if there are never enough."""
+    """Find visible rows among growing numbers of neighbours; None if too few are visible."""
     limits = looking.limits
     seen: set[TextId] = set()
     entries: list[Entry] = []
@@ -182,7 +182,7 @@ def _neighbours(
 def _of_all_branches(
     looking: CandidateQuery, meaning: QueryVector, limit: int
 ) -> tuple[list[TextId], bool]:
-    """The nearest texts of all branches, and whether these are all that have vectors."""
+    """Find the nearest texts of all branches, and whether these are all texts with vectors."""
     kind, vectors = looking.wanted.kind, looking.index.vectors
     texts = vectors.neighbours(kind, meaning.embedder, meaning.vector, limit)
     if texts is not None:
@@ -192,11 +192,11 @@ def _of_all_branches(
 
 
 def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Candidates:
-    """The best rows by meaning and the best by words, each with both true scores.
+    """Find the best rows by meaning and the best by words, with both exact scores of each.
 
-    Where order tells, also what was written next to the first of them, and then the words of
-    neighbours count. A score is looked up where a row is on one list only: to call an absent score
-    0 costs ten points of recall (`model.search.ranking`).
+    If order matters, rows written next to the first of them are candidates too, and words of
+    neighbours count. A row on one list only gets its other score looked up: taking it as 0 costs
+    ten points of recall (`model.search.ranking`).
     """
     index, kind, meaning = looking.index, looking.wanted.kind, looking.meaning
     near, missing = Best(), 0
@@ -237,7 +237,7 @@ def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Cand
 
 
 def by_words(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
-    """The visible rows with the best scores by words."""
+    """Find the visible rows with the best scores by words."""
     most = looking.limits.candidates
     again = weighed_by(looking.wanted, visible, most, apart=looking.limits.apart)
     if isinstance(visible, CachedView) and again is not False:
@@ -253,14 +253,14 @@ def by_words(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
         entries += visible.entries(islice(scores, seen, None), looking.wanted)
         if len(entries) >= most or len(scores) < limit:
             return Best(entries[:most], scores)
-        # So many as should suffice if the rest is as visible, since each time all are scored.
+        # As many as should be enough if as many are visible, since each round scores all again.
         seen, limit = limit, max(4 * limit, limit * most // max(1, len(entries)))
 
 
 def lines_around(
     looking: CandidateQuery, visible: CachedView | LiveQuery, near: Best, worded: Best
 ) -> list[list[Entry]]:
-    """What was written next to the first rows of both lists, in lines of consecutive rows."""
+    """Find rows written next to the first rows of both lists, as lines of consecutive rows."""
     leading = [*near.entries[:_LEADING], *worded.entries[:_LEADING]]
     far = len(looking.question.weights.neighbour_shares)
     return visible.around({entry.row_id: entry for entry in leading}.values(), far) if far else []
@@ -274,9 +274,9 @@ def in_context(
     *,
     again: Again,
 ) -> tuple[dict[TextId, float], dict[str, tuple[float, float]]]:
-    """What the words of `texts` score, each alone, and how the rows of `lines` stand.
+    """Score texts by words, each alone, and rows of lines in the context of their neighbours.
 
-    `again` is for texts of a scope that is asked for again and again.
+    `again`: as for `Words.scores`.
 
     Returns:
         The BM25 of texts, and for each row of a line, by id: the BM25 of its words in context, and

@@ -1,4 +1,4 @@
-"""Visible rows without their texts, and the order in which each writer wrote them."""
+"""Visible rows without their texts, and the order in which their writers wrote them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from day1.ports.index import TextId
 
 _LONGEST_PAUSE_US = 3_600_000_000
 _FEW = 64
-"""So many rows are put into their places one by one; with more, all are sorted again."""
+"""New rows up to which each is inserted at its place; with more, all are sorted again."""
 
 Writer = tuple[Cell, ...]
 """The agent and the session of a row."""
@@ -26,11 +26,11 @@ class Entry(NamedTuple):
     created_at: int
     happened_at: int | None
     when: int
-    """When it happened, else when it was learned."""
+    """When the row happened or, if that is unknown, was learned."""
     facets: tuple[Cell, ...]
     writer: Writer
     ends: tuple[int | None, int | None]
-    """When it expires, and when its valid time ends; None for never."""
+    """When the row expires, and when its valid time ends; None: never."""
 
 
 def _place(entry: Entry) -> tuple[int, str]:
@@ -38,28 +38,28 @@ def _place(entry: Entry) -> tuple[int, str]:
 
 
 def _goes_on(one: Entry, other: Entry) -> bool:
-    """Whether `other` continues what a writer wrote in `one`, as far as times tell.
+    """Whether `other` was written soon after `one`, judged by their times.
 
-    Rows of one unit of work, such as an import, have one time and no order among them.
+    Rows of one unit of work, such as an import, have the same time and no order.
     """
     return 0 < other.created_at - one.created_at <= _LONGEST_PAUSE_US
 
 
 class WritingOrder:
-    """Rows by their writers, each writer's in the order of writing."""
+    """Rows by writer, in the order of writing."""
 
     def __init__(self) -> None:
-        """Hold nothing yet."""
+        """Begin without rows."""
         self._rows: dict[Writer, list[Entry]] = {}
 
     def copy(self) -> WritingOrder:
-        """Another one of the same rows."""
+        """Copy the order, so that changes do not affect the original."""
         other = WritingOrder()
         other._rows = {writer: list(rows) for writer, rows in self._rows.items()}
         return other
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Put rows into their places."""
+        """Insert rows at their places."""
         new: dict[Writer, list[Entry]] = {}
         for entry in entries:
             new.setdefault(entry.writer, []).append(entry)
@@ -73,16 +73,16 @@ class WritingOrder:
                 insort(rows, entry, key=_place)
 
     def drop(self, entry: Entry) -> None:
-        """Take a row out."""
+        """Remove a row."""
         rows = self._rows[entry.writer]
         del rows[bisect_left(rows, _place(entry), key=_place)]
         if not rows:
             del self._rows[entry.writer]
 
     def around(self, entries: Iterable[Entry], far: int) -> list[list[Entry]]:
-        """The rows up to `far` places from `entries`, joined into lines of consecutive rows.
+        """Find rows up to `far` places from `entries`, as lines of consecutive rows.
 
-        A line ends where two rows have the same time, or more than an hour lies between them.
+        A line ends between two rows of the same time, or more than an hour apart.
         """
         places: dict[Writer, set[int]] = {}
         for entry in entries:
@@ -102,7 +102,7 @@ class WritingOrder:
         return lines
 
     def pairs(self, most: int) -> list[tuple[TextId, TextId]]:
-        """The texts of up to `most` pairs of consecutive rows, evenly from all."""
+        """Sample the texts of up to `most` pairs of consecutive rows, evenly from all pairs."""
         found = [
             (one.text, other.text)
             for rows in self._rows.values()
@@ -113,7 +113,7 @@ class WritingOrder:
 
 
 def _reached(rows: Sequence[Entry], at: int, far: int) -> range:
-    """The places up to `far` away from `at` in its line."""
+    """Return the places up to `far` from place `at` in the same line."""
     low = high = at
     while low > max(0, at - far) and _goes_on(rows[low - 1], rows[low]):
         low -= 1

@@ -1,4 +1,4 @@
-"""Which rows a search wants."""
+"""Filters: which rows a search may find."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,8 +10,8 @@ from day1.model.values.space import EVERY
 from day1.ports.reading import Reading
 
 SCOPES = ("task_id", "agent_id", "space")
-"""The columns by which a view itself is narrowed, so that a question about the few rows of a task
-does not cost what all rows of the branch would."""
+"""Columns that restrict which rows a view holds, so that a query about the few rows of a task
+does not read all rows of the branch."""
 
 
 FilterKey = tuple[object, ...]
@@ -19,47 +19,47 @@ FilterKey = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which rows of one kind are wanted."""
+    """The conditions on rows of one kind."""
 
     kind: Kind
     inactive: bool = False
-    """Also facts that are superseded, archived or invalidated."""
+    """Whether superseded, archived and invalidated facts count too."""
     equal: Mapping[str, Cell] = field(default_factory=dict)
-    """Facet of the kind -> value."""
+    """Values that facets of the kind must have."""
     after: int | None = None
     before: int | None = None
     scope: Mapping[str, Cell] = field(default_factory=dict)
-    """Column of `SCOPES` -> value: what a view is held of."""
+    """Values of `SCOPES` columns; each scope has a view of its own."""
     among: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
-    """Facet of the kind -> values, of which one is wanted."""
+    """By facet, values of which a row must have one."""
     superseded: bool = False
-    """Also superseded facts, which were true once."""
+    """Whether superseded facts count too, since they were true once."""
     alive_at: int | None = None
-    """Only rows that had not expired by then."""
+    """Only rows that had not expired at this instant."""
     present_at: int | None = None
-    """Only rows whose valid time had not ended by then."""
+    """Only rows whose valid time had not ended at this instant."""
     only: frozenset[str] | None = None
-    """Only rows of these ids."""
+    """Ids of the rows that may be found; None: any."""
 
     @property
     def key(self) -> FilterKey:
-        """Tells the filters of one state apart whose views hold different rows."""
+        """The filter's part of a view's key: filters with equal keys share a view."""
         return (self.kind.table, self.inactive, self.superseded, *sorted(self.scope.items()))
 
     @property
     def few(self) -> bool:
-        """Whether a view of its rows is held, however many the branch has."""
+        """Whether the filter is so narrow that a view is used even on a large branch."""
         return self.only is not None or any(cell is not None for cell in self.scope.values())
 
     def is_over(self, expires_at: int | None, ended_at: int | None) -> bool:
-        """Whether a row with these ends is left out."""
+        """Whether a row has expired or ended, given its two end times."""
         alive, present = self.alive_at, self.present_at
         return (expires_at is not None and alive is not None and expires_at <= alive) or (
             ended_at is not None and present is not None and ended_at <= present
         )
 
     def query(self, among: Mapping[str, Sequence[Cell]]) -> Query:
-        """Ask SQL for what is wanted."""
+        """Build the SQL query for the filter, with further conditions `among`."""
         held = self.held
         return replace(
             held,
@@ -73,13 +73,13 @@ class Filter:
 
     @property
     def held(self) -> Query:
-        """The rows that a view for this filter holds."""
+        """The query for the rows that a view for this filter holds."""
         active = active_rows(self.kind, inactive=self.inactive, superseded=self.superseded)
         return replace(active, equal={**active.equal, **self.scope})
 
 
 def active_rows(kind: Kind, *, inactive: bool, superseded: bool = False) -> Query:
-    """The rows that search finds unless asked for more; no secret ones, whatever is asked."""
+    """Build the query for rows that search may find: active or all, never secret ones."""
     if inactive or kind is not FACT:
         return Query(public=True)
     without: dict[str, Sequence[Cell]] = {"verification": ("invalidated",)}
@@ -91,9 +91,9 @@ def active_rows(kind: Kind, *, inactive: bool, superseded: bool = False) -> Quer
 def shown_rows(
     reading: Reading, filters: Sequence[Filter], row_ids: Iterable[str]
 ) -> dict[str, Row]:
-    """Read found rows as they are shown, by id; without those that were made of hidden rows.
+    """Read found rows for display, by id; leaves out rows derived from hidden ones.
 
-    Filters of one kind differ by their space alone, so their rows are read together.
+    Filters of one kind differ only in their space, so their rows are read together.
     """
     ids, rows = list(row_ids), dict[str, Row]()
     spaces: dict[Kind, set[Cell]] = {}

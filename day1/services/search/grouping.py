@@ -20,7 +20,7 @@ from day1.services.search.search_engine import SearchEngine
 log = logging.getLogger(__name__)
 
 _AT_ONCE = 100
-"""Texts that are compared with all others in one piece: with 20,000 others 8 MB."""
+"""Texts compared with all others at once: 8 MB with 20,000 others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Groups:
 
     groups: list[list[Row]]
     pairs: list[Pair[str]] = field(default_factory=list)
-    """The texts (`plain`) that are alike, in one group or not."""
+    """Pairs of similar texts (as `plain` writes them), in the same group or not."""
     notes: list[str] = field(default_factory=list)
 
 
 def group_rows(engine: SearchEngine, kind: Kind, rows: Sequence[Row]) -> Groups:
-    """Group rows by what they say; within a group every text is alike to every other.
+    """Group rows by what they say; within a group every two texts are similar.
 
     Groups and their rows are in the order of `rows`. Texts without vectors are
     embedded first; texts that still have none are compared by their words.
@@ -64,7 +64,7 @@ def group_rows(engine: SearchEngine, kind: Kind, rows: Sequence[Row]) -> Groups:
 def _vector_pairs(
     engine: SearchEngine, embedder: Embedder, kind: Kind, texts: Mapping[str, str]
 ) -> tuple[list[Pair[str]], set[str]]:
-    """The pairs that are alike, and the texts that have no vectors."""
+    """Find pairs of texts with similar vectors, and texts that have no vectors."""
     ids = _embedded(engine, embedder, kind, list(texts.values()))
     keys = {ids[text]: key for key, text in texts.items()}
     order = list(keys)
@@ -81,7 +81,7 @@ def _vector_pairs(
 def _embedded(
     engine: SearchEngine, embedder: Embedder, kind: Kind, texts: Sequence[str]
 ) -> dict[str, TextId]:
-    """The index's numbers of texts, which have their vectors if they are among the newest."""
+    """Index and embed texts; return their numbers. Only the newest are sure to get vectors."""
     words, vectors = engine.index.words, engine.index.vectors
     hashes = {text: content_hash(text) for text in texts}
     if not engine.index.read_only:
@@ -91,7 +91,7 @@ def _embedded(
             break
     known = words.known(kind, list(hashes.values()))
     if len(known) < len(hashes):
-        raise IndexBehind("The index cannot learn these texts now.")
+        raise IndexBehind("The index cannot take these texts now: try again.")
     return {text: known[hashed] for text, hashed in hashes.items()}
 
 
@@ -106,7 +106,7 @@ def _alike(
 def said_by_facts(
     repo: Repository, engine: SearchEngine, branch: Branch, texts: Sequence[str]
 ) -> set[tuple[Cell, str]]:
-    """The texts that an active fact of a branch already says, each with the space of that fact.
+    """Find texts that an active fact of a branch already says, with the fact's space.
 
     Only texts with vectors are compared; the cost grows with the facts of the branch.
     """
@@ -125,7 +125,7 @@ def said_by_facts(
         found = [(by_id[one], fact) for one, fact, _ in _alike(engine, embedder, [*by_id], facts)]
         said = engine.index.words.texts(FACT, list({fact for _, fact in found}))
     except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
-        log.warning("facts are compared by their exact text: %s", error.code)
+        log.warning("facts are compared by their exact text only: %s", error.code)
         return set()
     alike = [(text, said[fact]) for text, fact in found if fact in said]
     return _with_spaces(repo, wanted, ref, [(a, b) for a, b in alike if not at_odds(a, b)])
@@ -134,7 +134,7 @@ def said_by_facts(
 def _with_spaces(
     repo: Repository, wanted: Filter, ref: Ref, alike: Sequence[tuple[str, str]]
 ) -> set[tuple[Cell, str]]:
-    """The first texts of pairs, with the spaces that have an active fact of the second one."""
+    """Return the first text of each pair with the spaces in which the second is an active fact."""
     if not alike:
         return set()
     hashes = {text: content_hash(text) for _, text in alike}

@@ -1,8 +1,8 @@
-"""Indexing the texts that are new on a branch since it was indexed last.
+"""Indexing the texts that were added to a branch since it was last indexed.
 
 The cursor of a branch says: the words of this commit, and of pending rows up to this time, are all
 indexed. While the tip is that commit, rows can only have been added. If the tip has moved, the
-difference between the two commits is read as a whole: by time alone, merged rows would be missed.
+difference between the two commits is read: by time alone, merged rows would be missed.
 A past commit that is searched has a cursor of its own, under its id.
 """
 
@@ -29,17 +29,17 @@ INDEXED = tuple(kind for kind in KINDS if kind.text)
 """The kinds whose text can be searched."""
 
 EMBEDDED_AT_ONCE = 256
-"""Passages in one batch: a second's work, which is all that a crash can lose."""
+"""Passages in one batch: a second's work, the most that a crash can lose."""
 
 _AT_ONCE = 2_000
 _CURSORS, _COMMITS = 16, 1_000
-"""How many cursors, and how far back, the nearest one is looked for."""
+"""Cursors, and commits of history, in which the nearest cursor is looked for."""
 
 _Texts = tuple[Kind, dict[str, str]]
 
 
 def follow(store: Store, history: History, index: Index, branch: str, branch_id: str) -> None:
-    """Index the words of a branch as it is.
+    """Index the words of a branch's present state.
 
     Raises:
         IndexBehind: the index cannot be written now.
@@ -49,16 +49,16 @@ def follow(store: Store, history: History, index: Index, branch: str, branch_id:
 
 
 class TimeBudget:
-    """Says that a time is over, or would be before one more step like the last one had ended."""
+    """Tells when time is over, or would be over before another step as long as the last ends."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin now."""
+        """Start the time now."""
         self._clock = clock
         self._last = clock()
         self._end = self._last + seconds
 
     def __call__(self) -> bool:
-        """Whether to stop; asked after each step."""
+        """Whether to stop; call it after each step."""
         now = self._clock()
         step, self._last = now - self._last, now
         return now + step > self._end
@@ -71,13 +71,13 @@ def embed_pending(
     first: EmbedFirst | None = None,
     enough: Callable[[], bool] | None = None,
 ) -> int:
-    """Embed texts that have no vectors, those of `first` and then the newest.
+    """Embed texts that have no vectors: those of `first`, then the newest.
 
-    About `limit` passages if no other process is at it, or fewer when `enough` says so after one of
-    the embedder's strides; with a limit of None all, however long that takes.
+    It embeds about `limit` passages, or fewer if `enough` returns true after one of the embedder's
+    strides, and none while another process embeds; without a limit all, however long that takes.
 
     Returns:
-        How many are left.
+        The number of texts still without vectors.
 
     Raises:
         EmbedderUnavailable: there is no model.
@@ -97,10 +97,10 @@ def catch_up(
     branch_id: str | None,
     within_s: float | None = None,
 ) -> bool:
-    """Index the words of an open state; returns whether they all are.
+    """Index the words of an open state; return whether all are indexed.
 
-    The state is a branch as it is, or a commit whole, and then `branch_id` is None. It is given up
-    after `within_s` seconds; the next one finds what was done.
+    The state is the present one of a branch, or a whole commit (without `branch_id`). It gives up
+    after `within_s` seconds; a later call goes on from there.
 
     Raises:
         IndexBehind: the index cannot be written now.
@@ -111,14 +111,14 @@ def catch_up(
 def catch_up_past(
     past: Reading, live: Reading, history: History, index: Index, within_s: float | None = None
 ) -> bool:
-    """Index the words of a past state whole, but for those of rows that are secret by now.
+    """Index all words of a past state, except those of rows that are secret by now.
 
     Args:
-        past: a commit.
-        live: the branch as it is.
-        history: where differences are read.
-        index: what learns.
-        within_s: as for `catch_up`.
+        past: a reading of a commit.
+        live: a reading of the branch's present state.
+        history: the commits of the store.
+        index: the index to write to.
+        within_s: seconds after which it gives up.
 
     Raises:
         IndexBehind: the index cannot be written now.
@@ -128,7 +128,7 @@ def catch_up_past(
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    """A state whose words are to be indexed."""
+    """A state whose words are to be indexed, and the index."""
 
     reading: Reading
     history: History
@@ -137,7 +137,7 @@ class _Following:
     live: Reading | None = None
 
     def catch_up(self, branch_id: str | None) -> bool:
-        """Index the words of the state; returns whether they all are."""
+        """Index the words of the state; return whether all are indexed."""
         reading, index = self.reading, self.index
         if not reading.tip:
             return True
@@ -160,7 +160,7 @@ class _Following:
 
 
 def secret_hashes(reading: Reading) -> frozenset[str]:
-    """The hashes of the texts that secret rows of a state have, and facts made of such rows."""
+    """Return the hashes of texts of a state's secret rows and of facts derived from them."""
     query = Query(equal={"sensitivity": SECRET})
     columns = ("id", "content_hash")
     rows = [
@@ -173,15 +173,15 @@ def secret_hashes(reading: Reading) -> frozenset[str]:
 
 
 def _made_of(reading: Reading, rows: Collection[Row]) -> dict[str, str]:
-    """The texts of facts that were made of some rows, by hash."""
+    """Return the texts of facts derived from these rows, by hash."""
     made = made_of(reading, [str(row["id"]) for row in rows]).words if rows else ()
     return _texts(reading, FACT, Query(among={"id": sorted(made)})) if made else {}
 
 
 def withdraw_secrets(store: Store, index: Index, branch: str, hashes: Collection[str]) -> None:
-    """Take the texts of rows that are secret by now out of the index.
+    """Remove the texts of rows that have become secret from the index.
 
-    Where the index cannot be written now, whoever indexes the branch next does it.
+    If the index cannot be written now, the next indexing of the branch does it.
     """
     with suppress(IndexBehind, IndexLost), store.reading(Ref(branch=branch)) as reading:
         secret = Query(equal={"sensitivity": SECRET}, among={"content_hash": sorted(hashes)})
@@ -191,9 +191,9 @@ def withdraw_secrets(store: Store, index: Index, branch: str, hashes: Collection
 
 
 def _withdraw(reading: Reading, index: Index, hashes: Collection[str]) -> None:
-    """Take texts out of the index that only secret rows of a state have.
+    """Remove texts from the index that only secret rows of a state have.
 
-    On other branches they may be no secret: those are followed anew, and learn them again.
+    On other branches the texts may not be secret: these are indexed again, which restores them.
     """
     if not hashes:
         return
@@ -202,14 +202,14 @@ def _withdraw(reading: Reading, index: Index, hashes: Collection[str]) -> None:
     kinds = INDEXED if known else ()
     told = {row[0] for kind in kinds for row in reading.scan(kind, ("content_hash",), some)}
     if known - told:
-        index.words.lose_cursors()  # first: who is killed now reads all of the state again
+        index.words.lose_cursors()  # first: after a kill here, all states are read again
         index.forget(known - told)
 
 
 def _unseen(
     reading: Reading, history: History, index: Index, cursor: Cursor | None
 ) -> Iterator[_Texts]:
-    """What the cursor has not seen, in parts."""
+    """Yield the texts that were added since the cursor, in parts."""
     seen = cursor.newest if cursor else None
     if cursor is None or cursor.commit != reading.tip:
         seen = None
@@ -244,7 +244,7 @@ def _unseen(
 
 
 def _changes(history: History, base: CommitId, tip: CommitId) -> Changes | None:
-    """What differs; None if `base` is of no help, since compaction has destroyed it."""
+    """Find the changes between two commits; None if compaction has removed `base`."""
     try:
         return history.changes(base, Ref(commit=tip))
     except (NotFound, StoreUnavailable):
@@ -257,7 +257,7 @@ def _texts(reading: Reading, kind: Kind, query: Query) -> dict[str, str]:
 
 
 def _public(reading: Reading, kind: Kind, rows: Sequence[Row]) -> dict[str, str]:
-    """The texts of rows, but for secret ones and what was made of hidden ones."""
+    """Return the texts of rows by hash, without secret rows and rows derived from hidden ones."""
     hidden = {row["id"] for row in rows if is_secret(row)}
     derived = [str(row["id"]) for row in rows if kind is FACT and may_derive(row)]
     if derived:
@@ -272,16 +272,16 @@ def _public(reading: Reading, kind: Kind, rows: Sequence[Row]) -> dict[str, str]
 
 
 def _in_parts(kind: Kind, texts: dict[str, str]) -> Iterator[_Texts]:
-    """Split into what is learned at once, without masked texts, which nobody may find."""
+    """Split texts into batches for the index, without redacted ones, which nobody may find."""
     parts = (item for item in texts.items() if item[0] != REDACTED_HASH)
     while part := dict(islice(parts, _AT_ONCE)):
         yield kind, part
 
 
 def _nearest(tip: CommitId, history: History, index: Index) -> CommitId | None:
-    """The commit with a cursor that is the fewest first parents away, up and down again.
+    """Find the indexed commit nearest to `tip`, counted in first parents to a common commit.
 
-    Looked for among the cursors that moved last; None if none shares a past with `tip`.
+    Only the cursors that moved last are compared; None if no cursor shares a past with `tip`.
     """
     cursors = list(dict.fromkeys(cursor.commit for cursor in index.words.cursors()))
     depths = {c.id: depth for depth, c in enumerate(islice(history.log(tip), _COMMITS))}
@@ -292,6 +292,6 @@ def _nearest(tip: CommitId, history: History, index: Index) -> CommitId | None:
             found.extend(
                 islice(((up + depths[c.id], commit) for up, c in past if c.id in depths), 1)
             )
-        except NotFound:  # compaction has destroyed it
+        except NotFound:  # compaction has removed the commit
             continue
     return min(found)[1] if found else None

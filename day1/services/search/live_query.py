@@ -1,4 +1,4 @@
-"""The rows of a state of many rows: SQL is asked about the texts in question."""
+"""Queries on states with many rows: SQL finds the rows that have given texts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from day1.services.search.views import ViewKey, columns_of, entry_of
 
 
 class LiveQuery:
-    """The rows of one kind at an open state, asked for as they are needed."""
+    """The rows of one kind at an open state, read by SQL when they are needed."""
 
     def __init__(self, wanted: Filter, reading: Reading, index: Index, rows: int) -> None:
-        """Use an open reading with `rows` of a kind; `wanted` says whether inactive ones count."""
+        """Use an open reading that has `rows` rows of a kind; `wanted` gives kind and scope."""
         self.kind = wanted.kind
         self.key: ViewKey = (wanted.kind.table,)
         self.unindexed = 0
@@ -28,11 +28,11 @@ class LiveQuery:
         self._rows = rows
 
     def __len__(self) -> int:
-        """How many rows the state has of the kind."""
+        """Return the number of rows of the kind in the state."""
         return self._rows
 
     def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
-        """The wanted rows that have one of `texts`, in their order."""
+        """Find the wanted rows that have one of `texts`, in the order of `texts`."""
         order = list(dict.fromkeys(texts))
         known = self._index.words.hashes(self.kind, order)
         hashes = {content_hash: number for number, content_hash in known.items()}
@@ -44,16 +44,16 @@ class LiveQuery:
         return [entry for text in order for entry in by_text.get(text, ())]
 
     def sample(self, most: int) -> list[TextId]:
-        """Texts of the newest rows."""
+        """Return the texts of the newest rows, as a sample."""
         query = Query(limit=most, descending=True)
         hashes = [str(row[0]) for row in self._reading.scan(self.kind, ("content_hash",), query)]
         return list(self._index.words.known(self.kind, hashes).values())
 
     def around(self, entries: Iterable[Entry], far: int) -> list[list[Entry]]:
-        """About the rows that were written next to each of `entries`, in lines.
+        """Find most rows that were written next to `entries`, as lines of consecutive rows.
 
-        The index numbers texts as they are written, so the neighbours are looked for among texts
-        with near numbers. That finds most of them.
+        The index numbers texts as they are written, so neighbours are searched for among texts
+        with near numbers.
         """
         clusters = _clusters(entries, 4 * far)
         near = [range(c[0].text - 2 * far, c[-1].text + 2 * far + 1) for c in clusters]
@@ -66,7 +66,7 @@ class LiveQuery:
         return lines
 
     def beside(self, most: int) -> list[tuple[TextId, TextId]]:
-        """The texts of pairs of consecutive rows, among the newest `most`."""
+        """Return the texts of pairs of consecutive rows among the newest `most` rows."""
         query = Query(limit=most, descending=True)
         rows = self._reading.scan(self.kind, columns_of(self.kind), query)
         numbers = self._index.words.known(self.kind, [str(row[1]) for row in rows])
@@ -77,7 +77,7 @@ class LiveQuery:
 
 
 def _clusters(entries: Iterable[Entry], gap: int) -> list[list[Entry]]:
-    """Entries in the order of their texts' numbers, parted where more than `gap` lies between."""
+    """Sort entries by text number, and split them where numbers differ by more than `gap`."""
     clusters: list[list[Entry]] = []
     for entry in sorted(entries, key=lambda each: each.text):
         if clusters and entry.text - clusters[-1][-1].text <= gap:

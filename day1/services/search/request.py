@@ -1,4 +1,4 @@
-"""What is asked of a search, and what it answers."""
+"""The request and the answer of a search."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What is asked. Units: instants in microseconds UTC, both ends included."""
+    """The request of a search. Instants are in microseconds UTC; both ends are included."""
 
     query: str
     mode: Mode = "hybrid"
     kinds: tuple[str, ...] = ("facts",)
-    """Tables whose rows are wanted: facts, observations, messages."""
+    """Tables to search: facts, observations, messages."""
     category: str | None = None
     after: int | None = None
     before: int | None = None
     limit: int = 10
     min_score: float = 0.0
     include_inactive: bool = False
-    """Also facts that are superseded, archived or invalidated, or whose valid time is over."""
+    """Whether superseded, archived, invalidated and no longer valid facts are found too."""
     as_of_event: int | None = None
-    """Only what was true at this instant, superseded or not since then."""
+    """Find only what was true at this instant, even if superseded since."""
     wait: bool = False
-    """Wait until every text of the branch has its words and vectors."""
+    """Whether to wait until all texts of the branch are indexed and embedded."""
     equal: Mapping[str, Cell] = field(default_factory=dict)
-    """Further columns (facets, `SCOPES`) and their values: conversation_id, role, task_id."""
+    """Values of further columns (facets, `SCOPES`): conversation_id, role, task_id."""
     among: Mapping[str, Sequence[Cell]] = field(default_factory=dict)
-    """Facets and the values of which they have one."""
+    """By facet, values of which a row must have one."""
     spaces: tuple[str | None, ...] = ()
-    """The spaces whose rows may be found (None: the rows that have none); empty: all.
+    """The spaces whose rows may be found (None: rows without a space); empty: all spaces.
 
-    Rows of all of them are ranked as one list. Messages have no space: name the ids of those that
+    Rows of all of them are ranked in one list. Messages have no space column: pass the ids that
     may be found in `only` (`services.rows.spaces.newest_messages`).
     """
     only: frozenset[str] | None = None
     """Ids of the rows that may be found; None: any."""
     vector: Vector | None = None
-    """Of length 1, by the embedder: looked for in place of the query's own."""
+    """A vector to use for the query in place of its own: of length 1, by the same embedder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A found row. `score`, `cosine` and `keyword` are in 0..1."""
+    """A found row with its scores, which are from 0 to 1."""
 
     row: Row
     kind: Kind
@@ -63,17 +63,17 @@ class Hit:
     text: FoundText
     """The whole text of the row."""
     part: Part | None = None
-    """The place of the row in a text that is kept in parts."""
+    """The place of the row in a longer text that is stored in parts."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """What a search answers, and what it was read from."""
+    """The answer of a search, and the state that it was read from."""
 
     hits: list[Hit]
     mode_used: Mode
     pending_vectors: int
-    """Texts that have no vector yet, and so were found by words only."""
+    """The number of texts that have no vector yet, so that only words find them."""
     notes: list[str]
     commit: CommitId
     pending: Pending

@@ -1,4 +1,4 @@
-"""What a search works with: the store, the index, the embedder, its limits and its caches."""
+"""What a search needs: store, index, embedder, limits and caches."""
 
 from __future__ import annotations
 
@@ -24,57 +24,57 @@ if TYPE_CHECKING:
 
 
 SWITCHED_OFF = "embedding is switched off (DAY1_EMBEDDER__KIND=none)"
-"""Why there is no embedder at all: a missing model is an embedder that raises."""
+"""The note for searches without an embedder (a missing model is an embedder that raises)."""
 
 
 class FallbackIndex:
-    """An index of words in memory, used while the files of the index cannot be."""
+    """An index of words in memory, used while the index's files cannot be used."""
 
     def __init__(self) -> None:
-        """Hold nothing yet."""
+        """Begin without an index."""
         self._guard = threading.Lock()
         self.held: tuple[Index, ViewCache] | None = None
-        """The index, and its views."""
+        """The index in memory and its views; None while the files are used."""
 
     def take(self, index: Index) -> tuple[Index, ViewCache]:
-        """An index in memory, the same until it is given back, and its views."""
+        """Return an index in memory and its views, the same ones until `give_back`."""
         with self._guard:
             self.held = self.held or (index.in_memory(), ViewCache())
             return self.held
 
     def give_back(self) -> None:
-        """Drop the index in memory: the files can be used again."""
+        """Drop the index in memory, since the files can be used again."""
         self.held = None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchEngine:
-    """Everything that a search works with; made once for a process, for its caches."""
+    """Everything that a search needs; made once per process, since it has the caches."""
 
     store: Store
     history: History
     index: Index
     embedder: Embedder | None
-    """None: embedding is switched off."""
+    """Embeds queries and texts; None: embedding is switched off."""
     clock: Clock
-    """Tells which rows have expired, and which valid times have ended."""
+    """Returns the time that decides which rows have expired or ended."""
     weights: Weights = field(default_factory=Weights)
     limits: SearchLimits = field(default_factory=SearchLimits)
     lengths: PassageLimits = field(default_factory=PassageLimits)
-    """How many characters of long texts an answer has."""
+    """Limits for quotations from long texts in an answer."""
     embedded_at_once: int = 16
-    """How many texts a search embeds at most, unless it is to wait for all."""
+    """Passages that a search embeds, at most, unless it waits for all."""
     embedding_s: float | None = None
-    """How long it does so; None: for as long as that takes, where no worker does it later."""
+    """Seconds that a search embeds, at most; None: no limit, if no worker embeds later."""
     words_wait_s: float = 5.0
-    """How long a search indexes words, unless it is to wait for all."""
+    """Seconds that a search indexes words, at most, unless it waits for all."""
     views: ViewCache = field(default_factory=ViewCache)
     common_words: UsualCache = field(default_factory=UsualCache)
     query_vectors: QueryVectorCache = field(default_factory=QueryVectorCache)
     votes: Callable[[], Votes] = dict
     """Reads the ratings of memories from the ledger."""
     uses: Uses = field(default_factory=NoUses)
-    """Counts which memories this node has shown."""
+    """Counts which memories this machine has shown."""
     fallback_index: FallbackIndex = field(default_factory=FallbackIndex)
     running: set[object] = field(default_factory=set)
-    """The searches that run now: the background worker gives way to them."""
+    """The searches that run now; the background worker pauses for them."""

@@ -4,10 +4,10 @@
           └ words ─▶ best texts    ├─▶ rows visible at the state ─▶ written beside them ─▶ both
                                    ┘                                  scores of each ─▶ rank
 
-The index finds texts, whatever branch they are on; which rows have them at the state that is asked
-for is decided by SQL (`views`). Up to `exact_rows` visible rows the vectors of exactly those are
-compared. Above, the nearest of all branches are asked for, more and more until enough are visible:
-approximately where this process can, else by comparing all; if too few are, all visible rows are.
+The index finds texts of all branches; SQL decides which rows have them in the searched state
+(`views`). Up to `exact_rows` visible rows, the vectors of exactly these rows are compared. With
+more, the nearest texts of all branches are found, more and more until enough are visible:
+approximately if this process can, else by comparing all; if still too few, all visible rows.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def search(
 ) -> SearchAnswer:
     """Find rows of a state by meaning and by words, best first.
 
-    `branch_id` is what the ledger calls the branch that `ref` names.
+    `branch_id` is the id of the branch that `ref` names.
 
     Raises:
-        InvalidRequest: a kind that has no text.
-        UnknownBranch, NotFound: as the store says of `ref`.
+        InvalidRequest: a requested kind has no text.
+        UnknownBranch, NotFound: there is no such state.
     """
     notes: list[str] = []
     running = object()
@@ -70,7 +70,7 @@ def search(
         try:
             found = _Search(engine, ref, branch_id, request).run()
         except IndexLost:
-            notes.append("the index was damaged and is being built anew; vectors follow")
+            notes.append("the index was damaged and is being built again; vectors follow")
             found = _Search(engine, ref, branch_id, request).run()
         if engine.fallback_index.held is not None:
             engine.fallback_index.give_back()
@@ -106,17 +106,17 @@ class _Search:
         self._is_large = False
 
     def run(self) -> SearchAnswer:
-        """Search with one reading; by meaning, after preparing with one and embedding with none.
+        """Search in one reading; by meaning, prepare in another reading and embed outside of both.
 
         Raises:
-            IndexLost: the index was damaged, or was begun anew meanwhile.
+            IndexLost: the index was damaged, or replaced meanwhile.
         """
         followed = False
         embedder = self._embedder()
         if embedder is not None:
             with self._engine.store.reading(self._ref) as reading:
                 self._follow(reading)
-                followed = self._ref.until is not None  # the past stays as it is
+                followed = self._ref.until is not None  # a past state does not change
                 asked = self._reduced(reading, embedder)
             self._embed(embedder, asked)
         with self._engine.store.reading(self._ref) as reading:
@@ -125,7 +125,7 @@ class _Search:
             generation = self._index.generation()
             hits = self._find(reading)
             if self._index.generation() != generation:
-                raise IndexLost("Another process began the index anew; search again.")
+                raise IndexLost("Another process replaced the index meanwhile; search again.")
             if not hits:
                 self._notes |= dict.fromkeys(empty_spaces(reading, self._request.spaces))
             return SearchAnswer(
@@ -141,14 +141,14 @@ class _Search:
         self._notes[text] = None
 
     def _follow(self, reading: Reading) -> None:
-        """Index the words of the state, or of the branch or commit that it is a part of."""
+        """Index the words of the searched state, or of the commit or branch that it is part of."""
         within_s = None if self._request.wait else self._engine.words_wait_s
         history = self._engine.history
         try:
             if self._live_id is not None:
                 state = Cursor(reading.tip, reading.pending.newest)
                 if self._index.words.cursor(self._live_id) == state:
-                    return  # as most often
+                    return  # the usual case
             if self._ref.until is None or self._ref.branch is None or not reading.tip:
                 done = catch_up(reading, history, self._index, self._live_id, within_s)
             else:
@@ -158,7 +158,7 @@ class _Search:
                 with store.reading(whole) as past, store.reading(live) as now:
                     done = catch_up_past(past, now, history, index, within_s)
         except IndexBehind as error:
-            log.warning("the index does not follow: %s", error.details.get("engine_code"))
+            log.warning("the index is not up to date: %s", error.details.get("engine_code"))
             done = False
         if not done:
             why = "the folder is read-only" if self._index.read_only else "the index lags"
@@ -179,7 +179,7 @@ class _Search:
         return self._engine.views.at(reading, self._ref, wanted, self._engine.history, self._index)
 
     def _embedder(self) -> Embedder | None:
-        """What embeds, if that is wanted and possible."""
+        """Return the embedder if the search uses meaning and the embedder works; else None."""
         embedder = self._engine.embedder
         if self._mode == "keyword":
             return None
@@ -187,18 +187,18 @@ class _Search:
             self._words_only(OFF)
             return None
         try:
-            _ = embedder.dimension  # which an endpoint may have to tell: no reading waits for it
+            _ = embedder.dimension  # may ask an endpoint, so not during a reading
         except EmbedderUnavailable as error:
             self._words_only(str(error))
             return None
         return embedder
 
     def _reduced(self, reading: Reading, embedder: Embedder) -> AskedQuery:
-        """The query without the words that tell no memory from another, for all filters the same.
+        """Prepare the query for all filters: drop words that do not distinguish memories.
 
-        Common words are not looked up; names and openers are not embedded. The scores of kinds and
-        spaces are comparable only if all are asked the same, so the filter with most rows decides.
-        While vectors wait, the rows with the best words are noted, to be embedded first.
+        Common words are not looked up; names and openers are not embedded. Scores of kinds and
+        spaces are comparable only with the same query, so the filter with most rows decides.
+        While texts wait for vectors, those with the best words are chosen to be embedded first.
         """
         query, index = self._request.query, self._index
         usual = {f.key: self._usual(reading, f, embedder) for f in self._filters}
@@ -215,7 +215,7 @@ class _Search:
         return asked
 
     def _usual(self, reading: Reading, wanted: Filter, embedder: Embedder) -> tuple[int, Usual]:
-        """How many rows a filter looks among, and what is usual in them."""
+        """Count the rows that a filter searches, and find what is usual in them."""
         state = state_of(reading, self._ref)
         with self._visible(reading, wanted) as visible:
             return len(visible), self._engine.common_words.at(state, visible, self._index, embedder)
@@ -233,7 +233,7 @@ class _Search:
         except EmbedderUnavailable as error:
             self._words_only(str(error))
         except IndexBehind as error:
-            log.warning("vectors cannot be kept: %s", error.details.get("engine_code"))
+            log.warning("vectors cannot be stored: %s", error.details.get("engine_code"))
 
     def _words_only(self, why: str) -> None:
         self._mode, self._query_vector, self._asked = "keyword", None, self._whole
@@ -313,12 +313,12 @@ class _Search:
 
 
 def _terms(question: str, whole: str) -> list[str]:
-    """What to look up of a question, or all words of the whole one when those say nothing."""
+    """Return the terms of a reduced query; all words of the whole query if it has none."""
     return keyword_terms(question) or keyword_terms(whole, all_words=True)
 
 
 def _filters(request: SearchRequest, now: int) -> list[Filter]:
-    """Make one filter for each space and each kind that can have rows that match the request."""
+    """Build one filter for each space and each kind that can have matching rows."""
     event, inactive = request.as_of_event, request.include_inactive
     present = event if event is not None else None if inactive else now
     until = [end for end in (request.before, event) if end is not None]

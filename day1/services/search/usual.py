@@ -1,4 +1,4 @@
-"""What is usual in the memories of a state: words, names, and whether their order tells."""
+"""Judging what is usual in a state's memories: words, names, and whether order matters."""
 
 from __future__ import annotations
 
@@ -17,43 +17,45 @@ if TYPE_CHECKING:
     from day1.services.search.views import CachedView, ViewKey
 
 _SAMPLE = 400
-"""Texts, and pairs of texts, by which a state is judged; a share of a quarter is known to 2 %."""
+"""Texts, and pairs of texts, in a sample; it tells a share of a quarter within 2 %."""
 _STATES_JUDGED = 400
-"""Of so many states it is remembered what is usual there; then all are forgotten."""
+"""States whose usual words and names are cached, at most; then the cache is emptied."""
 _FEWEST_PAIRS = 50
 _MORE_ALIKE = 0.04
-"""So much more alike than any two are consecutive memories where their order means something.
+"""Order matters if consecutive memories are more similar than any two by this cosine.
 
-It is .05 to .21 in memories as they were written, and below .03 when the same are shuffled: there,
-to count the words of neighbours costs 2 to 3 points of recall.
+The difference is .05 to .21 in memories as written, and below .03 in shuffled ones, where counting
+the words of neighbours costs 2 to 3 points of recall.
 """
 _MORE_WORDS_SHARED = 0.0125
-"""The same by words, which decide until enough have vectors: .017 to .085, and below .01."""
+"""Order matters if they share more words by this much (while vectors are missing).
+
+The difference is .017 to .085 in memories as written, and below .01 in shuffled ones."""
 
 
 class _Judged(NamedTuple):
-    """What is usual in a state, as it was judged."""
+    """A judgement of what is usual in a state, and what it is based on."""
 
     rows: int
     """The number of rows in the state when a sample was taken."""
     usual: Usual
     is_final: bool
-    """Whether more vectors would not change how the order was judged."""
+    """Whether enough texts had vectors to judge the order for good."""
 
 
 class UsualCache:
-    """What is usual in the states that a process searched; threads may share it."""
+    """A cache of what is usual in the searched states; threads may share it."""
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
+        """Begin with an empty cache."""
         self._known: dict[ViewKey, _Judged] = {}
 
     def at(
         self, state: ViewKey, visible: CachedView | LiveQuery, index: Index, embedder: Embedder
     ) -> Usual:
-        """What is usual in the visible memories, judged by a sample.
+        """Return what is usual in the visible memories, judged by a sample.
 
-        Another sample is taken when there are a tenth more or fewer rows than then.
+        A new sample is taken when the number of rows has changed by a tenth.
         """
         key, rows = (*state, *visible.key), len(visible)
         known = self._known.get(key)
@@ -77,7 +79,7 @@ def _with_order(
     *,
     by_words: bool,
 ) -> _Judged:
-    """Judge the order of memories by their vectors; until enough have one, `by_words` or not."""
+    """Judge whether order matters, by vectors; by words if too few have one and `by_words`."""
     names, ordered, is_final = known.usual.names, known.usual.ordered, True
     pairs = visible.beside(_SAMPLE)
     contents = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
@@ -99,10 +101,10 @@ def _with_order(
 def _apart(
     pairs: Sequence[tuple[TextId, TextId]], named: Mapping[TextId, str | None]
 ) -> list[tuple[TextId, TextId]]:
-    """Pair each memory with the follower of another one.
+    """Pair each memory with the follower of another memory, for comparison.
 
-    That one opens with the same name as its own follower: where two speakers take turns, two
-    memories of one of them are alike by her name.
+    Both followers begin with the same name: if two speakers take turns, memories of the same
+    speaker are similar because of the name.
     """
     followers: dict[str | None, list[TextId]] = {}
     for _, second in pairs:
@@ -117,7 +119,7 @@ def _share_words(
     contents: Mapping[TextId, str],
     names: frozenset[str],
 ) -> bool:
-    """Whether consecutive memories share more words than any two."""
+    """Whether consecutive memories share more words than any two do."""
     told = [(contents[one], contents[other]) for one, other in chain(pairs, apart)]
     alike = likeness_by_words(told, names)
     return fmean(alike[: len(pairs)]) - fmean(alike[len(pairs) :]) > _MORE_WORDS_SHARED

@@ -1,4 +1,4 @@
-"""The rows of a state that search may find.
+"""Views: the rows of a state that search may find.
 
 There are two ways. A `CachedView` holds the few columns of every row that search needs, and is
 moved to a later state of its branch by the rows that changed; so a repeated search reads hardly
@@ -29,23 +29,23 @@ from day1.services.search.entries import Entry, WritingOrder
 from day1.services.search.filters import Filter
 
 _ROWS_KEPT = 300_000
-"""Rows in all views of a process; each costs some 400 bytes."""
+"""Rows in all views of a process, at most; each takes some 400 bytes."""
 _VIEWS_KEPT = 500
 _FEW = 10
-"""Up to so many times the candidates, the rows of a scope are asked for one by one."""
+"""A scope is small if it has at most so many times the candidates."""
 _STATES_COUNTED = 400
-"""Of so many states the number of rows is remembered; then all are forgotten."""
+"""States whose number of rows is cached, at most; then the cache is emptied."""
 _LONG_AGO = -(2**63)
-"""When the valid time ended of a superseded fact that does not say it: before any question."""
+"""End of the valid time of superseded facts without an end: earlier than any instant."""
 
 _ENDLESS = (None, None)
 
 ViewKey = tuple[object, ...]
-"""What a view is kept under."""
+"""The key of a view or of the values cached for a state."""
 
 
 def columns_of(kind: Kind) -> tuple[str, ...]:
-    """The columns that make an entry."""
+    """Return the columns that make an `Entry`."""
     return (
         "id",
         "content_hash",
@@ -60,18 +60,18 @@ def columns_of(kind: Kind) -> tuple[str, ...]:
 
 @lru_cache
 def _ends(kind: Kind) -> tuple[str, ...]:
-    """The columns that tell when a row of a kind is over."""
+    """Return the columns that tell when a row of a kind ends."""
     return tuple(c for c in ("expires_at", "valid_until", "status") if c in kind.column)
 
 
 @lru_cache(maxsize=16_384)
 def _shared(cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
-    """One tuple for all rows with equal cells: most rows of a large view have few different."""
+    """Return one shared tuple for equal cells, to save memory in large views."""
     return cells
 
 
 def entry_of(kind: Kind, row: tuple[Cell, ...], text: TextId) -> Entry:
-    """The entry of a row of these columns whose text has this number."""
+    """Build the entry of a row that has the columns of `columns_of` and this text number."""
     row_id, _, created_at, happened_at, agent_id, session_id, *rest = row
     end = dict(zip(_ends(kind), rest, strict=False))
     ended_at = end.get("valid_until")
@@ -84,7 +84,7 @@ def entry_of(kind: Kind, row: tuple[Cell, ...], text: TextId) -> Entry:
 
 
 def among(wanted: Filter, entries: Iterable[Entry]) -> list[Entry]:
-    """The wanted ones of rows that a view for this filter holds."""
+    """Choose the entries of a view that meet the filter's further conditions."""
     found = list(entries)
     if wanted.only is not None:
         found = [entry for entry in found if entry.row_id in wanted.only]
@@ -104,7 +104,7 @@ def among(wanted: Filter, entries: Iterable[Entry]) -> list[Entry]:
 
 
 def asks_again(wanted: Filter, visible: object, most: int) -> bool:
-    """Whether the rows of a scope are few enough to be asked for one by one, by each question."""
+    """Whether a scope is so small that each query scores its texts one by one."""
     if not wanted.scope or not isinstance(visible, CachedView):
         return False
     return wanted.only is not None or len(visible) <= _FEW * most
@@ -113,7 +113,7 @@ def asks_again(wanted: Filter, visible: object, most: int) -> bool:
 def weighed_by(wanted: Filter, visible: object, most: int, *, apart: bool) -> Again:
     """Choose the `again` argument of `Words.scores`; `apart` weighs by the view's own texts.
 
-    More rows than a view holds are weighed by all texts of the index in any case.
+    A `LiveQuery` is always weighed by all texts of the index.
     """
     if apart and isinstance(visible, CachedView):
         return visible.every()
@@ -123,18 +123,18 @@ def weighed_by(wanted: Filter, visible: object, most: int, *, apart: bool) -> Ag
 class CachedView:
     """The rows of one kind at one state, by id and by text.
 
-    It is moved to another state while nobody reads it; who needs that sooner moves a copy.
+    It is moved to another state only while nobody reads it; otherwise a copy is moved.
     """
 
     def __init__(self, wanted: Filter) -> None:
-        """Hold nothing yet."""
+        """Begin without rows; `advance` reads them."""
         self.kind = kind = wanted.kind
         self.key = wanted.key
         self.lock = threading.Lock()
-        """Held while the view moves to another state, and while `readers` changes."""
+        """The lock for moving the view to another state and for changing `readers`."""
         self.readers = 0
         self.unindexed = 0
-        """Visible rows whose text the index does not know."""
+        """The number of visible rows whose text is not indexed."""
         self._active = wanted.held
         self._columns = columns_of(kind)
         self._tip: CommitId | None = None
@@ -142,23 +142,23 @@ class CachedView:
         self._newest: int | None = None
         self._rows: dict[str, Entry] = {}
         self._ending: dict[str, Entry] = {}
-        """Those of the rows that expire, or whose valid time ends."""
+        """Rows that expire or whose valid time ends, by id."""
         self._waiting: set[str] = set()
         self._by_text: dict[TextId, list[str]] = {}
         self._texts: array[int] | None = array("q")
         self._order = WritingOrder()
 
     def __len__(self) -> int:
-        """How many rows are held."""
+        """Return the number of rows in the view."""
         return len(self._rows)
 
     def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
-        """The wanted rows that have one of `texts`, in their order."""
+        """Find the wanted rows that have one of `texts`, in the order of `texts`."""
         found = (self._rows[r] for text in texts for r in self._by_text.get(text, ()))
         return among(wanted, found)
 
     def texts(self, wanted: Filter) -> Sequence[TextId]:
-        """The texts of all wanted rows, each once."""
+        """Return the texts of all wanted rows, each once."""
         some = (wanted.after, wanted.before, wanted.only)
         if wanted.equal or wanted.among or any(one is not None for one in some):
             return list({entry.text for entry in among(wanted, self._rows.values())})
@@ -169,24 +169,24 @@ class CachedView:
         return [text for text in self._texts if text not in over] if over else self._texts
 
     def every(self) -> list[TextId]:
-        """The texts of all rows, each once."""
+        """Return the texts of all rows of the view, each once."""
         return list(self._by_text)
 
     def sample(self, most: int) -> list[TextId]:
-        """Texts from all of the view, evenly."""
+        """Sample texts evenly from the view."""
         texts = list(self._by_text)
         return texts[:: len(texts) // most + 1]
 
     def around(self, entries: Iterable[Entry], far: int) -> list[list[Entry]]:
-        """The rows that were written next to each of `entries`, in lines (`WritingOrder`)."""
+        """Find rows written next to `entries`, as lines of consecutive rows (`WritingOrder`)."""
         return self._order.around(entries, far)
 
     def beside(self, most: int) -> list[tuple[TextId, TextId]]:
-        """The texts of up to `most` pairs of consecutive rows."""
+        """Sample the texts of up to `most` pairs of consecutive rows."""
         return self._order.pairs(most)
 
     def copy(self) -> "CachedView":
-        """Another one of the same rows."""
+        """Copy the view, so that the copy can be moved to another state."""
         other = copy(self)
         other.lock, other.readers = threading.Lock(), 0
         other._rows, other._waiting = dict(self._rows), set(self._waiting)
@@ -196,21 +196,21 @@ class CachedView:
         return other
 
     def is_at(self, reading: Reading, index: Index) -> bool:
-        """Whether nothing is to be done to bring the view to the state of `reading`."""
+        """Whether the view is up to date with `reading`."""
         pending = reading.pending
         known = (self._tip, self._oldest, self._newest)
         whole = not self.unindexed or index.read_only
         return whole and known == (reading.tip, pending.oldest, pending.newest)
 
     def advance(self, reading: Reading, history: History, index: Index) -> None:
-        """Bring the view to the state of `reading`, reading no more than what differs."""
+        """Bring the view to the state of `reading`, reading only the differences."""
         pending = reading.pending
         if self.unindexed and not index.read_only:
             self._tip = None
         if self._tip != reading.tip:
-            base, self._tip = self._tip, None  # half way is nowhere, should this fail
+            base, self._tip = self._tip, None  # no state, if this fails halfway
             self._move(base, reading, history, index)
-        elif pending.oldest != self._oldest:  # other rows are pending now
+        elif pending.oldest != self._oldest:  # the pending rows are others now
             self._drop(self._waiting)
             self._waiting = set()
             if pending.oldest is not None:
@@ -226,7 +226,7 @@ class CachedView:
         if base is not None:
             try:
                 changes = history.changes(base, Ref(commit=reading.tip))
-            except (NotFound, StoreUnavailable):  # compaction has destroyed that commit
+            except (NotFound, StoreUnavailable):  # compaction has removed that commit
                 changes = None
         if changes is None or _shows_again(changes):
             self._rows, self._by_text, self._texts, self.unindexed = {}, {}, array("q"), 0
@@ -236,7 +236,7 @@ class CachedView:
             oldest = reading.pending.oldest
             self._waiting = {e.row_id for e in self._rows.values() if _since(e, oldest)}
             return
-        # Rows that were pending are in the difference if they were committed and are still there.
+        # The difference has rows that were pending, if they were committed and not removed since.
         self._drop(self._waiting)
         found = changes.get(self.kind.table, [])
         self._drop(change.id for change in found)
@@ -259,7 +259,7 @@ class CachedView:
             self._add_pending(reading, index, reading.pending.oldest - 1)
 
     def _add_pending(self, reading: Reading, index: Index, since: int) -> None:
-        """Add the rows since an instant: they are few, so those of other spaces are read too."""
+        """Add rows since an instant; as they are few, rows of other spaces are read and dropped."""
         equal, own = dict(self._active.equal), len(self._columns)
         space = (equal.pop("space"),) if "space" in equal else ()
         query = replace(self._active, equal=equal, created_after=since)
@@ -280,7 +280,7 @@ class CachedView:
         numbers: Mapping[Cell, TextId] = index.words.known(self.kind, [str(r[1]) for r in rows])  # type: ignore[assignment]  # a hash is a cell
         new: list[Entry] = []
         for row in rows:
-            if row[1] == REDACTED_HASH:  # for nobody to find, and never indexed
+            if row[1] == REDACTED_HASH:  # nobody may find it, and it is not indexed
                 continue
             text = numbers.get(row[1])
             if text is None:
@@ -314,7 +314,7 @@ class CachedView:
 
 
 def _shows_again(changes: Changes) -> bool:
-    """Whether a row is no secret any more: what was made of it is to be found again."""
+    """Whether a row has stopped being secret, so that rows derived from it can be found again."""
     return any(is_secret(c.before) and not is_secret(c.after) for t in changes for c in changes[t])
 
 
@@ -323,10 +323,10 @@ def _since(entry: Entry, oldest: int | None) -> bool:
 
 
 class ViewCache:
-    """The cached views of the states that a process searched; threads may share it."""
+    """The cached views of the searched states; threads may share it."""
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
+        """Begin with an empty cache."""
         self._guard = threading.Lock()
         self._edition = ""
         self._views: OrderedDict[ViewKey, CachedView] = OrderedDict()
@@ -336,10 +336,10 @@ class ViewCache:
     def at(
         self, reading: Reading, ref: Ref, wanted: Filter, history: History, index: Index
     ) -> Iterator[CachedView]:
-        """Lend the view of an open state; `ref` is the state that was asked for."""
+        """Lend the view of an open state, brought up to date; `ref` names the state."""
         with self._guard:
             edition = index.edition()
-            if edition != self._edition:  # some numbers of texts mean nothing any more
+            if edition != self._edition:  # text numbers of the old views may be void
                 self._views.clear()
                 self._edition = edition
             key = (*state_of(reading, ref), *wanted.key)
@@ -367,7 +367,7 @@ class ViewCache:
         return rows > _ROWS_KEPT or len(self._views) > _VIEWS_KEPT
 
     def rows(self, reading: Reading, ref: Ref, kind: Kind) -> int:
-        """How many rows of a kind are visible; counted when the state has moved."""
+        """Return the number of visible rows of a kind; counted again when the state has moved."""
         key = (*state_of(reading, ref), kind.table)
         moved = (reading.tip, reading.pending)
         known = self._rows.get(key)
@@ -379,7 +379,7 @@ class ViewCache:
 
 
 def state_of(reading: Reading, ref: Ref) -> ViewKey:
-    """What the views of a state are stored under: a branch keeps its key while it moves.
+    """Return the key of a state's views; a branch keeps its key while it moves.
 
     A redaction changes the key, since rows of the cached view may be masked now.
     """

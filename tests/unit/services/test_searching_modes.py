@@ -157,7 +157,7 @@ def test_a_damaged_index_is_asked_once_more(
     generation = searching.index.generation
     monkeypatch.setattr(searching.index, "generation", lambda: next(made, None) or generation())
     answer = searching("gateway", mode="keyword")
-    assert answer.notes == ["the index was damaged and is being built anew; vectors follow"]
+    assert answer.notes == ["the index was damaged and is being built again; vectors follow"]
     assert len(answer.hits) == 1
 
 
