@@ -51,7 +51,6 @@ class Asked(Protocol):
     @property
     def named(self) -> Named:
         """The settings that decide which store is used."""
-        ...
 
 
 def named_by(environment: Mapping[str, str]) -> Named:

@@ -54,11 +54,9 @@ class Setup(Protocol):
 
     def titles(self) -> dict[str, str]:
         """Every client by its name, with the name that people know."""
-        ...
 
     def found(self) -> list[str]:
         """The clients that seem to be on this machine."""
-        ...
 
     def run(
         self, asked: Asked, *, write: bool, point: KillPoint
@@ -67,4 +65,3 @@ class Setup(Protocol):
 
         A file that cannot be read or understood is refused and stays as it is; the others are done.
         """
-        ...

@@ -32,7 +32,6 @@ class Document(Protocol):
         Raises:
             NotUnderstood: it is not sound.
         """
-        ...
 
     def put(self, data: bytes, keys: Keys, value: Any) -> bytes:
         """The document with a value at a path of keys, which is made where it is missing.
@@ -40,19 +39,15 @@ class Document(Protocol):
         Raises:
             NotUnderstood: the document is not sound, or something else is on the path.
         """
-        ...
 
     def take_out(self, data: bytes, keys: Keys) -> bytes:
         """The document without what is at a path of keys."""
-        ...
 
     def own(self, data: bytes, paths: Sequence[Keys]) -> Ranges:
         """The byte ranges of entries at paths of keys, with containers that hold nothing else."""
-        ...
 
     def shown(self, keys: Keys, value: Any) -> str:
         """What a person would add to a document."""
-        ...
 
 
 def at(value: Any, keys: Keys) -> Any:

@@ -38,27 +38,22 @@ class Edit(Protocol):
     @property
     def client(self) -> str:
         """The client that it is for."""
-        ...
 
     @property
     def path(self) -> Path:
         """The file."""
-        ...
 
     @property
     def what(self) -> str:
         """What of the file is meant."""
-        ...
 
     @property
     def blank(self) -> bytes:
         """The file when there is nothing of anybody in it."""
-        ...
 
     @property
     def separators(self) -> bytes:
         """The letters that part day1's bytes from others'."""
-        ...
 
     def present(self, data: bytes) -> Any:
         """What `day1 setup` wrote into the text; None if it wrote nothing.
@@ -66,31 +61,24 @@ class Edit(Protocol):
         Raises:
             NotUnderstood: the text is not sound, or something of somebody else is in the place.
         """
-        ...
 
     def by_hand(self, data: bytes) -> Sequence[str]:
         """The places of entries that a person wrote to start day1; day1 leaves them alone."""
-        ...
 
     def own(self, data: bytes) -> Ranges:
         """The byte ranges of day1's entries in the file."""
-        ...
 
     def put(self, data: bytes) -> bytes:
         """The text with what should be there."""
-        ...
 
     def put_again(self, data: bytes, present: Any) -> bytes:
         """The text with what `present` found in another."""
-        ...
 
     def take_out(self, data: bytes) -> bytes:
         """The text without it."""
-        ...
 
     def shown(self) -> str:
         """What a person would add."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

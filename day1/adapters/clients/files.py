@@ -58,7 +58,6 @@ class Keeper(Protocol):
 
     def keep(self, path: Path, data: bytes | None) -> Path | None:
         """Keep what a file is before a change; answers where."""
-        ...
 
 
 def carry_out(change: Change, copies: Keeper, point: KillPoint) -> Path | None:
