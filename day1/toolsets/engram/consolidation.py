@@ -18,7 +18,7 @@ from day1.call.fields import (
 from day1.call.operation import Effect, Operation
 from day1.errors import StoreReadOnly
 from day1.model.branches.branch import Branch
-from day1.model.lessons.consolidation import Findings, Recommendation, is_exact
+from day1.model.lessons.consolidation import Findings, is_exact
 from day1.services.access.calls import agent_of, branch_of, write_here
 from day1.services.lessons.consolidation import (
     Applying,
@@ -211,17 +211,7 @@ def _ids(rows: Any) -> list[str]:
 
 
 def _recommended(plan: Any) -> list[Recommended]:
-    return [_one(recommendation) for recommendation in plan]
-
-
-def _one(given: Recommendation) -> Recommended:
-    return Recommended(
-        action=given.action,
-        ids=list(given.ids),
-        into=given.into,
-        confidence=given.confidence,
-        reason=given.reason,
-    )
+    return [Recommended.from_record(recommendation) for recommendation in plan]
 
 
 OPERATIONS: Final = (

@@ -110,12 +110,8 @@ def token_revoke(ctx: Context, request: TokenRevoke) -> TokenRevoked:
 
 def _shown(token: Token, now: int) -> TokenShown:
     ended: Literal["live", "expired", "revoked"] = "live" if token.live(now) else "expired"
-    return TokenShown(
-        id=token.id,
-        name=token.name,
-        scope=token.scope,
-        branches=list(token.branches),
-        agent_id=token.agent_id,
+    return TokenShown.from_record(
+        token,
         created_at=show(token.created_at),
         expires_at=None if token.expires_at is None else show(token.expires_at),
         state="revoked" if token.revoked_at is not None else ended,

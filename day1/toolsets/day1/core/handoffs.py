@@ -138,17 +138,14 @@ def handoff_get(ctx: Context, request: HandoffGet) -> HandoffPacket:
     if packet.room.left_out:
         where = packet.target or "the target"
         notes.append(f"{packet.room.left_out} rows had no room here; they are on {where}.")
-    return HandoffPacket(
+    return HandoffPacket.from_record(
+        handoff,
         handoff_id=handoff.id,
-        handoff_type=handoff.handoff_type,
         source_branch=packet.source,
         target_branch=packet.target,
-        context_summary=handoff.context_summary,
         facts=[fact_given(found) for found in packet.facts],
         conversations=[conversation_recalled(talk) for talk in packet.talks],
-        left_out=handoff.left_out,
         size=size(packet.room),
-        created_by=handoff.created_by,
         created_at=show(handoff.created_at),
         read=Read(branch=packet.source or None, commit=handoff.commit, notes=notes),
     )

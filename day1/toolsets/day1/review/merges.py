@@ -112,13 +112,7 @@ def _rows(ctx: Context, asked: MergeRequest, seen: Preview) -> list[dict[str, An
 
 
 def _duplicate(twin: Twin) -> Duplicate:
-    return Duplicate(
-        id=twin.id,
-        text=twin.text,
-        other_id=twin.other_id,
-        other_text=twin.other_text,
-        cosine=round(twin.cosine, 4),
-    )
+    return Duplicate.from_record(twin, cosine=round(twin.cosine, 4))
 
 
 def _holding(twins: list[Twin]) -> list[dict[str, Any]]:
@@ -200,18 +194,13 @@ def _edited(ctx: Context, branch: Branch, item: str, value: JsonObject | None) -
 
 
 def _held(offer: Offer) -> HeldShown:
-    item = offer.item
-    return HeldShown(
-        id=item.id,
-        row_id=item.row_id,
-        type=item.kind.name,
-        cell=item.cell,
-        reason=item.reason,
+    return HeldShown.from_record(
+        offer.item,
+        type=offer.item.kind.name,
         present=_shown(offer, offer.present),
         offered=_shown(offer, offer.offered),
         source_branch=offer.source,
-        merge_id=item.merge_id,
-        held_at=show(item.created_at),
+        held_at=show(offer.item.created_at),
     )
 
 

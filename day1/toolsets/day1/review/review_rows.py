@@ -205,13 +205,7 @@ def _said(row: Row, column: str) -> str | None:
 
 def _held(found: Examined, row_id: str) -> list[HeldCell]:
     return [
-        HeldCell(
-            id=item.id,
-            cell=item.cell,
-            reason=item.reason,
-            merge_id=item.merge_id,
-            held_at=show(item.created_at),
-        )
+        HeldCell.from_record(item, held_at=show(item.created_at))
         for item in found.held.get(row_id, ())
     ]
 

@@ -35,12 +35,8 @@ class BundleDeprecated(Response):
 def bundle_deprecate(ctx: Context, request: BundleDeprecate) -> BundleDeprecated:
     """Take a bundle out of use; its id can still be imported."""
     bundle = deprecate_bundle(ctx.repo, request.bundle_id)
-    return BundleDeprecated(
-        bundle_id=bundle.id,
-        name=bundle.name,
-        status=bundle.status,
-        read=state_of(ctx, active_or_none(ctx)),
-    )
+    read = state_of(ctx, active_or_none(ctx))
+    return BundleDeprecated.from_record(bundle, bundle_id=bundle.id, read=read)
 
 
 class TemplateDeprecate(Repeatable):
