@@ -21,188 +21,153 @@ class _Section(BaseModel):
 class StoreSettings(_Section):
     """The versioned store."""
 
-    url: Annotated[
-        SecretStr | None,
-        Field(
-            description="A database on a Dolt or MatrixOne server: "
-            "mysql+pymysql://USER:PASSWORD@HOST:3306/DATABASE; default: the store's folder."
-        ),
-    ] = None
-    wait_s: Annotated[
-        float, Field(gt=0, le=600, description="Seconds to wait for another writer.")
-    ] = 10.0
-    compact: Annotated[
-        bool, Field(description="Let an idle server give back unused space if that is brief.")
-    ] = True
+    url: SecretStr | None = Field(
+        None,
+        description="A database on a Dolt or MatrixOne server: "
+        "mysql+pymysql://USER:PASSWORD@HOST:3306/DATABASE; default: the store's folder.",
+    )
+    wait_s: float = Field(10.0, gt=0, le=600, description="Seconds to wait for another writer.")
+    compact: bool = Field(
+        default=True, description="Let an idle server give back unused space if that is brief."
+    )
 
 
 class EmbedderSettings(_Section):
     """The embedder, which makes the vectors."""
 
-    kind: Annotated[
-        Literal["minilm", "openai", "none"],
-        Field(
-            description="minilm: a local model; openai: an OpenAI-compatible endpoint; none: "
-            "search by words only."
-        ),
-    ] = "minilm"
-    model_dir: Annotated[
-        Path | None,
-        Field(
-            description="Folder with model and tokenizer; default: where `day1 model install` "
-            "or Chroma put them."
-        ),
-    ] = None
-    weights: Annotated[
-        Literal["int8", "float32"],
-        Field(
-            description="Numbers of the local model. int8: as integers, in a third to half of the "
-            "time; float32: as published. Vectors of both may stand in one index."
-        ),
-    ] = "int8"
-    threads: Annotated[
-        int | None,
-        Field(ge=1, le=256, description="Threads of the local model; default: one per core."),
-    ] = None
-    url: Annotated[str | None, Field(description="Base address of the endpoint.")] = None
-    model: Annotated[str | None, Field(description="The endpoint's model name.")] = None
+    kind: Literal["minilm", "openai", "none"] = Field(
+        "minilm",
+        description="minilm: a local model; openai: an OpenAI-compatible endpoint; none: "
+        "search by words only.",
+    )
+    model_dir: Path | None = Field(
+        None,
+        description="Folder with model and tokenizer; default: where `day1 model install` "
+        "or Chroma put them.",
+    )
+    weights: Literal["int8", "float32"] = Field(
+        "int8",
+        description="Numbers of the local model. int8: as integers, in a third to half of the "
+        "time; float32: as published. Vectors of both may stand in one index.",
+    )
+    threads: int | None = Field(
+        None, ge=1, le=256, description="Threads of the local model; default: one per core."
+    )
+    url: str | None = Field(None, description="Base address of the endpoint.")
+    model: str | None = Field(None, description="The endpoint's model name.")
     key: Annotated[SecretStr, Field(description="The endpoint's key.")] = SecretStr("")
-    dimension: Annotated[int | None, Field(ge=1, le=65_536, description="Vector length.")] = None
+    dimension: int | None = Field(None, ge=1, le=65_536, description="Vector length.")
 
 
 class SearchSettings(_Section):
     """The ranking of hits, and the limits of a search."""
 
-    exact_rows: Annotated[
-        int,
-        Field(
-            ge=0, description="Up to this many visible rows, search compares all vectors exactly."
-        ),
-    ] = 20_000
-    vector_weight: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=1,
-            description="Weight of the vector score in the hybrid score; words have the rest.",
-        ),
-    ] = 0.7
-    bm25_half: Annotated[
-        float, Field(gt=0, description="The BM25 at which the score of the words is one half.")
-    ] = 8.0
-    words_boost: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=1,
-            description="How far most words of a question in one place lift a score towards 1.",
-        ),
-    ] = 0.4
-    words_half: Annotated[
-        float, Field(gt=0, description="The BM25 at which that lift is one half of it.")
-    ] = 16.0
-    beside_boost: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=1,
-            description="How far the vector score of a memory written just before or after lifts "
-            "this one's towards 1.",
-        ),
-    ] = 0.3
-    passage_discount: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=1,
-            description="The best of n passages of a text loses so much of its vector score, "
-            "times ln n.",
-        ),
-    ] = 0.03
-    neighbour_shares: Annotated[
-        tuple[Annotated[float, Field(ge=0, le=1)], ...],
-        Field(
-            max_length=8,
-            description="What a word of the question counts that a memory lacks and the one "
-            "written just before or after has, then the next but one; []: nothing.",
-        ),
-    ] = (0.8, 0.6)
-    neighbour_words: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="A memory of more words gets less of its neighbours' words: the square "
-            "root of this number divided by its own.",
-        ),
-    ] = 30
-    beside_words: Annotated[
-        int,
-        Field(ge=0, description="Likewise for the vector score of a memory just before or after."),
-    ] = 40
-    length_boost: Annotated[
-        float,
-        Field(ge=0, le=1, description="How far 40 words or more lift a score towards 1."),
-    ] = 0.1
-    subject_boost: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=1,
-            description="How far a score is lifted towards 1 where the memory opens with a name "
-            "that the question has.",
-        ),
-    ] = 0.25
-    date_boost: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=1,
-            description="How far a score is lifted towards 1 where the memory is of the date that "
-            "the question names.",
-        ),
-    ] = 0.3
-    question_discount: Annotated[
-        float,
-        Field(ge=0, le=1, description="The part of its score that a memory loses as a question."),
-    ] = 0.1
-    question_words: Annotated[
-        int,
-        Field(ge=0, description="A question of more words loses nothing, except by words alone."),
-    ] = 30
-    pending_cosine: Annotated[
-        tuple[Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]],
-        Field(
-            description="The vector score to expect of a memory that has no vector yet: a base, "
-            "and a part of its keyword score.",
-        ),
-    ] = (0.1, 0.4)
-    whole_characters: Annotated[
-        int, Field(ge=200, description="Up to this many characters an answer has a whole text.")
-    ] = 1_000
-    passage_characters: Annotated[
-        int, Field(ge=160, description="The most characters of the passage of a longer text.")
-    ] = 800
-    passages_characters: Annotated[
-        int, Field(ge=0, description="The most of all passages of an answer; each may have 160.")
-    ] = 2_000
-    embed_ms: Annotated[
-        int,
-        Field(
-            ge=0,
-            description="While vectors are missing, a search of a server makes some for at most "
-            "so many milliseconds, or none at 0; the rest is made between calls.",
-        ),
-    ] = 20
-    chroma: Annotated[bool, Field(description="Let a server keep a Chroma collection.")] = True
+    exact_rows: int = Field(
+        20_000,
+        ge=0,
+        description="Up to this many visible rows, search compares all vectors exactly.",
+    )
+    vector_weight: float = Field(
+        0.7,
+        ge=0,
+        le=1,
+        description="Weight of the vector score in the hybrid score; words have the rest.",
+    )
+    bm25_half: float = Field(
+        8.0, gt=0, description="The BM25 at which the score of the words is one half."
+    )
+    words_boost: float = Field(
+        0.4,
+        ge=0,
+        le=1,
+        description="How far most words of a question in one place lift a score towards 1.",
+    )
+    words_half: float = Field(
+        16.0, gt=0, description="The BM25 at which that lift is one half of it."
+    )
+    beside_boost: float = Field(
+        0.3,
+        ge=0,
+        le=1,
+        description="How far the vector score of a memory written just before or after lifts "
+        "this one's towards 1.",
+    )
+    passage_discount: float = Field(
+        0.03,
+        ge=0,
+        le=1,
+        description="The best of n passages of a text loses so much of its vector score, "
+        "times ln n.",
+    )
+    neighbour_shares: tuple[Annotated[float, Field(ge=0, le=1)], ...] = Field(
+        (0.8, 0.6),
+        max_length=8,
+        description="What a word of the question counts that a memory lacks and the one "
+        "written just before or after has, then the next but one; []: nothing.",
+    )
+    neighbour_words: int = Field(
+        30,
+        ge=0,
+        description="A memory of more words gets less of its neighbours' words: the square "
+        "root of this number divided by its own.",
+    )
+    beside_words: int = Field(
+        40, ge=0, description="Likewise for the vector score of a memory just before or after."
+    )
+    length_boost: float = Field(
+        0.1, ge=0, le=1, description="How far 40 words or more lift a score towards 1."
+    )
+    subject_boost: float = Field(
+        0.25,
+        ge=0,
+        le=1,
+        description="How far a score is lifted towards 1 where the memory opens with a name "
+        "that the question has.",
+    )
+    date_boost: float = Field(
+        0.3,
+        ge=0,
+        le=1,
+        description="How far a score is lifted towards 1 where the memory is of the date that "
+        "the question names.",
+    )
+    question_discount: float = Field(
+        0.1, ge=0, le=1, description="The part of its score that a memory loses as a question."
+    )
+    question_words: int = Field(
+        30, ge=0, description="A question of more words loses nothing, except by words alone."
+    )
+    pending_cosine: tuple[
+        Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]
+    ] = Field(
+        (0.1, 0.4),
+        description="The vector score to expect of a memory that has no vector yet: a base, "
+        "and a part of its keyword score.",
+    )
+    whole_characters: int = Field(
+        1_000, ge=200, description="Up to this many characters an answer has a whole text."
+    )
+    passage_characters: int = Field(
+        800, ge=160, description="The most characters of the passage of a longer text."
+    )
+    passages_characters: int = Field(
+        2_000, ge=0, description="The most of all passages of an answer; each may have 160."
+    )
+    embed_ms: int = Field(
+        20,
+        ge=0,
+        description="While vectors are missing, a search of a server makes some for at most "
+        "so many milliseconds, or none at 0; the rest is made between calls.",
+    )
+    chroma: bool = Field(default=True, description="Let a server keep a Chroma collection.")
 
 
 class IndexSettings(_Section):
     """The Chroma server that holds the index of a large store."""
 
-    chroma_url: Annotated[
-        str | None,
-        Field(description="A Chroma server, as http://HOST:8000; default: Chroma's own files."),
-    ] = None
+    chroma_url: str | None = Field(
+        None, description="A Chroma server, as http://HOST:8000; default: Chroma's own files."
+    )
     chroma_token: Annotated[
         SecretStr, Field(description="Bearer token for the Chroma server, if it needs one.")
     ] = SecretStr("")
@@ -211,82 +176,63 @@ class IndexSettings(_Section):
 class PrimeSettings(_Section):
     """The prime: the text with which a session begins."""
 
-    chars: Annotated[
-        int,
-        Field(
-            ge=400,
-            le=20_000,
-            description="The most characters that `day1 prime`, its resource and its file have.",
-        ),
-    ] = 1_200
+    chars: int = Field(
+        1_200,
+        ge=400,
+        le=20_000,
+        description="The most characters that `day1 prime`, its resource and its file have.",
+    )
 
 
 class WriteSettings(_Section):
     """Limits and checks of the texts that are written."""
 
-    raw_characters: Annotated[
-        int,
-        Field(
-            ge=100,
-            le=1_000_000,
-            description="Length at which raw_input and raw_output are cut, in characters.",
-        ),
-    ] = 4_000
-    secrets: Annotated[
-        Literal["warn", "refuse", "ignore"],
-        Field(description="What a write does with a text that looks like a secret."),
-    ] = "warn"
+    raw_characters: int = Field(
+        4_000,
+        ge=100,
+        le=1_000_000,
+        description="Length at which raw_input and raw_output are cut, in characters.",
+    )
+    secrets: Literal["warn", "refuse", "ignore"] = Field(
+        "warn", description="What a write does with a text that looks like a secret."
+    )
 
 
 class ChatSettings(_Section):
     """The chat model, which judges facts and words consolidated ones."""
 
-    url: Annotated[
-        str | None, Field(description="Base address of an OpenAI-compatible endpoint.")
-    ] = None
-    model: Annotated[str | None, Field(description="The endpoint's model name.")] = None
+    url: str | None = Field(None, description="Base address of an OpenAI-compatible endpoint.")
+    model: str | None = Field(None, description="The endpoint's model name.")
     key: Annotated[SecretStr, Field(description="The endpoint's key.")] = SecretStr("")
-    timeout_s: Annotated[
-        float, Field(gt=0, le=600, description="Seconds that one answer may take.")
-    ] = 60.0
-    tries: Annotated[
-        int, Field(ge=1, le=10, description="How often day1 asks a busy endpoint.")
-    ] = 3
+    timeout_s: float = Field(60.0, gt=0, le=600, description="Seconds that one answer may take.")
+    tries: int = Field(3, ge=1, le=10, description="How often day1 asks a busy endpoint.")
 
 
 class HttpSettings(_Section):
     """The HTTP server: `day1 serve`."""
 
-    host: Annotated[
-        str, Field(description="Address to listen on; any but loopback needs a token.")
-    ] = "127.0.0.1"
-    port: Annotated[
-        int, Field(ge=0, le=65_535, description="Port to listen on; 0: any free one.")
-    ] = 8420
-    names: Annotated[
-        tuple[str, ...],
-        Field(description='Public names of the server, as JSON: ["memory.example.org"].'),
-    ] = ()
-    trusted_proxies: Annotated[
-        tuple[IPvAnyNetwork, ...],
-        Field(
-            description="Addresses or networks of proxies whose X-Forwarded-For is believed, "
-            'as JSON: ["127.0.0.1"].'
-        ),
-    ] = ()
-    rate: Annotated[
-        float, Field(ge=0, description="Requests a second that one token may make; 0: any number.")
-    ] = 200.0
-    body_bytes: Annotated[
-        int, Field(ge=1_024, le=1_073_741_824, description="The longest request body.")
-    ] = 4_194_304
-    sse: Annotated[bool, Field(description="Also serve MCP's older transport at /sse.")] = False
-    grace_s: Annotated[
-        float,
-        Field(
-            ge=0, le=600, description="Seconds that running calls may take when the server stops."
-        ),
-    ] = 10.0
+    host: str = Field(
+        "127.0.0.1", description="Address to listen on; any but loopback needs a token."
+    )
+    port: int = Field(8420, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
+    names: tuple[str, ...] = Field(
+        (), description='Public names of the server, as JSON: ["memory.example.org"].'
+    )
+    trusted_proxies: tuple[IPvAnyNetwork, ...] = Field(
+        (),
+        description="Addresses or networks of proxies whose X-Forwarded-For is believed, "
+        'as JSON: ["127.0.0.1"].',
+    )
+    rate: float = Field(
+        200.0, ge=0, description="Requests a second that one token may make; 0: any number."
+    )
+    body_bytes: int = Field(
+        4_194_304, ge=1_024, le=1_073_741_824, description="The longest request body."
+    )
+    sse: bool = Field(default=False, description="Also serve MCP's older transport at /sse.")
+    grace_s: float = Field(
+        10.0, ge=0, le=600, description="Seconds that running calls may take when the server stops."
+    )
 
 
 def _command(text: str) -> str:
@@ -311,39 +257,32 @@ class Settings(BaseSettings):
         extra="ignore",
     )
 
-    home: Annotated[
-        Path | None,
-        Field(
-            description="The store's folder; default: the nearest .day1 upward, else the "
-            "repository's (`day1 where` says which, and why). For a store on a server: this "
-            "machine's own folder; default: one in the user's cache."
-        ),
-    ] = None
-    branch: Annotated[str | None, Field(description="The branch on which a process starts.")] = None
-    space: Annotated[
-        str | None,
-        Field(
-            description="The space of calls that name none, such as project:metal; default: all "
-            "spaces, and new memories have none."
-        ),
-    ] = None
-    agent_id: Annotated[str | None, Field(description="The agent that writes.")] = None
-    session_id: Annotated[str | None, Field(description="The session of the writes.")] = None
-    task_id: Annotated[str | None, Field(description="The task of the writes.")] = None
-    notify: Annotated[
-        Annotated[str, AfterValidator(_command)] | None,
-        Field(
-            description="A command that a server runs when something begins to wait for a person: "
-            "a program and its arguments, quoted as for a shell; no shell runs it (reviews.md)."
-        ),
-    ] = None
-    log_level: Annotated[
-        Literal["DEBUG", "INFO", "WARNING", "ERROR"],
-        Field(description="The lowest level that is logged; logs go to stderr."),
-    ] = "WARNING"
-    kill_at: Annotated[
-        str | None, Field(description="Tests only: the named point at which the process is killed.")
-    ] = None
+    home: Path | None = Field(
+        None,
+        description="The store's folder; default: the nearest .day1 upward, else the "
+        "repository's (`day1 where` says which, and why). For a store on a server: this "
+        "machine's own folder; default: one in the user's cache.",
+    )
+    branch: str | None = Field(None, description="The branch on which a process starts.")
+    space: str | None = Field(
+        None,
+        description="The space of calls that name none, such as project:metal; default: all "
+        "spaces, and new memories have none.",
+    )
+    agent_id: str | None = Field(None, description="The agent that writes.")
+    session_id: str | None = Field(None, description="The session of the writes.")
+    task_id: str | None = Field(None, description="The task of the writes.")
+    notify: Annotated[str, AfterValidator(_command)] | None = Field(
+        None,
+        description="A command that a server runs when something begins to wait for a person: "
+        "a program and its arguments, quoted as for a shell; no shell runs it (reviews.md).",
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "WARNING", description="The lowest level that is logged; logs go to stderr."
+    )
+    kill_at: str | None = Field(
+        None, description="Tests only: the named point at which the process is killed."
+    )
     store: StoreSettings = StoreSettings()
     embedder: EmbedderSettings = EmbedderSettings()
     search: SearchSettings = SearchSettings()
@@ -352,17 +291,14 @@ class Settings(BaseSettings):
     write: WriteSettings = WriteSettings()
     chat: ChatSettings = ChatSettings()
     http: HttpSettings = HttpSettings()
-    project: Annotated[
-        Literal["repository", "origin"],
-        Field(
-            description="What shares one store: repository, with its worktrees and subfolders; or "
-            "origin: all clones of one remote `origin`, in the user's data folder."
-        ),
-    ] = "repository"
-    judge: Annotated[
-        Literal["auto", "rules", "chat"],
-        Field(description="Who judges facts; auto: the chat model, if there is one."),
-    ] = "auto"
+    project: Literal["repository", "origin"] = Field(
+        "repository",
+        description="What shares one store: repository, with its worktrees and subfolders; or "
+        "origin: all clones of one remote `origin`, in the user's data folder.",
+    )
+    judge: Literal["auto", "rules", "chat"] = Field(
+        "auto", description="Who judges facts; auto: the chat model, if there is one."
+    )
 
     @property
     def named(self) -> Named:
