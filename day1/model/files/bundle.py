@@ -113,9 +113,9 @@ def read_bundle(lines: Iterable[bytes]) -> BundleFile:
     if not number:
         raise _broken(1, "the file is empty")
     if counted(rows) != head["counts"]:
-        raise _broken(number + 1, "the file has other numbers of rows than it says")
+        raise _broken(number + 1, "the numbers of rows are not those in its first line")
     if digest(rows) != head["sha256"]:
-        raise _broken(1, "the rows are not those that its hash was made of")
+        raise _broken(1, "the rows do not match the hash in its first line")
     return _file(head, rows)
 
 
@@ -126,7 +126,7 @@ def _header(line: bytes) -> Mapping[str, Json]:
         raise ValueError("it does not begin as a day1 bundle does")
     check_version(head.get("version"), "bundle")
     if checksum != _checksum(head):
-        raise ValueError("it is not as it was written")
+        raise ValueError("it does not match its checksum, so it was changed or damaged")
     texts = [head.get(name) for name in _SAID if name != "description"]
     tags, created_at = head.get("tags"), head.get("created_at")
     fits = (
@@ -140,7 +140,7 @@ def _header(line: bytes) -> Mapping[str, Json]:
         and isinstance(head.get("counts"), dict)
     )
     if not fits:
-        raise ValueError("it does not say what a bundle says of itself")
+        raise ValueError("it lacks fields of a bundle's first line, or has wrong ones")
     return head
 
 

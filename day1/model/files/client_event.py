@@ -73,7 +73,7 @@ def read_event(line: bytes) -> ClientEvent:
     """
     document = json.loads(line)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ValueError("no event of this format")
+        raise ValueError("not an event of this format")
     if document.get("sum") not in {None, sum_of(document)}:  # an earlier day1 wrote none
         raise ValueError("the line is damaged")
     field_names = {field.name for field in fields(ClientEvent)}
@@ -82,18 +82,18 @@ def read_event(line: bytes) -> ClientEvent:
     }
     at = values.get("at")
     if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= LAST_LEARNED:
-        raise ValueError("no time")
+        raise ValueError("`at` is missing or not a time")
     for name, value in values.items():
         if name != "at":
             _check(name, value)
     if not {"event", "agent", "session"} <= values.keys() or values["event"] not in EVENTS:
-        raise ValueError("no event, agent or session")
+        raise ValueError("event, agent or session is missing, or the event is unknown")
     return ClientEvent(**values)
 
 
 def _check(name: str, value: object) -> None:
     if not isinstance(value, str) or not clean(value).strip():
-        raise ValueError(f"{name} is no text")
+        raise ValueError(f"{name} is not a text")
     if len(value) > (_MOST_TEXT if name == "text" else MAX_LABEL):
         raise ValueError(f"{name} is too long")
     if name != "text" and not value.isprintable():

@@ -163,9 +163,9 @@ def json_object(line: bytes) -> dict[str, Json]:
     try:
         value = json.loads(line.decode())
     except (ValueError, RecursionError):
-        raise ValueError("it is cut off or no JSON") from None
+        raise ValueError("it is cut off, or not JSON") from None
     if not isinstance(value, dict):
-        raise ValueError("it is no JSON object")  # noqa: TRY004 - the one error of a line
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 - the one error of a line
     return value
 
 
@@ -187,7 +187,7 @@ def _read(line: bytes) -> BranchLine | RowLine | int:
             return _branch(note)
         case {"end": {"rows": int(rows)}}:
             return rows
-    raise ValueError("it is no row, no branch and no end")
+    raise ValueError("it is neither a row, nor a branch, nor the end line")
 
 
 def parsed_row(line: bytes) -> RowLine:
@@ -202,7 +202,7 @@ def parsed_row(line: bytes) -> RowLine:
 def _row_line(value: Mapping[str, Json]) -> RowLine:
     kind = BY_TABLE.get(str(value.get("kind")))
     if kind is None:
-        raise ValueError("it is no row of a table that there is")
+        raise ValueError("its `kind` is not a table of day1")
     return RowLine(kind, _row(kind, {k: v for k, v in value.items() if k != "kind"}))
 
 
@@ -252,7 +252,7 @@ def _row(kind: Kind, columns: Mapping[str, Json]) -> Row:
             raise ValueError(f"{name} does not fit{years}")
         row[name] = value  # type: ignore[assignment]  # no list or mapping fits a column
     if kind.text is not None and row["content_hash"] != content_hash(str(row[kind.text])):
-        raise ValueError("content_hash is not that of its text")
+        raise ValueError("content_hash is not the hash of its text")
     return row
 
 
