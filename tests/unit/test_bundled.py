@@ -1,11 +1,13 @@
 """A bundle's file: what is written is read, and nothing else is taken for it."""
 
+import hashlib
 import json
 
 import pytest
 
 from day1.errors import ImportBroken
 from day1.model.files.bundle import bundle_lines, counted, digest, read_bundle
+from day1.model.files.export import json_line
 from day1.model.records.sharing import Bundle
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, Kind, Row
 from day1.model.values.ids import content_hash
@@ -106,3 +108,37 @@ def test_a_later_format_is_refused_with_advice():
         ImportBroken, match=r"Line 1 of the bundle says version 9, .*install a newer day1"
     ):
         read_bundle([later, *LINES[1:]])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({name: value} for name in ("id", "name", "source_branch", "sha256") for value in ("", 7)),
+        {"id": "fact_1"},
+        {"source_commit": None},
+        {"description": 7},
+        {"tags": "kitchen"},
+        {"tags": ["kitchen", 7]},
+        {"tags": None},
+        {"only_verified": 1},
+        {"created_at": True},
+        {"created_at": "5"},
+        {"counts": [1]},
+        {"counts": None},
+    ],
+)
+def test_a_header_that_lacks_what_a_bundle_says_of_itself_is_refused(wrong):
+    head = json.loads(LINES[0])
+    del head["checksum"]
+    header = {**head, **wrong}
+    checksum = hashlib.sha256(json_line(header)).hexdigest()
+    with pytest.raises(ImportBroken, match=r"^Line 1 .* it does not say what a bundle says of its"):
+        read_bundle([json_line({**header, "checksum": checksum}), *LINES[1:]])
+
+
+def test_a_header_of_another_file_is_refused():
+    head = json.loads(LINES[0]) | {"format": "day1-export"}
+    with pytest.raises(ImportBroken, match="does not begin as a day1 bundle does"):
+        read_bundle([json_line(head), *LINES[1:]])
+    with pytest.raises(ImportBroken, match=r"^Line 1 .*the file is empty"):
+        read_bundle([])

@@ -8,11 +8,11 @@ import pytest
 from day1.model.merge.held import HeldItem, held_id, value_json
 from day1.model.merge.plan import Sides, plan_merge
 from day1.model.merge.row_merge import Choice
-from day1.model.rows.change import RowChange
-from day1.model.rows.kind import EDIT, FACT, WHOLE
+from day1.model.rows.change import Changes, RowChange
+from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MESSAGE, WHOLE, Row
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import content_hash
-from day1.services.rows.recording import EditedCells, NewFact, edit_rows, fact_row
+from day1.services.rows.recording import EditedCells, NewFact, edit_rows, fact_row, new_row
 
 
 def fact(fact_id, **columns):
@@ -132,3 +132,124 @@ def test_the_digest_does_not_hang_on_rows_that_do_not_matter():
     later = replace(found, target={"fact_a": {**base, "agent_id": "other", "created_at": 9}})
     digests = {plan_merge(each, "auto", ()).digest for each in (found, busy, later)}
     assert len(digests) == 1
+
+
+def superseded(fact_id, by, **columns):
+    return fact(fact_id, status="superseded", superseded_by=by, **columns)
+
+
+OLD, NEW = fact("fact_a"), fact("fact_b")
+REPLACED = superseded("fact_a", "fact_b")
+"""A fact on both sides, and the new fact that supersedes it on the source."""
+
+
+@pytest.mark.parametrize(
+    ("choice", "writes"),
+    [
+        (Choice("fact_a", "theirs"), {"fact_a": REPLACED, "fact_b": NEW}),
+        (Choice("fact_a", "theirs", "status"), {"fact_a": REPLACED, "fact_b": NEW}),
+        (Choice("fact_a", "ours", "status"), {}),
+        (Choice("fact_a", "ours"), {}),
+    ],
+)
+def test_a_new_fact_goes_the_way_of_the_chosen_supersession(choice, writes):
+    ours = superseded("fact_a", "fact_ours")
+    side = sides([(OLD, REPLACED), (None, NEW)], [ours, fact("fact_ours")])
+    plan = plan_merge(side, "auto", [choice])
+    assert plan.writes.get("facts", {}).keys() >= writes.keys()
+    for row_id, row in writes.items():
+        assert plan.writes["facts"][row_id] == row
+    assert "fact_a" not in {row.id for row, _ in plan.holds}
+
+
+def test_a_chosen_supersession_brings_a_new_fact_that_a_pick_left_out():
+    side = sides([(OLD, REPLACED), (None, NEW)], [OLD])
+    plan = plan_merge(side, "cherry_pick", [Choice("fact_a", "theirs")], ["fact_a"])
+    assert plan.writes == {"facts": {"fact_a": REPLACED, "fact_b": NEW}}
+    other = plan_merge(side, "cherry_pick", [Choice("fact_a", "skip")], ["fact_a"])
+    assert other.writes == {}
+
+
+def test_a_chain_of_new_facts_comes_along_with_the_chosen_one():
+    chain = [(OLD, REPLACED), (None, superseded("fact_b", "fact_c")), (None, fact("fact_c"))]
+    plan = plan_merge(
+        sides(chain, [OLD]), "cherry_pick", [Choice("fact_a", "theirs", "status")], ["fact_a"]
+    )
+    assert {*plan.writes["facts"]} == {"fact_a", "fact_b", "fact_c"}
+
+
+def test_a_supersession_is_held_without_its_new_fact():
+    side = sides([(OLD, {**REPLACED, "valid_until": 5}), (None, NEW)], [OLD])
+    plan = plan_merge(side, "auto", [Choice("fact_b", "skip")])
+    assert plan.writes == {}
+    why = {row.id: (row.held, row.belongs_to) for row in plan.rows}
+    assert why["fact_a"] == ({"status": "belongs_to"}, None)
+    assert why["fact_b"] == ({WHOLE: "skipped"}, None)
+
+
+def test_a_new_superseded_fact_is_kept_out_with_the_fact_that_a_choice_declines():
+    changes = [(None, REPLACED), (None, NEW)]
+    plan = plan_merge(sides(changes), "auto", [Choice("fact_b", "ours")])
+    assert plan.writes == {}
+    assert [(row.id, cell, row.belongs_to) for row, cell in plan.holds] == [
+        ("fact_a", WHOLE, "fact_b")
+    ]
+    assert [row.id for row in plan.declines] == ["fact_b"]
+
+
+def test_a_fact_whose_successor_neither_side_has_stays_superseded_by_none_that_is_named():
+    plan = plan_merge(sides([(OLD, superseded("fact_a", "fact_gone"))], [OLD]), "auto", ())
+    assert plan.writes == {"facts": {"fact_a": {**REPLACED, "superseded_by": None}}}
+    assert plan.holds == ()
+
+
+def test_messages_are_held_with_their_conversation_and_come_with_it():
+    talk = new_row(CONVERSATION, "conv_a", {"title": "Talk"}, Origin(), 1)
+    said: Row = {"content": "x", "conversation_id": "conv_a", "role": "user"}
+    message = new_row(MESSAGE, "msg_a", said, Origin(), 1)
+    changes: Changes = {
+        "conversations": [RowChange("conv_a", None, talk)],
+        "messages": [RowChange("msg_a", None, message)],
+    }
+    side = replace(sides(), changes=changes)
+    plan = plan_merge(side, "auto", ())
+    assert plan.writes == {"conversations": {"conv_a": talk}, "messages": {"msg_a": message}}
+    held = plan_merge(side, "auto", [Choice("conv_a", "skip")])
+    assert held.writes == {}
+    assert {row.id: (row.held, row.belongs_to) for row in held.rows} == {
+        "conv_a": ({WHOLE: "skipped"}, None),
+        "msg_a": ({WHOLE: "belongs_to"}, "conv_a"),
+    }
+    chosen = plan_merge(side, "auto", [Choice("conv_a", "skip"), Choice("msg_a", "theirs")])
+    assert chosen.writes == {"messages": {"msg_a": message}}
+
+
+def test_a_row_that_a_choice_keeps_out_is_declined_unless_it_is_held_already():
+    side = sides([(None, NEW)])
+    choice = [Choice("fact_b", "ours")]
+    assert [row.id for row in plan_merge(side, "auto", choice).declines] == ["fact_b"]
+    assert plan_merge(side, "auto", ()).declines == ()
+    known = replace(side, target_held=(open_item(NEW),))
+    plan = plan_merge(known, "auto", choice)
+    assert (plan.declines, [how for _, how in plan.closes]) == ((), ["dismissed"])
+
+
+@pytest.mark.parametrize(
+    ("take", "cell", "how"),
+    [
+        ("ours", "category", ["dismissed"]),
+        ("theirs", "category", ["taken"]),
+        ("value", "category", ["edited"]),
+        ("theirs", WHOLE, ["taken"]),
+        ("delete", WHOLE, ["edited"]),
+        ("skip", "category", []),
+        ("theirs", "status", []),
+    ],
+)
+def test_a_choice_closes_the_open_item_of_its_cell(take, cell, how):
+    theirs = {**OLD, "category": "theirs"}
+    item = open_item(theirs, "category", "both_changed")
+    value = {"category": "mine"} if take == "value" else None
+    side = sides([(OLD, theirs)], [{**OLD, "category": "ours"}], target_held=[item])
+    plan = plan_merge(side, "auto", [Choice("fact_a", take, cell, value)])
+    assert [(one.id, ended) for one, ended in plan.closes] == [(item.id, one) for one in how]
