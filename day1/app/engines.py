@@ -92,8 +92,14 @@ def open_engine(
     """
     if settings.store.url is None:
         return _in_folder(settings, folder, clock, opened)
-    store, ledger, where = _on_server(settings, opened, server_clock)
-    return EngineHandles(store, ledger, where, _node(folder, clock))
+    server = _server(settings, opened)
+    place, wait_s = server.place, settings.store.wait_s
+    database = ServerDatabase(server.engine, place.database, place.name, server.version, wait_s)
+    store = server.adapter(database, server_clock)
+    opened.callback(store.close)
+    ledger = open_server_ledger(server.engine, place, wait_s=wait_s, stamp=server.stamp)
+    opened.callback(ledger.close)
+    return EngineHandles(store, ledger, place.name, _node(folder, clock))
 
 
 def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack) -> EngineHandles:
@@ -141,19 +147,6 @@ def _server(settings: Settings, opened: ExitStack) -> _Server:
     from day1.adapters.versioned.matrixone.store import MatrixOneStore
 
     return _Server(place, engine, MatrixOneStore, version, None)
-
-
-def _on_server(
-    settings: Settings, opened: ExitStack, clock: Clock | None
-) -> tuple[SqlStore, SqlLedger, str]:
-    server = _server(settings, opened)
-    place, wait_s = server.place, settings.store.wait_s
-    database = ServerDatabase(server.engine, place.database, place.name, server.version, wait_s)
-    store = server.adapter(database, clock)
-    opened.callback(store.close)
-    ledger = open_server_ledger(server.engine, place, wait_s=wait_s, stamp=server.stamp)
-    opened.callback(ledger.close)
-    return store, ledger, place.name
 
 
 def _node(folder: Path, clock: Clock) -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.render import WHOLE_ID, Part, Screen, one_line, plural, short
 from day1.model.merge.word_diff import changed_words
 from day1.model.rows.kind import BY_NAME, BY_TABLE
+from day1.model.values.instant import show
+from day1.model.values.showing import short_commit
 
 if TYPE_CHECKING:
     from day1.model.rows.change import Changes, Commit, Ref
@@ -72,6 +75,16 @@ def summary(commit: Commit) -> str:
         )
         return f"add {kinds}"
     return one_line(WHOLE_ID.sub(lambda match: short(match[0]), commit.line))
+
+
+def draw_commit(screen: Screen, commit: Commit) -> None:
+    """Draw the parents of a merge, the author, the time and the message of a commit."""
+    if len(commit.parents) > 1:
+        screen.line("Merge:  " + " ".join(short_commit(parent) for parent in commit.parents))
+    screen.line(f"Author: {commit.author}")
+    screen.line(f"Date:   {brief(show(commit.ts))}")
+    screen.line()
+    screen.line(f"    {summary(commit)}")
 
 
 def words(screen: Screen, before: object, after: object) -> list[Part]:

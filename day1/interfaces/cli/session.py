@@ -184,8 +184,9 @@ class Session:
 
     def moment(self, text: str | None, *, end: bool = False) -> str | None:
         """Parse a time that a person typed into the form that operations take."""
-        known = text is None or text == NEVER
-        return text if known else moment(str(text), self.now(), end=end)
+        if text is None or text == NEVER:
+            return text
+        return moment(text, self.now(), end=end)
 
     def answer(self, document: Mapping[str, Any], *fields: str) -> bool:
         """Print the answer as JSON if `--json` was given; return whether it was printed.

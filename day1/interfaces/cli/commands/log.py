@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from day1.interfaces.cli.diffing import summary
+from day1.interfaces.cli.diffing import draw_commit, summary
 from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.options import at_option
 from day1.interfaces.cli.render import Part, plural
@@ -121,7 +121,6 @@ def _print_list(
     session: Session, commits: Iterable[Commit], labels: dict[str, list[str]], *, oneline: bool
 ) -> None:
     from day1.interfaces.cli.graphing import WAITING_OP
-    from day1.model.values.instant import show
 
     screen = session.screen
     for number, commit in enumerate(commits):
@@ -131,12 +130,7 @@ def _print_list(
         if number:
             screen.line()
         screen.line((f"commit {commit.id}", "commit"), *_decoration(commit, labels))
-        if len(commit.parents) > 1:
-            screen.line("Merge:  " + " ".join(short_commit(parent) for parent in commit.parents))
-        screen.line(f"Author: {commit.author}")
-        screen.line(f"Date:   {brief(show(commit.ts))}")
-        screen.line()
-        screen.line(f"    {summary(commit)}")
+        draw_commit(screen, commit)
 
 
 def _on_one_line(commit: Commit, labels: dict[str, list[str]]) -> list[Part]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from day1.interfaces.cli.options import agent_option
 from day1.interfaces.cli.session import Session, with_session
 
 
@@ -11,7 +12,7 @@ from day1.interfaces.cli.session import Session, with_session
 @click.option("--toolsets", default="core", show_default=True, metavar="NAMES", help="With commas.")
 @click.option("--tools", metavar="NAMES", help="Only these: core14, or tools by name. With commas.")
 @click.option("--branch", metavar="NAME", help="Where it starts. Default: DAY1_BRANCH, else main.")
-@click.option("--agent", metavar="NAME", help="Who writes. Default: DAY1_AGENT_ID.")
+@agent_option
 @with_session
 def mcp_command(
     session: Session, toolsets: str, tools: str | None, branch: str | None, agent: str | None

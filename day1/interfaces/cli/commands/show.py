@@ -10,7 +10,6 @@ import click
 from day1.interfaces.cli.moments import brief
 from day1.interfaces.cli.options import at_option, branch_option
 from day1.interfaces.cli.session import Session, command
-from day1.model.values.showing import short_commit
 
 if TYPE_CHECKING:
     from day1.services.branches.resolving import NamedState
@@ -32,7 +31,7 @@ def show_command(session: Session, name: str, **options: Any) -> None:
     from day1.services.branches.resolving import state
 
     try:
-        named = state(session.repo(), name)
+        target = state(session.repo(), name)
     except NotFound as no_state:
         try:
             _show_row(session, name, options)
@@ -40,24 +39,24 @@ def show_command(session: Session, name: str, **options: Any) -> None:
             both = Advice.joined((no_row.advice, no_state.advice))
             raise NotFound(both, name=name) from no_row
     else:
-        _show_state(session, named)
+        _show_state(session, target)
 
 
-def _show_state(session: Session, named: NamedState) -> None:
+def _show_state(session: Session, target: NamedState) -> None:
     """Show a commit with its changes; a snapshot's name comes before it."""
-    from day1.interfaces.cli.diffing import change_documents, draw_changes, summary
+    from day1.interfaces.cli.diffing import change_documents, draw_changes, draw_commit
     from day1.model.rows.change import Ref
     from day1.model.values.instant import show
 
     repo = session.repo()
-    commit = repo.history.commit(named.commit)
+    commit = repo.history.commit(target.commit)
     changes = {}
     if commit.parents:
         changes = repo.history.changes(commit.parents[0], Ref(commit=commit.id))
     shown = change_documents(repo, Ref(commit=commit.id), changes)
     document = {
-        "type": named.how,
-        "name": named.name,
+        "type": target.how,
+        "name": target.name,
         "commit": commit.id,
         "parents": list(commit.parents),
         "op": commit.op,
@@ -70,16 +69,11 @@ def _show_state(session: Session, named: NamedState) -> None:
     if session.answer(document):
         return
     screen = session.screen
-    if named.snapshot is not None:
-        screen.line("snapshot ", (named.name, "branch"), f"  {named.snapshot.id}")
-        screen.line(f"Taken:  {brief(show(named.snapshot.created_at))}")
+    if target.snapshot is not None:
+        screen.line("snapshot ", (target.name, "branch"), f"  {target.snapshot.id}")
+        screen.line(f"Taken:  {brief(show(target.snapshot.created_at))}")
     screen.line(("commit ", "commit"), (commit.id, "commit"))
-    if len(commit.parents) > 1:
-        screen.line("Merge:  " + " ".join(short_commit(parent) for parent in commit.parents))
-    screen.line(f"Author: {commit.author}")
-    screen.line(f"Date:   {brief(show(commit.ts))}")
-    screen.line()
-    screen.line(f"    {summary(commit)}")
+    draw_commit(screen, commit)
     screen.line()
     draw_changes(screen, shown)
 
