@@ -1,4 +1,4 @@
-"""The toolsets there are; a server serves any choice of their tools."""
+"""The registered toolsets; a server serves any choice of their tools."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -35,20 +35,20 @@ LISTS: Final[Mapping[str, tuple[Tool, ...]]] = {
     "core14": tuple(CORE.tools[name] for name in _DAILY),
     "combined": COMBINED,
 }
-"""What an agent needs daily, for clients that pay for each tool in their context (docs/tools), and
-the tools of all products whose contract day1 keeps."""
+"""Named lists of tools: what an agent needs daily, for clients that pay for each tool in their
+context (docs/tools), and the tools of all products."""
 FORMER: Final[Mapping[str, str]] = {"seeds": "combined"}
-"""Names that version 0.1 had for lists: they are accepted until the version after this one."""
+"""Name of a list in version 0.1 -> its name now; accepted until the version after this one."""
 DEFAULT: Final = "core"
 EVERYTHING: Final = "core,review,browse"
-"""day1's own tools for agents. Tokens are left out: managing them is no part of an agent's work."""
+"""day1's own tools for agents. The tools for tokens are left out: they are an operator's work."""
 
 
 def registered(*toolsets: Toolset) -> Registry:
-    """The toolsets that day1 comes with, and the others that are given.
+    """Register day1's own toolsets and the further ones.
 
     Raises:
-        ValueError: one clashes with another.
+        ValueError: two toolsets clash.
     """
     registry = Registry(LISTS, DEFAULT, EVERYTHING, FORMER)
     for toolset in (CORE, REVIEW, BROWSE, ADMIN, RECALL, KOMPANION, ENGRAM, *toolsets):
@@ -60,7 +60,7 @@ TOOLSETS: Final = registered()
 
 
 def operations(names: str) -> tuple[Operation[Any, Any], ...]:
-    """The operations of toolsets, named lists or single tools, named with commas, in order.
+    """Return the operations of comma-separated toolsets, lists or tools, in order.
 
     Raises:
         NotFound: there is no such toolset, list or tool.

@@ -1,4 +1,4 @@
-"""The tools of all products at one place, and those that two of them share as one."""
+"""The combined list of all products' tools, and the tool that serves two products at once."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Final
@@ -30,8 +30,8 @@ class MemorySearch(core.MemorySearch):
     """The arguments of `memory_search` of day1 and of engram (S1-019, S4-003).
 
     Attributes:
-        project: Only memories of this project: its name says the space project:NAME. A `space`
-            that is another one is refused.
+        project: Only memories of this project, which is the space project:NAME. Another `space`
+            beside it is refused.
     """
 
     project: Annotated[Project | None, Field(description="as space project:NAME")] = None
@@ -68,10 +68,10 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
 
 
 def _space(request: MemorySearch) -> str | None:
-    """The space of a call, which it names as such or by a project.
+    """Return the space that a request names by `space` or by `project`.
 
     Raises:
-        InvalidRequest: it names two.
+        InvalidRequest: the request names two different spaces.
     """
     project = space_of(request.project)
     if project is not None and request.space not in {None, project}:
@@ -89,7 +89,7 @@ def _shown(hit: Hit, text: QuotedText) -> MemoryHit:
 
 
 def _in_brief(hit: Mapping[str, Json]) -> dict[str, Json]:
-    """As day1's; the parts of a lesson are in its text, each with its name."""
+    """Shorten a hit as day1's search does, without a lesson's parts, which its text repeats."""
     parts = {"context", "action", "result"}
     return {name: value for name, value in core.in_brief(hit).items() if name not in parts}
 
@@ -98,18 +98,18 @@ SHARED: Final = toolset(
     "combined",
     (Operation("memory_search", memory_search, Effect.READ, brief=_in_brief),),
 )
-"""What serves the arguments of two tools of one name. It is a part of `COMBINED` only."""
+"""The `memory_search` that takes the arguments of day1's and of engram's; only in `COMBINED`."""
 
 
 def combined(toolsets: Iterable[Toolset], decided: Mapping[str, Tool]) -> tuple[Tool, ...]:
-    """Put the tools of toolsets at one place.
+    """Combine the tools of several toolsets into one list.
 
     Args:
-        toolsets: whose tools, in order.
-        decided: the tool for each name that two of them have.
+        toolsets: the toolsets to combine, in order.
+        decided: the tool to take for each name that two toolsets have.
 
     Raises:
-        ValueError: two have a name that is not decided, or a decided name is not of two.
+        ValueError: `decided` does not name exactly the tools that two toolsets have.
     """
     owners: dict[str, list[Tool]] = {}
     for one in toolsets:
@@ -119,7 +119,7 @@ def combined(toolsets: Iterable[Toolset], decided: Mapping[str, Tool]) -> tuple[
     if clashes != decided.keys():
         names = ", ".join(sorted(clashes ^ decided.keys()))
         raise ValueError(
-            f"Decide which tool has a name that two toolsets have, and only then: {names}."
+            f"Decide on one tool for each name that two toolsets have, and for no other: {names}."
         )
     return tuple(decided.get(name, tools[0]) for name, tools in owners.items())
 

@@ -1,4 +1,4 @@
-"""What day1's own toolsets share: their namespace, and the instructions that clients get."""
+"""What day1's own toolsets share: their namespace and the instructions for clients."""
 
 from typing import Any, Final
 
@@ -99,5 +99,5 @@ _API: Final = Namespace(
 
 
 def toolset(name: str, operations: tuple[Operation[Any, Any], ...]) -> Toolset:
-    """One of day1's own toolsets."""
+    """Create one of day1's own toolsets."""
     return Toolset(name, operations, _API, hints=_HINTS, unlisted=RECALLING)

@@ -1,4 +1,4 @@
-"""Tools that clients' hooks and commands call, and no model: what a session begins with."""
+"""Tools for the hooks and commands of clients, not for models: the prime and hints."""
 
 import json
 
@@ -18,8 +18,8 @@ class MemoryPrime(Request):
     """The arguments of `memory_prime`.
 
     Attributes:
-        space: The space whose facts it has beside those that all share. Default: what the
-            connection says, else none.
+        space: The space whose facts it has beside the shared ones. Default: the connection's,
+            else none.
     """
 
     branch: OnBranch = None
@@ -34,7 +34,7 @@ class Primed(Response):
 
 
 def memory_prime(ctx: Context, request: MemoryPrime) -> Primed:
-    """What a session begins with: the branch, what waits there, and the facts that serve best."""
+    """What a session begins with: its branch, the open work there, and the most useful facts."""
     branch = branch_of(ctx, request.branch)
     space = _space(ctx, request.space)
     made = prime_of(ctx.repo, ctx.prime, branch, space, ctx.limits.prime_chars)
@@ -48,10 +48,10 @@ class RecallHint(Request):
     Attributes:
         prompt: What a person has just asked of an agent; its first 1,000 characters count.
         space: As in memory_prime.
-        event: The hook that asks, such as UserPromptSubmit, where a client takes what its hooks
-            say as JSON: `text` is then that JSON.
-        session_id: The session, as its client calls it: what its prime and earlier hints told it is
-            left out. Default: what the connection says, else nothing is left out.
+        event: The hook that asks, such as UserPromptSubmit, if its client reads the output of
+            hooks as JSON: `text` is then that JSON.
+        session_id: The session's id at its client: facts of its prime and earlier hints are left
+            out. Default: the connection's, else nothing is left out.
     """
 
     prompt: LongText
@@ -62,7 +62,7 @@ class RecallHint(Request):
 
 
 class Hinted(Response):
-    """What memory has near a prompt; `text` is empty where nothing is."""
+    """The facts near a prompt; `text` is empty if there are none."""
 
     text: str
     ids: list[str]
@@ -70,7 +70,7 @@ class Hinted(Response):
 
 
 def recall_hint(ctx: Context, request: RecallHint) -> Hinted:
-    """The facts near a prompt, at most 3 in 600 characters; says nothing where none is near."""
+    """The facts near a prompt, at most 3 in 600 characters; empty if no fact is near."""
     branch, space = branch_of(ctx, request.branch), _space(ctx, request.space)
     if not request.prompt.strip():
         with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
@@ -85,13 +85,13 @@ def recall_hint(ctx: Context, request: RecallHint) -> Hinted:
 
 
 def _space(ctx: Context, given: str | None) -> str | None:
-    """The one space whose facts are shown unasked beside those that all share, if any."""
+    """Return the space whose facts are shown beside the shared ones, or None."""
     name = given or ctx.caller.space
     return None if name in {None, SHARED, EVERY} else name
 
 
 def _seen(ctx: Context, request: RecallHint) -> Seen:
-    """What the session that asks has seen already."""
+    """Return what the session of the request has seen already."""
     session = request.session_id or ctx.caller.session_id
     if not session:
         return Seen()

@@ -38,8 +38,7 @@ class Preview(Request):
     """The arguments of `memory_consolidate_preview` (S4-013).
 
     Attributes:
-        stale_days: A lesson that is older, and was not shown for so long, may be stale; default:
-            30.
+        stale_days: Days after which a lesson that was not shown may be stale; default: 30.
         min_score: Such a lesson is stale if its mean judgement is below this; default: 0.3.
             Without a judgement it is 0.
     """
@@ -53,11 +52,11 @@ class DuplicateGroup(Response):
 
     ids: list[str]
     how: str
-    """exact, or alike."""
+    """`exact` or `alike`."""
 
 
 class Previewed(Response):
-    """What was found, as counts and as ids (S4-013)."""
+    """Duplicates, stale and garbage memories, as counts and ids (S4-013)."""
 
     duplicates: int
     stale: int
@@ -102,13 +101,13 @@ class Recommended(Response):
 
 
 class Planned(Response):
-    """What is recommended (S4-014); `digest` names this very plan."""
+    """The recommendations (S4-014); `digest` identifies this plan."""
 
     analyzed_count: int
     recommendations: list[Recommended]
     errors: list[dict[str, Any]]
     degraded: bool
-    """By rules, without a chat model."""
+    """Whether rules alone decided."""
     digest: str
     read: Read
 
@@ -143,7 +142,7 @@ class Apply(Repeatable):
         min_score: As with `memory_consolidate`; default: 0.3.
         expect: The digest of the plan that you looked at; any other plan is refused. Without it,
             no more than a third of the branch is touched.
-        min_confidence: Only recommendations of this confidence or more are done; default: 0.
+        min_confidence: Recommendations of less confidence are not applied; default: 0.
     """
 
     stale_days: Maybe[_Days] = 30
@@ -153,7 +152,7 @@ class Apply(Repeatable):
 
 
 class Applied(Response):
-    """What was done, as one commit (S4-015)."""
+    """The applied recommendations, as one commit (S4-015)."""
 
     merged: int
     archived: int
@@ -195,7 +194,7 @@ def _asked(ctx: Context, branch: Branch, request: Preview | Apply) -> Consolidat
 
 
 def _client(ctx: Context) -> str:
-    """Whose desk it is: an agent's, of one client of one token where that is known."""
+    """Return the owner of a kept plan: token, client and agent, as far as they are known."""
     caller, agent = ctx.caller, agent_of(ctx.caller) or ""
     known = caller.access.token_id, caller.client
     return "/".join((*(name or "" for name in known), agent)) if any(known) else agent

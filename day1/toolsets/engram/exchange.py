@@ -1,4 +1,4 @@
-"""Tools of engram that exchange memories in its form, version 1."""
+"""Tools of engram that export and import memories in its format, version 1."""
 
 from typing import Annotated, Any, Final
 
@@ -39,7 +39,7 @@ class MemoryExport(Request):
 
 
 class Exported(Response):
-    """All active memories in engram's form (S4-010, S4-011)."""
+    """All active memories in engram's format (S4-010, S4-011)."""
 
     version: int
     memories: list[dict[str, Any]]
@@ -68,16 +68,16 @@ _Part = Annotated[
 
 
 class MemoryGiven(Request):
-    """A memory in engram's form; what else it has is left out.
+    """A memory in engram's format; other fields are ignored.
 
     Attributes:
-        id: Its id there, which is kept; one that is here already is skipped.
+        id: Its id, which is kept; a memory whose id exists is skipped.
         memory_type: What kind of memory it is; default: context.
         context: In which situation it was done.
         action: What was decided or done.
         result: What came of it; alone it becomes a plain fact.
-        score: The mean of its judgements; it is kept as one.
-        tags: With commas between them, or as a list.
+        score: The mean of its judgements; kept as one judgement.
+        tags: Tags, comma-separated or as a list.
         project: The project that it is about.
         created_at: When it was first stored (ISO 8601); it is exported again as it is.
         updated_at: When it was last changed (ISO 8601); default: as `created_at`.
@@ -103,8 +103,8 @@ class MemoryImport(Repeatable):
     """The arguments of `memory_import` (S4-012).
 
     Attributes:
-        version: The version of the form, which is 1.
-        memories: As `memory_export` answers them.
+        version: The version of the format: 1.
+        memories: Memories as of `memory_export`.
     """
 
     version: int
@@ -112,22 +112,22 @@ class MemoryImport(Repeatable):
 
 
 class MemoriesImported(Response):
-    """What was added and what was there (S4-012)."""
+    """How many memories were added and skipped (S4-012)."""
 
     imported: int
     skipped: int
     indexed: bool
     reindex: str
-    """The command that indexes now what a search would index later."""
+    """The command that indexes the memories before the next search."""
     written: Written
 
 
 def memory_import(ctx: Context, request: MemoryImport) -> MemoriesImported:
-    """Import memories; those whose id is there are skipped."""
+    """Import memories; those whose id exists are skipped."""
     if request.version != _VERSION:
         raise InvalidRequest(
-            f"[{_WRONG_VERSION}] The form has version {_VERSION}, and this one says another: "
-            "export it anew with a program that writes version 1.",
+            f"[{_WRONG_VERSION}] `version` must be {_VERSION}, not {request.version}: export the "
+            "memories anew with a program that writes version 1.",
             number=_WRONG_VERSION,
             version=request.version,
         )
@@ -146,10 +146,10 @@ def memory_import(ctx: Context, request: MemoryImport) -> MemoriesImported:
 
 
 def _memory(number: int, given: MemoryGiven) -> Memory:
-    """A memory whose parts fit together.
+    """Check an imported memory and convert it for the service.
 
     Raises:
-        InvalidRequest: they do not; the message says which one it is.
+        InvalidRequest: it is empty, too long, or of no valid project; the message has its number.
     """
     where = f"memories.{number}"
     parts = Experience(given.context, given.action, given.result)

@@ -1,4 +1,4 @@
-"""Tools of engram that rate memories and tell how things stand."""
+"""Tools of engram that rate memories, count them, and read the configuration."""
 
 from functools import partial
 from typing import Annotated, Any, Final, Literal
@@ -25,7 +25,7 @@ class MemoryJudge(Repeatable):
 
     Attributes:
         memory_id: The memory, by its id.
-        query: What it was found for; judgements of similar queries count double for a query.
+        query: The query that found it; judgements of similar queries count double in a search.
         score: How useful it was, from 0 to 1; without it the memory is rated for `query`.
     """
 
@@ -35,13 +35,13 @@ class MemoryJudge(Repeatable):
 
 
 class MemoryJudged(Response):
-    """The judgement, and how many the memory has (S4-005)."""
+    """The judgement, and the memory's number of judgements (S4-005)."""
 
     memory_id: str
     score: float
     reason: str | None = absent()
     degraded: bool
-    """Nobody gave a score, and no chat model was asked."""
+    """Neither the caller nor a chat model gave the score."""
     judgments: int
     read: Read
 
@@ -78,19 +78,19 @@ class MemoryStatus(Request):
 
 
 class Status(Response):
-    """How things stand (S4-008); `index_size` is in bytes, for all branches; else 0."""
+    """Counts (S4-008); `index_size`: bytes for all branches, 0 for a limited token."""
 
     memory_count: int
     indexed_count: int
     index_size: int
     pending_judgments: int
-    """Memories that this machine showed, and that nobody judged since."""
+    """Memories that this machine showed and nobody judged since."""
     hints: list[Note]
     read: Read
 
 
 def memory_status(ctx: Context, request: MemoryStatus) -> Status:  # noqa: ARG001 - there are none
-    """Counts: memories, index, judgments that are waited for."""
+    """Count memories, indexed texts and judgments still due."""
     branch = branch_of(ctx)
     status = status_of(ctx.repo, ctx.search, branch, ctx.clock())
     hints: list[Note] = []
@@ -112,7 +112,7 @@ class MemoryConfig(Request):
     """The arguments of `memory_config` (S4-009).
 
     Attributes:
-        action: get reads it; set is not supported here.
+        action: get reads the settings; set is refused.
     """
 
     action: Maybe[Literal["get", "set"]] = "get"

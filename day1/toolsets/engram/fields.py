@@ -33,10 +33,10 @@ def _short(given: str | list[str] | None) -> str | list[str] | None:
 
 
 def _text(schema: dict[str, Any]) -> None:
-    """Say that it is a text, which is the contract's; a list is taken too."""
+    """Declare the argument as text, as the contract does; a list is accepted too."""
     schema.clear()
     schema["type"] = "string"
 
 
 Tags = Annotated[str | list[str] | None, AfterValidator(_short), Field(json_schema_extra=_text)]
-"""Tags with commas between them, or as a list."""
+"""Tags, separated by commas or as a list."""

@@ -1,4 +1,4 @@
-"""The tool of engram for what was derived from lessons."""
+"""The tool of engram for insights, which are derived from lessons."""
 
 from typing import Annotated, Final, Literal
 
@@ -22,8 +22,8 @@ class MemoryInsights(Repeatable):
     """The arguments of `memory_insights` (S4-016).
 
     Attributes:
-        action: list shows them; generate makes them anew from the lessons, and delete removes one:
-            a token needs the scope write for these two.
+        action: list shows insights; generate derives them anew from lessons, delete removes one:
+            these two need a token with the scope write.
         id: The insight to delete.
     """
 
@@ -46,7 +46,7 @@ class Insight(Response):
 
 
 class Insights(Response):
-    """The insights after the call, and what was done (S4-017)."""
+    """The insights after the call, and its changes (S4-017)."""
 
     insights: list[Insight]
     generated: int | None = absent()
@@ -57,7 +57,7 @@ class Insights(Response):
 
 
 def memory_insights(ctx: Context, request: MemoryInsights) -> Insights:
-    """List, generate or delete what lessons have in common."""
+    """List, generate or delete insights drawn from lessons."""
     action = request.action or "list"
     if action != "list":
         ctx.caller.access.require("write", f"To {action} insights")

@@ -45,7 +45,7 @@ class MemoryStore(Repeatable):
         action: What was decided or done.
         result: What came of it.
         memory_type: What kind of lesson it is.
-        tags: Words to find it by, with commas between them, or as a list.
+        tags: Words to find it by, comma-separated or as a list.
         project: The project that it is about; default: the connection's space, else it belongs to
             all.
     """
@@ -66,13 +66,13 @@ class MemoryStore(Repeatable):
 
 
 class MemoryStored(Response):
-    """The memory, and what was done (S4-001, S4-002)."""
+    """The stored or updated memory (S4-001, S4-002)."""
 
     id: str
     updated: bool
     created_at: str
     indexed: bool
-    """Never for a token with limits: another branch may have the text."""
+    """False for a limited token, as another branch may have the text."""
     deduplicated: bool
     merged_into: str | None = absent()
     near_duplicate_of: str | None = absent()
@@ -81,7 +81,7 @@ class MemoryStored(Response):
 
 
 def memory_store(ctx: Context, request: MemoryStore) -> MemoryStored:
-    """Store a lesson. One that is there in nearly the same words is updated."""
+    """Store a lesson. A stored one in nearly the same words is updated."""
     parts = Experience(request.context, request.action, request.result)
     notes = secret_notes(ctx.limits.secrets, *parts.parts)
     kind = request.memory_type or "decision"
@@ -124,7 +124,7 @@ class MemorySearch(Request):
 class MemoryHit(Response):
     """A memory that was found; a lesson with its parts (S4-003).
 
-    Where its text is a passage, `quoted` is there, and the parts of a lesson are not.
+    If its text is a passage, `quoted` is set, and a lesson's parts are left out.
     """
 
     id: str
@@ -164,9 +164,9 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
 
 
 def lesson_fields(row: Row, text: QuotedText) -> dict[str, str | None]:
-    """What is said of a fact as a lesson: its parts if it is one, its tags and its project.
+    """Return a fact's fields as a lesson: its parts if it is a lesson, its tags and its project.
 
-    The parts are its text once more, so they are left out where that is quoted.
+    The parts repeat the text, so they are left out if the text is quoted.
     """
     parts = None if text.span else experience_of(row)
     own = {} if parts is None else asdict(parts)

@@ -1,4 +1,4 @@
-"""Tools of Kompanion that keep JSON and fetch it back."""
+"""Tools of Kompanion that save JSON and fetch it back."""
 
 from typing import Annotated, Any, Final
 
@@ -54,7 +54,7 @@ class SaveContext(Repeatable):
 
 
 class ContextSaved(Response):
-    """The id of the context, and when it was first kept (S3-002)."""
+    """The context's id, and when it was first saved (S3-002)."""
 
     id: str
     created_at: str
@@ -106,7 +106,7 @@ class RecallContext(Request):
 
 
 class ContextItem(Response):
-    """A context; what it has not is left out (S3-004)."""
+    """A context; empty fields are left out (S3-004)."""
 
     id: str
     key: str | None = absent()

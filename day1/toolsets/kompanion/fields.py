@@ -12,9 +12,9 @@ from day1.model.values.space import MAX_SPACE, space_name
 
 _MOST_TAGS: Final = 100
 SHARED: Final = "shared"
-"""The namespace of what belongs to no space."""
+"""The namespace of rows that belong to no space."""
 _NAMES: Final = 1_024
-"""Namespaces whose spaces are remembered: a client names the same few in all its calls."""
+"""Number of namespaces cached with their spaces: a client names the same few in all calls."""
 
 
 @lru_cache(_NAMES)
@@ -27,10 +27,10 @@ def _named(text: str) -> str:
 
 @lru_cache(_NAMES)
 def space_of(namespace: str) -> str | None:
-    """The space that a namespace is; None for `shared`.
+    """Return the space of a namespace; None for `shared`.
 
     Raises:
-        InvalidRequest: it is no name of a space.
+        InvalidRequest: the namespace is not a valid name of a space.
     """
     return None if namespace.strip().casefold() == SHARED else space_name(namespace)
 
@@ -46,5 +46,5 @@ def _few(tags: list[str]) -> list[str]:
 
 
 Tags = Annotated[list[Label], AfterValidator(_few)]
-"""Short words; the list of tools says no bound, because an agent pays for each."""
+"""Short words; the schema states no maximum, because agents pay for each word of a schema."""
 Sensitivity = Literal["normal", "secret"]

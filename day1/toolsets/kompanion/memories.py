@@ -1,4 +1,4 @@
-"""Tools of Kompanion that keep texts and find them by meaning and words."""
+"""Tools of Kompanion that store texts and find them by meaning and words."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
@@ -36,7 +36,7 @@ from day1.toolsets.shared.quoting import Quoted, quoted_field, quoted_of, texts_
 from day1.toolsets.shared.state import note_shown, read_found
 
 _NAMED: Final = 10
-"""Memories that a note names."""
+"""Maximum number of memories that a note names."""
 _Vector = Annotated[list[float], AfterValidator(sound_vector)]
 
 
@@ -44,7 +44,7 @@ class EmbedText(Request):
     """The arguments of `embed_text` (S3-005).
 
     Attributes:
-        model: The model that must be meant; another one than this store has is refused.
+        model: The model to embed with; refused if the store has another.
         texts: Up to 256 texts.
     """
 
@@ -61,7 +61,7 @@ class Embedded(Response):
 
 
 def embed_text(ctx: Context, request: EmbedText) -> Embedded:
-    """The vector of each text, by the store's model."""
+    """Embed texts with the store's model."""
     embedder = the_embedder(ctx.search)
     if request.model not in {None, embedder.name}:
         raise UnknownModel(
@@ -72,8 +72,8 @@ def embed_text(ctx: Context, request: EmbedText) -> Embedded:
     notes = []
     if found.long:
         notes.append(
-            f"{found.long} of the texts are longer than the model reads at once: the vector of "
-            "such a one is the mean of its passages, of length 1."
+            f"{found.long} of the texts are longer than the model reads at once: their vectors are "
+            "means of their passages, of length 1."
         )
     return Embedded(
         model=embedder.name,
@@ -83,16 +83,16 @@ def embed_text(ctx: Context, request: EmbedText) -> Embedded:
 
 
 class MemoryItem(Request):
-    """A text to keep.
+    """A text to store.
 
     Attributes:
-        id: Your own name for it in the namespace; default: one is made and answered.
+        id: Your own id for it in the namespace; default: a new id, which is returned.
         text: What it says.
         metadata: What you note of it: a JSON object, by which `search_memory` can filter. With
             `sensitivity: secret` in it the memory is found by no search, and is in no export or
             bundle.
-        embedding: Its vector, where a model of your own made it. One that equals the vector of
-            this store's model is not kept, because the store makes it by itself.
+        embedding: Its vector, if a model of your own made it. A vector equal to that of the
+            store's model is not kept, because the store makes it by itself.
     """
 
     id: Maybe[Label] = None
@@ -121,7 +121,7 @@ class UpsertMemory(Repeatable):
 
 
 class MemoriesUpserted(Response):
-    """How many memories are there now as they were given, and their ids (S3-006)."""
+    """The number of upserted memories, and their ids (S3-006)."""
 
     upserted: int
     ids: list[str]
@@ -154,7 +154,7 @@ def _still_hidden(hidden: Mapping[str, str]) -> list[str]:
 def _kept_apart(
     ctx: Context, items: Sequence[MemoryItem], secret: Sequence[str | None]
 ) -> list[list[float] | None]:
-    """The given vectors of another model; that of a secret text too, which no model is shown."""
+    """Return each item's vector if it is of another model, or of a secret text; else None."""
     vectors = [
         (item, item.embedding if hidden is None else None)
         for item, hidden in zip(items, secret, strict=True)
@@ -165,11 +165,11 @@ def _kept_apart(
 
 
 class MemoryQuery(Request):
-    """What is looked for.
+    """A text or a vector to search by.
 
     Attributes:
         text: What to look for, as a question or as words.
-        embedding: A vector to look by in place of the text's own; it is compared with vectors of
+        embedding: A vector to search by instead of the text's; it is compared with vectors of
             the same model only.
         k: How many memories to answer at most; default: 10.
         filter: Only memories whose metadata has each of these keys with an equal value.
@@ -203,9 +203,9 @@ class SearchMemory(Request):
 
 
 class MemoryMatch(Response):
-    """A memory that was found; what it has not is left out (S3-007).
+    """A memory that was found; empty fields are left out (S3-007).
 
-    `quoted` is there where its text is a passage.
+    `quoted` is set if `text` is a passage.
     """
 
     id: str

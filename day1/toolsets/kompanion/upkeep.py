@@ -21,7 +21,7 @@ class WarmCache(Request):
     """The arguments of `warm_cache` (S3-008).
 
     Attributes:
-        namespace: Whose texts are to have vectors, as with `save_context`.
+        namespace: Whose texts get vectors, as with `save_context`.
         since: Only texts that were first kept at this time or later (ISO 8601).
     """
 
@@ -30,14 +30,14 @@ class WarmCache(Request):
 
 
 class CacheWarmed(Response):
-    """How many texts had no vector (S3-008)."""
+    """How many texts had no vector, and are queued (S3-008)."""
 
     queued: int
     read: Read
 
 
 def warm_cache(ctx: Context, request: WarmCache) -> CacheWarmed:
-    """Make the vectors that texts of a namespace lack."""
+    """Embed texts of a namespace that have no vector."""
     branch = branch_of(ctx)
     queued = warm(
         ctx.search,
@@ -53,7 +53,7 @@ class SyncSemantic(Repeatable):
     """The arguments of `sync_semantic` (S3-009).
 
     Attributes:
-        namespace: Whose contexts are to be promoted, as with `save_context`.
+        namespace: Whose contexts to promote, as with `save_context`.
         max_batch: How many contexts to promote at most; default: 100.
     """
 

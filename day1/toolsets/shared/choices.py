@@ -36,7 +36,7 @@ class ChoiceGiven(Request):
     value: JsonObject | None = None
 
     def choice(self) -> Choice:
-        """The decision as the plan takes it.
+        """Check the decision and convert it to a choice of the plan.
 
         Raises:
             InvalidRequest: the id is not of a row, the cell not of its kind, or the value unsound.
@@ -64,7 +64,7 @@ Choices = Annotated[
 
 
 def held_by(ctx: Context, record: MergeRecord) -> list[ConflictShown]:
-    """What a merge held, as its target has it."""
+    """Return the conflicts that a merge held, read from its target."""
     target = Ref(branch=name_of(ctx.repo, record.target_id))
     with ctx.repo.store.reading(target) as reading:
         rows = reading.find(HELD, Query(equal={"merge_id": record.id, "closes": None}))
@@ -89,9 +89,9 @@ def _held_text(item: HeldItem, side: str | None, veil: Row) -> str:
 
 
 def chosen(given: list[ChoiceGiven] | None) -> tuple[Choice, ...]:
-    """The decisions as the plan takes them.
+    """Check the decisions and convert them to choices of the plan.
 
     Raises:
-        InvalidRequest: one does not fit its row.
+        InvalidRequest: a decision does not fit its row.
     """
     return tuple(one.choice() for one in given or ())

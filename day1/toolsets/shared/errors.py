@@ -1,4 +1,4 @@
-"""The form of errors that other products' contracts have."""
+"""The format of errors in the contracts of other products."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from day1.errors import Day1Error, Json, Say
 
 
 def _body(error: Day1Error, say: Say) -> dict[str, Json]:
-    """An error without steps as data: its message says what to do next."""
+    """Build the body of an error; the message includes what to do next."""
     told: dict[str, Json] = {
         "code": error.code,
         "message": error.worded(say),
@@ -33,4 +33,4 @@ _SHAPE: Final = {
 }
 
 PLAIN: Final = ErrorShape(_body, _SHAPE)
-"""`{"error": {"code", "message", "details"}}`."""
+"""Errors of the form `{"error": {"code", "message", "details"}}`."""

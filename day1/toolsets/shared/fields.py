@@ -12,7 +12,7 @@ ObservationType = Literal["tool_use", "discovery", "decision", "error", "insight
 Sensitivity = Literal["secret", "public"]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Limit = Annotated[int, Field(ge=1, le=200)]
-"""How many rows of a list to answer at most."""
+"""The maximum number of rows to answer."""
 
 
 def _without_null(schema: dict[str, Any]) -> None:
@@ -22,13 +22,13 @@ def _without_null(schema: dict[str, Any]) -> None:
 
 
 Maybe = Annotated[T | None, Field(json_schema_extra=_without_null)]
-"""An argument that may be left out; its schema is the contract's, which knows no null."""
+"""An optional argument; its schema does not mention null, because the contract does not."""
 
 
 _IS_NONE: Final = partial(operator.is_, None)
-"""Written in C: it is called for each such field of each row of an answer."""
+"""A check for None that runs in C, because it is called for each such field of each row."""
 
 
 def absent() -> Any:
-    """A field of an answer that is left out where there is nothing to say."""
+    """Declare a field that an answer leaves out if it is None."""
     return Field(default=None, exclude_if=_IS_NONE)

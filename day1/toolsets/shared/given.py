@@ -1,4 +1,4 @@
-"""Columns that a caller gives for a row. They are checked by the same rules as a write."""
+"""Columns that a caller sets in a row, checked by the same rules as a write."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -35,14 +35,14 @@ _TYPES: Mapping[ColumnType, Any] = {
 
 
 def _model(kind: Kind) -> type[Request]:
-    """The columns of a kind that can be given; how a fact is superseded is none to choose."""
+    """Build a model of the columns that a caller may set; `superseded_by` is not one."""
     given = [column for column in kind.column.values() if column.given]
     fields: dict[str, Any] = {column.name: (_type(kind, column), None) for column in given}
     return create_model(f"{kind.name.title()}Columns", __base__=Request, **fields)
 
 
 def _type(kind: Kind, column: Column) -> Any:
-    """The type of a given column; one that a row can be without can be emptied."""
+    """Return the type of a column; an optional column may be set to null."""
     if column.choices:
         return Literal[column.choices]
     found = MemoryText if column.name == kind.text else _TYPES[column.type]
@@ -53,10 +53,10 @@ _GIVEN = {kind: _model(kind) for kind in MEMORIES}
 
 
 def given_columns(kind: Kind, cell: str, value: Mapping[str, Any] | None) -> Row:
-    """The columns that `value` gives for a cell of a row, or with cell `*` for all of it.
+    """Check the columns that `value` sets in a cell of a row, or in the whole row for cell `*`.
 
     Raises:
-        InvalidRequest: there are none, or one is not of that cell or breaks a rule.
+        InvalidRequest: `value` is empty, or a column is not of that cell or breaks a rule.
     """
     model = _GIVEN[kind]
     columns = set(model.model_fields) & set(kind.group(cell))
@@ -74,10 +74,10 @@ def given_columns(kind: Kind, cell: str, value: Mapping[str, Any] | None) -> Row
 
 
 def refuse_marks(columns: Mapping[str, object]) -> None:
-    """Refuse to write what reads in place of words that are not shown.
+    """Refuse columns that contain the placeholder of hidden words.
 
     Raises:
-        InvalidRequest: a column has it.
+        InvalidRequest: a column contains a placeholder.
     """
     unseen = [column for column, cell in columns.items() if isinstance(cell, str) and cell in MARKS]
     if unseen:

@@ -1,4 +1,4 @@
-"""Long texts in an answer: the passage that fits, and the place of a memory that is a part."""
+"""Long texts in an answer: the quoted passage, and the place of a memory in a longer text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from day1.model.values.parts import Part
 from day1.toolsets.shared.fields import absent
 
 Full = Annotated[bool | None, Field(description="long texts whole")]
-"""Whether an answer has long texts whole."""
+"""Whether to answer long texts whole instead of quoting a passage."""
 
 
 class Quoted(Response):
@@ -30,13 +30,13 @@ class Quoted(Response):
 
 
 def quoted_field() -> Any:
-    """A field that says which characters of a text are there; it is left out where all are."""
+    """Declare the field that says which characters are quoted; left out if the text is whole."""
     return absent()
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The texts of an answer, best first, and what it says once about all that are quoted."""
+    """The texts of an answer, best first, and one note about all quoted texts."""
 
     texts: list[QuotedText]
     notes: list[str | Advice]
@@ -50,14 +50,14 @@ def texts_of(
     full: bool | None,
     again: Step | None = None,
 ) -> Texts:
-    """The texts of an answer: long ones quoted, unless all are wanted whole.
+    """Quote the long texts of an answer, or return all texts whole if `full`.
 
     Args:
-        ctx: What the call works with.
-        question: What was asked.
+        ctx: The context of the call.
+        question: The query, by which passages are chosen.
         found: The whole texts.
-        full: Whether all are wanted whole.
-        again: The call that has them whole; None: it is of tools that read nothing by its id.
+        full: Whether to return all texts whole.
+        again: The step that returns them whole; None if the toolset has no tool that reads by id.
     """
     texts = quote(question, found, None if full else ctx.search.lengths)
     count = sum(text.span is not None for text in texts)
@@ -74,7 +74,7 @@ def texts_of(
 
 
 def quoted_of(text: QuotedText) -> Quoted | None:
-    """Which characters of a text are there; None for all of them."""
+    """Return which characters of a text are quoted; None if the text is whole."""
     return None if text.span is None else Quoted(**text.span._asdict(), of=text.length)
 
 
@@ -82,16 +82,16 @@ class PartShown(Response):
     """The place of a memory in a longer text, and the parts around it."""
 
     place: str
-    """Such as `part 2 of 11`."""
+    """For example `part 2 of 11`."""
     before: str | None
     """The id of the part before; null for the first one."""
     after: str | None
 
 
 PartOfText = Annotated[PartShown | None, Field(exclude_if=not_)]
-"""The place of a memory in an answer, which leaves it out of a memory that is no part."""
+"""The place of a memory in a longer text; left out for a memory that is not a part."""
 
 
 def part_shown(part: Part) -> PartShown:
-    """The place of a found row."""
+    """Return the place of a part for an answer."""
     return PartShown(place=str(part), before=part.before, after=part.after)

@@ -21,9 +21,9 @@ _HIDDEN = frozenset(name for name, c in _COLUMNS.items() if c.private or not c.s
 
 
 def shown(kind: Kind, row: Row, *, whole: bool = False) -> dict[str, Any]:
-    """A row as tools show it, with its revision; a secret one without its words unless `whole`.
+    """Show a row with its revision; a secret row without its words unless `whole`.
 
-    The revision of a row that was read without its words is none.
+    A row that was read without its words has no revision.
     """
     plain = whole or row.get("sensitivity") is None
     said = row if plain else shown_row(kind, row)
@@ -33,9 +33,9 @@ def shown(kind: Kind, row: Row, *, whole: bool = False) -> dict[str, Any]:
 
 
 def shown_columns(columns: Row) -> dict[str, Any]:
-    """Columns as tools show them: times as ISO, JSON as JSON, no bookkeeping.
+    """Show columns: times as ISO, JSON as JSON, without bookkeeping.
 
-    A younger column is shown where it holds something: answers stay as short as they were.
+    A column added by a later version is shown only if it has a value, so that answers stay short.
     """
     return {
         c: _shown(c, value)
@@ -53,7 +53,7 @@ def _shown(column: str, value: Cell) -> Any:
 
 
 def changed(kind: Kind, change: RowChange) -> dict[str, Any]:
-    """A changed row: its id and the columns that differ, before and after."""
+    """Show a changed row: its id and the columns that differ, before and after."""
     before, after = change.before or {}, change.after or {}
     columns = [c for c in kind.group(WHOLE) if before[c] != after[c] and c not in _HIDDEN]
     return {
@@ -65,7 +65,7 @@ def changed(kind: Kind, change: RowChange) -> dict[str, Any]:
 
 
 def cell_text(kind: Kind, row: Row | None, cell: str) -> str:
-    """What one side of a conflict says in a cell; with cell `*` what the row is about."""
+    """Return the text of one side of a conflict; for cell `*` the words of the row."""
     if row is None:
         return ""
     if cell == WHOLE:
@@ -75,7 +75,7 @@ def cell_text(kind: Kind, row: Row | None, cell: str) -> str:
 
 
 def row_shown(row: PlanRow, at: int) -> PlanRow:
-    """A row of a plan as it is shown at an instant: its words are marked if they are not."""
+    """Return a plan's row as shown at an instant, with hidden words replaced by a placeholder."""
     sides = (row.base, row.source, row.target)
     mark = mark_of(at, row.source, row.target, past=row.base)
     if mark is None and not row.veil:
@@ -88,7 +88,7 @@ def row_shown(row: PlanRow, at: int) -> PlanRow:
 
 
 def summary(row: PlanRow, at: int) -> dict[str, Any]:
-    """One row of a plan in short, as it is shown at an instant."""
+    """Summarize one row of a plan as shown at an instant."""
     row = row_shown(row, at)
     text = cell_text(row.kind, row.source or row.target, WHOLE)
     return {
@@ -114,7 +114,7 @@ class ConflictShown(Response):
 
 
 def conflicts_of(plan: MergePlan, at: int) -> list[ConflictShown]:
-    """The cells of a plan that are held, with both values as they are shown at an instant."""
+    """List the held cells of a plan, with both values as shown at an instant."""
     return [
         ConflictShown(
             id=row.id,

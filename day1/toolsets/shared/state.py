@@ -1,4 +1,4 @@
-"""The state that an answer was read from, and a note of the facts that it shows."""
+"""The state that an answer was read from, and the record of facts that were shown."""
 
 from collections.abc import Iterable
 
@@ -12,12 +12,12 @@ from day1.services.search.request import SearchAnswer
 
 
 def read_of(state: ReadState | Reading, branch: str, *notes: str) -> Read:
-    """The state of a branch that an answer was read from."""
+    """Describe the state of a branch that an answer was read from."""
     return Read(branch=branch, commit=state.tip, pending=state.pending.count, notes=list(notes))
 
 
 def state_of(ctx: Context, branch: str | None) -> Read:
-    """The branch and commit that an answer is about, as the branch is now.
+    """Describe the current state of the branch that an answer is about.
 
     Both are empty if the answer belongs to no single branch, or to one that the caller may not
     see.
@@ -29,7 +29,7 @@ def state_of(ctx: Context, branch: str | None) -> Read:
 
 
 def read_found(branch: str, answer: SearchAnswer, more: Iterable[str | Advice] = ()) -> Read:
-    """The state that a search was of, and how it was searched; `more` are further notes."""
+    """Describe the state that a search read, and its mode; `more` are further notes."""
     notes: list[str | Advice] = list(answer.notes)
     if answer.pending_vectors:
         notes.append(f"pending_vectors: {answer.pending_vectors}")
@@ -43,9 +43,9 @@ def read_found(branch: str, answer: SearchAnswer, more: Iterable[str | Advice] =
 
 
 def note_shown(ctx: Context, row_ids: Iterable[object], branch_id: str) -> None:
-    """Note the facts among the rows that an answer shows together, best first.
+    """Record the facts among the rows that an answer shows together, best first.
 
-    A list, a timeline or a prime shows what nobody asked for by its words: those are not noted.
+    Rows of a list, a timeline or a prime are not recorded: nobody searched for their words.
     """
     facts = [str(row_id) for row_id in row_ids if kind_of(str(row_id)) is FACT]
     ctx.search.uses.shown(facts, ctx.clock(), branch_id)

@@ -15,7 +15,7 @@ from day1.services.access.authentication import Wanted, create_token, revoke_tok
 
 
 class TokenShown(Response):
-    """A token without its secret, which nobody keeps."""
+    """A token without its secret, which is not stored."""
 
     id: str
     name: str
@@ -28,7 +28,7 @@ class TokenShown(Response):
 
 
 class TokenCreate(Repeatable):
-    """The token to make.
+    """The token to create.
 
     Attributes:
         name: What the token is called; a live token's name is taken.
@@ -47,13 +47,13 @@ class TokenCreate(Repeatable):
 
 
 class TokenCreated(TokenShown):
-    """The token with its secret, which is answered here and never again."""
+    """The token with its secret, which is never answered again."""
 
     secret: str
 
 
 def token_create(ctx: Context, request: TokenCreate) -> TokenCreated:
-    """Make a token for HTTP; its secret is answered only now."""
+    """Create a token for HTTP; its secret is shown only now."""
     if ctx.caller.access.branches or ctx.caller.access.agent_id is not None:
         raise Forbidden("A token that is limited to branches or bound to an agent makes no others.")
     wanted = Wanted(
@@ -68,23 +68,23 @@ def token_create(ctx: Context, request: TokenCreate) -> TokenCreated:
 
 
 class TokenList(Request):
-    """Nothing is asked."""
+    """No arguments."""
 
 
 class TokensListed(Response):
-    """Every token there is or was, oldest first."""
+    """All tokens, oldest first."""
 
     result: list[TokenShown]
 
 
 def token_list(ctx: Context, _: TokenList) -> TokensListed:
-    """List the tokens there are and were, without their secrets."""
+    """List all tokens, also revoked ones, without their secrets."""
     now = ctx.clock()
     return TokensListed(result=[_shown(token, now) for token in tokens(ctx.repo)])
 
 
 class TokenRevoke(Repeatable):
-    """The token to take back.
+    """The token to revoke.
 
     Attributes:
         name: The token, by its name or id.
@@ -97,11 +97,11 @@ class TokenRevoked(TokenShown):
     """The token as it is now."""
 
     live: int
-    """Live tokens that are left."""
+    """Number of live tokens."""
 
 
 def token_revoke(ctx: Context, request: TokenRevoke) -> TokenRevoked:
-    """Take a token back: it opens nothing from now on."""
+    """Revoke a token: it opens nothing from now on."""
     token = revoke_token(ctx.repo, request.name, ctx.clock())
     now = ctx.clock()
     left = sum(other.live(now) for other in tokens(ctx.repo))

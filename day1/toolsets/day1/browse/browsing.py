@@ -35,7 +35,7 @@ def _read(reading: Reading, branch: str) -> Read:
 
 
 class Get(Request):
-    """Which row, in which state.
+    """A row to read, in a state.
 
     Attributes:
         id: The memory, by its id.
@@ -55,7 +55,7 @@ class Got(Response):
 
     row: dict[str, Any]
     part: PartOfText = None
-    """Of a part of a longer text: its place, and the parts before and after that are there."""
+    """If the row is a part of a longer text: its place, and the parts beside it."""
     read: Read
 
 
@@ -63,7 +63,7 @@ def memory_get(ctx: Context, request: Get) -> Got:
     """One memory by id, as it is or was."""
     branch, kind = branch_of(ctx, request.branch), kind_of(request.id)
     ref, space = shown_at(ctx.repo, branch, request.at), in_space(ctx, request.space)
-    own = request.space not in {None, EVERY}  # who names the space of a secret is shown it
+    own = request.space not in {None, EVERY}  # naming a secret's space shows its words
     with ctx.repo.store.reading(replace(ref, shown_at=None) if own else ref) as reading:
         wanted = Query(equal={"id": request.id, **space}, alive_at=ref.shown_at)
         row = None
@@ -88,7 +88,7 @@ def memory_get(ctx: Context, request: Get) -> Got:
 
 
 class ListRows(Request):
-    """Which rows of a state.
+    """Rows of a state to list.
 
     Attributes:
         type: The type of the memories.
@@ -96,7 +96,7 @@ class ListRows(Request):
         offset: How many memories to leave out first: with `limit` the next page.
         limit: How many memories to answer at most.
         active_only: Whether superseded, archived and invalidated facts are left out, and those
-            that were true once only.
+            that are not true now.
         conversation_id: Only messages of this conversation, in their sequence; only with
             type=message.
         space: Only memories of this space, as in memory_search; messages have none of their own.
@@ -143,7 +143,7 @@ def memory_list(ctx: Context, request: ListRows) -> Rows:
 
 
 class LogRequest(Request):
-    """Which commits.
+    """Commits to list.
 
     Attributes:
         limit: How many commits to answer at most.
@@ -168,10 +168,10 @@ class CommitShown(Response):
     agents: list[str]
     at: str
     counts: dict[str, int]
-    """Rows by table, of the commits that say so."""
+    """Rows by table, if the commit notes them."""
     merge_id: str | None
     source: str | None
-    """The branch that was merged or picked from, as it was called then."""
+    """The branch merged or picked from, by its name at that time."""
 
 
 class Log(Response):
@@ -187,7 +187,7 @@ def memory_log(ctx: Context, request: LogRequest) -> Log:
     start, skip = (branch, 0) if request.before is None else (request.before, 1)
     commits = list(islice(ctx.repo.history.log(start), skip, skip + (request.limit or 20)))
     return Log(
-        # Before day1's first commit stands one that the engine made by itself.
+        # The engine made a commit of its own before day1's first one.
         result=[_commit(c) for c in commits if c.parents or c.op != "foreign"],
         read=state_of(ctx, branch),
     )
@@ -212,7 +212,7 @@ def _commit(commit: Commit) -> CommitShown:
 
 
 class GraphRequest(Request):
-    """How much of the tree.
+    """A size of the tree.
 
     Attributes:
         limit: How many branches to answer at most, those last written to, and how many merges.
@@ -222,7 +222,7 @@ class GraphRequest(Request):
 
 
 class BranchNode(Response):
-    """A branch: where it began, and where it stands."""
+    """A branch: its fork and its last commit."""
 
     branch: str
     status: str
@@ -238,7 +238,7 @@ class BranchNode(Response):
 
 
 class MergeEdge(Response):
-    """A merge; the name of a branch that is gone or not shown is empty."""
+    """A merge; the name of a deleted or hidden branch is empty."""
 
     merge_id: str
     strategy: str

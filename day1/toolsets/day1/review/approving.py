@@ -1,4 +1,4 @@
-"""Approvals: somebody looked at what a review would merge, and agrees."""
+"""The tool that approves what a review would merge."""
 
 from day1.call.context import Context
 from day1.call.fields import Label, WriteRequest
@@ -10,7 +10,7 @@ from day1.toolsets.day1.review.review_state import ReviewState, in_full
 
 
 class ReviewApprove(WriteRequest):
-    """A look at a review.
+    """An approval of a review.
 
     Attributes:
         review_id: The review, by its id.
@@ -25,7 +25,7 @@ class ReviewApprove(WriteRequest):
 
 
 def review_approve(ctx: Context, request: ReviewApprove) -> ReviewState:
-    """Approve what a review would merge, by others than its authors; it counts as one look."""
+    """Approve what a review would merge; its authors cannot. Counts as one approval."""
     review, token = find_review(ctx.repo, request.review_id), ctx.caller.access.token_id
     if request.withdraw:
         after = withdraw(ctx.repo, review, token)

@@ -81,7 +81,7 @@ class BranchDelete(Repeatable):
 
 
 class BranchDeleted(Response):
-    """A branch that is gone, and its last commit."""
+    """A deleted branch, and its last commit."""
 
     branch_name: str
     deleted: bool

@@ -49,7 +49,7 @@ class UpdateFact(WriteRequest):
         happened_at: The new time at which it was true, or became so (ISO 8601).
         valid_until: When it ceased to be true (ISO 8601), or `never`.
         space: The space to move it to, such as project:metal; `shared`: none.
-        expires_at: When it is no longer to be answered (ISO 8601), or `never`.
+        expires_at: When answers stop showing it (ISO 8601), or `never`.
         sensitivity: `secret` takes its words out of the index, lists, exports and bundles;
             `public` brings them back.
         expect_revision: The `revision` that you read: if the fact was changed since, nothing is
@@ -80,7 +80,7 @@ class FactUpdated(Response):
     revision: str
     updated_at: str
     decides_held: bool
-    """The edit closed open held items of the cells it set."""
+    """Whether the edit closed held items of its cells."""
     closed: list[str]
     written: Written
 
@@ -117,10 +117,10 @@ _COLUMNS = ("fact_text", "category", "confidence", *_TIMES, "space", "sensitivit
 
 
 def _kept(request: UpdateFact) -> dict[str, Cell]:
-    """When it is true, where it belongs and how it is kept, as far as the request says so.
+    """Return the times, the space and the sensitivity that a request sets.
 
     Raises:
-        InvalidRequest: its valid time ends before it begins, or its space is that of all rows.
+        InvalidRequest: the valid time ends before it begins, or the space is `*`.
     """
     valid_time(request.happened_at, request.valid_until)
     columns: dict[str, Cell] = {
@@ -138,7 +138,7 @@ def _kept(request: UpdateFact) -> dict[str, Cell]:
 
 
 def _first_edit(ctx: Context, request: WriteRequest, branch: Branch) -> str | None:
-    """The id of the first edit that a request makes; None where nothing tells it again."""
+    """Return the id of the first edit of a repeatable request; None without a request_id."""
     if request.request_id is None:
         return None
     return repeatable(ctx, request, branch).new_id(EDIT.prefix, 0)
@@ -156,7 +156,7 @@ def _updated(branch: str, done: Edited) -> FactUpdated:
 
 
 class SupersedeFact(WriteRequest):
-    """What replaces a fact.
+    """A fact to replace, and its replacement.
 
     Attributes:
         fact_id: The fact to replace. It stays, marked as superseded, and search leaves it out.
@@ -217,7 +217,7 @@ def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
 
 
 def _not_inherited(ends: Row) -> list[str | Advice]:
-    """Notes on the ends of a replaced fact, which the new fact has not."""
+    """Write notes on the ends of a replaced fact that the new fact does not have."""
     words = {"expires_at": "expires at", "valid_until": "was to be true until"}
     return [
         Advice(
@@ -232,7 +232,7 @@ def _not_inherited(ends: Row) -> list[str | Advice]:
 
 
 class RetractFact(WriteRequest):
-    """What to remove; observations and relations too.
+    """A memory to remove; observations and relations too.
 
     Attributes:
         fact_id: The memory to remove, by its id: a fact, observation, relation, conversation or
@@ -246,7 +246,7 @@ class RetractFact(WriteRequest):
 
 
 class FactRetracted(Response):
-    """What was removed, and how to bring it back."""
+    """The removed memory, and how to bring it back."""
 
     id: str
     retracted_at: str
@@ -269,7 +269,7 @@ def retract_fact(ctx: Context, request: RetractFact) -> FactRetracted:
 
 
 class Remove(WriteRequest):
-    """What to remove in one commit.
+    """The memories to remove in one commit.
 
     Attributes:
         ids: The memories to remove, by their ids: facts, observations, relations, conversations
@@ -283,7 +283,7 @@ class Remove(WriteRequest):
 
 
 class Removed(Response):
-    """What was removed; `before` is the time to which memory_restore brings it back."""
+    """The removed ids; `before` is the time to which memory_restore brings them back."""
 
     ids: list[str]
     removed_at: str

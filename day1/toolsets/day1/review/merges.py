@@ -35,7 +35,7 @@ from day1.toolsets.shared.state import state_of
 
 
 class MergePreview(Request):
-    """What would be merged, as `memory_branch_merge` takes it.
+    """A merge to preview, as `memory_branch_merge` takes it.
 
     Attributes:
         source_branch: The branch that would be merged.
@@ -105,7 +105,7 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
 
 
 def _rows(ctx: Context, asked: MergeRequest, seen: Preview) -> list[dict[str, Any]]:
-    """The rows of a plan; into a branch with tiers each with its tier, and why."""
+    """Summarize the rows of a plan; each with its tier if the target has tiers."""
     tiers = tiers_of(ctx.repo, asked.source, asked.target, seen.plan)
     rows = [summary(row, ctx.clock()) for row in seen.plan.rows]
     return [row | asdict(tiers[row["id"]]) if tiers else row for row in rows]
@@ -137,7 +137,7 @@ class HeldRequest(WriteRequest):
 
 
 class HeldShown(Response):
-    """One open item: what the branch has, and what is offered."""
+    """One open item: the branch's columns, and the offered ones."""
 
     id: str
     row_id: str
@@ -186,7 +186,7 @@ def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
 
 
 def _edited(ctx: Context, branch: Branch, item: str, value: JsonObject | None) -> Row | None:
-    """The columns given for a held cell; an item that is not listed is for `decide` to refuse."""
+    """Return the columns set in a held cell; None for an unknown item, which `decide` refuses."""
     for offer in offers(ctx.repo, branch):
         if item in {one.id for one in offer.items}:
             return given_columns(offer.item.kind, offer.item.cell, value)

@@ -19,11 +19,11 @@ class BranchProtect(Repeatable):
         branch_name: The branch to protect.
         requires: What a merge into it must fulfil: `review`, it is made from a review whose
             conflicts are all decided; `gate`, it brings verified facts only; `other`, another
-            token merges than the authors'; `tiers`, others looked as often as the rules of `tiers`
-            say. An empty list lifts the protection.
+            token merges than the authors'; `tiers`, it has the approvals that the rules of `tiers`
+            ask for. An empty list lifts the protection.
         tiers: The rules: a tier (`none`, `one`, `two`), then conditions, such as
-            `two category=policy agent=bot-* confidence<0.5`. The strictest of those that are about
-            a change counts; one that no rule is about needs one approval. Default: as they are.
+            `two category=policy agent=bot-* confidence<0.5`. The strictest rule about a change
+            counts; a change without a rule needs one approval. Default: as they are.
     """
 
     branch_name: Label
@@ -34,17 +34,17 @@ class BranchProtect(Repeatable):
 
 
 class Protected(Response):
-    """What a branch requires now; empty: it takes writes."""
+    """What merges must fulfil now; if empty, it takes writes."""
 
     branch_name: str
     requires: list[str]
     tiers: list[str]
-    """The rules, as they are kept."""
+    """The rules in force."""
     read: Read
 
 
 def branch_protect(ctx: Context, request: BranchProtect) -> Protected:
-    """Let a branch take merges only: reviewed, verified, looked at by others; [] lifts it."""
+    """Let a branch take merges only: reviewed, verified, approved by others; [] lifts it."""
     asked = branch_of(ctx, request.branch_name)
     caller = ctx.caller
     by = Protector(agent_of(ctx.caller), caller.access.token_id, caller.source)

@@ -16,7 +16,7 @@ from day1.toolsets.shared.fields import absent
 
 
 class Redact(WriteRequest):
-    """What nobody is to read any more.
+    """Arguments of `memory_redact`.
 
     Attributes:
         id: The memory to redact, by its id; texts equal to what it ever said are redacted too.
@@ -38,19 +38,19 @@ class Redact(WriteRequest):
 
 
 class Redacted(Response):
-    """What is masked. `rows` and `branches` count what was there when it was."""
+    """What is masked. `rows` and `branches` are counts at the time of masking."""
 
     id: str
     masked: bool
     already: bool
-    """It was masked before; nothing is new."""
+    """Whether it was masked before."""
     texts: int
     rows: int
     branches: int
     purged: bool
     redacted_at: str
     also: list[str]
-    """Memories with words that were made of it: they are hidden with it."""
+    """Memories whose words were made of it: they are hidden too."""
     parts: list[str] | None = absent()
     """The other parts of its text: with `whole` they are redacted too."""
     written: Written

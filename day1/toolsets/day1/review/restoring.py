@@ -17,7 +17,7 @@ from day1.services.history.restoring import check_row, restore_branch, restore_r
 
 
 class Restore(WriteRequest):
-    """What to bring back, and to when.
+    """A row or branch to bring back.
 
     Attributes:
         to: The state to go back to: a snapshot's id or label, or a time (ISO 8601).
@@ -32,7 +32,7 @@ class Restore(WriteRequest):
 
 
 class Restored(Response):
-    """What a restore did, and the snapshot that undoes it."""
+    """The restored rows, and the snapshot that undoes it."""
 
     restored_rows: int
     snapshot_before: str

@@ -17,7 +17,7 @@ from day1.toolsets.shared.shown import ConflictShown, conflicts_of, summary
 
 
 class Undo(WriteRequest):
-    """What to undo.
+    """A commit or merge to undo.
 
     Attributes:
         commit: What to undo: a commit of the branch itself, or a merge by its id.
@@ -36,7 +36,7 @@ class Undo(WriteRequest):
 
 
 class Depends(Response):
-    """What has the commit in its past and keeps what it brought, or is newer than it."""
+    """An object that holds what the commit brought, or changed it since; it stays."""
 
     type: str
     """row (changed since), held (item that the merge made), snapshot, template, handoff, …"""
@@ -48,14 +48,14 @@ class Undone(Response):
     """What a revert does, or would do; pass `digest` as `expect` to do exactly this."""
 
     reverts: str
-    """The commit that is undone."""
+    """The commit to undo."""
     op: str
     digest: str
     reverted_count: int
     rows: list[dict[str, Any]]
-    """`effect` is removed, changed or restored; of kept ones `kept` says which cells, and why."""
+    """`effect` is removed, changed or restored; `kept` has the cells that stay, and why."""
     kept: list[ConflictShown]
-    """What stays as it is; `source` is the value before the commit, `target` the present one."""
+    """Cells that stay; `source` is the value before the commit, `target` the present one."""
     depends: list[Depends]
     read: Read | None
     written: Written | None

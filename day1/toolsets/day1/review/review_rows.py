@@ -18,11 +18,11 @@ from day1.services.rows.deriving import shown_edits
 from day1.toolsets.shared.shown import row_shown, shown_columns
 
 _WORDS_ROOM = 20_000_000
-"""Of a page: lengths of two texts multiplied, which is what comparing them word by word costs."""
+"""Maximum cost of comparing texts on a page: the sum of the products of two texts' lengths."""
 
 
 class WrittenBy(Response):
-    """Who wrote or removed what one side has: its newest change that holds, else its origin."""
+    """Who wrote or removed one side's value: its newest edit in force, else its origin."""
 
     agent_id: str | None
     session_id: str | None
@@ -33,7 +33,7 @@ class WrittenBy(Response):
 
 
 class DecisionShown(Response):
-    """A decision; a stale one is about cells that were changed since, and does not apply."""
+    """A decision; a stale one is about cells that changed since, and does not apply."""
 
     id: str
     cell: str
@@ -71,7 +71,7 @@ class ReviewRow(Response):
     effect: str
     """What merging would do to it now: new, changed, removed, kept."""
     seen: str
-    """Give it with a decision, which is refused if the row is another by then."""
+    """Pass it with a decision, to have it refused if the row changed."""
     base: dict[str, Any] | None
     ours: dict[str, Any] | None
     theirs: dict[str, Any] | None
@@ -87,9 +87,9 @@ class ReviewRow(Response):
     held: list[HeldCell]
     twins: list[TwinShown]
     tier: str | None
-    """How it may be merged: unseen, or after a look or two; null where the target has no tiers."""
+    """Approvals needed to merge it: none, one or two; null if the target has no tiers."""
     why: str | None
-    """The rule that says so, or what is so without a rule."""
+    """The rule behind `tier`, or the default."""
 
 
 def review_rows(
@@ -98,7 +98,7 @@ def review_rows(
     page: Sequence[tuple[str, PlanRow]],
     twins: Mapping[str, Sequence[Twin]],
 ) -> list[ReviewRow]:
-    """A page of rows, with two reads for all of them together."""
+    """Build a page of review rows, with one read of each side for all of them."""
     ids = [row.id for _, row in page]
     ours = _edits(repo, found.target.name, ids)
     theirs = _edits(repo, found.source.name, ids)
@@ -138,7 +138,7 @@ def review_rows(
 
 
 def decision_shown(one: Decision, *, stale: bool = False) -> DecisionShown:
-    """A decision as it is shown."""
+    """Convert a decision to its shown form."""
     value = shown_columns(one.value) if isinstance(one.value, dict) else None
     return DecisionShown(
         id=one.row_id,
@@ -156,7 +156,7 @@ def _columns(row: PlanRow, side: Row | None) -> dict[str, Any] | None:
 
 
 def _texts(row: PlanRow) -> tuple[str, str]:
-    """The texts that are compared; empty where there are no two."""
+    """Return the two texts to compare; both empty if a side has no text."""
     column, before = row.kind.text, row.target or row.base
     if column is None or before is None or row.source is None:
         return "", ""
@@ -168,7 +168,7 @@ def _words(before: str, after: str) -> list[tuple[str, str]] | None:
 
 
 def _edits(repo: Repository, branch: str, ids: Sequence[str]) -> dict[str, list[Row]]:
-    """The edits of rows on a branch, oldest first."""
+    """Return the edits on a branch by row, oldest first."""
     found: dict[str, list[Row]] = {}
     with repo.store.reading(Ref(branch=branch)) as reading:
         for edit in shown_edits(reading, ids, repo.clock()):

@@ -1,4 +1,4 @@
-"""A review as tools show it: a summary, and what is still missing before it can be merged."""
+"""Reviews as tools show them: a summary, and what is missing before the merge."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -23,7 +23,7 @@ from day1.toolsets.day1.review.review_rows import DecisionShown, decision_shown
 from day1.toolsets.shared.state import state_of
 
 NONE: Final[Mapping[str, list[Twin]]] = MappingProxyType({})
-"""No possible duplicates were looked for."""
+"""The possible duplicates of a review for which none were searched."""
 _SHOWN: Final = 50
 _GROUPS = {
     "conflicts": ("conflict", "conflicts"),
@@ -33,11 +33,11 @@ _GROUPS = {
     "changed": ("changed", "changed"),
     "removed": ("removed", "removed"),
 }
-"""One and many of each group, as a sentence says them."""
+"""Group -> its name after the number 1, and after other numbers."""
 
 
 class CellLeft(Response):
-    """A conflict that nobody decided."""
+    """An undecided conflict."""
 
     id: str
     cell: str
@@ -45,7 +45,7 @@ class CellLeft(Response):
 
 
 class ReviewItem(Response):
-    """A review in short; the names of branches that are gone are empty."""
+    """A review in short; the names of deleted branches are empty."""
 
     id: str
     title: str | None
@@ -57,7 +57,7 @@ class ReviewItem(Response):
     created_at: str
     summary: Note
     counts: dict[str, int]
-    """Rows by group; empty unless it is open and its branches are there."""
+    """Rows by group; empty unless it is open and has both branches."""
     decided: int
     closed_by: str | None
     closed_at: str | None
@@ -66,7 +66,7 @@ class ReviewItem(Response):
 
 
 class TierShown(Response):
-    """How many others must look before the merge, and why; `looks` counts those who did."""
+    """How many others must approve the merge, and why; `looks` counts approvals."""
 
     tier: str
     why: str
@@ -75,7 +75,7 @@ class TierShown(Response):
 
 
 class ApprovalShown(Response):
-    """Somebody's approval; one that does not count is of another plan, or an author's."""
+    """An approval; it does not count if it is of another plan, or an author's."""
 
     by: str | None
     at: str
@@ -83,29 +83,29 @@ class ApprovalShown(Response):
 
 
 class ReviewState(ReviewItem):
-    """A review, and what stands between it and its merge."""
+    """A review, and what is missing before its merge."""
 
     digest: str | None
-    """Of the plan with what is decided: review_merge takes it as `expect`."""
+    """The plan's digest with its decisions, for `expect` of review_merge."""
     undecided: list[CellLeft]
-    """At most 50."""
+    """The first 50."""
     undecided_count: int
     stale: list[DecisionShown]
     requires: list[str]
     """What the target's protection requires."""
     missing: dict[str, Note]
-    """What of it a merge by this caller would not fulfil, and what to do."""
+    """Requirement not met by a merge of this caller -> what to do."""
     can_merge: bool
     tier: TierShown | None
-    """The strictest tier of what would be merged; null where the target has none."""
+    """The strictest tier of the rows to merge; null if the target has no tiers."""
     approvals: list[ApprovalShown]
     read: Read
 
 
 def look(ctx: Context, review: Review, *, both: bool = False) -> Examined | None:
-    """An open review whose branches are there, planned again; None for any other.
+    """Plan an open review again; None if it is not open or a branch is deleted.
 
-    With `both` also what the target changed, for duplicates.
+    With `both` the changes of the target are read too, to find duplicates.
     """
     if review.status != "open" or reviews.gone(ctx.repo, review) is not None:
         return None
@@ -118,7 +118,7 @@ def in_short(
     seen: Examined | None,
     twins: Mapping[str, list[Twin]] = NONE,
 ) -> dict[str, Any]:
-    """The fields of `ReviewItem`; `seen` is None if it is not open or a branch is gone."""
+    """Return the fields of `ReviewItem`, with a plan only if `look` returned one."""
     counts = {} if seen is None else {g: len(rs) for g, rs in grouped(seen, twins).items()}
     closed_at = review.closed_at
     return {
@@ -146,7 +146,7 @@ def in_full(
     seen: Examined | None = None,
     twins: Mapping[str, list[Twin]] = NONE,
 ) -> dict[str, Any]:
-    """The fields of `ReviewState`, as the caller sees it."""
+    """Return the fields of `ReviewState` for the caller."""
     seen = seen or look(ctx, review)
     short = in_short(ctx, review, seen, twins)
     if seen is None:
@@ -194,7 +194,7 @@ def _approval(one: Approval, *, counts: bool) -> ApprovalShown:
 
 
 def _would(seen: Examined, counts: dict[str, int]) -> str | Advice:
-    """What an open review would do, in one sentence."""
+    """Say in one sentence what merging an open review would do."""
     source, target = seen.source.name, seen.target.name
     if seen.closed:
         return Advice(
@@ -211,7 +211,7 @@ def _would(seen: Examined, counts: dict[str, int]) -> str | Advice:
 
 
 def _told(ctx: Context, review: Review) -> str | Advice:
-    """What became of a review, in one sentence."""
+    """Say in one sentence how a review ended."""
     source, target = (name_of(ctx.repo, i) for i in (review.source_id, review.target_id))
     if review.status == "closed":
         return f"{source} into {target}: closed without merging."

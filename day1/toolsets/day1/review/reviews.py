@@ -1,4 +1,4 @@
-"""Reviews of a branch before it is merged: opened, shown, decided together, merged, closed."""
+"""Tools that open, list, show, decide, merge and close reviews of a branch."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -37,7 +37,7 @@ _Limit = Annotated[int, Field(ge=1, le=200)] | None
 
 
 class ReviewOpen(WriteRequest):
-    """A branch that is to be reviewed.
+    """A branch to review.
 
     Attributes:
         source_branch: The branch to review.
@@ -53,7 +53,7 @@ class ReviewOpen(WriteRequest):
 
 
 def review_open(ctx: Context, request: ReviewOpen) -> ReviewState:
-    """Open a review of what merging source into target would do, or answer the open one."""
+    """Open a review of what merging source into target would do, or return the open one."""
     by = (origin_of(ctx, request).agent_id, ctx.caller.access.token_id)
     sides = branch_of(ctx, request.source_branch), branch_of(ctx, request.target_branch or MAIN)
     said = (request.title, request.description)
@@ -62,7 +62,7 @@ def review_open(ctx: Context, request: ReviewOpen) -> ReviewState:
 
 
 class ReviewList(Request):
-    """Which reviews.
+    """The reviews to list.
 
     Attributes:
         status: Only reviews of this status.
@@ -120,7 +120,7 @@ class ReviewShown(ReviewState):
     offset: int
     total: int
     decisions: list[DecisionShown]
-    """All of them, of a review that is merged or closed."""
+    """All decisions of a merged or closed review."""
 
 
 def review_show(ctx: Context, request: ReviewShow) -> ReviewShown:
@@ -148,7 +148,7 @@ class Decided(Request):
 
     Attributes:
         id: The id of the row, as review_show answers it.
-        take: As in the `choices` of memory_branch_merge; `clear` takes back what was decided.
+        take: As in the `choices` of memory_branch_merge; `clear` removes the decision.
         cell: The cell to decide, as conflicts name it; `*` is the whole row.
         value: The columns to set, by name; only with take=value.
         seen: The `seen` of the row that you looked at: if the row changed since, nothing is
@@ -162,7 +162,7 @@ class Decided(Request):
     seen: Annotated[Label | None, Field(description="refuse if the row changed since")] = None
 
     def given(self) -> NewDecision:
-        """The decision as the service takes it."""
+        """Convert the decision for the service."""
         cell = self.cell or WHOLE
         if self.take == "clear":
             return NewDecision(self.id, cell, None)
@@ -175,7 +175,7 @@ class ReviewDecide(WriteRequest):
 
     Attributes:
         review_id: The review, by its id.
-        decisions: What is decided, all of it or nothing. A later decision about the same cell
+        decisions: The decisions, stored all or none. A later decision about the same cell
             replaces an earlier one.
     """
 
@@ -198,7 +198,7 @@ def review_decide(ctx: Context, request: ReviewDecide) -> ReviewState:
 
 
 class ReviewMerge(WriteRequest):
-    """A review that is to be merged.
+    """A review to merge.
 
     Attributes:
         review_id: The review, by its id.
@@ -214,7 +214,7 @@ class ReviewMerge(WriteRequest):
 
 
 class ReviewMerged(Response):
-    """What the merge of a review did."""
+    """The result of merging a review."""
 
     review_id: str
     status: str
@@ -222,7 +222,7 @@ class ReviewMerged(Response):
     merged_count: int
     rejected_count: int
     conflicts: list[ConflictShown]
-    """Held: nobody decided them, or somebody decided to hold them."""
+    """Held conflicts: undecided, or decided to be held."""
     written: Written
 
 
@@ -249,7 +249,7 @@ def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
 
 
 def _merged_before(ctx: Context, request: ReviewMerge, review: Review) -> MergeRecord | None:
-    """The merge that concluded a review, if this request made it."""
+    """Return the merge of a review if this same request made it before."""
     if request.request_id is None or review.merge_id is None:
         return None
     mine = repeatable(ctx, request).new_id("merge", 0)
@@ -273,7 +273,7 @@ def _merged(
 
 
 class ReviewClose(WriteRequest):
-    """A review that comes to nothing.
+    """A review to close.
 
     Attributes:
         review_id: The review, by its id.

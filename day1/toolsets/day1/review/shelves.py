@@ -24,7 +24,7 @@ class BundleDeprecate(Repeatable):
 
 
 class BundleDeprecated(Response):
-    """A bundle that is out of use."""
+    """A deprecated bundle."""
 
     bundle_id: str
     name: str
@@ -52,7 +52,7 @@ class TemplateDeprecate(Repeatable):
 
 
 class TemplateDeprecated(Response):
-    """The versions of a template that are out of use now."""
+    """The versions of a template that were deprecated."""
 
     name: str
     versions: list[int]

@@ -1,4 +1,4 @@
-"""Tools that tell where a memory comes from: all its versions, and the author of each part."""
+"""Tools that trace a memory: all its versions, and the author of each part."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ from day1.toolsets.shared.shown import shown, shown_columns
 
 
 class HistoryRequest(Request):
-    """Whose versions.
+    """A memory to trace.
 
     Attributes:
         id: The memory, by its id.
@@ -38,7 +38,7 @@ class VersionShown(Response):
     """added, changed, removed or restored."""
     at: str
     cells: list[str]
-    """What differs from the version before on the branch; `*`: the whole row."""
+    """Cells that differ from the version before; `*`: the whole row."""
     agent_id: str | None
     reason: str | None
     commit: str | None
@@ -46,7 +46,7 @@ class VersionShown(Response):
     op: str | None
     line: str | None
     agents: list[str]
-    """Whoever wrote rows of the commit."""
+    """Agents with rows in the commit."""
     branch: str | None
     """Where the commit was made; null for a branch that is gone."""
     row: dict[str, Any] | None
@@ -60,7 +60,7 @@ class RowHistory(Response):
     type: str
     versions: list[VersionShown]
     left_out: int
-    """Older versions, beyond `limit`."""
+    """Number of further versions."""
     read: Read
 
 
@@ -80,10 +80,10 @@ def row_history(ctx: Context, request: HistoryRequest) -> RowHistory:
 
 
 def _mark(versions: Sequence[Row | None], at: int) -> str | None:
-    """What stands for the words of every version of a row, newest first; None: they are shown.
+    """Return the placeholder for the words of a row's versions, or None if they may be shown.
 
-    A version from before a row was secret may hold the same words. When a row expires is what its
-    newest version says of it.
+    One secret version hides all, since others may hold the same words. The newest version decides
+    when the row expires.
     """
     there = [row for row in versions if row is not None]
     if any(map(is_secret, there)):
@@ -125,7 +125,7 @@ def _name(branch: Branch | None) -> str | None:
 
 
 class BlameRequest(Request):
-    """Whose cells.
+    """A memory whose authors to name.
 
     Attributes:
         id: The memory, by its id.
@@ -136,7 +136,7 @@ class BlameRequest(Request):
 
 
 class MergeShown(Response):
-    """A merge, pick or squash through which something came; null: a branch that is gone."""
+    """A merge, pick or squash that brought a cell; a deleted branch is null."""
 
     merge_id: str
     op: str
@@ -152,7 +152,7 @@ class CellBlame(Response):
     cell: str
     value: dict[str, Any]
     edited: bool
-    """False: the value is the one that the row was written with."""
+    """False: the row was created with this value."""
     agent_id: str | None
     session_id: str | None
     task_id: str | None
@@ -160,16 +160,16 @@ class CellBlame(Response):
     at: str
     reason: str | None
     branch: str | None
-    """Where it was written; null for a branch that is gone."""
+    """Where it was written; null for a deleted branch."""
     commit: str | None
-    """By which it came there; null while the row is pending."""
+    """The commit that wrote it; null while it is pending."""
     op: str | None
     merges: list[MergeShown]
-    """From there to here, the first one first."""
+    """From `branch` to this one, oldest first."""
 
 
 class RowBlame(Response):
-    """Who wrote what of a row."""
+    """The author of each cell of a row."""
 
     id: str
     type: str
