@@ -20,7 +20,12 @@ if TYPE_CHECKING:  # both cost time to import and are not needed to name a type
 
     from day1.adapters.embedders.onnx_model import OnnxModel
 
-PASSAGE_TOKENS, OVERLAP_TOKENS, MOST_PASSAGES = 200, 40, 64
+PASSAGE_TOKENS = 200
+"""Number of tokens of a passage."""
+OVERLAP_TOKENS = 40
+"""Number of tokens that two neighbouring passages share."""
+MOST_PASSAGES = 64
+"""Maximum number of passages of one text."""
 
 
 class MiniLm(Embedder):

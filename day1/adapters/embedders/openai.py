@@ -20,7 +20,12 @@ if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a typ
     import numpy as np
     from numpy.typing import NDArray
 
-PASSAGE_CHARACTERS, OVERLAP_CHARACTERS, MOST_PASSAGES = 800, 160, 64  # about 200, 40 tokens
+PASSAGE_CHARACTERS = 800
+"""Number of characters of a passage: about 200 tokens."""
+OVERLAP_CHARACTERS = 160
+"""Number of characters that two neighbouring passages share: about 40 tokens."""
+MOST_PASSAGES = 64
+"""Maximum number of passages of one text."""
 _TEXTS_PER_REQUEST = 64
 _TRIES = 3
 _ANSWER_BYTES = 64 * 1024 * 1024  # four times what 64 vectors of 8,192 numbers take

@@ -12,11 +12,22 @@ from dataclasses import dataclass
 from day1.model.records.judgement import Stance
 from day1.model.search.wording import STOP_WORDS, dates
 
-_NEAR, _NEAR_COSINE, _NEAR_WITH_COSINE = 0.6, 0.85, 0.4
-"""Share of the words in common from which two texts are nearly equal; less if vectors say so."""
-_COVERED, _LIKE_COSINE, _COVERED_WITH_COSINE = 0.6, 0.7, 0.3
-"""Share of the claim's words that a supporting text has."""
-_RELATED, _RELATED_COSINE = 0.34, 0.5
+_NEAR = 0.6
+"""Share of common words from which two texts are nearly equal."""
+_NEAR_COSINE = 0.85
+"""Cosine from which the smaller share `_NEAR_WITH_COSINE` is enough."""
+_NEAR_WITH_COSINE = 0.4
+"""Share of common words from which two texts with near vectors are nearly equal."""
+_COVERED = 0.6
+"""Share of the claim's words that a supporting text has at least."""
+_LIKE_COSINE = 0.7
+"""Cosine from which the smaller share `_COVERED_WITH_COSINE` is enough."""
+_COVERED_WITH_COSINE = 0.3
+"""Share of the claim's words that a supporting text with a near vector has at least."""
+_RELATED = 0.34
+"""Share of the claim's words from which a text has the same topic."""
+_RELATED_COSINE = 0.5
+"""Cosine from which a text has the same topic."""
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"

@@ -17,14 +17,18 @@ from day1.errors import InvalidRequest, Refused
 from day1.model.values.instant import SECOND
 
 DRIVER = "mysql+pymysql"
-LET_IN_S, ANSWER_S = 15.0, 60.0
-"""Seconds that a server may take to let somebody in or answer a ping, and to answer a statement."""
+LET_IN_S = 15.0
+"""Seconds that a server may take to accept a connection or to answer a ping."""
+ANSWER_S = 60.0
+"""Seconds that a server may take to answer a statement."""
 _RESTED_S = 1.0
 """A connection that was used within this time is not pinged before it is used again."""
 _KEPT = 8
 """Connections of a pool that stay open."""
-_LOST, _NOT_CONNECTED = 2013, 2003
-"""The driver's error numbers for a lost connection, and for a failed attempt to connect."""
+_LOST = 2013
+"""The driver's error number for a lost connection."""
+_NOT_CONNECTED = 2003
+"""The driver's error number for a failed attempt to connect."""
 _IN_TRANSACTION = 1
 """The status flag in each answer that says that a transaction is open."""
 

@@ -10,9 +10,13 @@ from day1.services.repository.repository import Repository
 log = logging.getLogger(__name__)
 
 _TIMES: Final = 4
+"""Size of a wasteful store, as a multiple of its live bytes."""
 _SMALL: Final = 20 * 1024 * 1024
-_ROW_BYTES, _COMMIT_BYTES = 1_000, 5_000
-"""Bytes of a row and of a commit after compaction, roughly (measured on 18,000 rows)."""
+"""Bytes up to which a store is never wasteful."""
+_ROW_BYTES: Final = 1_000
+"""Estimated bytes of a row after compaction (measured on 18,000 rows)."""
+_COMMIT_BYTES: Final = 5_000
+"""Estimated bytes of a commit after compaction (measured on 18,000 rows)."""
 _BRIEF: Final = 40 * 1024 * 1024
 """Most live bytes for a compaction while the process is idle; they take about two seconds."""
 

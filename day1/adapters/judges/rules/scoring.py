@@ -29,14 +29,34 @@ class _Weight:
     said: list[str] = field(default_factory=list)
 
 
-_OTHERS, _SEEN, _SEEN_BY_AUTHOR, _OWN, _OWN_MOST = 0.8, 1.0, 0.7, 0.25, 0.3
-"""Weight of a fact of others; of an observation; of the author's; of the author's other facts."""
+_OTHERS = 0.8
+"""Weight of a fact by another author or from another source."""
+_SEEN = 1.0
+"""Weight of an observation by another author or from another source."""
+_SEEN_BY_AUTHOR = 0.7
+"""Weight of an observation by the claim's own author."""
+_OWN = 0.25
+"""Weight of another fact by the claim's author, and factor for this author's older denials."""
+_OWN_MOST = 0.3
+"""Maximum weight of all other facts by the claim's own author together."""
 _IF_OLDER = 0.5
-_ENOUGH, _CLEAR = 0.5, 0.6
-"""Support from which style counts; contradiction from which a claim can be refuted."""
+"""Factor for a contradiction by others that is not newer than the claim."""
+_ENOUGH = 0.5
+"""Support from which good style counts fully."""
+_CLEAR = 0.6
+"""Contradiction from which a claim can be refuted."""
 _NAMED = 3
-_STYLE_LEAST, _STYLE_MOST = INVALIDATED, 0.55
-_BASE, _REACH, _GROWTH = 0.4, 0.55, 1.2
+"""Number of memories that a reason names."""
+_STYLE_LEAST = INVALIDATED
+"""Lowest score for bad style, so that no fact is invalidated for its wording."""
+_STYLE_MOST = 0.55
+"""Highest score for good style without enough support, so that it verifies no fact."""
+_BASE = 0.4
+"""Accuracy of a claim without evidence."""
+_REACH = 0.55
+"""How far evidence can move the accuracy up or down."""
+_GROWTH = 1.2
+"""How fast more evidence approaches that reach."""
 
 
 def by_rules(case: Case) -> Judgement:
@@ -174,7 +194,10 @@ _HEDGE = re.compile(
     r"|usually)\b",
     re.IGNORECASE,
 )
-_SHORT, _LONG = 3, 120
+_SHORT = 3
+"""Content words below which a claim is very short."""
+_LONG = 120
+"""Words above which a claim is long."""
 
 
 def _specificity(case: Case) -> Score:

@@ -33,7 +33,10 @@ from day1.services.verification.judging import JudgedFact, Verification, fact_on
 from day1.services.verification.verdicts import write_verdicts
 
 _DIMENSION = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_DIMENSIONS, _SHOWN = 8, 50
+_DIMENSIONS = 8
+"""Maximum number of dimensions that a fact is judged in."""
+_SHOWN = 50
+"""Maximum number of facts in the answer of a merge gate."""
 Named = TypeVar("Named", bound=Sized)
 
 
