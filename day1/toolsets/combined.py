@@ -56,8 +56,8 @@ class Hits(Response):
 
 def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     """Find memories by meaning and by words, best first. Superseded facts are left out."""
-    asked = request.model_copy(update={"space": _space(request)})
-    branch, answer = core.searched(ctx, asked)
+    day1_request = request.model_copy(update={"space": _space(request)})
+    branch, answer = core.searched(ctx, day1_request)
     texts = texts_of(
         ctx, request.query, [hit.text for hit in answer.hits], full=request.full, again=core.FULL
     )
@@ -112,8 +112,8 @@ def combined(toolsets: Iterable[Toolset], decided: Mapping[str, Tool]) -> tuple[
         ValueError: `decided` does not name exactly the tools that two toolsets have.
     """
     owners: dict[str, list[Tool]] = {}
-    for one in toolsets:
-        for name, tool in one.tools.items():
+    for owner in toolsets:
+        for name, tool in owner.tools.items():
             owners.setdefault(name, []).append(tool)
     clashes = {name for name, tools in owners.items() if len(tools) > 1}
     if clashes != decided.keys():

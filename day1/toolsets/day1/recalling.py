@@ -37,9 +37,9 @@ def memory_prime(ctx: Context, request: MemoryPrime) -> Primed:
     """What a session begins with: its branch, the open work there, and the most useful facts."""
     branch = branch_of(ctx, request.branch)
     space = _space(ctx, request.space)
-    made = prime_of(ctx.repo, ctx.prime, branch, space, ctx.limits.prime_chars)
-    read = Read(branch=made.branch, commit=made.at, pending=made.pending)
-    return Primed(text=made.text, read=read)
+    prime = prime_of(ctx.repo, ctx.prime, branch, space, ctx.limits.prime_chars)
+    read = Read(branch=prime.branch, commit=prime.at, pending=prime.pending)
+    return Primed(text=prime.text, read=read)
 
 
 class RecallHint(Request):
@@ -79,14 +79,14 @@ def recall_hint(ctx: Context, request: RecallHint) -> Hinted:
     read = Read(branch=branch.name, commit=hint.commit, pending=hint.pending, mode=hint.mode)
     text = hint.text
     if text and request.event is not None:
-        said = {"hookEventName": request.event, "additionalContext": text}
-        text = json.dumps({"hookSpecificOutput": said}, ensure_ascii=False)
+        hook_output = {"hookEventName": request.event, "additionalContext": text}
+        text = json.dumps({"hookSpecificOutput": hook_output}, ensure_ascii=False)
     return Hinted(text=text, ids=list(hint.ids), read=read)
 
 
-def _space(ctx: Context, given: str | None) -> str | None:
+def _space(ctx: Context, space: str | None) -> str | None:
     """Return the space whose facts are shown beside the shared ones, or None."""
-    name = given or ctx.caller.space
+    name = space or ctx.caller.space
     return None if name in {None, SHARED, EVERY} else name
 
 

@@ -70,19 +70,21 @@ class Previewed(Response):
 def preview(ctx: Context, request: Preview) -> Previewed:
     """Find duplicates and stale memories; changes nothing, asks no LLM."""
     branch = branch_of(ctx)
-    found = find_duplicates_and_stale(ctx.repo, ctx.search, _asked(ctx, branch, request))
+    findings = find_duplicates_and_stale(
+        ctx.repo, ctx.search, _service_request(ctx, branch, request)
+    )
     groups = [
         DuplicateGroup(ids=_ids(group), how="exact" if is_exact(group) else "alike")
-        for group in found.groups
+        for group in findings.groups
     ]
     return Previewed(
         duplicates=sum(len(group.ids) - 1 for group in groups),
-        stale=len(found.stale),
-        garbage=len(found.garbage),
+        stale=len(findings.stale),
+        garbage=len(findings.garbage),
         duplicate_groups=groups,
-        stale_ids=_ids(found.stale),
-        garbage_ids=_ids(found.garbage),
-        read=_read(ctx, branch, found),
+        stale_ids=_ids(findings.stale),
+        garbage_ids=_ids(findings.garbage),
+        read=_read(ctx, branch, findings),
     )
 
 
@@ -115,22 +117,22 @@ class Planned(Response):
 def consolidate(ctx: Context, request: Consolidate) -> Planned:
     """Recommend what to merge, archive, delete or keep; changes no memory."""
     branch = branch_of(ctx)
-    asked = _asked(ctx, branch, request)
-    found = find_duplicates_and_stale(ctx.repo, ctx.search, asked)
-    plan = recommend(found, ctx.chat, ctx.stopped)
+    service_request = _service_request(ctx, branch, request)
+    findings = find_duplicates_and_stale(ctx.repo, ctx.search, service_request)
+    plan = recommend(findings, ctx.chat, ctx.stopped)
     notes: list[str] = []
     if ctx.chat is not None:
         try:
-            keep_plan(ctx.repo, asked, _client(ctx), found, plan)
+            keep_plan(ctx.repo, service_request, _client(ctx), findings, plan)
         except StoreReadOnly:
             notes.append("The store is read-only, so this plan is not kept for applying.")
     return Planned(
-        analyzed_count=found.analyzed,
+        analyzed_count=findings.analyzed,
         recommendations=_recommended(plan.recommendations),
         errors=plan.errors,
         degraded=ctx.chat is None,
         digest=plan.digest,
-        read=_read(ctx, branch, found, *notes),
+        read=_read(ctx, branch, findings, *notes),
     )
 
 
@@ -165,29 +167,35 @@ class Applied(Response):
 def apply(ctx: Context, request: Apply) -> Applied:
     """Merge, archive and delete as recommended: one commit, which can be reverted."""
     write = write_here(ctx, request)
-    done = consolidate_lessons(
+    result = consolidate_lessons(
         ctx.repo,
         ctx.search,
-        _asked(ctx, write.branch, request),
+        _service_request(ctx, write.branch, request),
         Applying(
             write.origin, ctx.chat, _client(ctx), request.expect, request.min_confidence or 0.0
         ),
     )
     counts = {
-        action: sum(len(one.touched) for one in done.done if one.action == action)
+        action: sum(
+            len(recommendation.touched)
+            for recommendation in result.done
+            if recommendation.action == action
+        )
         for action in ("merge", "archive", "delete")
     }
     return Applied(
         merged=counts["merge"],
         archived=counts["archive"],
         deleted=counts["delete"],
-        applied=_recommended(done.done),
-        errors=done.plan.errors,
-        written=written(write.branch.name, done.commit, notes=done.notes),
+        applied=_recommended(result.done),
+        errors=result.plan.errors,
+        written=written(write.branch.name, result.commit, notes=result.notes),
     )
 
 
-def _asked(ctx: Context, branch: Branch, request: Preview | Apply) -> ConsolidationRequest:
+def _service_request(
+    ctx: Context, branch: Branch, request: Preview | Apply
+) -> ConsolidationRequest:
     days = 30.0 if request.stale_days is None else request.stale_days
     score = 0.3 if request.min_score is None else request.min_score
     return ConsolidationRequest(branch, ctx.clock(), days, score)
@@ -196,13 +204,13 @@ def _asked(ctx: Context, branch: Branch, request: Preview | Apply) -> Consolidat
 def _client(ctx: Context) -> str:
     """Return the owner of a kept plan: token, client and agent, as far as they are known."""
     caller, agent = ctx.caller, agent_of(ctx.caller) or ""
-    known = caller.access.token_id, caller.client
-    return "/".join((*(name or "" for name in known), agent)) if any(known) else agent
+    names = caller.access.token_id, caller.client
+    return "/".join((*(name or "" for name in names), agent)) if any(names) else agent
 
 
-def _read(ctx: Context, branch: Branch, found: Findings, *notes: Note) -> Read:
+def _read(ctx: Context, branch: Branch, findings: Findings, *notes: Note) -> Read:
     read = state_of(ctx, branch.name)
-    return read.model_copy(update={"notes": [*read.notes, *found.notes, *notes]})
+    return read.model_copy(update={"notes": [*read.notes, *findings.notes, *notes]})
 
 
 def _ids(rows: Any) -> list[str]:

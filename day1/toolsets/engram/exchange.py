@@ -51,8 +51,8 @@ class Exported(Response):
 def memory_export(ctx: Context, request: MemoryExport) -> Exported:  # noqa: ARG001 - there are none
     """All active memories as portable JSON, without secrets."""
     branch = branch_of(ctx).name
-    found = export(ctx.repo, ctx.search.uses, branch, ctx.clock())
-    return Exported(**found, read=state_of(ctx, branch))
+    document = export(ctx.repo, ctx.search.uses, branch, ctx.clock())
+    return Exported(**document, read=state_of(ctx, branch))
 
 
 def _or_empty(value: object) -> object:
@@ -131,46 +131,46 @@ def memory_import(ctx: Context, request: MemoryImport) -> MemoriesImported:
             number=_WRONG_VERSION,
             version=request.version,
         )
-    memories = [_memory(number, one) for number, one in enumerate(request.memories)]
+    memories = [_memory(number, memory) for number, memory in enumerate(request.memories)]
     write = write_here(ctx, request)
-    added, left = bring_in(ctx.repo, write.branch, memories, write.origin, ctx.progress)
+    added, skipped_count = bring_in(ctx.repo, write.branch, memories, write.origin, ctx.progress)
     with ctx.repo.store.reading(Ref(branch=write.branch.name)) as reading:
         state = written(write.branch.name, reading.tip, reading.pending.count)
     return MemoriesImported(
         imported=added,
-        skipped=left,
+        skipped=skipped_count,
         indexed=False,
         reindex="day1 search --wait QUERY",
         written=state,
     )
 
 
-def _memory(number: int, given: MemoryGiven) -> Memory:
+def _memory(number: int, memory: MemoryGiven) -> Memory:
     """Check an imported memory and convert it for the service.
 
     Raises:
         InvalidRequest: it is empty, too long, or of no valid project; the message has its number.
     """
-    where = f"memories.{number}"
-    parts = Experience(given.context, given.action, given.result)
+    place = f"memories.{number}"
+    parts = Experience(memory.context, memory.action, memory.result)
     if not any(part.strip() for part in parts.parts):
-        raise InvalidRequest(f"{where}: context, action and result are all empty.", id=given.id)
+        raise InvalidRequest(f"{place}: context, action and result are all empty.", id=memory.id)
     if len(parts.text) > MAX_TEXT:
-        raise text_too_long(f"{where}: {TooLong(len(parts.text))}", id=given.id)
+        raise text_too_long(f"{place}: {TooLong(len(parts.text))}", id=memory.id)
     try:
-        space_of(given.project)
+        space_of(memory.project)
     except InvalidRequest as exc:
-        raise InvalidRequest(f"{where}: {exc}", id=given.id) from exc
+        raise InvalidRequest(f"{place}: {exc}", id=memory.id) from exc
     return Memory(
-        given.id,
-        given.memory_type or "context",
+        memory.id,
+        memory.memory_type or "context",
         *parts.parts,
-        given.score or 0.0,
-        tuple(given.tags) if isinstance(given.tags, list) else tags_of(given.tags),
-        given.project,
-        given.created_at,
-        given.updated_at or given.created_at,
-        given.used_count or 0,
+        memory.score or 0.0,
+        tuple(memory.tags) if isinstance(memory.tags, list) else tags_of(memory.tags),
+        memory.project,
+        memory.created_at,
+        memory.updated_at or memory.created_at,
+        memory.used_count or 0,
     )
 
 

@@ -53,23 +53,23 @@ def memory_judge(ctx: Context, request: MemoryJudge) -> MemoryJudged:
     0.1-0.4 tangentially related, not very helpful.
     """
     branch = writable(ctx, None)
-    asked = JudgeRequest(
+    judge_request = JudgeRequest(
         row_id_of(request.memory_id),
         request.memory_id,
         request.query,
         request.score,
         agent_of(ctx.caller),
     )
-    judged = judge_memory(
-        ctx.repo, branch, asked, partial(opinion, ctx.search, ctx.chat, ctx.judge)
+    result = judge_memory(
+        ctx.repo, branch, judge_request, partial(opinion, ctx.search, ctx.chat, ctx.judge)
     )
     return MemoryJudged(
         memory_id=request.memory_id,
-        score=judged.opinion.score,
-        reason=judged.opinion.reason,
-        degraded=judged.opinion.degraded,
-        judgments=judged.votes,
-        read=read_of(judged.read, branch.name),
+        score=result.opinion.score,
+        reason=result.opinion.reason,
+        degraded=result.opinion.degraded,
+        judgments=result.votes,
+        read=read_of(result.read, branch.name),
     )
 
 

@@ -13,7 +13,7 @@ from day1.services.lessons.portable import space_of, tags_of
 _MOST_TAGS = 100
 
 
-def _known(project: str) -> str:
+def _valid_project(project: str) -> str:
     try:
         space_of(project)
     except InvalidRequest as exc:
@@ -21,22 +21,24 @@ def _known(project: str) -> str:
     return project
 
 
-Project = Annotated[Label, AfterValidator(_known)]
+Project = Annotated[Label, AfterValidator(_valid_project)]
 """A project's name, as the caller writes it."""
 
 
-def _short(given: str | list[str] | None) -> str | list[str] | None:
-    tags = tags_of(given)
+def _few_short_tags(tags_argument: str | list[str] | None) -> str | list[str] | None:
+    tags = tags_of(tags_argument)
     if len(tags) > _MOST_TAGS or any(len(clean(tag)) > MAX_LABEL for tag in tags):
         raise ValueError(f"at most {_MOST_TAGS} tags of {MAX_LABEL} characters each")
-    return given
+    return tags_argument
 
 
-def _text(schema: dict[str, Any]) -> None:
+def _as_text(schema: dict[str, Any]) -> None:
     """Declare the argument as text, as the contract does; a list is accepted too."""
     schema.clear()
     schema["type"] = "string"
 
 
-Tags = Annotated[str | list[str] | None, AfterValidator(_short), Field(json_schema_extra=_text)]
+Tags = Annotated[
+    str | list[str] | None, AfterValidator(_few_short_tags), Field(json_schema_extra=_as_text)
+]
 """Tags, separated by commas or as a list."""

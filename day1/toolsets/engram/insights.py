@@ -64,26 +64,26 @@ def memory_insights(ctx: Context, request: MemoryInsights) -> Insights:
     match action:
         case "generate":
             write = write_here(ctx, request)
-            made = generate(ctx.repo, write.branch, write.origin, ctx.chat, ctx.clock())
+            result = generate(ctx.repo, write.branch, write.origin, ctx.chat, ctx.clock())
             return Insights(
-                insights=[_shown(row) for row in made.insights],
-                generated=made.added,
-                replaced=made.removed,
-                degraded=made.degraded,
-                written=written(write.branch.name, made.commit),
+                insights=[_shown(row) for row in result.insights],
+                generated=result.added,
+                replaced=result.removed,
+                degraded=result.degraded,
+                written=written(write.branch.name, result.commit),
             )
         case "delete":
             if request.id is None:
                 raise InvalidRequest("Say by `id` which insight to delete.")
             write = write_here(ctx, request)
-            gone = row_id_of(request.id)
-            commit = delete(ctx.repo, write.branch, gone, write.origin)
-            left, _ = _listed(ctx, write.branch.name)
+            row_id = row_id_of(request.id)
+            commit = delete(ctx.repo, write.branch, row_id, write.origin)
+            remaining, _ = _listed(ctx, write.branch.name)
             state = written(write.branch.name, commit)
-            return Insights(insights=left, deleted=request.id, written=state)
+            return Insights(insights=remaining, deleted=request.id, written=state)
         case _:
-            found, state = _listed(ctx, branch_of(ctx).name)
-            return Insights(insights=found, written=state)
+            every_insight, state = _listed(ctx, branch_of(ctx).name)
+            return Insights(insights=every_insight, written=state)
 
 
 def _listed(ctx: Context, branch: str) -> tuple[list[Insight], Written]:

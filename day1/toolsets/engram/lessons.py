@@ -88,18 +88,18 @@ def memory_store(ctx: Context, request: MemoryStore) -> MemoryStored:
     write = write_here(ctx, request)
     space = space_of(request.project) or write.space
     lesson = Lesson(parts, kind, tags_of(request.tags), space)
-    done = store_lesson(ctx.repo, ctx.search, write.branch, write.origin, lesson)
-    row_id = str(done.row["id"])
-    hashes = [] if ctx.caller.access.branches else [str(done.row["content_hash"])]
+    result = store_lesson(ctx.repo, ctx.search, write.branch, write.origin, lesson)
+    row_id = str(result.row["id"])
+    hashes = [] if ctx.caller.access.branches else [str(result.row["content_hash"])]
     return MemoryStored(
         id=row_id,
-        updated=done.updated,
-        created_at=show(int(done.row["created_at"] or 0)),
+        updated=result.updated,
+        created_at=show(int(result.row["created_at"] or 0)),
         indexed=bool(ctx.search.index.words.known(FACT, hashes)),
-        deduplicated=done.updated or done.deduplicated,
-        merged_into=row_id if done.updated or done.deduplicated else None,
-        near_duplicate_of=done.near,
-        written=written(write.branch.name, done.commit, done.pending, [*notes, *done.notes]),
+        deduplicated=result.updated or result.deduplicated,
+        merged_into=row_id if result.updated or result.deduplicated else None,
+        near_duplicate_of=result.near,
+        written=written(write.branch.name, result.commit, result.pending, [*notes, *result.notes]),
     )
 
 
@@ -153,8 +153,8 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
     """Find memories by meaning and words."""
     branch = branch_of(ctx)
     spaces = spaces_of(ctx, space_of(request.project))
-    asked = SearchRequest(request.query, limit=request.limit or 10, spaces=spaces)
-    answer = search(ctx.search, Ref(branch=branch.name), branch.id, asked)
+    search_request = SearchRequest(request.query, limit=request.limit or 10, spaces=spaces)
+    answer = search(ctx.search, Ref(branch=branch.name), branch.id, search_request)
     note_shown(ctx, (hit.row["id"] for hit in answer.hits), branch.id)
     texts = texts_of(ctx, request.query, [hit.text for hit in answer.hits], full=request.full)
     return Hits(
@@ -169,8 +169,8 @@ def lesson_fields(row: Row, text: QuotedText) -> dict[str, str | None]:
     The parts repeat the text, so they are left out if the text is quoted.
     """
     parts = None if text.span else experience_of(row)
-    own = {} if parts is None else asdict(parts)
-    return {**own, "tags": shown_tags(row), "project": project_of(row["space"])}
+    part_fields = {} if parts is None else asdict(parts)
+    return {**part_fields, "tags": shown_tags(row), "project": project_of(row["space"])}
 
 
 def _shown(hit: Hit, text: QuotedText) -> MemoryHit:

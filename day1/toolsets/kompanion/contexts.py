@@ -83,8 +83,8 @@ def save_context(ctx: Context, request: SaveContext) -> ContextSaved:
 
 
 def _secret(request: SaveContext) -> str | None:
-    found = sensitivity(request.sensitivity, request.content, request.tags)
-    return None if found == "normal" else found
+    level = sensitivity(request.sensitivity, request.content, request.tags)
+    return None if level == "normal" else level
 
 
 class RecallContext(Request):
@@ -126,7 +126,7 @@ class ContextItems(Response):
 def recall_context(ctx: Context, request: RecallContext) -> ContextItems:
     """Fetch saved JSON by key, tags (all) or time, newest first."""
     branch = branch_of(ctx).name
-    wanted = Recall(
+    conditions = Recall(
         space_of(request.namespace),
         ctx.clock(),
         request.key,
@@ -135,17 +135,19 @@ def recall_context(ctx: Context, request: RecallContext) -> ContextItems:
         request.limit or 20,
     )
     with ctx.repo.store.reading(Ref(branch=branch)) as reading:
-        items = [_shown(row) for row in recall(reading, wanted)]
-        notes = empty_space(reading, {"space": wanted.space}, items)
+        items = [_shown(row) for row in recall(reading, conditions)]
+        notes = empty_space(reading, {"space": conditions.space}, items)
         return ContextItems(items=items, read=read_of(reading, branch, *notes))
 
 
 def _shown(row: Row) -> ContextItem:
-    kept, expires = text_of(row["structure"]), row["expires_at"]
+    stored_json, expires = text_of(row["structure"]), row["expires_at"]
     return ContextItem(
         id=str(row["id"]),
         key=read_detail(row["detail"]).get("key"),
-        content=str(row["summary"]) if kept is None else from_kept(kept),  # redacted, or edited
+        content=str(row["summary"])
+        if stored_json is None
+        else from_kept(stored_json),  # redacted, or edited
         tags=read_tags(row["tags"]) or None,
         created_at=show(int(row["created_at"] or 0)),
         expires_at=None if expires is None else show(int(expires)),

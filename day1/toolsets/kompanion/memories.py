@@ -68,16 +68,16 @@ def embed_text(ctx: Context, request: EmbedText) -> Embedded:
             f"This store embeds with {embedder.name}, and with no other model: leave `model` out.",
             model=embedder.name,
         )
-    found = text_vectors(embedder, request.texts)
+    result = text_vectors(embedder, request.texts)
     notes = []
-    if found.long:
+    if result.long:
         notes.append(
-            f"{found.long} of the texts are longer than the model reads at once: their vectors are "
-            "means of their passages, of length 1."
+            f"{result.long} of the texts are longer than the model reads at once: their vectors "
+            "are means of their passages, of length 1."
         )
     return Embedded(
         model=embedder.name,
-        vectors=[vector.tolist() for vector in found.vectors],
+        vectors=[vector.tolist() for vector in result.vectors],
         read=Read(branch=None, commit="", notes=notes),
     )
 
@@ -131,27 +131,29 @@ class MemoriesUpserted(Response):
 def upsert_memory(ctx: Context, request: UpsertMemory) -> MemoriesUpserted:
     """Keep texts for search; the same id updates in place."""
     secret = [sensitivity(None, item.metadata) for item in request.items]
-    vectors = _kept_apart(ctx, request.items, secret)
+    vectors = _vectors_to_store(ctx, request.items, secret)
     items = [
         NewMemory(item.text, item.id, item.metadata, vector, sensitive)
         for item, vector, sensitive in zip(request.items, vectors, secret, strict=True)
     ]
     write = write_here(ctx, request)
-    done = upsert(write.repo, write.branch, space_of(request.namespace), items, write.origin)
-    notes = _still_hidden(done.hidden)
-    state = written(write.branch.name, done.written.tip, done.written.pending, notes)
-    return MemoriesUpserted(upserted=len(items), ids=done.ids, written=state)
+    result = upsert(write.repo, write.branch, space_of(request.namespace), items, write.origin)
+    notes = _still_hidden(result.hidden)
+    state = written(write.branch.name, result.written.tip, result.written.pending, notes)
+    return MemoriesUpserted(upserted=len(items), ids=result.ids, written=state)
 
 
 def _still_hidden(hidden: Mapping[str, str]) -> list[str]:
     if not hidden:
         return []
-    named = ", ".join(f"{given} ({state})" for given, state in list(hidden.items())[:_NAMED])
+    names = ", ".join(
+        f"{memory_id} ({state})" for memory_id, state in list(hidden.items())[:_NAMED]
+    )
     more = f" and {len(hidden) - _NAMED} more" if len(hidden) > _NAMED else ""
-    return [f"No search finds {named}{more}: give such a memory another text to bring it back."]
+    return [f"No search finds {names}{more}: give such a memory another text to bring it back."]
 
 
-def _kept_apart(
+def _vectors_to_store(
     ctx: Context, items: Sequence[MemoryItem], secret: Sequence[str | None]
 ) -> list[list[float] | None]:
     """Return each item's vector if it is of another model, or of a secret text; else None."""
@@ -159,9 +161,11 @@ def _kept_apart(
         (item, item.embedding if hidden is None else None)
         for item, hidden in zip(items, secret, strict=True)
     ]
-    given = [(item.text, vector) for item, vector in vectors if vector is not None]
-    apart = iter(foreign(ctx.search.embedder, given) if given else ())
-    return [item.embedding if vector is None or next(apart) else None for item, vector in vectors]
+    pairs = [(item.text, vector) for item, vector in vectors if vector is not None]
+    is_foreign = iter(foreign(ctx.search.embedder, pairs) if pairs else ())
+    return [
+        item.embedding if vector is None or next(is_foreign) else None for item, vector in vectors
+    ]
 
 
 class MemoryQuery(Request):
@@ -225,7 +229,7 @@ class MemoryMatches(Response):
 def search_memory(ctx: Context, request: SearchMemory) -> MemoryMatches:
     """Find texts of one namespace; memory_search looks through all."""
     branch, query = branch_of(ctx), request.query
-    wanted = Wanted(
+    memory_query = Wanted(
         space_of(request.namespace),
         ctx.clock(),
         query.text,
@@ -233,7 +237,7 @@ def search_memory(ctx: Context, request: SearchMemory) -> MemoryMatches:
         query.k or 10,
         query.filter or {},
     )
-    matches, answer = matching(Where(ctx.search, branch.name, branch.id), wanted)
+    matches, answer = matching(Where(ctx.search, branch.name, branch.id), memory_query)
     note_shown(ctx, (match.row["id"] for match in matches), branch.id)
     whole = [match.text for match in matches]
     texts = texts_of(ctx, query.text or "", whole, full=request.full)

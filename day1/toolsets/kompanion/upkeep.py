@@ -73,7 +73,7 @@ def sync_semantic(ctx: Context, request: SyncSemantic) -> Synced:
     """Make facts of saved contexts, by passages; skips secret and expired ones."""
     embedder = the_embedder(ctx.search)
     write = write_here(ctx, request)
-    done = promote(
+    result = promote(
         write.repo,
         embedder,
         Promotion(
@@ -84,10 +84,10 @@ def sync_semantic(ctx: Context, request: SyncSemantic) -> Synced:
             request.max_batch or 100,
         ),
     )
-    notes = embed_soon(ctx.search, embedder, (write.branch.name, write.branch.id), done.hashes)
+    notes = embed_soon(ctx.search, embedder, (write.branch.name, write.branch.id), result.hashes)
     with ctx.repo.store.reading(Ref(branch=write.branch.name)) as reading:
         state = written(write.branch.name, reading.tip, reading.pending.count, notes)
-    return Synced(processed=done.processed, pending=done.pending, written=state)
+    return Synced(processed=result.processed, pending=result.pending, written=state)
 
 
 OPERATIONS: Final = (

@@ -88,10 +88,10 @@ def _held_text(item: HeldItem, side: str | None, veil: Row) -> str:
     return cell_text(item.kind, value, item.cell)
 
 
-def chosen(given: list[ChoiceGiven] | None) -> tuple[Choice, ...]:
+def chosen(decisions: list[ChoiceGiven] | None) -> tuple[Choice, ...]:
     """Check the decisions and convert them to choices of the plan.
 
     Raises:
         InvalidRequest: a decision does not fit its row.
     """
-    return tuple(one.choice() for one in given or ())
+    return tuple(decision.choice() for decision in decisions or ())

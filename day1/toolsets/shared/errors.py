@@ -8,12 +8,12 @@ from day1.errors import Day1Error, Json, Say
 
 def _body(error: Day1Error, say: Say) -> dict[str, Json]:
     """Build the body of an error; the message includes what to do next."""
-    told: dict[str, Json] = {
+    body: dict[str, Json] = {
         "code": error.code,
         "message": error.worded(say),
         "details": error.details,
     }
-    return {"error": told}
+    return {"error": body}
 
 
 _SHAPE: Final = {

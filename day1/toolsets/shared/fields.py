@@ -17,8 +17,8 @@ Limit = Annotated[int, Field(ge=1, le=200)]
 
 def _without_null(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
-    (there,) = (choice for choice in schema.pop("anyOf") if choice != {"type": "null"})
-    schema |= there
+    (type_schema,) = (choice for choice in schema.pop("anyOf") if choice != {"type": "null"})
+    schema |= type_schema
 
 
 Maybe = Annotated[T | None, Field(json_schema_extra=_without_null)]

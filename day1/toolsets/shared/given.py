@@ -15,11 +15,11 @@ from day1.model.values.instant import in_range, parse
 from day1.toolsets.shared.fields import Confidence
 
 
-def _instant(given: object) -> object:
-    if not isinstance(given, str):
-        return given
+def _instant(value: object) -> object:
+    if not isinstance(value, str):
+        return value
     try:
-        return parse(given)
+        return parse(value)
     except InvalidRequest as exc:
         raise ValueError(str(exc)) from exc
 
@@ -36,8 +36,8 @@ _TYPES: Mapping[ColumnType, Any] = {
 
 def _model(kind: Kind) -> type[Request]:
     """Build a model of the columns that a caller may set; `superseded_by` is not one."""
-    given = [column for column in kind.column.values() if column.given]
-    fields: dict[str, Any] = {column.name: (_type(kind, column), None) for column in given}
+    columns = [column for column in kind.column.values() if column.given]
+    fields: dict[str, Any] = {column.name: (_type(kind, column), None) for column in columns}
     return create_model(f"{kind.name.title()}Columns", __base__=Request, **fields)
 
 
@@ -45,8 +45,8 @@ def _type(kind: Kind, column: Column) -> Any:
     """Return the type of a column; an optional column may be set to null."""
     if column.choices:
         return Literal[column.choices]
-    found = MemoryText if column.name == kind.text else _TYPES[column.type]
-    return found if column.required else found | None
+    column_type = MemoryText if column.name == kind.text else _TYPES[column.type]
+    return column_type if column.required else column_type | None
 
 
 _GIVEN = {kind: _model(kind) for kind in MEMORIES}
@@ -61,16 +61,16 @@ def given_columns(kind: Kind, cell: str, value: Mapping[str, Any] | None) -> Row
     model = _GIVEN[kind]
     columns = set(model.model_fields) & set(kind.group(cell))
     if not value or not columns.issuperset(value):
-        named = ", ".join(c for c in kind.group(WHOLE) if c in columns) or "nothing"
+        column_names = ", ".join(c for c in kind.group(WHOLE) if c in columns) or "nothing"
         raise InvalidRequest(
-            f"`value` for {cell!r} of a {kind.name} gives one or more of: {named}."
+            f"`value` for {cell!r} of a {kind.name} gives one or more of: {column_names}."
         )
     try:
-        given = model.model_validate(dict(value)).model_dump(exclude_unset=True)
+        checked_columns = model.model_validate(dict(value)).model_dump(exclude_unset=True)
     except ValidationError as exc:
         raise invalid("value", model, exc) from exc
-    refuse_marks(given)
-    return {c: canonical(v) if isinstance(v, dict) else v for c, v in given.items()}
+    refuse_marks(checked_columns)
+    return {c: canonical(v) if isinstance(v, dict) else v for c, v in checked_columns.items()}
 
 
 def refuse_marks(columns: Mapping[str, object]) -> None:
@@ -79,9 +79,11 @@ def refuse_marks(columns: Mapping[str, object]) -> None:
     Raises:
         InvalidRequest: a column contains a placeholder.
     """
-    unseen = [column for column, cell in columns.items() if isinstance(cell, str) and cell in MARKS]
-    if unseen:
+    hidden_columns = [
+        column for column, cell in columns.items() if isinstance(cell, str) and cell in MARKS
+    ]
+    if hidden_columns:
         raise InvalidRequest(
-            f"{columns[unseen[0]]} stands for words that are not shown. Leave "
-            f"{', '.join(unseen)} out to keep them, or write other words."
+            f"{columns[hidden_columns[0]]} stands for words that are not shown. Leave "
+            f"{', '.join(hidden_columns)} out to keep them, or write other words."
         )

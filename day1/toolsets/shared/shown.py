@@ -26,10 +26,10 @@ def shown(kind: Kind, row: Row, *, whole: bool = False) -> dict[str, Any]:
     A row that was read without its words has no revision.
     """
     plain = whole or row.get("sensitivity") is None
-    said = row if plain else shown_row(kind, row)
-    known = row.get(kind.text or "") != SECRET_MARK
-    number = revision(kind, row) if known else None
-    return {"type": kind.name, **shown_columns(said), "revision": number}
+    visible_row = row if plain else shown_row(kind, row)
+    has_words = row.get(kind.text or "") != SECRET_MARK
+    number = revision(kind, row) if has_words else None
+    return {"type": kind.name, **shown_columns(visible_row), "revision": number}
 
 
 def shown_columns(columns: Row) -> dict[str, Any]:

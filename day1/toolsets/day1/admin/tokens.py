@@ -56,14 +56,14 @@ def token_create(ctx: Context, request: TokenCreate) -> TokenCreated:
     """Create a token for HTTP; its secret is shown only now."""
     if ctx.caller.access.branches or ctx.caller.access.agent_id is not None:
         raise Forbidden("A token that is limited to branches or bound to an agent makes no others.")
-    wanted = Wanted(
+    new_token = Wanted(
         request.name,
         request.scope or "write",
         request.branches or (),
         request.agent_id,
         request.days,
     )
-    token, secret = create_token(ctx.repo, wanted, ctx.clock())
+    token, secret = create_token(ctx.repo, new_token, ctx.clock())
     return TokenCreated(**_shown(token, ctx.clock()).model_dump(), secret=secret)
 
 
@@ -104,8 +104,8 @@ def token_revoke(ctx: Context, request: TokenRevoke) -> TokenRevoked:
     """Revoke a token: it opens nothing from now on."""
     token = revoke_token(ctx.repo, request.name, ctx.clock())
     now = ctx.clock()
-    left = sum(other.live(now) for other in tokens(ctx.repo))
-    return TokenRevoked(**_shown(token, now).model_dump(), live=left)
+    live_count = sum(other.live(now) for other in tokens(ctx.repo))
+    return TokenRevoked(**_shown(token, now).model_dump(), live=live_count)
 
 
 def _shown(token: Token, now: int) -> TokenShown:

@@ -65,10 +65,10 @@ def memory_get(ctx: Context, request: Get) -> Got:
     ref, space = shown_at(ctx.repo, branch, request.at), in_space(ctx, request.space)
     own = request.space not in {None, EVERY}  # naming a secret's space shows its words
     with ctx.repo.store.reading(replace(ref, shown_at=None) if own else ref) as reading:
-        wanted = Query(equal={"id": request.id, **space}, alive_at=ref.shown_at)
+        query = Query(equal={"id": request.id, **space}, alive_at=ref.shown_at)
         row = None
         if kind in MEMORIES and space.keys() <= kind.column.keys():
-            row = next(iter(reading.find(kind, wanted)), None)
+            row = next(iter(reading.find(kind, query)), None)
         if kind is None or row is None:
             raise NotFound(
                 f"{request.id!r} is not on branch {branch.name!r}, or was not then.",
@@ -76,15 +76,15 @@ def memory_get(ctx: Context, request: Get) -> Got:
                 id=request.id,
                 branch=branch.name,
             )
-        others = Query(equal=dict(space), alive_at=ref.shown_at, public=not own)
-        around = parts_around(reading, kind, row, others)
-        got = Got(
+        parts_query = Query(equal=dict(space), alive_at=ref.shown_at, public=not own)
+        around = parts_around(reading, kind, row, parts_query)
+        answer = Got(
             row=shown(kind, row, whole=own),
             part=None if around is None else PartShown(**asdict(around)),
             read=_read(reading, branch.name),
         )
     note_shown(ctx, [request.id], branch.id)
-    return got
+    return answer
 
 
 class ListRows(Request):
@@ -262,11 +262,11 @@ class BranchGraph(Response):
 
 def memory_graph(ctx: Context, request: GraphRequest) -> BranchGraph:
     """How branches forked and merged, with the times: for a picture."""
-    found = branch_graph(ctx.repo, request.limit or 50)
+    graph = branch_graph(ctx.repo, request.limit or 50)
     return BranchGraph(
-        branches=[_node(state, moved) for state, moved in found.branches],
-        merges=[_edge(merge) for merge in found.merges],
-        left_out=found.left_out,
+        branches=[_node(state, moved) for state, moved in graph.branches],
+        merges=[_edge(merge) for merge in graph.merges],
+        left_out=graph.left_out,
         read=state_of(ctx, active_or_none(ctx)),
     )
 

@@ -92,12 +92,12 @@ def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
         for name in ("fact_text", "category", "confidence")
         if (value := getattr(request, name)) is not None
     }
-    columns |= _kept(request)
+    columns |= _retention_columns(request)
     if not columns:
         raise InvalidRequest(f"Give at least one of {', '.join(_COLUMNS)}.")
     refuse_marks(columns)
     branch = writable(ctx, request.branch)
-    done = update(
+    result = update(
         repeatable(ctx, request, branch),
         branch,
         Correction(
@@ -109,14 +109,14 @@ def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
         ),
         origin_of(ctx, request, branch),
     )
-    return _updated(branch.name, done)
+    return _updated(branch.name, result)
 
 
 _TIMES = ("happened_at", "valid_until", "expires_at")
 _COLUMNS = ("fact_text", "category", "confidence", *_TIMES, "space", "sensitivity")
 
 
-def _kept(request: UpdateFact) -> dict[str, Cell]:
+def _retention_columns(request: UpdateFact) -> dict[str, Cell]:
     """Return the times, the space and the sensitivity that a request sets.
 
     Raises:
@@ -144,14 +144,14 @@ def _first_edit(ctx: Context, request: WriteRequest, branch: Branch) -> str | No
     return repeatable(ctx, request, branch).new_id(EDIT.prefix, 0)
 
 
-def _updated(branch: str, done: Edited) -> FactUpdated:
+def _updated(branch: str, result: Edited) -> FactUpdated:
     return FactUpdated(
-        id=str(done.row["id"]),
-        revision=revision(done.kind, done.row),
-        updated_at=show(done.at),
-        decides_held=bool(done.closed),
-        closed=list(done.closed),
-        written=Written(branch=branch, commit=done.commit),
+        id=str(result.row["id"]),
+        revision=revision(result.kind, result.row),
+        updated_at=show(result.at),
+        decides_held=bool(result.closed),
+        closed=list(result.closed),
+        written=Written(branch=branch, commit=result.commit),
     )
 
 
@@ -206,13 +206,15 @@ def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
         first_edit=_first_edit(ctx, request, branch),
     )
     repo = repeatable(ctx, request, branch)
-    done = supersede(repo, branch, new, writer(ctx, request, branch))
+    result = supersede(repo, branch, new, writer(ctx, request, branch))
     return FactSuperseded(
-        id=str(done.row["id"]),
+        id=str(result.row["id"]),
         superseded=request.fact_id,
-        created_at=show(done.at),
-        decides_held=bool(done.closed),
-        written=Written(branch=branch.name, commit=done.commit, notes=_not_inherited(done.ends)),
+        created_at=show(result.at),
+        decides_held=bool(result.closed),
+        written=Written(
+            branch=branch.name, commit=result.commit, notes=_not_inherited(result.ends)
+        ),
     )
 
 
@@ -259,12 +261,12 @@ def retract_fact(ctx: Context, request: RetractFact) -> FactRetracted:
     branch = writable(ctx, request.branch)
     removal = Removal([request.fact_id], request.reason, _first_edit(ctx, request, branch))
     repo = repeatable(ctx, request, branch)
-    done = remove(repo, branch, removal, origin_of(ctx, request, branch))
+    result = remove(repo, branch, removal, origin_of(ctx, request, branch))
     return FactRetracted(
         id=request.fact_id,
-        retracted_at=show(done.at),
-        restore={"id": request.fact_id, "to": show(done.at - 1), "branch": branch.name},
-        written=Written(branch=branch.name, commit=done.commit),
+        retracted_at=show(result.at),
+        restore={"id": request.fact_id, "to": show(result.at - 1), "branch": branch.name},
+        written=Written(branch=branch.name, commit=result.commit),
     )
 
 
@@ -297,12 +299,12 @@ def remove_rows(ctx: Context, request: Remove) -> Removed:
     ids = list(dict.fromkeys(request.ids))
     removal = Removal(ids, request.reason, _first_edit(ctx, request, branch))
     repo = repeatable(ctx, request, branch)
-    removed = remove(repo, branch, removal, origin_of(ctx, request, branch))
+    result = remove(repo, branch, removal, origin_of(ctx, request, branch))
     return Removed(
         ids=ids,
-        removed_at=show(removed.at),
-        before=show(removed.at - 1),
-        written=Written(branch=branch.name, commit=removed.commit),
+        removed_at=show(result.at),
+        before=show(result.at - 1),
+        written=Written(branch=branch.name, commit=result.commit),
     )
 
 

@@ -87,27 +87,29 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
     source = branch_of(ctx, request.source_branch)
     target = branch_of(ctx, request.target_branch or MAIN)
     items = None if request.items is None else tuple(request.items)
-    asked = MergeRequest(source, target, request.strategy or "auto", chosen(request.choices), items)
-    seen = preview(ctx.repo, asked, both=may_find(ctx.search), offers=True)
-    twins = possible_duplicates(ctx.search, seen)
-    held = [offer.item.id for offer in seen.offers]
+    merge_request = MergeRequest(
+        source, target, request.strategy or "auto", chosen(request.choices), items
+    )
+    result = preview(ctx.repo, merge_request, both=may_find(ctx.search), offers=True)
+    twins = possible_duplicates(ctx.search, result)
+    held = [offer.item.id for offer in result.offers]
     return Plan(
-        digest=seen.plan.digest,
-        merged_count=seen.plan.merged_count,
-        rejected_count=seen.plan.rejected_count,
-        rows=_rows(ctx, asked, seen),
-        conflicts=conflicts_of(seen.plan, ctx.clock()),
+        digest=result.plan.digest,
+        merged_count=result.plan.merged_count,
+        rejected_count=result.plan.rejected_count,
+        rows=_rows(ctx, merge_request, result),
+        conflicts=conflicts_of(result.plan, ctx.clock()),
         held=held,
         possible_duplicates=[_duplicate(t) for t in twins],
         choices=_holding(twins) if request.hold_duplicates else [],
-        read=Read(branch=source.name, commit=seen.source_commit, pending=seen.pending.count),
+        read=Read(branch=source.name, commit=result.source_commit, pending=result.pending.count),
     )
 
 
-def _rows(ctx: Context, asked: MergeRequest, seen: Preview) -> list[dict[str, Any]]:
+def _rows(ctx: Context, merge_request: MergeRequest, result: Preview) -> list[dict[str, Any]]:
     """Summarize the rows of a plan; each with its tier if the target has tiers."""
-    tiers = tiers_of(ctx.repo, asked.source, asked.target, seen.plan)
-    rows = [summary(row, ctx.clock()) for row in seen.plan.rows]
+    tiers = tiers_of(ctx.repo, merge_request.source, merge_request.target, result.plan)
+    rows = [summary(row, ctx.clock()) for row in result.plan.rows]
     return [row | asdict(tiers[row["id"]]) if tiers else row for row in rows]
 
 
@@ -177,9 +179,9 @@ def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
             raise InvalidRequest("`id` names the held item to decide; action=list shows them.")
         branch = writable(ctx, request.branch)
         value = _edited(ctx, branch, request.id, request.value) if action == "edit" else None
-        decided = HeldDecision(request.id, _DECISIONS[action], value)
-        done = decide(ctx.repo, branch, decided, origin_of(ctx, request))
-        wrote = Written(branch=branch.name, commit=done.commit)
+        decision = HeldDecision(request.id, _DECISIONS[action], value)
+        result = decide(ctx.repo, branch, decision, origin_of(ctx, request))
+        wrote = Written(branch=branch.name, commit=result.commit)
     items = [_held(offer) for offer in offers(ctx.repo, branch)]
     read = None if wrote else state_of(ctx, branch.name)
     return HeldAnswer(items=items, decided=request.id if wrote else None, read=read, written=wrote)
@@ -188,7 +190,7 @@ def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
 def _edited(ctx: Context, branch: Branch, item: str, value: JsonObject | None) -> Row | None:
     """Return the columns set in a held cell; None for an unknown item, which `decide` refuses."""
     for offer in offers(ctx.repo, branch):
-        if item in {one.id for one in offer.items}:
+        if item in {held_item.id for held_item in offer.items}:
             return given_columns(offer.item.kind, offer.item.cell, value)
     return None
 

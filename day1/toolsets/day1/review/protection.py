@@ -45,15 +45,15 @@ class Protected(Response):
 
 def branch_protect(ctx: Context, request: BranchProtect) -> Protected:
     """Let a branch take merges only: reviewed, verified, approved by others; [] lifts it."""
-    asked = branch_of(ctx, request.branch_name)
+    branch = branch_of(ctx, request.branch_name)
     caller = ctx.caller
-    by = Protector(agent_of(ctx.caller), caller.access.token_id, caller.source)
-    branch = protect(ctx.repo, asked, request.requires, request.tiers, by)
+    protector = Protector(agent_of(ctx.caller), caller.access.token_id, caller.source)
+    protected_branch = protect(ctx.repo, branch, request.requires, request.tiers, protector)
     return Protected(
-        branch_name=branch.name,
-        requires=list(branch.protection),
-        tiers=list(branch.rules),
-        read=state_of(ctx, branch.name),
+        branch_name=protected_branch.name,
+        requires=list(protected_branch.protection),
+        tiers=list(protected_branch.rules),
+        read=state_of(ctx, protected_branch.name),
     )
 
 

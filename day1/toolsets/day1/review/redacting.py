@@ -68,11 +68,11 @@ def redact_memory(ctx: Context, request: Redact) -> Redacted:
             confirm=request.id,
         )
     agent = origin_of(ctx, request).agent_id
-    others = other_parts(ctx.repo, target)
-    targets = [target, *others] if request.whole else [target]
-    every = [redact(ctx.repo, one, request.reason, agent, ctx.clock()) for one in targets]
-    purged = all(done.purged_at is not None for done in every) and not any(
-        one.hashes for one in targets
+    part_targets = other_parts(ctx.repo, target)
+    targets = [target, *part_targets] if request.whole else [target]
+    redactions = [redact(ctx.repo, item, request.reason, agent, ctx.clock()) for item in targets]
+    purged = all(redaction.purged_at is not None for redaction in redactions) and not any(
+        item.hashes for item in targets
     )
     notes = ["Masked on every read, and no file of the store has the words any more."]
     if not purged:
@@ -80,7 +80,7 @@ def redact_memory(ctx: Context, request: Redact) -> Redacted:
             "Masked on every read; the bytes are still in the store's files: purging with `day1 gc "
             "--purge-redacted` rewrites them (a store on a server: `day1 copy --purge-redacted`)."
         ]
-    if others and not request.whole:
+    if part_targets and not request.whole:
         notes.append("It is a part of a longer text: `whole` redacts the other parts too.")
     if target.kind is CONVERSATION:
         notes.append("Its messages are memories of their own: redact each by its id.")
@@ -88,14 +88,14 @@ def redact_memory(ctx: Context, request: Redact) -> Redacted:
     return Redacted(
         id=request.id,
         masked=True,
-        already=all(one.known is not None for one in targets),
-        texts=sum(len(done.hashes) for done in every),
-        rows=sum(done.masked_rows for done in every),
-        branches=max(done.branches for done in every),
+        already=all(item.known is not None for item in targets),
+        texts=sum(len(redaction.hashes) for redaction in redactions),
+        rows=sum(redaction.masked_rows for redaction in redactions),
+        branches=max(redaction.branches for redaction in redactions),
         purged=purged,
-        redacted_at=show(every[0].created_at),
-        also=sorted({row_id for one in targets for row_id in one.made}),
-        parts=[one.row_id for one in others] or None,
+        redacted_at=show(redactions[0].created_at),
+        also=sorted({row_id for item in targets for row_id in item.made}),
+        parts=[item.row_id for item in part_targets] or None,
         written=Written(branch=branch, commit=commit, notes=notes),
     )
 

@@ -52,34 +52,34 @@ def restore(ctx: Context, request: Restore) -> Restored:
         )
     if request.id is not None:
         check_row(ctx.repo, branch, request.id, state)
-    before = snapshot(ctx.repo, branch, "before restore", ctx.clock())
+    undo_snapshot = snapshot(ctx.repo, branch, "before restore", ctx.clock())
     if request.id is None:
-        done = restore_branch(ctx.repo, branch, state, f"{branch.name} to {request.to}")
+        result = restore_branch(ctx.repo, branch, state, f"{branch.name} to {request.to}")
     else:
-        done = restore_row(ctx.repo, branch, request.id, state)
-    notes = [] if done.commit else ["It was in that state already."]
-    commit = done.commit or before.commit
+        result = restore_row(ctx.repo, branch, request.id, state)
+    notes = [] if result.commit else ["It was in that state already."]
+    commit = result.commit or undo_snapshot.commit
     return Restored(
-        restored_rows=done.rows,
-        snapshot_before=before.id,
-        restored_at=show(done.at),
+        restored_rows=result.rows,
+        snapshot_before=undo_snapshot.id,
+        restored_at=show(result.at),
         written=Written(branch=branch.name, commit=commit, notes=notes),
     )
 
 
 def _state(ctx: Context, branch: Branch, to: str) -> Ref:
     try:
-        made = find_snapshot(ctx.repo, to)
+        named_snapshot = find_snapshot(ctx.repo, to)
     except NotFound:
         if not to[:4].isdigit():
             raise
         return ctx.repo.history.at(branch.name, parse(to, end=True))
-    if made.branch_id != branch.id:
+    if named_snapshot.branch_id != branch.id:
         raise NotFound(
             f"The snapshot {to!r} is of another branch than {branch.name!r}: name its branch.",
-            snapshot=made.id,
+            snapshot=named_snapshot.id,
         )
-    return Ref(commit=made.commit)
+    return Ref(commit=named_snapshot.commit)
 
 
 OPERATIONS = (Operation("memory_restore", restore, Effect.DESTROY),)

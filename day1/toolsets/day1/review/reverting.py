@@ -63,47 +63,54 @@ class Undone(Response):
 
 def undo(ctx: Context, request: Undo) -> Undone:
     """Undo a commit or merge as a new commit; what changed since stays unless choices decide."""
-    choices = tuple(given.choice() for given in request.choices or ())
+    choices = tuple(decision.choice() for decision in request.choices or ())
     if request.preview:
         branch = branch_of(ctx, request.branch)
-        seen = preview(ctx.repo, RevertRequest(branch, request.commit, choices))
+        revert_preview = preview(ctx.repo, RevertRequest(branch, request.commit, choices))
         read = Read(
-            branch=branch.name, commit=seen.tip, pending=seen.pending, notes=_notes(ctx, seen)
+            branch=branch.name,
+            commit=revert_preview.tip,
+            pending=revert_preview.pending,
+            notes=_notes(ctx, revert_preview),
         )
-        return _answer(ctx, seen, read, None)
+        return _answer(ctx, revert_preview, read, None)
     branch = branch_of(ctx, request.branch)
     note_token(ctx, branch)
-    asked = RevertRequest(branch, request.commit, choices, request.expect)
-    done = revert(ctx.repo, asked, origin_of(ctx, request, branch))
-    notes = _notes(ctx, done) if done.done else ["Nothing was undone: all of it stays."]
-    here = Written(branch=branch.name, commit=done.tip, notes=notes)
-    return _answer(ctx, done, None, here)
+    revert_request = RevertRequest(branch, request.commit, choices, request.expect)
+    result = revert(ctx.repo, revert_request, origin_of(ctx, request, branch))
+    notes = _notes(ctx, result) if result.done else ["Nothing was undone: all of it stays."]
+    written = Written(branch=branch.name, commit=result.tip, notes=notes)
+    return _answer(ctx, result, None, written)
 
 
-def _answer(ctx: Context, found: Revert, read: Read | None, written: Written | None) -> Undone:
-    plan = found.plan
+def _answer(ctx: Context, result: Revert, read: Read | None, written: Written | None) -> Undone:
+    plan = result.plan
     return Undone(
-        reverts=found.undone.id,
-        op=found.undone.op,
+        reverts=result.undone.id,
+        op=result.undone.op,
         digest=plan.digest,
-        reverted_count=found.count,
+        reverted_count=result.count,
         rows=[_row(row, ctx.clock()) for row in plan.rows],
         kept=conflicts_of(plan, ctx.clock()),
-        depends=[Depends(type=d.type, id=d.id, name=d.name) for d in found.depends],
+        depends=[Depends(type=d.type, id=d.id, name=d.name) for d in result.depends],
         read=read,
         written=written,
     )
 
 
 def _row(row: PlanRow, at: int) -> dict[str, Any]:
-    said = summary(row, at)
-    kept = said.pop("held")
-    return {**said, "effect": "restored" if row.effect == "new" else row.effect, "kept": kept}
+    row_summary = summary(row, at)
+    kept_cells = row_summary.pop("held")
+    return {
+        **row_summary,
+        "effect": "restored" if row.effect == "new" else row.effect,
+        "kept": kept_cells,
+    }
 
 
-def _notes(ctx: Context, found: Revert) -> list[str]:
-    commit = found.undone
-    source = _source(ctx.repo, found)
+def _notes(ctx: Context, result: Revert) -> list[str]:
+    commit = result.undone
+    source = _source(ctx.repo, result)
     if commit.op == "merge":
         return [
             f"Merging {source} again brings none of this back: revert the revert, or take rows "
@@ -112,8 +119,8 @@ def _notes(ctx: Context, found: Revert) -> list[str]:
     return [f"{source} stays closed."] if commit.op == "squash" else []
 
 
-def _source(repo: Repository, found: Revert) -> str:
-    name = name_of(repo, str(found.undone.meta.get("source_id")))
+def _source(repo: Repository, result: Revert) -> str:
+    name = name_of(repo, str(result.undone.meta.get("source_id")))
     return repr(name) if name else "that branch"
 
 

@@ -94,23 +94,25 @@ class ReviewRow(Response):
 
 def review_rows(
     repo: Repository,
-    found: Examined,
+    examined: Examined,
     page: Sequence[tuple[str, PlanRow]],
     twins: Mapping[str, Sequence[Twin]],
 ) -> list[ReviewRow]:
     """Build a page of review rows, with one read of each side for all of them."""
     ids = [row.id for _, row in page]
-    ours = _edits(repo, found.target.name, ids)
-    theirs = _edits(repo, found.source.name, ids)
-    planned = {row.id: row for row in found.plan.rows}
-    tiers = tiers_of(repo, found.source, found.target, found.plan)
+    ours = _edits(repo, examined.target.name, ids)
+    theirs = _edits(repo, examined.source.name, ids)
+    planned = {row.id: row for row in examined.plan.rows}
+    tiers = tiers_of(repo, examined.source, examined.target, examined.plan)
     decisions: dict[str, list[DecisionShown]] = {}
-    for one in found.review.decided:
-        decisions.setdefault(one.row_id, []).append(decision_shown(one, stale=one in found.stale))
+    for decision in examined.review.decided:
+        decisions.setdefault(decision.row_id, []).append(
+            decision_shown(decision, stale=decision in examined.stale)
+        )
     room, rows = _WORDS_ROOM, []
     for group, row in page:
-        seen = row_shown(row, repo.clock())
-        before, after = _texts(seen)
+        visible_row = row_shown(row, repo.clock())
+        before, after = _texts(visible_row)
         room -= len(before) * len(after)
         rows.append(
             ReviewRow(
@@ -119,16 +121,16 @@ def review_rows(
                 group=group,
                 effect=planned.get(row.id, row).effect,
                 seen=fingerprint(row, WHOLE),
-                base=_columns(seen, seen.base),
-                ours=_columns(seen, seen.target),
-                theirs=_columns(seen, seen.source),
+                base=_columns(visible_row, visible_row.base),
+                ours=_columns(visible_row, visible_row.target),
+                theirs=_columns(visible_row, visible_row.source),
                 clashes=dict(row.held),
                 belongs_to=row.belongs_to,
                 words=_words(before, after) if room >= 0 else None,
-                ours_by=_by(row, row.target, ours.get(row.id, ()), found.target.name),
-                theirs_by=_by(row, row.source, theirs.get(row.id, ()), found.source.name),
+                ours_by=_by(row, row.target, ours.get(row.id, ()), examined.target.name),
+                theirs_by=_by(row, row.source, theirs.get(row.id, ()), examined.source.name),
                 decisions=decisions.get(row.id, []),
-                held=_held(found, row.id),
+                held=_held(examined, row.id),
                 twins=[_twin(twin) for twin in twins.get(row.id, ())],
                 tier=tiers[row.id].tier if row.id in tiers else None,
                 why=tiers[row.id].why if row.id in tiers else None,
@@ -137,16 +139,16 @@ def review_rows(
     return rows
 
 
-def decision_shown(one: Decision, *, stale: bool = False) -> DecisionShown:
+def decision_shown(decision: Decision, *, stale: bool = False) -> DecisionShown:
     """Convert a decision to its shown form."""
-    value = shown_columns(one.value) if isinstance(one.value, dict) else None
+    value = shown_columns(decision.value) if isinstance(decision.value, dict) else None
     return DecisionShown(
-        id=one.row_id,
-        cell=one.cell,
-        take=one.take,
+        id=decision.row_id,
+        cell=decision.cell,
+        take=decision.take,
         value=value,
-        by=one.by,
-        at=show(one.at),
+        by=decision.by,
+        at=show(decision.at),
         stale=stale,
     )
 
@@ -169,11 +171,11 @@ def _words(before: str, after: str) -> list[tuple[str, str]] | None:
 
 def _edits(repo: Repository, branch: str, ids: Sequence[str]) -> dict[str, list[Row]]:
     """Return the edits on a branch by row, oldest first."""
-    found: dict[str, list[Row]] = {}
+    edits_by_row: dict[str, list[Row]] = {}
     with repo.store.reading(Ref(branch=branch)) as reading:
         for edit in shown_edits(reading, ids, repo.clock()):
-            found.setdefault(str(edit["row_id"]), []).append(edit)
-    return found
+            edits_by_row.setdefault(str(edit["row_id"]), []).append(edit)
+    return edits_by_row
 
 
 def _by(row: PlanRow, side: Row | None, edits: Sequence[Row], branch: str) -> WrittenBy | None:
@@ -181,16 +183,16 @@ def _by(row: PlanRow, side: Row | None, edits: Sequence[Row], branch: str) -> Wr
         holding = [edit for edit in edits if edit["cell"] == WHOLE and row.base is not None]
     else:
         holding = [e for e in edits if e["cell"] != WHOLE and _holds(row, side, e)]
-    wrote = holding[-1] if holding else side
-    if wrote is None:
+    last_change = holding[-1] if holding else side
+    if last_change is None:
         return None
     return WrittenBy(
-        agent_id=_said(wrote, "agent_id"),
-        session_id=_said(wrote, "session_id"),
-        task_id=_said(wrote, "task_id"),
+        agent_id=_text_or_none(last_change, "agent_id"),
+        session_id=_text_or_none(last_change, "session_id"),
+        task_id=_text_or_none(last_change, "task_id"),
         branch=branch,
-        at=show(int(wrote["created_at"] or 0)),
-        reason=_said(wrote, "reason"),
+        at=show(int(last_change["created_at"] or 0)),
+        reason=_text_or_none(last_change, "reason"),
     )
 
 
@@ -198,15 +200,15 @@ def _holds(row: PlanRow, side: Row, edit: Row) -> bool:
     return edit["value"] == cell_value(row.kind, side, str(edit["cell"]))
 
 
-def _said(row: Row, column: str) -> str | None:
+def _text_or_none(row: Row, column: str) -> str | None:
     value = row.get(column)
     return None if value is None else str(value)
 
 
-def _held(found: Examined, row_id: str) -> list[HeldCell]:
+def _held(examined: Examined, row_id: str) -> list[HeldCell]:
     return [
         HeldCell.from_record(item, held_at=show(item.created_at))
-        for item in found.held.get(row_id, ())
+        for item in examined.held.get(row_id, ())
     ]
 
 

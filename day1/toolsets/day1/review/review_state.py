@@ -115,11 +115,11 @@ def look(ctx: Context, review: Review, *, both: bool = False) -> Examined | None
 def in_short(
     ctx: Context,
     review: Review,
-    seen: Examined | None,
+    examined: Examined | None,
     twins: Mapping[str, list[Twin]] = NONE,
 ) -> dict[str, Any]:
     """Return the fields of `ReviewItem`, with a plan only if `look` returned one."""
-    counts = {} if seen is None else {g: len(rs) for g, rs in grouped(seen, twins).items()}
+    counts = {} if examined is None else {g: len(rs) for g, rs in grouped(examined, twins).items()}
     closed_at = review.closed_at
     return {
         "id": review.id,
@@ -130,7 +130,7 @@ def in_short(
         "status": review.status,
         "opened_by": review.opened_by,
         "created_at": show(review.created_at),
-        "summary": _told(ctx, review) if seen is None else _would(seen, counts),
+        "summary": _outcome(ctx, review) if examined is None else _outlook(examined, counts),
         "counts": counts,
         "decided": len(review.decisions),
         "closed_by": review.closed_by,
@@ -143,74 +143,75 @@ def in_short(
 def in_full(
     ctx: Context,
     review: Review,
-    seen: Examined | None = None,
+    examined: Examined | None = None,
     twins: Mapping[str, list[Twin]] = NONE,
 ) -> dict[str, Any]:
     """Return the fields of `ReviewState` for the caller."""
-    seen = seen or look(ctx, review)
-    short = in_short(ctx, review, seen, twins)
-    if seen is None:
+    examined = examined or look(ctx, review)
+    short = in_short(ctx, review, examined, twins)
+    if examined is None:
         target = ctx.repo.ledger.record(Branch, review.target_id)
-        there = target is not None and target.retired_tip is None
-        read = state_of(ctx, target.name if target is not None and there else MAIN)
-        nothing: dict[str, Any] = {"undecided": [], "stale": [], "requires": [], "missing": {}}
-        nothing |= {"digest": None, "undecided_count": 0, "can_merge": False, "tier": None}
-        nothing |= {"approvals": [_approval(one, counts=False) for one in review.approved]}
-        return {**short, **nothing, "read": read}
-    by = Merger(ctx.caller.access.token_id, review, seen.choices, seen.plan.digest)
-    missing = lacking(ctx.repo, by, seen.source, seen.target, seen.plan)
-    left = seen.undecided
-    have = counted(ctx.repo, seen)
+        exists = target is not None and target.retired_tip is None
+        read = state_of(ctx, target.name if target is not None and exists else MAIN)
+        no_plan: dict[str, Any] = {"undecided": [], "stale": [], "requires": [], "missing": {}}
+        no_plan |= {"digest": None, "undecided_count": 0, "can_merge": False, "tier": None}
+        no_plan |= {"approvals": [_approval(item, counts=False) for item in review.approved]}
+        return {**short, **no_plan, "read": read}
+    merger = Merger(ctx.caller.access.token_id, review, examined.choices, examined.plan.digest)
+    missing = lacking(ctx.repo, merger, examined.source, examined.target, examined.plan)
+    undecided = examined.undecided
+    approvals = counted(ctx.repo, examined)
     return {
         **short,
-        "digest": seen.plan.digest,
+        "digest": examined.plan.digest,
         "undecided": [
-            CellLeft(id=row.id, cell=cell, reason=row.held[cell]) for row, cell in left[:_SHOWN]
+            CellLeft(id=row.id, cell=cell, reason=row.held[cell])
+            for row, cell in undecided[:_SHOWN]
         ],
-        "undecided_count": len(left),
-        "stale": [decision_shown(one, stale=True) for one in seen.stale],
-        "requires": list(seen.target.protection),
+        "undecided_count": len(undecided),
+        "stale": [decision_shown(item, stale=True) for item in examined.stale],
+        "requires": list(examined.target.protection),
         "missing": missing,
-        "can_merge": seen.merges and not (missing or seen.stale or seen.closed),
-        "tier": _tier(ctx.repo, seen, len(have)),
-        "approvals": [_approval(one, counts=one in have) for one in review.approved],
+        "can_merge": examined.merges and not (missing or examined.stale or examined.closed),
+        "tier": _tier(ctx.repo, examined, len(approvals)),
+        "approvals": [_approval(item, counts=item in approvals) for item in review.approved],
         "read": Read(
-            branch=seen.source.name,
-            commit=seen.seen.source_commit,
-            pending=seen.seen.pending.count,
+            branch=examined.source.name,
+            commit=examined.seen.source_commit,
+            pending=examined.seen.pending.count,
         ),
     }
 
 
-def _tier(repo: Repository, seen: Examined, looks: int) -> TierShown | None:
-    if TIERED not in seen.target.protection:
+def _tier(repo: Repository, examined: Examined, looks: int) -> TierShown | None:
+    if TIERED not in examined.target.protection:
         return None
-    most = strictest(tiers_of(repo, seen.source, seen.target, seen.plan).values())
+    most = strictest(tiers_of(repo, examined.source, examined.target, examined.plan).values())
     return TierShown(tier=most.tier, why=most.why, needs=most.looks, looks=looks)
 
 
-def _approval(one: Approval, *, counts: bool) -> ApprovalShown:
-    return ApprovalShown(by=one.by, at=show(one.at), counts=counts)
+def _approval(approval: Approval, *, counts: bool) -> ApprovalShown:
+    return ApprovalShown(by=approval.by, at=show(approval.at), counts=counts)
 
 
-def _would(seen: Examined, counts: dict[str, int]) -> str | Advice:
+def _outlook(examined: Examined, counts: dict[str, int]) -> str | Advice:
     """Say in one sentence what merging an open review would do."""
-    source, target = seen.source.name, seen.target.name
-    if seen.closed:
+    source, target = examined.source.name, examined.target.name
+    if examined.closed:
         return Advice(
             "{branch} is closed, so nothing can be merged: {review_close} closes this.",
-            branch=seen.closed.name,
+            branch=examined.closed.name,
         )
-    if not (any(counts.values()) or seen.merges):
+    if not (any(counts.values()) or examined.merges):
         return f"{target} has all of {source} already: nothing is left to merge."
-    said = [f"{count:,} {_GROUPS[group][count != 1]}" for group, count in counts.items() if count]
-    left = len(seen.undecided)
-    said += [f"{left:,} undecided"] if left else []
-    said += [f"{len(seen.stale):,} stale"] if seen.stale else []
-    return f"{source} into {target}: {', '.join(said) or 'nothing that shows'}."
+    parts = [f"{count:,} {_GROUPS[group][count != 1]}" for group, count in counts.items() if count]
+    undecided_count = len(examined.undecided)
+    parts += [f"{undecided_count:,} undecided"] if undecided_count else []
+    parts += [f"{len(examined.stale):,} stale"] if examined.stale else []
+    return f"{source} into {target}: {', '.join(parts) or 'nothing that shows'}."
 
 
-def _told(ctx: Context, review: Review) -> str | Advice:
+def _outcome(ctx: Context, review: Review) -> str | Advice:
     """Say in one sentence how a review ended."""
     source, target = (name_of(ctx.repo, i) for i in (review.source_id, review.target_id))
     if review.status == "closed":

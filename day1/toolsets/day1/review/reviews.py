@@ -56,8 +56,8 @@ def review_open(ctx: Context, request: ReviewOpen) -> ReviewState:
     """Open a review of what merging source into target would do, or return the open one."""
     by = (origin_of(ctx, request).agent_id, ctx.caller.access.token_id)
     sides = branch_of(ctx, request.source_branch), branch_of(ctx, request.target_branch or MAIN)
-    said = (request.title, request.description)
-    opened = reviews.open_review(ctx.repo, sides, said, by, ctx.clock())
+    title_and_description = (request.title, request.description)
+    opened = reviews.open_review(ctx.repo, sides, title_and_description, by, ctx.clock())
     return ReviewState(**in_full(ctx, opened))
 
 
@@ -85,17 +85,17 @@ class Reviews(Response):
 def review_list(ctx: Context, request: ReviewList) -> Reviews:
     """Reviews with what each would do, newest first."""
     status = request.status or "open"
-    wanted = None if status == "all" else status
+    wanted_status = None if status == "all" else status
     branch = None if request.branch is None else branch_of(ctx, request.branch)
-    found = reviews.reviews(ctx.repo, wanted, branch)
+    matches = reviews.reviews(ctx.repo, wanted_status, branch)
     limit = request.limit or 20
     items = []
-    for review in found[:limit]:
-        seen = look(ctx, review)
-        items.append(ReviewItem(**in_short(ctx, review, seen)))
+    for review in matches[:limit]:
+        examined = look(ctx, review)
+        items.append(ReviewItem(**in_short(ctx, review, examined)))
     read = state_of(ctx, request.branch or active_or_none(ctx))
-    if len(found) > limit:
-        read.notes.append(f"{len(found) - limit} more are older: raise `limit`.")
+    if len(matches) > limit:
+        read.notes.append(f"{len(matches) - limit} more are older: raise `limit`.")
     return Reviews(result=items, read=read)
 
 
@@ -126,20 +126,26 @@ class ReviewShown(ReviewState):
 def review_show(ctx: Context, request: ReviewShow) -> ReviewShown:
     """What a review would merge now: three sides of each row, authors, decisions, what is left."""
     review = find_review(ctx.repo, request.review_id)
-    seen = look(ctx, review, both=may_find(ctx.search))
+    examined = look(ctx, review, both=may_find(ctx.search))
     twins = dict[str, list[Twin]]()
-    if seen is not None:
-        for twin in possible_duplicates(ctx.search, seen.seen):
+    if examined is not None:
+        for twin in possible_duplicates(ctx.search, examined.seen):
             twins.setdefault(twin.id, []).append(twin)
     offset, limit = request.offset or 0, request.limit or _SHOWN
-    every = [] if seen is None else [(g, r) for g, rs in grouped(seen, twins).items() for r in rs]
-    page = every[offset : offset + limit]
+    all_rows = (
+        []
+        if examined is None
+        else [(g, r) for g, rs in grouped(examined, twins).items() for r in rs]
+    )
+    page = all_rows[offset : offset + limit]
     return ReviewShown(
-        **in_full(ctx, review, seen, twins),
-        rows=[] if seen is None else review_rows(ctx.repo, seen, page, twins),
+        **in_full(ctx, review, examined, twins),
+        rows=[] if examined is None else review_rows(ctx.repo, examined, page, twins),
         offset=offset,
-        total=len(every),
-        decisions=[] if seen is not None else [decision_shown(one) for one in review.decided],
+        total=len(all_rows),
+        decisions=[]
+        if examined is not None
+        else [decision_shown(decision) for decision in review.decided],
     )
 
 
@@ -185,16 +191,16 @@ class ReviewDecide(WriteRequest):
 
 def review_decide(ctx: Context, request: ReviewDecide) -> ReviewState:
     """Decide rows or cells: ours keeps the target's side, skip holds, clear takes back."""
-    seen = reviews.decide(
+    examined = reviews.decide(
         ctx.repo,
         find_review(ctx.repo, request.review_id),
-        [one.given() for one in request.decisions],
+        [decision.given() for decision in request.decisions],
         (origin_of(ctx, request).agent_id, ctx.caller.access.token_id),
         ctx.clock(),
     )
-    if any(one.take in OWN for one in request.decisions):
-        note_token(ctx, seen.target)
-    return ReviewState(**in_full(ctx, seen.review, seen))
+    if any(decision.take in OWN for decision in request.decisions):
+        note_token(ctx, examined.target)
+    return ReviewState(**in_full(ctx, examined.review, examined))
 
 
 class ReviewMerge(WriteRequest):
@@ -229,31 +235,31 @@ class ReviewMerged(Response):
 def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
     """Merge a review as it was decided; undecided conflicts are held."""
     review, repo = find_review(ctx.repo, request.review_id), repeatable(ctx, request)
-    before = _merged_before(ctx, request, review)
-    if before is not None:
-        return _merged(ctx, before, held_by(ctx, before), [BY_REQUEST])
-    done = reviews.merge_review(
+    earlier_merge = _merged_before(ctx, request, review)
+    if earlier_merge is not None:
+        return _merged(ctx, earlier_merge, held_by(ctx, earlier_merge), [BY_REQUEST])
+    result = reviews.merge_review(
         repo,
         review,
         (request.strategy or "auto", request.expect),
         (origin_of(ctx, request), ctx.caller.access.token_id),
         ctx.clock(),
     )
-    record = done.record
+    record = result.record
     undo = Step("memory_revert", {"commit": record.id}, whole=True)
     notes = [Advice("{undo} undoes it.", undo=undo)]
     if record.rejected_count:
         held = record.rejected_count
         notes.append(Advice("Held: {held}. {memory_held} lists and decides them.", held=held))
-    return _merged(ctx, record, conflicts_of(done.plan, ctx.clock()), notes)
+    return _merged(ctx, record, conflicts_of(result.plan, ctx.clock()), notes)
 
 
 def _merged_before(ctx: Context, request: ReviewMerge, review: Review) -> MergeRecord | None:
     """Return the merge of a review if this same request made it before."""
     if request.request_id is None or review.merge_id is None:
         return None
-    mine = repeatable(ctx, request).new_id("merge", 0)
-    return ctx.repo.ledger.record(MergeRecord, mine) if mine == review.merge_id else None
+    merge_id = repeatable(ctx, request).new_id("merge", 0)
+    return ctx.repo.ledger.record(MergeRecord, merge_id) if merge_id == review.merge_id else None
 
 
 def _merged(

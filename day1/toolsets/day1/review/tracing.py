@@ -85,10 +85,10 @@ def _mark(versions: Sequence[Row | None], at: int) -> str | None:
     One secret version hides all, since others may hold the same words. The newest version decides
     when the row expires.
     """
-    there = [row for row in versions if row is not None]
-    if any(map(is_secret, there)):
+    present_rows = [row for row in versions if row is not None]
+    if any(map(is_secret, present_rows)):
         return SECRET_MARK
-    return mark_of(at, *there[:1])
+    return mark_of(at, *present_rows[:1])
 
 
 def _read(branch: Branch, traced: Traced) -> Read:
@@ -183,19 +183,21 @@ def row_blame(ctx: Context, request: BlameRequest) -> RowBlame:
     branch = branch_of(ctx, request.branch)
     traced, cells = blame(ctx.repo, branch, request.id)
     row = traced.row or {}
-    said = veiled(without_words(traced.kind, row, mark_of(ctx.clock(), row)), traced.veil) or {}
+    visible_row = (
+        veiled(without_words(traced.kind, row, mark_of(ctx.clock(), row)), traced.veil) or {}
+    )
     return RowBlame(
         id=request.id,
         type=traced.kind.name,
         revision=revision(traced.kind, row),
-        cells=[_cell(traced, said, cell) for cell in cells],
+        cells=[_cell(traced, visible_row, cell) for cell in cells],
         read=_read(branch, traced),
     )
 
 
-def _cell(traced: Traced, said: Row, cell: Blame) -> CellBlame:
+def _cell(traced: Traced, visible_row: Row, cell: Blame) -> CellBlame:
     writer, commit = cell.writer, cell.commit
-    columns = {c: said[c] for c in traced.kind.group(cell.cell)}
+    columns = {c: visible_row[c] for c in traced.kind.group(cell.cell)}
     return CellBlame(
         cell=cell.cell,
         value=shown_columns(columns),
