@@ -23,7 +23,7 @@ from day1.services.merges.protection import changes_of
 from day1.toolsets.shared.state import state_of
 
 _CHANGES: Final = 20
-"""Of what a branch requires: as many are shown, the newest."""
+"""Maximum number of changes of a branch's protection that the tree shows: the newest."""
 
 
 class BranchCreate(Repeatable):
@@ -85,7 +85,7 @@ class BranchItem(Response):
     commit: str
     closed: bool = False
     active: bool = False
-    """The caller's own HEAD points here."""
+    """Whether the caller's HEAD is on it."""
 
 
 class Branches(Response):
@@ -119,7 +119,7 @@ class BranchSwitch(Repeatable):
     """The arguments of `memory_branch_switch` (S1-034).
 
     Attributes:
-        branch_name: The branch that this client's calls mean from now on if they name none.
+        branch_name: The branch that this client's later calls use if they name none.
     """
 
     branch_name: Label
@@ -190,8 +190,8 @@ def branch_topology(ctx: Context, request: Topology) -> Tree:
 
 
 def _changed(ctx: Context, change: ProtectionChange) -> dict[str, Any]:
-    """Who changed what a branch requires, from what to what."""
-    knows = "admin" in ctx.caller.access.scopes  # who else may list tokens
+    """Show a change of a branch's protection: when, by whom, before and after."""
+    knows = "admin" in ctx.caller.access.scopes  # only admins may list tokens
     token = ctx.repo.ledger.record(Token, change.token_id or "") if knows else None
     return {
         "at": show(change.created_at),
@@ -235,7 +235,7 @@ class Enrich(Repeatable):
 
 
 class Enriched(Response):
-    """What is noted about a branch now (S1-072)."""
+    """The notes on a branch (S1-072)."""
 
     branch_name: str
     metadata: dict[str, Any]

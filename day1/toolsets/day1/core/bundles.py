@@ -58,7 +58,7 @@ class BundleCreated(BundleItem):
 
 
 def bundle_create(ctx: Context, request: BundleCreate) -> BundleCreated:
-    """Bundle a branch's facts and conversations, to be carried to other branches or stores."""
+    """Bundle a branch's facts and conversations, to import into other branches or stores."""
     asked = NewBundle(
         name=request.name,
         description=request.description,
@@ -84,7 +84,7 @@ def _why_empty(*, verified_only: bool) -> str | Advice:
 
 
 def bundle_item(bundle: Bundle) -> BundleItem:
-    """A bundle as it is shown."""
+    """Convert a bundle to its shown form."""
     return BundleItem.from_record(bundle, only_verified=bundle.verified_only)
 
 
@@ -102,14 +102,14 @@ class BundleImport(Repeatable):
 
 
 class RowLeft(Response):
-    """A row that was left as it is on the target."""
+    """A row that the import left unchanged."""
 
     id: str
     why: str
 
 
 class BundleImported(Response):
-    """What an import brought; `skipped` memories were there already (S1-085)."""
+    """The rows imported; `skipped` memories existed already (S1-085)."""
 
     facts_imported: int
     conversations_imported: int
@@ -117,8 +117,8 @@ class BundleImported(Response):
     messages_imported: int
     skipped: int
     left: list[RowLeft]
-    """Rows of other content there, or removed there: never overwritten. And edits that would hide
-    a memory which the bundle does not bring."""
+    """Rows that have other content there, or were removed there: never overwritten. And edits that
+    would hide a memory that the bundle lacks."""
     written: Written
 
 

@@ -50,7 +50,7 @@ class ConversationForked(Response):
 
 
 def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationForked:
-    """Copy a conversation up to a message into a new one that shares nothing with it."""
+    """Copy a conversation up to a message into a new, independent one."""
     target = writable(ctx, request.branch)
     looked = (branch_of(ctx).name, target.name)
     excerpt = up_to(ctx.repo, request.conversation_id, request.fork_at_message_id, looked)
@@ -85,7 +85,7 @@ class PickConversation(WriteRequest):
 
 
 class ConversationPicked(Response):
-    """What was copied; `new_conversation_id` is the id on the target, which is the same.
+    """The messages copied; `new_conversation_id` is the id on the target: the same.
 
     Checklist: S1-067.
     """

@@ -194,7 +194,7 @@ _CUT = 200
 
 
 class Neighbour(Response):
-    """The message before or after a found one, in short."""
+    """The message before or after a hit, shortened."""
 
     message_id: str
     sequence: int
@@ -232,7 +232,7 @@ class SearchMessages(Request):
 
 
 class MessageHit(Response):
-    """A message that was found (S1-065); `quoted` is there where its text is a passage."""
+    """A message that was found (S1-065); `quoted` is set if its text is a passage."""
 
     message_id: str
     conversation_id: str
@@ -274,7 +274,7 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
         orders = {i: order_of(ctx.repo, reading, i) for i in ids}
         near = neighbours(reading, answer.hits, orders) if request.neighbours else {}
     places = {i: place for order in orders.values() for place, i in enumerate(order, start=1)}
-    # One that was removed since it was found has no place.
+    # A message that was removed since the search has no place.
     hits = [hit for hit in answer.hits if hit.row["id"] in places]
     texts = texts_of(ctx, request.query, [hit.text for hit in hits], full=request.full, again=FULL)
     return MessageHits(
@@ -286,7 +286,7 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
 def neighbours(
     reading: Reading, hits: Iterable[Hit], orders: dict[str, list[str]]
 ) -> dict[str, list[Neighbour]]:
-    """The messages before and after each hit."""
+    """Find the messages before and after each hit."""
     near: dict[str, list[tuple[int, str]]] = {}
     for hit in hits:
         message_id, order = str(hit.row["id"]), orders[str(hit.row["conversation_id"])]

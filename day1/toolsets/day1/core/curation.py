@@ -87,7 +87,7 @@ class SessionContext(Request):
 
 
 class SessionShown(Response):
-    """Who it was, and where it wrote."""
+    """A session: its agents, tasks and branches."""
 
     session_id: str
     agents: list[str]
@@ -97,7 +97,7 @@ class SessionShown(Response):
 
 
 class FactGiven(Response):
-    """A fact as it is handed to an agent."""
+    """A fact as agents read it."""
 
     id: str
     fact_text: str
@@ -137,7 +137,7 @@ class MessageRecalled(Response):
 
 
 class ConversationRecalled(Response):
-    """The end of a conversation."""
+    """A conversation's last messages."""
 
     conversation_id: str
     title: str | None
@@ -146,16 +146,16 @@ class ConversationRecalled(Response):
 
 
 class Size(Response):
-    """How much is given."""
+    """The size of an answer's texts."""
 
     characters: int
     most: int
     left_out: int
-    """Rows for which there was no room."""
+    """Rows that did not fit."""
 
 
 class SessionRecalled(Response):
-    """What a session wrote, newest first, as far as there was room (S1-070)."""
+    """What a session wrote, newest first, as far as it fits (S1-070)."""
 
     session: SessionShown
     facts: list[FactRecalled]
@@ -166,7 +166,7 @@ class SessionRecalled(Response):
 
 
 def session_context(ctx: Context, request: SessionContext) -> SessionRecalled:
-    """What a session wrote, to go on with it: facts, messages, observations, newest first."""
+    """What a session wrote, to continue it: facts, messages, observations, newest first."""
     limits, space = (request.message_limit or 50, request.fact_limit or 20), request.space
     found = recall(ctx.repo, request.session_id, *limits, in_space(ctx, space))
     return SessionRecalled(
@@ -180,12 +180,12 @@ def session_context(ctx: Context, request: SessionContext) -> SessionRecalled:
 
 
 def size(room: TextBudget) -> Size:
-    """How much of an answer's room is used."""
+    """Return how many characters of an answer's budget are used."""
     return Size(characters=room.characters, most=room.most, left_out=room.left_out)
 
 
 def _newest_branch(found: SessionRecall) -> str:
-    """The branch that the answer stands for, if it is still there."""
+    """Return the newest branch of the session that still exists, else main."""
     live = [place.branch.name for place in found.branches if place.branch.retired_tip is None]
     return live[0] if live else MAIN
 
@@ -202,7 +202,7 @@ def _session(session_id: str, found: SessionRecall) -> SessionShown:
 
 
 def fact_given(found: QuotedRow) -> FactGiven:
-    """A fact as it is handed to an agent."""
+    """Convert a fact to the form that agents read."""
     row = found.row
     return FactGiven(
         id=str(row["id"]),
@@ -229,7 +229,7 @@ def _observation(found: QuotedRow) -> ObservationRecalled:
 
 
 def conversation_recalled(talk: ConversationEnd) -> ConversationRecalled:
-    """A conversation as it is handed to an agent."""
+    """Convert the end of a conversation to the form that agents read."""
     return ConversationRecalled(
         conversation_id=str(talk.conversation["id"]),
         title=text_of(talk.conversation["title"]),

@@ -27,8 +27,8 @@ class HandoffCreate(Repeatable):
     """The arguments of `memory_handoff_create` (S1-081).
 
     Attributes:
-        source_branch: The branch whose own facts and conversations are handed over: those that it
-            has since it was forked.
+        source_branch: The branch whose own facts and conversations are handed over: those added
+            since it was forked.
         target_branch: The branch that gets them.
         handoff_type: Why the work changes hands; it is only shown.
         include_unverified: Whether facts that nobody judged are handed over too; invalidated ones
@@ -50,9 +50,9 @@ class HandoffCreated(Response):
     fact_count: int
     conversation_count: int
     left_out: int
-    """Facts that stayed behind: invalidated, or not verified."""
+    """Facts left out: invalidated, or not verified."""
     copied: int
-    """Memories that the target lacked."""
+    """Memories new to the target."""
     context_summary: str
     written: Written
 
@@ -132,12 +132,12 @@ class HandoffPacket(Response):
 
 
 def handoff_get(ctx: Context, request: HandoffGet) -> HandoffPacket:
-    """A handoff as it was made, whatever was changed since."""
+    """Read a handoff as it was made, whatever changed since."""
     packet = open_packet(ctx.repo, request.handoff_id)
     handoff, notes = packet.handoff, []
     if packet.room.left_out:
         where = packet.target or "the target"
-        notes.append(f"{packet.room.left_out} rows had no room here; they are on {where}.")
+        notes.append(f"{packet.room.left_out} rows do not fit here; they are on {where}.")
     return HandoffPacket.from_record(
         handoff,
         handoff_id=handoff.id,

@@ -45,11 +45,11 @@ class WriteFact(WriteRequest):
         confidence: How sure you are: from 0, not at all, to 1, certain.
         happened_at: When it was true (ISO 8601). Timelines and time ranges go by it; without it
             they go by when it was written.
-        valid_until: When it ceased to be true (ISO 8601), or `never`. From then on it is not
-            answered as present; searches with `as_of_event` find it.
+        valid_until: When it ceased to be true (ISO 8601), or `never`. From then on searches
+            leave it out, except with `as_of_event`.
         space: The space that it belongs to, such as project:metal; calls in other spaces do not see
-            it. `shared` for none. Default: what the connection says, else none.
-        expires_at: When it is no longer to be answered (ISO 8601), or `never`. History keeps it.
+            it. `shared` for none. Default: the connection's, else none.
+        expires_at: When answers stop showing it (ISO 8601), or `never`. History keeps it.
         sensitivity: `secret` keeps it out of indexes, searches, exports, bundles and handoffs, and
             lists say `[secret]`; memory_get in its own space shows it. Default: `public`.
     """
@@ -68,7 +68,7 @@ class WriteFact(WriteRequest):
 
 
 class FactWritten(Response):
-    """The new fact, or the equal one that was there (S1-011, S1-013)."""
+    """The new fact, or an equal existing one (S1-011, S1-013)."""
 
     id: str
     created_at: str
@@ -212,7 +212,7 @@ def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
 
 
 def written_after(ctx: Context, branch: Branch, after: BranchAfter, *notes: str) -> Written:
-    """Where added rows went; a note says if the branch is too far ahead of the clock."""
+    """Describe the state after a write, with a note if the branch is too far ahead of the clock."""
     ahead = after.now - ctx.clock()
     clocks = [ahead_note(ahead)] if ahead > TOO_FAR else []
     return Written(

@@ -110,7 +110,7 @@ class BranchMerge(WriteRequest):
 
 
 class BranchMerged(Response):
-    """What a merge took, held and left (S1-038, S1-040)."""
+    """The result of a merge: merged, held, left out (S1-038, S1-040)."""
 
     merged_count: int
     rejected_count: int
@@ -119,7 +119,7 @@ class BranchMerged(Response):
     conflicts: list[ConflictShown]
     left: list[str]
     review_id: str | None = None
-    """The review of what may not merge unseen, by the tiers of the target; `left` has its rows."""
+    """The review of rows that need approval by the target's tiers; `left` has their ids."""
     written: Written
 
 
@@ -158,7 +158,7 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
 
 
 def _before(ctx: Context, request: BranchMerge, asked: MergeRequest) -> MergeRecord | None:
-    """What an earlier call with the same request merged of this branch into this target."""
+    """Return the result of an earlier call with the same request, if there was one."""
     if request.request_id is None:
         return None
     mine = repeatable(ctx, request).new_id("merge", 0)
@@ -192,7 +192,7 @@ def _merged(ctx: Context, asked: MergeRequest, done: Merged) -> BranchMerged:
 
 
 def _proposed(ctx: Context, asked: MergeRequest, found: Proposed) -> BranchMerged:
-    """What merged unseen, and the review of the rest."""
+    """Return what merged without approval, and the review of the rest."""
     target = asked.target.name
     answer = BranchMerged(
         merged_count=0,

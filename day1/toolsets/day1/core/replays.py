@@ -16,7 +16,7 @@ from day1.services.tasks.replaying import Replay, replay, seconds
 from day1.toolsets.shared.state import state_of
 
 _ERRORS = 20
-"""Errors that are shown of one task, the newest."""
+"""Maximum number of errors shown of one task: the newest."""
 
 
 class ReplayTaskType(Request):
@@ -43,7 +43,7 @@ class StepShown(Response):
 
 
 class ErrorShown(StepShown):
-    """An error and what its agent noted next."""
+    """An error and its agent's next observation."""
 
     followed_by: StepShown | None
 
@@ -59,7 +59,7 @@ class ObjectiveReplayed(Response):
 
 
 class TaskReplayed(Response):
-    """One task as it went."""
+    """The history of one task."""
 
     task_id: str
     name: str
@@ -77,7 +77,7 @@ class TaskReplayed(Response):
 
 
 class PatternShown(Response):
-    """What recurs: in `support` of `of` tasks, with the ids of the rows that show it."""
+    """A pattern that recurs in `support` of `of` tasks, with the ids of its rows."""
 
     pattern: str
     text: str

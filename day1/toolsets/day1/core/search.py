@@ -37,7 +37,7 @@ FULL: Final = Step("memory_search", {"full": True})
 
 
 class TimeRange(Request):
-    """A window; each side alone works.
+    """A window of time; each side is optional.
 
     Attributes:
         after: Only what happened at this time or later (ISO 8601).
@@ -62,10 +62,10 @@ class MemorySearch(Request):
             they were written. Each side may be left out.
         types: Which memories to search; default: facts.
         at: Search memory as it was at this time (ISO 8601); default: as it is.
-        include_inactive: Whether facts are found too that are superseded, archived or invalidated,
-            or were true once only.
+        include_inactive: Whether superseded, archived and invalidated facts are found too, and
+            those not true now.
         space: Only memories of this space, such as project:metal; `shared`: only those of none;
-            `*`: all. Default: what the connection says, else all.
+            `*`: all. Default: the connection's, else all.
         as_of_event: Search what was true at this time (ISO 8601), superseded or not since then;
             default: what is true now. Together with `at`: what was held true then.
         wait: Whether to wait until every text is indexed. Otherwise the search answers sooner, and
@@ -92,7 +92,7 @@ class MemorySearch(Request):
 
 
 class MemoryHit(Response):
-    """A memory that was found (S1-020); `quoted` is there where its text is a passage."""
+    """A memory that was found (S1-020); `quoted` is set if its text is a passage."""
 
     id: str
     type: str
@@ -129,7 +129,7 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
 
 
 def searched(ctx: Context, request: MemorySearch) -> tuple[str, SearchAnswer]:
-    """The branch that `memory_search` looks at, and what it finds there."""
+    """Run `memory_search`; return the branch's name and the answer."""
     window = request.time_range or TimeRange()
     return found(
         ctx,
@@ -152,14 +152,14 @@ def searched(ctx: Context, request: MemorySearch) -> tuple[str, SearchAnswer]:
 
 
 def event_of(text: str | None) -> int | None:
-    """The instant as of which something was true; of a bare date its end."""
+    """Parse the instant of `as_of_event`; a bare date means its end."""
     return None if text is None else parse(text, end=True)
 
 
 def found(
     ctx: Context, branch: str | None, until: int | None, request: SearchRequest
 ) -> tuple[str, SearchAnswer]:
-    """Search a branch as it is, or as it was at an instant: its name, and what is found."""
+    """Search a branch, now or as of an instant; return its name and the answer."""
     where = branch_of(ctx, branch)
     answer = search(ctx.search, Ref(branch=where.name, until=until), where.id, request)
     note_shown(ctx, (hit.row["id"] for hit in answer.hits), where.id)
@@ -167,7 +167,7 @@ def found(
 
 
 def hits(branch: str, answer: SearchAnswer, texts: Texts) -> Hits:
-    """What a search of a branch found, with the text of each hit, as the tools show it."""
+    """Build the answer of a search from its hits and their texts."""
     return Hits(
         result=[shown_hit(*both) for both in zip(answer.hits, texts.texts, strict=True)],
         read=read_found(branch, answer, texts.notes),
@@ -175,7 +175,7 @@ def hits(branch: str, answer: SearchAnswer, texts: Texts) -> Hits:
 
 
 def shown_hit(hit: Hit, text: QuotedText) -> MemoryHit:
-    """A hit as the tools show it, with its text or a part of it."""
+    """Convert a hit to its shown form, with its whole text or a passage."""
     row = hit.row
     return MemoryHit(
         id=str(row["id"]),
@@ -205,7 +205,7 @@ _USUAL: Final[Mapping[str, Json]] = {
 
 
 def in_brief(hit: Mapping[str, Json]) -> dict[str, Json]:
-    """A hit as a model reads it, which pays for each word: what is usual goes without saying.
+    """Shorten a hit for a model, which pays for each word: usual values are left out.
 
     `category` is there even without a value, because the seed promises it (S1-020).
     """
@@ -286,7 +286,7 @@ def graph_query(ctx: Context, request: GraphQuery) -> Graph:
 
 
 def at(branch: str, instant: str | None) -> Ref:
-    """A branch as it is, or as it was at an ISO time."""
+    """Return where to read a branch: its present state, or that of an ISO time."""
     return Ref(branch=branch, until=None if instant is None else parse(instant, end=True))
 
 
@@ -351,7 +351,7 @@ def memory_timeline(ctx: Context, request: Timeline) -> TimelineItems:
 
 
 def shown_moment(moment: Moment) -> TimelineItem:
-    """A row of a timeline as the tools show it."""
+    """Convert a row of a timeline to its shown form."""
     row = moment.row
     return TimelineItem(
         type=moment.kind.name,

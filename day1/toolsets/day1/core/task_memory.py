@@ -44,11 +44,11 @@ class Consolidate(WriteRequest):
     """The arguments of `memory_consolidate` (S1-056).
 
     Attributes:
-        agent_id: With level=agent: the agent whose observations are meant. Otherwise: who writes
+        agent_id: With level=agent: the agent whose observations to use. Otherwise: who writes
             the facts.
-        session_id: With level=session: the session whose observations are meant. Otherwise: the
+        session_id: With level=session: the session whose observations to use. Otherwise: the
             session of the facts.
-        task_id: With level=agent and level=task: the task whose observations are meant. Otherwise:
+        task_id: With level=agent and level=task: the task whose observations to use. Otherwise:
             the task of the facts.
         level: Whose observations become facts: those of a session, of one agent in a task, or of
             all agents in a task.
@@ -94,7 +94,7 @@ def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
     branch = writable(ctx, request.branch or branch_for_facts(ctx.repo, seen))
     rows, more = waiting_first(ctx.repo, branch, seen)
     who = request.agent_id
-    if "agent_id" in equal:  # that is whose observations they are
+    if "agent_id" in equal:  # `agent_id` selects the observations, and does not name the writer
         who = ctx.caller.agent_id or who
     origin = writer(ctx, request.model_copy(update={"agent_id": who}), branch)
     wanted = ConsolidateRequest(branch, origin, ctx.chat, ctx.progress, ctx.stopped)
@@ -108,7 +108,7 @@ def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
 
 
 def _scope(request: Consolidate) -> dict[str, Cell]:
-    """The columns that name the observations of a level."""
+    """Return the column values that select the observations of a level."""
     given = {name: getattr(request, name) for name in _NEEDED[request.level]}
     missing = [name for name, value in given.items() if value is None]
     if missing:
@@ -168,7 +168,7 @@ class TaskHit(MemoryHit):
 
 
 class TaskHits(Response):
-    """What was found on the branches of a task, best first (S1-059)."""
+    """Memories found on the branches of a task, best first (S1-059)."""
 
     result: list[TaskHit]
     read: Read

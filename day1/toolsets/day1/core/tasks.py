@@ -40,7 +40,7 @@ Number = Annotated[int, Field(strict=True), AfterValidator(_within)]
 
 
 class ObjectiveAsked(Request):
-    """An aim; S1-048.
+    """A new objective (S1-048).
 
     Attributes:
         description: What is to be reached.
@@ -177,7 +177,7 @@ class TaskStatus(Request):
 
 
 class TaskShown(Response):
-    """A task; its status follows its objectives."""
+    """A task; its status follows from its objectives."""
 
     task_id: str
     name: str
@@ -240,8 +240,8 @@ class TaskUpdate(Repeatable):
         task_id: The task, by the id that memory_task_create answered.
         objective_id: The objective, by its place from 0.
         status: How far it is. The status of the task follows from those of its objectives.
-        agent_id: Who works on it; default: what the connection or token says, else who did before.
-        notes: What is to be known of it; default: the notes it has.
+        agent_id: Who works on it; default: the connection's or token's agent, else who did before.
+        notes: Notes on it; default: the notes it has.
     """
 
     task_id: Label
@@ -265,7 +265,7 @@ class TaskUpdated(Response):
 
 
 def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
-    """Say how far an objective is."""
+    """Set how far an objective is."""
     agent = agent_of(ctx.caller, request.agent_id)
     update = ObjectiveUpdate(
         request.task_id, request.objective_id, request.status, agent, request.notes
@@ -285,7 +285,7 @@ def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
 
 
 def _branch_state(ctx: Context, state: TaskState) -> Read:
-    """The state of the task's branch, or of main if that branch is gone."""
+    """Describe the state of the task's branch, or of main if that branch is deleted."""
     branch = ctx.repo.ledger.record(Branch, state.task.branch_id)
     if branch is None or branch.retired_tip is not None:
         return state_of(ctx, MAIN)

@@ -69,7 +69,7 @@ def template_list(ctx: Context, request: TemplateList) -> Templates:
 
 
 def template_item(ctx: Context, template: Template) -> TemplateItem:
-    """A template as it is shown."""
+    """Convert a template to its shown form."""
     return TemplateItem.from_record(
         template,
         branch_name=name_of(ctx.repo, template.branch_id),

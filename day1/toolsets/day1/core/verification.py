@@ -64,7 +64,7 @@ class VerifyFact(WriteRequest):
         dimensions: What to score, as 1 to 8 words of small letters, digits and _. Default:
             accuracy, relevance, specificity.
         context: What the fact is needed for; its relevance is judged by that.
-        verdict: Your own verdict; then nobody else judges. `verified` needs a mean score of 0.6 or
+        verdict: Your own verdict, in place of a judge's. `verified` needs a mean score of 0.6 or
             more, if there are scores.
         scores: Your own scores, each from 0 to 1. Without a verdict their mean decides: 0.6 and
             more is verified, less than 0.3 invalidated.
@@ -97,7 +97,7 @@ class ScoreShown(Response):
 
 
 class Tokens(Response):
-    """What a chat model counted."""
+    """The tokens used by a chat model."""
 
     prompt: int
     completion: int
@@ -113,7 +113,7 @@ class FactVerified(Response):
     judge: str
     tokens: Tokens
     evidence: list[str]
-    """Ids of what supports or contradicts it."""
+    """Ids of memories that support or contradict it."""
     written: Written
 
 
@@ -158,7 +158,7 @@ def _verification(ctx: Context) -> Verification:
 
 
 def _own(request: VerifyFact, agent_id: str | None) -> Judgement:
-    """The caller's own judgement; scores and verdict must not contradict each other."""
+    """Build the caller's own judgement; its scores must not contradict its verdict."""
     given = request.scores or {}
     lacking = [name for name in request.dimensions or () if request.scores and name not in given]
     if lacking:
@@ -198,7 +198,7 @@ class BatchVerified(Response):
     errors: int
     """Facts that were changed or removed while they were judged."""
     remaining: int
-    """Facts that no judge has seen yet."""
+    """Facts not judged yet."""
     stopped: bool
     judge: str
     tokens: Tokens
@@ -240,9 +240,8 @@ class VerifyMergeGate(Request):
     """The arguments of `verify_merge_gate` (S1-080).
 
     Attributes:
-        source_branch: The branch that is to be merged.
-        require_verified: Whether unverified facts stand in the way too; invalidated ones always
-            do.
+        source_branch: The branch to merge.
+        require_verified: Whether unverified facts block too; invalidated ones always do.
         target_branch: The branch that it would be merged into.
     """
 
@@ -260,12 +259,12 @@ class GateSeen(Response):
     invalidated: int
     reasons: list[Note]
     facts: list[str]
-    """Ids that stand in the way, at most 50."""
+    """Ids of blocking facts, at most 50."""
     read: Read
 
 
 def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
-    """Whether what a branch would bring is verified; an invalidated fact always blocks."""
+    """Check whether a branch's new facts are verified; invalidated facts always block."""
     source = branch_of(ctx, request.source_branch)
     seen = gate(ctx.repo, source, branch_of(ctx, request.target_branch or MAIN))
     counts = seen.counts
