@@ -54,12 +54,12 @@ def branch_create(ctx: Context, request: BranchCreate) -> BranchCreated:
     """Fork an isolated branch (zero-copy); writes stay on it until merged."""
     repo = repeatable(ctx, request)
     parent = branch_of(ctx, request.parent_branch or MAIN)
-    made = create(repo, request.branch_name, parent, ctx.clock(), request.description)
+    branch = create(repo, request.branch_name, parent, ctx.clock(), request.description)
     return BranchCreated(
-        branch_name=made.name,
-        created_at=show(made.created_at),
+        branch_name=branch.name,
+        created_at=show(branch.created_at),
         parent=parent.name,
-        written=Written(branch=made.name, commit=str(made.fork_commit)),
+        written=Written(branch=branch.name, commit=str(branch.fork_commit)),
     )
 
 
@@ -97,7 +97,7 @@ class Branches(Response):
 
 def branch_list(ctx: Context, request: BranchList) -> Branches:
     """All branches, oldest first."""
-    here = active_or_none(ctx)
+    active_branch = active_or_none(ctx)
     items = [
         BranchItem(
             branch_name=s.branch.name,
@@ -107,12 +107,12 @@ def branch_list(ctx: Context, request: BranchList) -> Branches:
             created_at=show(s.branch.created_at),
             commit=s.tip,
             closed=s.branch.closed,
-            active=s.branch.name == here,
+            active=s.branch.name == active_branch,
         )
         for s in states(ctx.repo)
         if request.status in {None, s.status}
     ]
-    return Branches(result=items, read=state_of(ctx, here))
+    return Branches(result=items, read=state_of(ctx, active_branch))
 
 
 class BranchSwitch(Repeatable):
@@ -183,16 +183,18 @@ def branch_topology(ctx: Context, request: Topology) -> Tree:
         include_archived=bool(request.include_archived),
     )
     top, branch = _node(root), root.state.branch
-    protected = [_changed(ctx, change) for change in changes_of(ctx.repo, branch)[:_CHANGES]]
+    protected = [
+        _protection_change(ctx, change) for change in changes_of(ctx.repo, branch)[:_CHANGES]
+    ]
     if protected:
         top.metadata["protected"] = protected
     return Tree(**dict(top), read=state_of(ctx, branch.name))
 
 
-def _changed(ctx: Context, change: ProtectionChange) -> dict[str, Any]:
+def _protection_change(ctx: Context, change: ProtectionChange) -> dict[str, Any]:
     """Show a change of a branch's protection: when, by whom, before and after."""
-    knows = "admin" in ctx.caller.access.scopes  # only admins may list tokens
-    token = ctx.repo.ledger.record(Token, change.token_id or "") if knows else None
+    may_see_tokens = "admin" in ctx.caller.access.scopes  # only admins may list tokens
+    token = ctx.repo.ledger.record(Token, change.token_id or "") if may_see_tokens else None
     return {
         "at": show(change.created_at),
         "by": change.agent_id,

@@ -59,7 +59,7 @@ class BundleCreated(BundleItem):
 
 def bundle_create(ctx: Context, request: BundleCreate) -> BundleCreated:
     """Bundle a branch's facts and conversations, to import into other branches or stores."""
-    asked = NewBundle(
+    new_bundle = NewBundle(
         name=request.name,
         description=request.description,
         tags=tuple(request.tags or ()),
@@ -67,11 +67,11 @@ def bundle_create(ctx: Context, request: BundleCreate) -> BundleCreated:
         created_by=agent_of(ctx.caller),
     )
     repo, source = repeatable(ctx, request), branch_of(ctx, request.source_branch)
-    made = create_bundle(repo, source, asked, ctx.clock())
+    bundle = create_bundle(repo, source, new_bundle, ctx.clock())
     read = state_of(ctx, source.name)
-    if not made.fact_count:
-        read.notes.append(_why_empty(verified_only=made.verified_only))
-    return BundleCreated(**dict(bundle_item(made)), read=read)
+    if not bundle.fact_count:
+        read.notes.append(_why_empty(verified_only=bundle.verified_only))
+    return BundleCreated(**dict(bundle_item(bundle)), read=read)
 
 
 def _why_empty(*, verified_only: bool) -> str | Advice:
@@ -125,16 +125,16 @@ class BundleImported(Response):
 def bundle_import(ctx: Context, request: BundleImport) -> BundleImported:
     """Copy a bundle's rows to a branch; a second time adds nothing."""
     target = writable(ctx, request.target_branch)
-    done = import_bundle(ctx.repo, request.bundle_id, target)
+    copied = import_bundle(ctx.repo, request.bundle_id, target)
     now = state_of(ctx, target.name)
-    added = done.added
+    added = copied.added
     return BundleImported(
         facts_imported=added.get(FACT.table, 0),
         conversations_imported=added.get(CONVERSATION.table, 0),
         relations_imported=added.get(RELATION.table, 0),
         messages_imported=added.get(MESSAGE.table, 0),
-        skipped=memories(done.present),
-        left=[RowLeft.from_record(row) for row in done.left],
+        skipped=memories(copied.present),
+        left=[RowLeft.from_record(row) for row in copied.left],
         written=Written(branch=target.name, commit=now.commit),
     )
 
@@ -160,8 +160,10 @@ class Bundles(Response):
 
 def bundle_list(ctx: Context, request: BundleList) -> Bundles:
     """Knowledge bundles, newest first."""
-    found = list_bundles(ctx.repo, request.status or "active", request.limit or 20)
-    return Bundles(bundles=[bundle_item(b) for b in found], read=state_of(ctx, active_or_none(ctx)))
+    bundles = list_bundles(ctx.repo, request.status or "active", request.limit or 20)
+    return Bundles(
+        bundles=[bundle_item(b) for b in bundles], read=state_of(ctx, active_or_none(ctx))
+    )
 
 
 OPERATIONS = (

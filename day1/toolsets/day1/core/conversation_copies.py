@@ -52,11 +52,11 @@ class ConversationForked(Response):
 def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationForked:
     """Copy a conversation up to a message into a new, independent one."""
     target = writable(ctx, request.branch)
-    looked = (branch_of(ctx).name, target.name)
-    excerpt = up_to(ctx.repo, request.conversation_id, request.fork_at_message_id, looked)
+    branch_names = (branch_of(ctx).name, target.name)
+    excerpt = up_to(ctx.repo, request.conversation_id, request.fork_at_message_id, branch_names)
     if request.title:
-        titled = {**excerpt.conversation, "title": request.title}
-        excerpt = replace(excerpt, conversation=titled)
+        conversation = {**excerpt.conversation, "title": request.title}
+        excerpt = replace(excerpt, conversation=conversation)
     origin = writer(ctx, request, target)
     repo = repeatable(ctx, request, target)
     copy = copy_conversation(repo, target, excerpt, origin)
@@ -97,19 +97,23 @@ class ConversationPicked(Response):
 
 def pick_conversation(ctx: Context, request: PickConversation) -> ConversationPicked:
     """Take messages to another branch as they are: ids stay, so later merges are silent."""
-    chosen, first, last = request.conversation_id, request.from_sequence, request.to_sequence
+    conversation_id, first, last = (
+        request.conversation_id,
+        request.from_sequence,
+        request.to_sequence,
+    )
     if first is not None and last is not None and first > last:
         raise InvalidRequest("`from_sequence` is later than `to_sequence`: swap them.")
     target = writable(ctx, request.target_branch)
     picked = excerpts.pick_conversation(
-        ctx.repo, target, Pick(chosen, first, last), branch_of(ctx).name
+        ctx.repo, target, Pick(conversation_id, first, last), branch_of(ctx).name
     )
     rows = picked.rows
     notes = [] if rows.total else ["Nothing new to pick."]
     if rows.left:
         notes.append(f"Left as they are, with other content: {len(rows.left)} rows.")
     return ConversationPicked(
-        new_conversation_id=chosen,
+        new_conversation_id=conversation_id,
         messages_copied=rows.added.get(MESSAGE.table, 0),
         written=written(target.name, picked.commit, 0, notes),
     )

@@ -97,10 +97,10 @@ class MessageLogged(Response):
 
 def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
     """Add a message to a conversation, or begin one."""
-    given = request.conversation_id
-    if given is not None and request.title is not None:
+    known_id = request.conversation_id
+    if known_id is not None and request.title is not None:
         raise InvalidRequest("`title` goes with a new conversation, so without conversation_id.")
-    if given is not None and request.space is not None:
+    if known_id is not None and request.space is not None:
         raise InvalidRequest("`space` goes with a new conversation, so without conversation_id.")
     calls = None if request.tool_calls is None else canonical(request.tool_calls)
     notes = secret_notes(ctx.limits.secrets, request.content, request.thinking, calls)
@@ -109,8 +109,10 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
         request.role, request.content, request.thinking, calls, request.model, happened_at
     )
     write = writing(ctx, request, request.branch, request.space)
-    asked = MessageRequest(message, given, request.title, request.request_id, write.space)
-    logged, after = messages.log_message(write.repo, write.branch, asked, write.origin)
+    message_request = MessageRequest(
+        message, known_id, request.title, request.request_id, write.space
+    )
+    logged, after = messages.log_message(write.repo, write.branch, message_request, write.origin)
     return MessageLogged(
         message_id=logged.message_id,
         conversation_id=logged.conversation_id,
@@ -165,27 +167,27 @@ class Conversations(Response):
 def list_conversations(ctx: Context, request: ListConversations) -> Conversations:
     """Conversations begun by a session, agent or for a task, latest message first."""
     branch = branch_of(ctx, request.branch).name
-    asked = {c: getattr(request, c) for c in ("session_id", "agent_id", "task_id")}
-    equal = {column: value for column, value in asked.items() if value is not None}
+    conditions = {c: getattr(request, c) for c in ("session_id", "agent_id", "task_id")}
+    equal = {column: value for column, value in conditions.items() if value is not None}
     equal |= in_space(ctx, request.space)
     with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch))) as reading:
-        some = recent_conversations(reading, equal, request.limit or 20)
+        conversations = recent_conversations(reading, equal, request.limit or 20)
         return Conversations(
             result=[
                 ConversationItem(
-                    conversation_id=str(found.row["id"]),
-                    title=found.title,
+                    conversation_id=str(conversation.row["id"]),
+                    title=conversation.title,
                     branch=branch,
-                    session_id=text_of(found.row["session_id"]),
-                    agent_id=text_of(found.row["agent_id"]),
-                    task_id=text_of(found.row["task_id"]),
-                    message_count=found.message_count,
-                    created_at=show(int(found.row["created_at"] or 0)),
-                    updated_at=show(found.updated_at),
+                    session_id=text_of(conversation.row["session_id"]),
+                    agent_id=text_of(conversation.row["agent_id"]),
+                    task_id=text_of(conversation.row["task_id"]),
+                    message_count=conversation.message_count,
+                    created_at=show(int(conversation.row["created_at"] or 0)),
+                    updated_at=show(conversation.updated_at),
                 )
-                for found in some
+                for conversation in conversations
             ],
-            read=read_of(reading, branch, *empty_space(reading, equal, some)),
+            read=read_of(reading, branch, *empty_space(reading, equal, conversations)),
         )
 
 
@@ -259,16 +261,16 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
     """Find messages by meaning and by words, best first."""
     branch = branch_of(ctx, request.branch)
     ref = Ref(branch=branch.name)
-    asked = {"conversation_id": request.conversation_id, "role": request.role}
-    wanted = SearchRequest(
+    conditions = {"conversation_id": request.conversation_id, "role": request.role}
+    search_request = SearchRequest(
         query=request.query,
         mode=request.search_type or "hybrid",
         kinds=(MESSAGE.table,),
         limit=request.limit or 10,
-        equal={column: value for column, value in asked.items() if value is not None},
+        equal={column: value for column, value in conditions.items() if value is not None},
         among=messages_within(ctx.repo.store, ref, in_space(ctx, request.space)),
     )
-    answer = search(ctx.search, ref, branch.id, wanted)
+    answer = search(ctx.search, ref, branch.id, search_request)
     with ctx.repo.store.reading(ref) as reading:
         ids = {str(hit.row["conversation_id"]) for hit in answer.hits}
         orders = {i: order_of(ctx.repo, reading, i) for i in ids}

@@ -53,19 +53,19 @@ class Curated(Response):
 
 def create_curated(ctx: Context, request: CurateBranch) -> Curated:
     """Make a branch that holds only the chosen rows of its parent, not the parent's others."""
-    wanted = CurateRequest(
+    curate_request = CurateRequest(
         request.branch_name,
         branch_of(ctx, request.parent_branch or MAIN),
         request.fact_ids or (),
         request.conversation_ids or (),
         request.description,
     )
-    done = curate(repeatable(ctx, request), wanted, ctx.clock())
+    result = curate(repeatable(ctx, request), curate_request, ctx.clock())
     return Curated(
-        branch_name=done.branch.name,
-        conversations=done.counts.get(CONVERSATION.table, 0),
-        facts=done.counts.get(FACT.table, 0),
-        written=Written(branch=done.branch.name, commit=state_of(ctx, done.branch.name).commit),
+        branch_name=result.branch.name,
+        conversations=result.counts.get(CONVERSATION.table, 0),
+        facts=result.counts.get(FACT.table, 0),
+        written=Written(branch=result.branch.name, commit=state_of(ctx, result.branch.name).commit),
     )
 
 
@@ -168,14 +168,17 @@ class SessionRecalled(Response):
 def session_context(ctx: Context, request: SessionContext) -> SessionRecalled:
     """What a session wrote, to continue it: facts, messages, observations, newest first."""
     limits, space = (request.message_limit or 50, request.fact_limit or 20), request.space
-    found = recall(ctx.repo, request.session_id, *limits, in_space(ctx, space))
+    context = recall(ctx.repo, request.session_id, *limits, in_space(ctx, space))
     return SessionRecalled(
-        session=_session(request.session_id, found),
-        facts=[FactRecalled(**dict(fact_given(one)), branch=one.branch) for one in found.facts],
-        conversations=[conversation_recalled(talk) for talk in found.talks],
-        observations=[_observation(one) for one in found.observations],
-        size=size(found.room),
-        read=state_of(ctx, _newest_branch(found)),
+        session=_session(request.session_id, context),
+        facts=[
+            FactRecalled(**dict(fact_given(quoted_row)), branch=quoted_row.branch)
+            for quoted_row in context.facts
+        ],
+        conversations=[conversation_recalled(talk) for talk in context.talks],
+        observations=[_observation(quoted_row) for quoted_row in context.observations],
+        size=size(context.room),
+        read=state_of(ctx, _newest_branch(context)),
     )
 
 
@@ -184,29 +187,31 @@ def size(room: TextBudget) -> Size:
     return Size(characters=room.characters, most=room.most, left_out=room.left_out)
 
 
-def _newest_branch(found: SessionRecall) -> str:
+def _newest_branch(context: SessionRecall) -> str:
     """Return the newest branch of the session that still exists, else main."""
-    live = [place.branch.name for place in found.branches if place.branch.retired_tip is None]
-    return live[0] if live else MAIN
+    branch_names = [
+        place.branch.name for place in context.branches if place.branch.retired_tip is None
+    ]
+    return branch_names[0] if branch_names else MAIN
 
 
-def _session(session_id: str, found: SessionRecall) -> SessionShown:
-    notes = found.notes
+def _session(session_id: str, context: SessionRecall) -> SessionShown:
+    notes = context.notes
     return SessionShown(
         session_id=session_id,
         agents=list(dict.fromkeys(n.agent_id for n in notes if n.agent_id)),
         tasks=list(dict.fromkeys(n.task_id for n in notes if n.task_id)),
-        branches=[place.branch.name for place in found.branches],
+        branches=[place.branch.name for place in context.branches],
         started_at=show(min(note.created_at for note in notes)),
     )
 
 
-def fact_given(found: QuotedRow) -> FactGiven:
+def fact_given(quoted_row: QuotedRow) -> FactGiven:
     """Convert a fact to the form that agents read."""
-    row = found.row
+    row = quoted_row.row
     return FactGiven(
         id=str(row["id"]),
-        fact_text=found.text,
+        fact_text=quoted_row.text,
         category=text_of(row["category"]),
         confidence=row["confidence"],
         verification=text_of(row["verification"]),
@@ -215,14 +220,14 @@ def fact_given(found: QuotedRow) -> FactGiven:
     )
 
 
-def _observation(found: QuotedRow) -> ObservationRecalled:
-    row = found.row
+def _observation(quoted_row: QuotedRow) -> ObservationRecalled:
+    row = quoted_row.row
     return ObservationRecalled(
         id=str(row["id"]),
         observation_type=str(row["observation_type"]),
-        summary=found.text,
+        summary=quoted_row.text,
         tool_name=text_of(row["tool_name"]),
-        branch=found.branch,
+        branch=quoted_row.branch,
         agent_id=text_of(row["agent_id"]),
         created_at=show(int(row["created_at"] or 0)),
     )
@@ -236,13 +241,13 @@ def conversation_recalled(talk: ConversationEnd) -> ConversationRecalled:
         branch=talk.branch,
         messages=[
             MessageRecalled(
-                message_id=str(found.row["id"]),
+                message_id=str(quoted_row.row["id"]),
                 sequence=number,
-                role=str(found.row["role"]),
-                content=found.text,
-                created_at=show(int(found.row["created_at"] or 0)),
+                role=str(quoted_row.row["role"]),
+                content=quoted_row.text,
+                created_at=show(int(quoted_row.row["created_at"] or 0)),
             )
-            for number, found in talk.messages
+            for number, quoted_row in talk.messages
         ],
     )
 

@@ -60,7 +60,7 @@ class HandoffCreated(Response):
 def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
     """Hand a branch's own verified facts and conversations over to another branch, frozen."""
     target = writable(ctx, request.target_branch)
-    asked = HandoffRequest(
+    handoff_request = HandoffRequest(
         source=branch_of(ctx, request.source_branch),
         target=target,
         handoff_type=request.handoff_type or "task_continuation",
@@ -68,8 +68,8 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
         context_summary=request.context_summary,
         created_by=agent_of(ctx.caller),
     )
-    done = hand_over(repeatable(ctx, request), asked, ctx.clock())
-    handoff = done.handoff
+    result = hand_over(repeatable(ctx, request), handoff_request, ctx.clock())
+    handoff = result.handoff
     now = state_of(ctx, target.name)
     notes: list[Note] = []
     if handoff.left_out:
@@ -81,12 +81,12 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
                 anyway=Step("memory_handoff_create", {"include_unverified": True}),
             )
         )
-    if done.copied.left:
+    if result.copied.left:
         notes.append(
             Advice(
                 "{memories} of other content on the target, and stayed so there: "
                 "{memory_branch_diff} shows both.",
-                memories=_number(len(done.copied.left), "memory is", "memories are"),
+                memories=_number(len(result.copied.left), "memory is", "memories are"),
             )
         )
     return HandoffCreated(
@@ -94,14 +94,14 @@ def handoff_create(ctx: Context, request: HandoffCreate) -> HandoffCreated:
         fact_count=len(handoff.facts),
         conversation_count=len(handoff.conversations),
         left_out=handoff.left_out,
-        copied=memories(done.copied.added),
+        copied=memories(result.copied.added),
         context_summary=handoff.context_summary,
         written=Written(branch=target.name, commit=now.commit, notes=notes),
     )
 
 
-def _number(count: int, one: str, many: str) -> str:
-    return f"{count} {one if count == 1 else many}"
+def _number(count: int, singular: str, plural: str) -> str:
+    return f"{count} {singular if count == 1 else plural}"
 
 
 class HandoffGet(Request):
@@ -143,7 +143,7 @@ def handoff_get(ctx: Context, request: HandoffGet) -> HandoffPacket:
         handoff_id=handoff.id,
         source_branch=packet.source,
         target_branch=packet.target,
-        facts=[fact_given(found) for found in packet.facts],
+        facts=[fact_given(quoted_row) for quoted_row in packet.facts],
         conversations=[conversation_recalled(talk) for talk in packet.talks],
         size=size(packet.room),
         created_at=show(handoff.created_at),

@@ -129,7 +129,7 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     auto takes what has no conflict and holds the rest; cherry_pick takes `items`; squash
     makes one commit and closes the source.
     """
-    asked = MergeRequest(
+    merge_request = MergeRequest(
         branch_of(ctx, request.source_branch),
         branch_of(ctx, request.target_branch or MAIN),
         request.strategy,
@@ -139,61 +139,71 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     )
 
     token = ctx.caller.access.token_id
-    tiered = TIERED in asked.target.protection
+    tiered = TIERED in merge_request.target.protection
     # Those who may write may merge what the tiers let pass unseen.
     if not tiered and "merge" not in ctx.caller.access.scopes:
         ctx.caller.access.require("merge", "memory_branch_merge")
 
-    def may(source: Branch, target: Branch, plan: MergePlan) -> None:
+    def check_protection(source: Branch, target: Branch, plan: MergePlan) -> None:
         if target.protection:
             guard(ctx.repo, Merger(token))(source, target, plan)
 
-    if asked.writes:
-        note_token(ctx, asked.target)
+    if merge_request.writes:
+        note_token(ctx, merge_request.target)
     origin, repo = origin_of(ctx, request), repeatable(ctx, request)
-    if tiered and asked.strategy == "auto" and not asked.choices:
-        by = Proposer(origin, token, _before(ctx, request, asked))
-        return _proposed(ctx, asked, propose(repo, asked, by, ctx.clock(), may))
-    return _merged(ctx, asked, merge(repo, asked, origin, ctx.clock(), may))
+    if tiered and merge_request.strategy == "auto" and not merge_request.choices:
+        proposer = Proposer(origin, token, _earlier_merge(ctx, request, merge_request))
+        return _proposed(
+            ctx,
+            merge_request,
+            propose(repo, merge_request, proposer, ctx.clock(), check_protection),
+        )
+    return _merged(
+        ctx, merge_request, merge(repo, merge_request, origin, ctx.clock(), check_protection)
+    )
 
 
-def _before(ctx: Context, request: BranchMerge, asked: MergeRequest) -> MergeRecord | None:
+def _earlier_merge(
+    ctx: Context, request: BranchMerge, merge_request: MergeRequest
+) -> MergeRecord | None:
     """Return the result of an earlier call with the same request, if there was one."""
     if request.request_id is None:
         return None
-    mine = repeatable(ctx, request).new_id("merge", 0)
-    found = ctx.repo.ledger.record(MergeRecord, mine)
-    same = found is not None and (found.source_id, found.target_id) == (
-        asked.source.id,
-        asked.target.id,
+    merge_id = repeatable(ctx, request).new_id("merge", 0)
+    record = ctx.repo.ledger.record(MergeRecord, merge_id)
+    is_same = record is not None and (record.source_id, record.target_id) == (
+        merge_request.source.id,
+        merge_request.target.id,
     )
-    return found if same else None
+    return record if is_same else None
 
 
-def _merged(ctx: Context, asked: MergeRequest, done: Merged) -> BranchMerged:
-    record = done.record
+def _merged(ctx: Context, merge_request: MergeRequest, result: Merged) -> BranchMerged:
+    record = result.record
     notes = [] if record.commit else ["Nothing new to merge."]
-    notes += [BY_REQUEST] if done.repeated else []
+    notes += [BY_REQUEST] if result.repeated else []
     conflicts: list[ConflictShown] = []
     if record.rejected_count:
-        conflicts = held_by(ctx, record) if done.repeated else conflicts_of(done.plan, ctx.clock())
+        conflicts = (
+            held_by(ctx, record) if result.repeated else conflicts_of(result.plan, ctx.clock())
+        )
     return BranchMerged(
         merged_count=record.merged_count,
         rejected_count=record.rejected_count,
         merge_id=record.id,
         conflicts=conflicts,
-        left=list(done.left),
+        left=list(result.left),
         written=Written(
-            branch=asked.target.name,
-            commit=record.commit or ctx.repo.history.branches()[asked.target.name],
+            branch=merge_request.target.name,
+            commit=record.commit or ctx.repo.history.branches()[merge_request.target.name],
             notes=notes,
         ),
     )
 
 
-def _proposed(ctx: Context, asked: MergeRequest, found: Proposed) -> BranchMerged:
+def _proposed(ctx: Context, merge_request: MergeRequest, proposal: Proposed) -> BranchMerged:
     """Return what merged without approval, and the review of the rest."""
-    target = asked.target.name
+    target = merge_request.target.name
     answer = BranchMerged(
         merged_count=0,
         rejected_count=0,
@@ -202,19 +212,19 @@ def _proposed(ctx: Context, asked: MergeRequest, found: Proposed) -> BranchMerge
         left=[],
         written=Written(branch=target, commit=ctx.repo.history.branches()[target]),
     )
-    if found.merged is not None:
-        answer = _merged(ctx, asked, found.merged)
-    if found.review is None:
+    if proposal.merged is not None:
+        answer = _merged(ctx, merge_request, proposal.merged)
+    if proposal.review is None:
         return answer
     note = Advice(
         "Changes that need a look: {count}. They wait in a review: {review_show} with "
         "review_id={review} says which and why.",
-        count=len(found.waits),
-        review=found.review.id,
+        count=len(proposal.waits),
+        review=proposal.review.id,
     )
     answer.written.notes.append(note)
-    left = [*answer.left, *found.waits]
-    return answer.model_copy(update={"review_id": found.review.id, "left": left})
+    left_ids = [*answer.left, *proposal.waits]
+    return answer.model_copy(update={"review_id": proposal.review.id, "left": left_ids})
 
 
 DIFF = Operation("memory_branch_diff", branch_diff, Effect.READ)

@@ -101,19 +101,19 @@ class Replayed(Response):
 
 def memory_replay_task_type(ctx: Context, request: ReplayTaskType) -> Replayed:
     """Compare tasks of a type: times, order of objectives, tools, errors, recurring facts."""
-    found = replay(
+    result = replay(
         ctx.repo, ctx.search, request.task_type, request.limit or 20, in_space(ctx, request.space)
     )
-    notes = list(found.notes)
-    if any(len(task.errors) > _ERRORS for task in found.tasks):
+    notes = list(result.notes)
+    if any(len(task.errors) > _ERRORS for task in result.tasks):
         notes.append(f"Of each task the newest {_ERRORS} errors are shown.")
-    if len(found.tasks) < found.count:
-        notes.append(f"These are the newest {len(found.tasks)} of {found.count} tasks.")
+    if len(result.tasks) < result.count:
+        notes.append(f"These are the newest {len(result.tasks)} of {result.count} tasks.")
     return Replayed(
         task_type=request.task_type,
-        task_count=found.count,
-        tasks=[_task(task) for task in found.tasks],
-        patterns=[_pattern(pattern, len(found.tasks)) for pattern in found.patterns],
+        task_count=result.count,
+        tasks=[_task(task) for task in result.tasks],
+        patterns=[_pattern(pattern, len(result.tasks)) for pattern in result.patterns],
         read=state_of(ctx, MAIN).model_copy(update={"notes": notes}),
     )
 

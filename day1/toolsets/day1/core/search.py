@@ -261,14 +261,14 @@ def graph_query(ctx: Context, request: GraphQuery) -> Graph:
     branch = branch_of(ctx, request.branch).name
     ref = ctx.repo.shown(at(branch, request.at))
     event = event_of(request.as_of_event)
-    wanted: Row = in_space(ctx, request.space)
+    equal: Row = in_space(ctx, request.space)
     if request.relation_type is not None:
-        wanted["relation_type"] = request.relation_type
-    true = Query(equal=wanted, before=event, present_at=ref.shown_at if event is None else event)
+        equal["relation_type"] = request.relation_type
+    query = Query(equal=equal, before=event, present_at=ref.shown_at if event is None else event)
     with ctx.repo.store.reading(ref) as reading:
-        edges = neighbourhood(reading, request.entity, true, request.depth or 1)
+        edges = neighbourhood(reading, request.entity, query, request.depth or 1)
         notes = [] if edges else ["No relation touches this entity."]
-        notes += empty_space(reading, wanted, edges)
+        notes += empty_space(reading, equal, edges)
         return Graph(
             result=[
                 GraphEdge(

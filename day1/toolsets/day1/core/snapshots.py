@@ -53,12 +53,12 @@ class SnapshotTaken(Response):
 def take_snapshot(ctx: Context, request: TakeSnapshot) -> SnapshotTaken:
     """Mark a branch's present state so that it can be restored."""
     branch = branch_of(ctx, request.branch)
-    made = snapshot(repeatable(ctx, request), branch, request.label, ctx.clock())
+    new_snapshot = snapshot(repeatable(ctx, request), branch, request.label, ctx.clock())
     return SnapshotTaken(
-        snapshot_id=made.id,
-        created_at=show(made.created_at),
-        label=made.label,
-        written=Written(branch=branch.name, commit=made.commit),
+        snapshot_id=new_snapshot.id,
+        created_at=show(new_snapshot.created_at),
+        label=new_snapshot.label,
+        written=Written(branch=branch.name, commit=new_snapshot.commit),
     )
 
 
@@ -129,8 +129,8 @@ class TimeTravel(Request):
 def time_travel(ctx: Context, request: TimeTravel) -> Hits:
     """Search memory as it was known at a moment."""
     spaces = spaces_of(ctx, request.space)
-    asked = SearchRequest(query=request.query, limit=request.limit or 10, spaces=spaces)
-    branch, answer = found(ctx, request.branch, parse(request.timestamp, end=True), asked)
+    search_request = SearchRequest(query=request.query, limit=request.limit or 10, spaces=spaces)
+    branch, answer = found(ctx, request.branch, parse(request.timestamp, end=True), search_request)
     return hits(
         branch,
         answer,

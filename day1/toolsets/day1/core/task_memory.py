@@ -87,46 +87,48 @@ class Consolidated(Response):
 def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
     """Turn observations into candidate facts: of a session, of an agent's task, or of a task."""
     equal = _scope(request) | in_space(ctx, request.space)
-    seen = observed(ctx.repo, equal)
-    if not seen.newest.rows:
-        said = " and ".join(f"{name} {value or SHARED!r}" for name, value in equal.items())
-        return _answer(ctx, request, request.branch or MAIN, [f"No observation has {said}."])
-    branch = writable(ctx, request.branch or branch_for_facts(ctx.repo, seen))
-    rows, more = waiting_first(ctx.repo, branch, seen)
-    who = request.agent_id
+    observations = observed(ctx.repo, equal)
+    if not observations.newest.rows:
+        conditions = " and ".join(f"{name} {value or SHARED!r}" for name, value in equal.items())
+        return _answer(ctx, request, request.branch or MAIN, [f"No observation has {conditions}."])
+    branch = writable(ctx, request.branch or branch_for_facts(ctx.repo, observations))
+    rows, waiting_count = waiting_first(ctx.repo, branch, observations)
+    writer_id = request.agent_id
     if "agent_id" in equal:  # `agent_id` selects the observations, and does not name the writer
-        who = ctx.caller.agent_id or who
-    origin = writer(ctx, request.model_copy(update={"agent_id": who}), branch)
-    wanted = ConsolidateRequest(branch, origin, ctx.chat, ctx.progress, ctx.stopped)
-    done = consolidate(ctx.repo, ctx.search, rows, wanted)
-    notes = list(done.notes)
-    if more:
-        notes.append(f"{MOST} observations were looked at; consolidate again for {more} more.")
-    elif not (done.facts or ctx.stopped()):
+        writer_id = ctx.caller.agent_id or writer_id
+    origin = writer(ctx, request.model_copy(update={"agent_id": writer_id}), branch)
+    consolidate_request = ConsolidateRequest(branch, origin, ctx.chat, ctx.progress, ctx.stopped)
+    result = consolidate(ctx.repo, ctx.search, rows, consolidate_request)
+    notes = list(result.notes)
+    if waiting_count:
+        notes.append(
+            f"{MOST} observations were looked at; consolidate again for {waiting_count} more."
+        )
+    elif not (result.facts or ctx.stopped()):
         notes.append("Facts of this branch, or retracted ones, say all of them already.")
-    return _answer(ctx, request, branch.name, notes, done)
+    return _answer(ctx, request, branch.name, notes, result)
 
 
 def _scope(request: Consolidate) -> dict[str, Cell]:
     """Return the column values that select the observations of a level."""
-    given = {name: getattr(request, name) for name in _NEEDED[request.level]}
-    missing = [name for name, value in given.items() if value is None]
+    columns = {name: getattr(request, name) for name in _NEEDED[request.level]}
+    missing = [name for name, value in columns.items() if value is None]
     if missing:
         raise InvalidRequest(
             f"Level {request.level!r} needs {' and '.join(missing)}.",
             problems=[{"argument": name, "problem": "missing"} for name in missing],
         )
-    return given
+    return columns
 
 
 def _answer(
-    ctx: Context, request: Consolidate, branch: str, notes: list[str], done: Done | None = None
+    ctx: Context, request: Consolidate, branch: str, notes: list[str], result: Done | None = None
 ) -> Consolidated:
     state = state_of(ctx, branch)
-    made = done or Done()
+    consolidated = result or Done()
     return Consolidated(
-        new_facts=len(made.facts),
-        duplicates_merged=made.duplicates,
+        new_facts=len(consolidated.facts),
+        duplicates_merged=consolidated.duplicates,
         level=request.level,
         facts=[
             NewFact(
@@ -135,7 +137,7 @@ def _answer(
                 confidence=fact.confidence,
                 sources=[str(row["id"]) for row in fact.sources],
             )
-            for fact_id, fact in made.facts
+            for fact_id, fact in consolidated.facts
         ],
         written=Written(branch=branch, commit=state.commit, pending=state.pending, notes=notes),
     )
@@ -177,7 +179,7 @@ class TaskHits(Response):
 def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
     """Find what a task's agents wrote for it, on all of their branches, best first."""
     equal: dict[str, Cell] = {} if request.agent_id is None else {"agent_id": request.agent_id}
-    found = search_task(
+    task_hits = search_task(
         ctx.repo,
         ctx.search,
         request.task_id,
@@ -189,20 +191,24 @@ def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
             spaces=spaces_of(ctx, request.space),
         ),
     )
-    for place, _ in found.asked:
-        ids = [team.hit.row["id"] for team in found.hits if team.place is place]
+    for place, _ in task_hits.asked:
+        ids = [team.hit.row["id"] for team in task_hits.hits if team.place is place]
         if place.ref.branch is not None:
             note_shown(ctx, ids, place.branch.id)
     texts = texts_of(
-        ctx, request.query, [team.hit.text for team in found.hits], full=request.full, again=FULL
+        ctx,
+        request.query,
+        [team.hit.text for team in task_hits.hits],
+        full=request.full,
+        again=FULL,
     )
-    reads = [read_found(place.branch.name, answer) for place, answer in found.asked]
+    reads = [read_found(place.branch.name, answer) for place, answer in task_hits.asked]
     read = reads[0] if reads else state_of(ctx, MAIN)
-    notes = dict.fromkeys(note for one in reads for note in one.notes)
+    notes = dict.fromkeys(note for branch_read in reads for note in branch_read.notes)
     return TaskHits(
         result=[
             TaskHit(**dict(shown_hit(team.hit, text)), branch=team.place.branch.name)
-            for team, text in zip(found.hits, texts.texts, strict=True)
+            for team, text in zip(task_hits.hits, texts.texts, strict=True)
         ],
         read=read.model_copy(update={"notes": [*notes, *texts.notes]}),
     )
@@ -238,11 +244,11 @@ class AgentMoments(Response):
 
 def memory_agent_timeline(ctx: Context, request: AgentTimeline) -> AgentMoments:
     """An agent's newest facts and observations over all branches, oldest first."""
-    found = written_branches(ctx.repo, agent_id=request.agent_id)
+    branches = written_branches(ctx.repo, agent_id=request.agent_id)
     agent = {"agent_id": request.agent_id} | in_space(ctx, request.space)
-    entries = agent_timeline(ctx.repo, found, agent, request.limit or 50)
-    live = [place.branch.name for place in found if place.ref.branch is not None]
-    read = state_of(ctx, live[0] if live else MAIN)
+    entries = agent_timeline(ctx.repo, branches, agent, request.limit or 50)
+    open_branch_names = [place.branch.name for place in branches if place.ref.branch is not None]
+    read = state_of(ctx, open_branch_names[0] if open_branch_names else MAIN)
     if not entries:
         read.notes.append(f"Nobody called {request.agent_id!r} has written a memory here.")
     return AgentMoments(

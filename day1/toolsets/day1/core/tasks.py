@@ -270,16 +270,16 @@ def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
     update = ObjectiveUpdate(
         request.task_id, request.objective_id, request.status, agent, request.notes
     )
-    done = update_objective(ctx.repo, update, ctx.clock())
-    read = _branch_state(ctx, done.state)
+    progress = update_objective(ctx.repo, update, ctx.clock())
+    read = _branch_state(ctx, progress.state)
     return TaskUpdated(
         task_id=request.task_id,
         objective_id=request.objective_id,
-        status=done.after.status,
-        previous_status=done.before.status,
-        agent_id=done.after.agent_id,
-        updated_at=show(done.after.updated_at),
-        task_status=status_of(done.state.objectives),
+        status=progress.after.status,
+        previous_status=progress.before.status,
+        agent_id=progress.after.agent_id,
+        updated_at=show(progress.after.updated_at),
+        task_status=status_of(progress.state.objectives),
         written=Written(branch=read.branch or MAIN, commit=read.commit),
     )
 

@@ -59,11 +59,11 @@ class Templates(Response):
 
 def template_list(ctx: Context, request: TemplateList) -> Templates:
     """Templates to begin work from, newest first."""
-    found = list_templates(
+    matches = list_templates(
         ctx.repo, request.task_type, request.status or "active", request.limit or 20
     )
     return Templates(
-        templates=[template_item(ctx, template) for template in found],
+        templates=[template_item(ctx, template) for template in matches],
         read=state_of(ctx, active_or_none(ctx)),
     )
 
@@ -104,7 +104,7 @@ class TemplateCreated(TemplateItem):
 
 def template_create(ctx: Context, request: TemplateCreate) -> TemplateCreated:
     """Keep a branch as a template; a name that exists gets its next version."""
-    asked = NewTemplate(
+    new_template = NewTemplate(
         name=request.name,
         description=request.description,
         task_types=tuple(request.applicable_task_types or ()),
@@ -112,10 +112,12 @@ def template_create(ctx: Context, request: TemplateCreate) -> TemplateCreated:
         created_by=agent_of(ctx.caller),
     )
     repo = repeatable(ctx, request)
-    made = create_template(repo, branch_of(ctx, request.source_branch), asked, ctx.clock())
-    shown = template_item(ctx, made)
+    template = create_template(
+        repo, branch_of(ctx, request.source_branch), new_template, ctx.clock()
+    )
+    shown = template_item(ctx, template)
     return TemplateCreated(
-        **dict(shown), written=Written(branch=shown.branch_name, commit=made.commit)
+        **dict(shown), written=Written(branch=shown.branch_name, commit=template.commit)
     )
 
 

@@ -46,10 +46,10 @@ def _dimension(name: str) -> str:
     return name
 
 
-def _few(named: Named) -> Named:
-    if not 1 <= len(named) <= _DIMENSIONS:
+def _few(values: Named) -> Named:
+    if not 1 <= len(values) <= _DIMENSIONS:
         raise ValueError(f"must have 1 to {_DIMENSIONS} dimensions")
-    return named
+    return values
 
 
 Dimension = Annotated[str, AfterValidator(_dimension)]
@@ -128,16 +128,16 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
     verification = _verification(ctx)
     dimensions = tuple(dict.fromkeys(request.dimensions or DIMENSIONS))
     if own:
-        one = JudgedFact(row, _own(request, origin.agent_id))
+        judged_fact = JudgedFact(row, _own(request, origin.agent_id))
     else:
-        one = judge_fact(verification, branch, row, dimensions, request.context)
-    verdicts = write_verdicts(ctx.repo, branch, [one], origin)
+        judged_fact = judge_fact(verification, branch, row, dimensions, request.context)
+    verdicts = write_verdicts(ctx.repo, branch, [judged_fact], origin)
     if verdicts.left:
         raise Conflict(
             "The fact was changed or removed while it was judged: read it again, then verify.",
             id=request.fact_id,
         )
-    judgement = one.judgement
+    judgement = judged_fact.judgement
     return FactVerified(
         fact_id=request.fact_id,
         verdict=judgement.verdict,
@@ -148,7 +148,7 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
         ],
         judge=judgement.judge,
         tokens=Tokens(prompt=judgement.prompt_tokens, completion=judgement.completion_tokens),
-        evidence=list(one.judgement.weighed),
+        evidence=list(judged_fact.judgement.weighed),
         written=written(branch.name, verdicts.commit, verdicts.pending.count, verification.notes),
     )
 
@@ -159,11 +159,15 @@ def _verification(ctx: Context) -> Verification:
 
 def _own(request: VerifyFact, agent_id: str | None) -> Judgement:
     """Build the caller's own judgement; its scores must not contradict its verdict."""
-    given = request.scores or {}
-    lacking = [name for name in request.dimensions or () if request.scores and name not in given]
+    score_by_dimension = request.scores or {}
+    lacking = [
+        name
+        for name in request.dimensions or ()
+        if request.scores and name not in score_by_dimension
+    ]
     if lacking:
         raise InvalidRequest(f"`scores` lacks {', '.join(lacking)}.", lacking=lacking)
-    scores = tuple(Score(name, round(score, 2)) for name, score in given.items())
+    scores = tuple(Score(name, round(score, 2)) for name, score in score_by_dimension.items())
     verdict = request.verdict or verdict_of(scores)
     if verdict == "verified" and scores and verdict_of(scores) != "verified":
         mean = math.fsum(s.score for s in scores) / len(scores)
@@ -266,17 +270,22 @@ class GateSeen(Response):
 def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
     """Check whether a branch's new facts are verified; invalidated facts always block."""
     source = branch_of(ctx, request.source_branch)
-    seen = gate(ctx.repo, source, branch_of(ctx, request.target_branch or MAIN))
-    counts = seen.counts
+    gate_result = gate(ctx.repo, source, branch_of(ctx, request.target_branch or MAIN))
+    counts = gate_result.counts
     blocking: dict[Verdict, Advice] = {"invalidated": Advice("retract or correct them")}
     if request.require_verified in {None, True}:
         blocking["unverified"] = Advice("{verify_batch} judges them")
     notes = []
-    if not seen.facts:
+    if not gate_result.facts:
         notes.append("The branch adds or changes no active fact.")
-    if seen.held:
-        notes.append(f"Rows that clash and would be held: {seen.held}.")
-    facts = [fact for verdict in blocking for fact, found in seen.facts.items() if found == verdict]
+    if gate_result.held:
+        notes.append(f"Rows that clash and would be held: {gate_result.held}.")
+    facts = [
+        fact
+        for verdict in blocking
+        for fact, fact_verdict in gate_result.facts.items()
+        if fact_verdict == verdict
+    ]
     return GateSeen(
         can_merge=not facts,
         verified=counts["verified"],
@@ -288,8 +297,8 @@ def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
         facts=facts[:_SHOWN],
         read=Read(
             branch=source.name,
-            commit=seen.seen.source_commit,
-            pending=seen.seen.pending.count,
+            commit=gate_result.seen.source_commit,
+            pending=gate_result.seen.pending.count,
             notes=notes,
         ),
     )
