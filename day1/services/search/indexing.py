@@ -32,8 +32,10 @@ EMBEDDED_AT_ONCE = 256
 """Passages in one batch: a second's work, the most that a crash can lose."""
 
 _AT_ONCE = 2_000
-_CURSORS, _COMMITS = 16, 1_000
-"""Cursors, and commits of history, in which the nearest cursor is looked for."""
+_CURSORS = 16
+"""Cursors, last moved first, among which the nearest one is looked for."""
+_COMMITS = 1_000
+"""Commits of history in which the nearest cursor is looked for."""
 
 _Texts = tuple[Kind, dict[str, str]]
 
