@@ -67,7 +67,7 @@ def event_of(
     client = really(client, payload)
     details = payload.get("tool_info")  # Windsurf's
     inner = {**details, **payload} if isinstance(details, dict) else payload
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "format": FORMAT,
         "event": event,
         "client": client,
@@ -86,8 +86,8 @@ def event_of(
         "text": _own(event, client, _text(inner, event)),
     }
     if event == "subagent-stop" and payload.get("agent_type") == "":
-        del told["text"]  # no subagent: Claude Code sums its context up, and tells of that too
-    return {name: value for name, value in told.items() if value is not None}
+        del fields["text"]  # no subagent: Claude Code sums its context up, and tells of that too
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def session_of(payload: Mapping[str, Any]) -> str | None:
@@ -95,15 +95,15 @@ def session_of(payload: Mapping[str, Any]) -> str | None:
     return _first(payload, _SESSION)
 
 
-def line_of(told: Mapping[str, Any]) -> bytes:
+def line_of(event: Mapping[str, Any]) -> bytes:
     """Write an event as a line of the spool, with a checksum of the rest of the line."""
-    line = {**told, "sum": sum_of(told)}
+    line = {**event, "sum": sum_of(event)}
     return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def sum_of(told: Mapping[str, Any]) -> int:
+def sum_of(event: Mapping[str, Any]) -> int:
     """Compute the checksum of an event's content."""
-    rest = {name: value for name, value in told.items() if name != "sum"}
+    rest = {name: value for name, value in event.items() if name != "sum"}
     return crc32(json.dumps(rest, sort_keys=True).encode())
 
 
@@ -129,7 +129,7 @@ def _own(event: str, client: str, text: str | None) -> str | None:
 
 
 def _first(payload: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    return next((found for name in names if (found := _name(payload.get(name)))), None)
+    return next((name_found for name in names if (name_found := _name(payload.get(name)))), None)
 
 
 def _name(value: Any) -> str | None:

@@ -98,10 +98,10 @@ def stamp_of(store: Path) -> list[int]:
     Of a store on a server it is empty: this machine does not see its writes.
     """
     try:
-        found = (store / _STORED).stat()
+        status = (store / _STORED).stat()
     except OSError:
         return []
-    return [found.st_size, found.st_mtime_ns]
+    return [status.st_size, status.st_mtime_ns]
 
 
 def times_forgotten(store: Path) -> int:
@@ -114,8 +114,8 @@ def times_forgotten(store: Path) -> int:
 
 def read(store: Path, branch: str, space: str | None = None) -> Prime | None:
     """Read the prime of a branch; None if there is no readable one."""
-    found = _read(path_of(store, branch, space), times_forgotten(store))
-    return found if found is not None and found.branch == branch else None
+    prime = _read(path_of(store, branch, space), times_forgotten(store))
+    return prime if prime is not None and prime.branch == branch else None
 
 
 def told_at(prime: Prime, now: int) -> Prime:
@@ -128,32 +128,32 @@ def told_at(prime: Prime, now: int) -> Prime:
 
 
 def _read(path: Path, forgotten: int) -> Prime | None:
-    said = _said(path)
-    if said is None or said.get("format") != FORMAT or said.get("forgotten", 0) != forgotten:
+    fields = _said(path)
+    if fields is None or fields.get("format") != FORMAT or fields.get("forgotten", 0) != forgotten:
         return None
-    branch, at, text = (said.get(name) for name in ("branch", "at", "text"))
-    space = said.get("space")
+    branch, at, text = (fields.get(name) for name in ("branch", "at", "text"))
+    space = fields.get("space")
     if not (isinstance(branch, str) and isinstance(at, str) and isinstance(text, str)):
         return None
     return Prime(
         branch,
         at,
         text,
-        said.get("stamp"),
+        fields.get("stamp"),
         space if isinstance(space, str) else None,
-        _ids(said.get("pinned")) or (),
-        _ids(said.get("ageless")),
-        _ends(said.get("ends")),
+        _ids(fields.get("pinned")) or (),
+        _ids(fields.get("ageless")),
+        _ends(fields.get("ends")),
     )
 
 
-def _ids(said: Any) -> tuple[str, ...] | None:
-    return tuple(map(str, said)) if isinstance(said, list) else None
+def _ids(value: Any) -> tuple[str, ...] | None:
+    return tuple(map(str, value)) if isinstance(value, list) else None
 
 
-def _ends(said: Any) -> tuple[tuple[int, int], ...]:
+def _ends(value: Any) -> tuple[tuple[int, int], ...]:
     try:
-        return tuple((int(line), int(end)) for line, end in said or ())
+        return tuple((int(line), int(end)) for line, end in value or ())
     except (TypeError, ValueError, OverflowError):
         return ()
 
@@ -161,17 +161,17 @@ def _ends(said: Any) -> tuple[tuple[int, int], ...]:
 def _said(path: Path) -> dict[str, Any] | None:
     try:
         with os.fdopen(os.open(path, _READING), "rb") as file:
-            said = json.loads(file.read(_LONGEST))
+            value = json.loads(file.read(_LONGEST))
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(said, dict) or said.get("sum") not in {None, _sum_of(said)}:
+    if not isinstance(value, dict) or value.get("sum") not in {None, _sum_of(value)}:
         return None
-    return said
+    return value
 
 
-def _sum_of(said: Mapping[str, Any]) -> int:
+def _sum_of(fields: Mapping[str, Any]) -> int:
     """Compute the checksum of a file's content."""
-    rest = {name: value for name, value in said.items() if name != "sum"}
+    rest = {name: value for name, value in fields.items() if name != "sum"}
     return crc32(json.dumps(rest, sort_keys=True).encode())
 
 
@@ -184,7 +184,7 @@ def damaged(store: Path) -> list[str]:
     return [f"{FOLDER}/{path.name}" for path in paths if _said(path) is None and path.exists()]
 
 
-def write(store: Path, said: Mapping[str, Any]) -> bool:
+def write(store: Path, fields: Mapping[str, Any]) -> bool:
     """Keep a prime: written beside its file, for this user alone, and renamed over it.
 
     Returns:
@@ -193,13 +193,13 @@ def write(store: Path, said: Mapping[str, Any]) -> bool:
     Raises:
         OSError: the folder of the store is gone, read-only or full; an earlier file stays.
     """
-    path = path_of(store, said["branch"], said.get("space"))
+    path = path_of(store, fields["branch"], fields.get("space"))
     # Halves of letters, which no file can hold, are replaced before the sum is taken.
-    text = json.dumps({"format": FORMAT, **said}, ensure_ascii=False).encode("utf-8", "replace")
+    text = json.dumps({"format": FORMAT, **fields}, ensure_ascii=False).encode("utf-8", "replace")
     whole = json.loads(text)
     whole["sum"] = _sum_of(whole)
     content = json.dumps(whole, ensure_ascii=False).encode()
-    return _put(store, path, content, said.get("forgotten", 0))
+    return _put(store, path, content, fields.get("forgotten", 0))
 
 
 def _put(store: Path, path: Path, content: bytes, forgotten: int) -> bool:
@@ -239,8 +239,8 @@ def note_told(store: Path, session: str, text: str, forgotten: int) -> None:
     """
     path = _told_path(store, session)
     _put(store, path, text.encode("utf-8", "replace"), forgotten)
-    others = sorted(_paths(store, {_TOLD}), key=_changed)
-    for old in others[:-_MOST_TOLD]:
+    other_paths = sorted(_paths(store, {_TOLD}), key=_changed)
+    for old in other_paths[:-_MOST_TOLD]:
         old.unlink(missing_ok=True)
 
 
@@ -265,24 +265,24 @@ def lines_of(text: str) -> list[str]:
     return lines[2:-1] if framed else lines
 
 
-def restamp(store: Path, found: Prime, stamp: list[int]) -> None:
+def restamp(store: Path, prime: Prime, stamp: list[int]) -> None:
     """Record that a prime is up to date with the store of this stamp.
 
     Raises:
         OSError: as `write`.
     """
-    said = _said(path_of(store, found.branch, found.space))
-    if said is not None and said.get("stamp") != stamp and said.get("at") == found.at:
-        write(store, {**said, "stamp": stamp})
+    fields = _said(path_of(store, prime.branch, prime.space))
+    if fields is not None and fields.get("stamp") != stamp and fields.get("at") == prime.at:
+        write(store, {**fields, "stamp": stamp})
 
 
 def kept(store: Path) -> list[Prime]:
     """Read every readable prime of a store, newest file first."""
     forgotten = times_forgotten(store)
     every = ((path, _read(path, forgotten)) for path in _paths(store, {_PRIME}))
-    found = [(_changed(path), prime) for path, prime in every if prime is not None]
-    found.sort(key=lambda one: -one[0])
-    return [prime for _, prime in found]
+    dated = [(_changed(path), prime) for path, prime in every if prime is not None]
+    dated.sort(key=lambda entry: -entry[0])
+    return [prime for _, prime in dated]
 
 
 def drop(store: Path, branch: str, space: str | None) -> None:
@@ -322,8 +322,8 @@ def _count(path: Path) -> None:
 def _paths(store: Path, endings: Container[str]) -> Iterator[Path]:
     folder = store / FOLDER
     with suppress(OSError):  # a link, which came with somebody's store, leads to others' files
-        found = () if folder.is_symlink() else folder.iterdir()
-        yield from (path for path in found if path.suffix in endings)
+        paths = () if folder.is_symlink() else folder.iterdir()
+        yield from (path for path in paths if path.suffix in endings)
 
 
 def _changed(path: Path) -> int:

@@ -41,13 +41,13 @@ def path_of(store: Path, session: str) -> Path:
     return store / FOLDER / f"{name}{ENDING}"
 
 
-def append(path: Path, line: bytes, told: Callable[[bytes], bool]) -> bool:
+def append(path: Path, line: bytes, is_present: Callable[[bytes], bool]) -> bool:
     """Add a line at the end of a file, durably; answers whether it was added.
 
     Args:
         path: the file, which is made if it is missing.
         line: one event, which ends in a newline.
-        told: is given the last lines of the file, and says whether the event is among them.
+        is_present: called with the last lines of the file; tells whether they have the event.
 
     Raises:
         Full: the line, the file or the folder has reached its bound.
@@ -59,14 +59,14 @@ def append(path: Path, line: bytes, told: Callable[[bytes], bool]) -> bool:
     for _ in range(_TRIES):
         handle = take(path, os.O_CREAT)
         try:
-            found = os.fstat(handle)
-            if not found.st_nlink:
+            status = os.fstat(handle)
+            if not status.st_nlink:
                 continue  # it was taken in while this waited
-            size = found.st_size
+            size = status.st_size
             if size + len(line) > MOST_FILE or (not size and _is_full(path.parent)):
                 raise Full("file" if size else "folder")
             tail = os.pread(handle, _TAIL, max(0, size - _TAIL))
-            if told(tail):
+            if is_present(tail):
                 return False
             torn = b"" if not tail or tail.endswith(b"\n") else b"\n"
             _write(handle, torn + line, size)

@@ -89,7 +89,7 @@ class Neighbours:
         if len(later) > _LONGEST_TAIL:
             return None
         try:
-            found = collection.query(
+            answer = collection.query(
                 query_embeddings=[vector], n_results=limit, include=["distances"]
             )
         except Exception as error:  # noqa: BLE001 - a failure here only makes searching slower
@@ -97,13 +97,13 @@ class Neighbours:
                 if self._collections.get((space.number, kind.table)) is collection:
                     self._lose(error)  # otherwise it was closed meanwhile
             return None
-        here, known = self._positions(space, kind, found["ids"][0])
+        fed_rows, known_places = self._positions(space, kind, answer["ids"][0])
         tail = np.array(later, np.int64)
-        seen = space.snapshot()
-        cosines = 1 - np.array(found["distances"][0], np.float32)[known]
-        positions = np.concatenate([here, tail])
-        scores = np.concatenate([cosines, seen.rows(tail) @ vector])
-        texts = seen.text_of[positions[top(scores, limit)]]
+        snapshot = space.snapshot()
+        cosines = 1 - np.array(answer["distances"][0], np.float32)[known_places]
+        positions = np.concatenate([fed_rows, tail])
+        scores = np.concatenate([cosines, snapshot.rows(tail) @ vector])
+        texts = snapshot.text_of[positions[top(scores, limit)]]
         return [int(text) for text in texts if text >= 0]
 
     def update_neighbours(self, spaces: Sequence[VectorSpace]) -> bool:
@@ -169,18 +169,18 @@ class Neighbours:
         self._opening.unlink()
 
     def _collection(self, space: VectorSpace, kind: Kind) -> Any:
-        found = self._collections.get((space.number, kind.table))
-        if found is None:
-            found = self._client.get_or_create_collection(
+        collection = self._collections.get((space.number, kind.table))
+        if collection is None:
+            collection = self._client.get_or_create_collection(
                 self._name(space, kind),
                 embedding_function=None,
                 metadata=self._metadata(),
                 configuration={"hnsw": _GRAPH},
             )
-            self._collections[space.number, kind.table] = found
-            if found.count() < self._count_fed(space, kind):  # new, or an older copy
+            self._collections[space.number, kind.table] = collection
+            if collection.count() < self._count_fed(space, kind):  # new, or an older copy
                 self._mark(space, kind, 0)
-        return found
+        return collection
 
     def _name(self, space: VectorSpace, kind: Kind) -> str:
         return f"{kind.table}-{space.safe_name}"
@@ -217,37 +217,37 @@ class Neighbours:
         self._delete_forgotten(space, kind, collection)
         positions = self._not_fed(space, kind, _FED_IN_A_TICK)
         for start in range(0, len(positions), _FED_AT_ONCE):
-            some = positions[start : start + _FED_AT_ONCE]
-            self._put(collection, some, space)
-            self._mark(space, kind, some[-1] + 1)
+            batch = positions[start : start + _FED_AT_ONCE]
+            self._put(collection, batch, space)
+            self._mark(space, kind, batch[-1] + 1)
         return len(positions) == _FED_IN_A_TICK
 
     def _not_fed(self, space: VectorSpace, kind: Kind, limit: int) -> list[int]:
         with self._database.reading() as connection:
-            found = connection.execute(
+            cursor = connection.execute(
                 "SELECT v.position FROM vectors AS v JOIN texts AS t ON t.id = v.text"
                 " WHERE v.space = ? AND t.kind = ? AND v.position >= ?"
                 " ORDER BY v.position LIMIT ?",
                 (space.number, kind.table, self._fed(space, kind), limit),
             )
-            return [position for (position,) in found]
+            return [position for (position,) in cursor]
 
     def _count_fed(self, space: VectorSpace, kind: Kind) -> int:
         with self._database.reading() as connection:
-            found = connection.execute(
+            cursor = connection.execute(
                 "SELECT count(*) FROM vectors AS v JOIN texts AS t ON t.id = v.text"
                 " WHERE v.space = ? AND t.kind = ? AND v.position < ?",
                 (space.number, kind.table, self._fed(space, kind)),
             )
-            return int(found.fetchone()[0])
+            return int(cursor.fetchone()[0])
 
     def _fed(self, space: VectorSpace, kind: Kind) -> int:
         with self._database.reading() as connection:
-            found = connection.execute(
+            row = connection.execute(
                 "SELECT fed FROM neighbours WHERE space = ? AND kind = ?",
                 (space.number, self._mark_of(space, kind)),
             ).fetchone()
-        return int(found[0]) if found else 0
+        return int(row[0]) if row else 0
 
     def _mark(self, space: VectorSpace, kind: Kind, fed: int) -> None:
         with self._database.writing() as connection:

@@ -71,7 +71,7 @@ class ServerNeighbours(Neighbours):
     ) -> tuple[Integers, Integers]:
         """Find the file's rows of ids; leaves out texts that this machine has not indexed yet."""
         with self._database.reading() as connection:
-            found = connection.execute(
+            rows = connection.execute(
                 "SELECT v.position, wanted.key FROM json_each(?1) AS wanted"
                 " CROSS JOIN texts AS t ON t.kind = ?2"
                 " AND t.content_hash = substr(wanted.value, 1, instr(wanted.value, '.') - 1)"
@@ -79,20 +79,20 @@ class ServerNeighbours(Neighbours):
                 " AND v.passage = CAST(substr(wanted.value, instr(wanted.value, '.') + 1) AS INT)",
                 (json.dumps(ids), kind.table, space.number),
             ).fetchall()
-        positions, known = np.array(found, np.int64).reshape(-1, 2).T
-        return positions, known
+        positions, places = np.array(rows, np.int64).reshape(-1, 2).T
+        return positions, places
 
     def _put(self, collection: Any, positions: list[int], space: VectorSpace) -> None:
         with self._database.reading() as connection:
-            found = connection.execute(
+            fetched = connection.execute(
                 "SELECT t.content_hash, v.passage, v.position FROM json_each(?) AS wanted"
                 " CROSS JOIN vectors AS v ON v.space = ? AND v.position = wanted.value"
                 " CROSS JOIN texts AS t ON t.id = v.text",
                 (json.dumps(positions), space.number),
             ).fetchall()
-        rows = {f"{text}.{passage}": (position, text) for text, passage, position in found}
-        there = set(collection.get(ids=list(rows), include=[])["ids"]) if rows else set()
-        new = {row_id: row for row_id, row in rows.items() if row_id not in there}
+        rows = {f"{text}.{passage}": (position, text) for text, passage, position in fetched}
+        present_ids = set(collection.get(ids=list(rows), include=[])["ids"]) if rows else set()
+        new = {row_id: row for row_id, row in rows.items() if row_id not in present_ids}
         if new:
             collection.upsert(
                 ids=list(new),
@@ -102,14 +102,14 @@ class ServerNeighbours(Neighbours):
 
     def _feed_all(self, spaces: Sequence[VectorSpace]) -> bool:
         with self._guard:
-            gone, self._forgotten = self._forgotten, set()
+            hashes, self._forgotten = self._forgotten, set()
         try:
-            if gone:
+            if hashes:
                 for collection in self._collections.values():
-                    collection.delete(where={"text": {"$in": sorted(gone)}})
+                    collection.delete(where={"text": {"$in": sorted(hashes)}})
             return super()._feed_all(spaces)
         except Exception:
-            self.forget(gone)  # once more, at the next update
+            self.forget(hashes)  # once more, at the next update
             raise
 
     def _delete_forgotten(self, space: VectorSpace, kind: Kind, collection: Any) -> None:

@@ -196,10 +196,10 @@ class Database:
 
     def _identity(self) -> FileId | None:
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except FileNotFoundError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     def _borrow(self) -> tuple[sqlite3.Connection, FileId | None]:
         try:
@@ -381,5 +381,5 @@ def words_of(table: str) -> str:
 
 def rows_written(connection: sqlite3.Connection, space: int) -> int:
     """Return how many rows of a space's vector file are in use."""
-    found = connection.execute("SELECT vectors FROM spaces WHERE id = ?", (space,)).fetchone()
-    return int(found[0]) if found else 0
+    row = connection.execute("SELECT vectors FROM spaces WHERE id = ?", (space,)).fetchone()
+    return int(row[0]) if row else 0

@@ -91,8 +91,8 @@ class LocalIndex:
         texts: dict[TextId, Kind] = {}
         for kind in KINDS:
             if kind.text:
-                known = self.words.known(kind, list(hashes))
-                texts |= dict.fromkeys(known.values(), kind)
+                text_by_hash = self.words.known(kind, list(hashes))
+                texts |= dict.fromkeys(text_by_hash.values(), kind)
         # Words last: if this stops halfway, the texts are still found and forgotten later.
         self.vectors.forget(texts, hashes)
         if texts:

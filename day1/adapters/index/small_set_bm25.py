@@ -70,14 +70,14 @@ class SmallSetBm25:
             return None
         with self._guard:
             self._learn(connection, edition, kind, terms, texts)
-            there = [(text, *self._texts[text]) for text in texts if text in self._texts]
-            found = []
+            cached_texts = [(text, *self._texts[text]) for text in texts if text in self._texts]
+            scores = []
             for term in terms:
                 stem = self._stems[term]
-                having = [one for one in there if stem and stem in one[2]]
-                weight = self._weight(connection, kind, term, total) if having else 0.0
-                found.append(_scores(stem, having, weight, length / total))
-            return found
+                matching = [entry for entry in cached_texts if stem and stem in entry[2]]
+                weight = self._weight(connection, kind, term, total) if matching else 0.0
+                scores.append(_scores(stem, matching, weight, length / total))
+            return scores
 
     def apart(
         self,
@@ -90,15 +90,15 @@ class SmallSetBm25:
         """Return the answer of `Words.each` as if the index had no other texts."""
         with self._guard:
             self._learn(connection, edition, kind, terms, texts)
-            there = [(text, *self._texts[text]) for text in texts if text in self._texts]
-            length = sum(size for _, size, _ in there) / max(1, len(there))
-            found = []
+            cached_texts = [(text, *self._texts[text]) for text in texts if text in self._texts]
+            length = sum(size for _, size, _ in cached_texts) / max(1, len(cached_texts))
+            scores = []
             for term in terms:
                 stem = self._stems[term]
-                having = [one for one in there if stem and stem in one[2]]
-                weight = _weight_of(len(having), len(there))
-                found.append(_scores(stem, having, weight, length))
-            return found
+                matching = [entry for entry in cached_texts if stem and stem in entry[2]]
+                weight = _weight_of(len(matching), len(cached_texts))
+                scores.append(_scores(stem, matching, weight, length))
+            return scores
 
     def _learn(
         self,
@@ -120,13 +120,13 @@ class SmallSetBm25:
         """Add the stems of new texts to the cache."""
         new = [text for text in texts if text not in self._texts]
         for start in range(0, len(new), _AT_ONCE):
-            some = connection.execute(
+            rows = connection.execute(
                 "SELECT t.id, t.text FROM json_each(?) AS wanted"
                 " CROSS JOIN texts AS t ON t.id = wanted.value AND t.kind = ?",
                 (json.dumps(new[start : start + _AT_ONCE]), kind.table),
             ).fetchall()
-            stems = self._cut_up([text for _, text in some])
-            for (number, _), each in zip(some, stems, strict=True):
+            stems = self._cut_up([text for _, text in rows])
+            for (number, _), each in zip(rows, stems, strict=True):
                 self._texts[number] = each.count(_OPEN), each
 
     def _weight(self, connection: sqlite3.Connection, kind: Kind, term: str, total: int) -> float:
@@ -134,11 +134,11 @@ class SmallSetBm25:
 
         The number is counted again when so many texts came or went that it may differ by a tenth.
         """
-        counted, having = self._counts.get((kind.table, term), (-1, 0))
-        if counted < 0 or abs(total - counted) * 10 > having:
-            counted, having = total, self._having(connection, words_of(kind.table), term, total)
-            self._counts[kind.table, term] = counted, having
-        return _weight_of(having, counted)
+        counted, frequency = self._counts.get((kind.table, term), (-1, 0))
+        if counted < 0 or abs(total - counted) * 10 > frequency:
+            counted, frequency = total, self._having(connection, words_of(kind.table), term, total)
+            self._counts[kind.table, term] = counted, frequency
+        return _weight_of(frequency, counted)
 
     def _having(self, connection: sqlite3.Connection, words: str, term: str, total: int) -> int:
         """Return how many texts have a term: counted, or estimated when there are many.
@@ -193,17 +193,17 @@ class SmallSetBm25:
         return ["".join(each) for each in stems]
 
 
-def _weight_of(having: int, total: int) -> float:
+def _weight_of(frequency: int, total: int) -> float:
     """Compute the weight of a term from the number of texts that have it."""
-    return max(_LEAST, math.log((total - having + 0.5) / (having + 0.5)))
+    return max(_LEAST, math.log((total - frequency + 0.5) / (frequency + 0.5)))
 
 
 def _scores(
-    stem: str, having: Sequence[tuple[TextId, int, str]], weight: float, mean_size: float
+    stem: str, matching: Sequence[tuple[TextId, int, str]], weight: float, mean_size: float
 ) -> dict[TextId, float]:
     """Compute the BM25 of texts with a stem, given each text's size and stems."""
     scores = {}
-    for text, size, stems in having:
+    for text, size, stems in matching:
         times = _times(stem, stems)
         short = _K1 * (1 - _B + _B * size / mean_size)
         scores[text] = weight * times * (_K1 + 1) / (times + short)
@@ -212,10 +212,10 @@ def _scores(
 
 def _times(stem: str, stems: str) -> int:
     """Count how often a term occurs; occurrences of a phrase may overlap."""
-    found, at = 0, stems.find(stem)
+    count, at = 0, stems.find(stem)
     while at >= 0:
-        found, at = found + 1, stems.find(stem, at + 1)
-    return found
+        count, at = count + 1, stems.find(stem, at + 1)
+    return count
 
 
 def extent(connection: sqlite3.Connection, words: str) -> tuple[int, int]:
@@ -224,9 +224,9 @@ def extent(connection: sqlite3.Connection, words: str) -> tuple[int, int]:
     FTS5 stores both in its first record, as two numbers in SQLite's variable-length encoding.
     """
     statement = f"SELECT block FROM {words}_data WHERE id = 1"  # noqa: S608 - our own names
-    found = connection.execute(statement).fetchone()
+    record = connection.execute(statement).fetchone()
     numbers = [0]
-    for byte in found[0] if found else b"":
+    for byte in record[0] if record else b"":
         numbers[-1] = numbers[-1] << 7 | byte & ~_MORE
         if not byte & _MORE:
             numbers.append(0)

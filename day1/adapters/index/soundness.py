@@ -43,7 +43,7 @@ def is_sound(connection: sqlite3.Connection, *, read_only: bool) -> bool:
         return False
     every = connection.execute("SELECT content_hash, text FROM texts")
     return (
-        all(content_hash(text) == known for known, text in every)
+        all(content_hash(text) == stored_hash for stored_hash, text in every)
         and connection.execute(_SPACES_AT_ODDS).fetchone() is None
         and _words_are_sound(connection)
     )

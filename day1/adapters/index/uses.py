@@ -72,12 +72,12 @@ class FileUses(Uses):
     @override
     def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except OSError:
             return {}
-        state = (count, found.st_ino, found.st_size, found.st_mtime_ns)
-        known, most = self._most.get(branches, ((), {}))
-        if state != known:
+        state = (count, status.st_ino, status.st_size, status.st_mtime_ns)
+        cached_state, most = self._most.get(branches, ((), {}))
+        if state != cached_state:
             often = self._read(branches, None, _OFTEN, count)
             most = {**often, **self._read(branches, None, _LAST, count)}
             if len(self._most) >= _MOST_KEPT:
@@ -131,8 +131,8 @@ class FileUses(Uses):
 
     def _identity(self) -> tuple[int, int] | None:
         with suppress(FileNotFoundError):
-            found = self._path.stat()
-            return found.st_dev, found.st_ino
+            status = self._path.stat()
+            return status.st_dev, status.st_ino
         return None
 
     def _move_aside(self) -> None:

@@ -40,12 +40,12 @@ class VectorChecksums:
             sums = np.fromfile(self._file, _TYPE)
         except FileNotFoundError:
             return False
-        known = positions[positions < len(sums)]
-        if not len(known):
+        checked = positions[positions < len(sums)]
+        if not len(checked):
             return False
         # As bytes: indexing a mapped array costs four times as much as the checksum.
         rows, width = np.asarray(matrix).data.cast("B"), matrix.strides[0]
-        pairs = zip(known.tolist(), sums[known].tolist(), strict=True)
+        pairs = zip(checked.tolist(), sums[checked].tolist(), strict=True)
         return any(crc32(rows[p * width : (p + 1) * width]) != sum_ for p, sum_ in pairs)
 
 
@@ -55,8 +55,8 @@ def put(file: Path, data: bytes, offset: int) -> None:
     try:
         rest = memoryview(data)
         while rest:
-            done = os.pwrite(handle, rest, offset)
-            rest, offset = rest[done:], offset + done
+            written = os.pwrite(handle, rest, offset)
+            rest, offset = rest[written:], offset + written
         os.fsync(handle)
     finally:
         os.close(handle)

@@ -70,10 +70,10 @@ class SpaceSnapshot:
 
     def firsts(self, texts: Integers) -> Integers:
         """Return the first row of each text's passages, -1 for texts without vectors."""
-        found = np.full(len(texts), -1, np.int64)
+        starts = np.full(len(texts), -1, np.int64)
         inside = (texts >= 0) & (texts < len(self.first))  # a damaged index may name any number
-        found[inside] = self.first[texts[inside]]
-        return found
+        starts[inside] = self.first[texts[inside]]
+        return starts
 
     def scores(self, vector: Vector, texts: Integers) -> NDArray[np.float32]:
         """Return the cosine of each text's best passage, NaN for texts without vectors."""
@@ -103,13 +103,13 @@ class SpaceSnapshot:
         best = top(scores, limit)
         return dict(zip(among[best].tolist(), scores[best].tolist(), strict=True)), missing
 
-    def closest(self, vector: Vector, some: int) -> Iterator[list[TextId]]:
-        """Yield the nearest of all texts: of the nearest `some` rows, then of ever more rows."""
+    def closest(self, vector: Vector, count: int) -> Iterator[list[TextId]]:
+        """Yield the nearest of all texts: of the nearest `count` rows, then of ever more rows."""
         rows = np.flatnonzero(self.text_of >= 0)
         scores = self._dots(vector, rows) if len(rows) else np.empty(0, np.float32)
-        while some < len(rows):
-            yield self.text_of[rows[top(scores, some)]].tolist()
-            some *= 8
+        while count < len(rows):
+            yield self.text_of[rows[top(scores, count)]].tolist()
+            count *= 8
         yield self.text_of[rows[top(scores, len(rows))]].tolist()
 
     def cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
@@ -119,32 +119,32 @@ class SpaceSnapshot:
 
     def likeness(self, pairs: Sequence[tuple[TextId, TextId]]) -> list[float]:
         """Return the cosine of the first passages of each pair whose texts both have vectors."""
-        one, other = (
+        left, right = (
             self.firsts(np.asarray(pairs, np.int64).reshape(-1, 2).ravel()).reshape(-1, 2).T
         )
-        both = (one >= 0) & (other >= 0)
-        found: list[float] = np.vecdot(self.rows(one[both]), self.rows(other[both])).tolist()
-        return found
+        both = (left >= 0) & (right >= 0)
+        cosines: list[float] = np.vecdot(self.rows(left[both]), self.rows(right[both])).tolist()
+        return cosines
 
     def pairs(
         self, some: Sequence[TextId], others: Sequence[TextId], above: float
     ) -> list[tuple[TextId, TextId, float]]:
         """Find pairs of `some` and `others` whose first passages have a cosine above `above`."""
-        one, other = np.asarray(some, np.int64), np.asarray(others, np.int64)
-        one, other = one[self.firsts(one) >= 0], other[self.firsts(other) >= 0]
-        if not len(one) or not len(other):
+        left, right = np.asarray(some, np.int64), np.asarray(others, np.int64)
+        left, right = left[self.firsts(left) >= 0], right[self.firsts(right) >= 0]
+        if not len(left) or not len(right):
             return []
-        alike = self.rows(self.firsts(one)) @ self.rows(self.firsts(other)).T
+        alike = self.rows(self.firsts(left)) @ self.rows(self.firsts(right)).T
         places = np.argwhere(alike > above)
-        return [(int(one[i]), int(other[j]), float(alike[i, j])) for i, j in places]
+        return [(int(left[i]), int(right[j]), float(alike[i, j])) for i, j in places]
 
     def several_passages(self, texts: Sequence[TextId]) -> dict[TextId, int]:
         """Return the number of passages, by text, of texts with several passages."""
         among = np.asarray(texts, np.int64)
-        known = among[self.firsts(among) >= 0]
-        counts = self.count[known]
+        present = among[self.firsts(among) >= 0]
+        counts = self.count[present]
         several = counts > 1
-        return dict(zip(known[several].tolist(), counts[several].tolist(), strict=True))
+        return dict(zip(present[several].tolist(), counts[several].tolist(), strict=True))
 
     def best_passages(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, int]:
         """Return the place of the nearest passage, from 0, by text, of texts with several."""
@@ -169,8 +169,8 @@ class SpaceSnapshot:
         order = np.argsort(positions)
         dots = np.empty(len(positions), np.float32)
         for start in range(0, len(order), _GATHERED):
-            some = order[start : start + _GATHERED]
-            dots[some] = np.vecdot(self.matrix[positions[some]], vector)
+            batch = order[start : start + _GATHERED]
+            dots[batch] = np.vecdot(self.matrix[positions[batch]], vector)
         return dots
 
 
@@ -180,8 +180,8 @@ def top(scores: NDArray[np.float32], limit: int) -> Integers:
     limit = min(limit, int((ranked > -2).sum()))  # noqa: PLR2004 - below any cosine
     if limit == 0:
         return np.empty(0, np.int64)
-    some = np.argpartition(ranked, -limit)[-limit:] if limit < len(ranked) else np.arange(limit)
-    return some[np.argsort(-ranked[some], kind="stable")]
+    places = np.argpartition(ranked, -limit)[-limit:] if limit < len(ranked) else np.arange(limit)
+    return places[np.argsort(-ranked[places], kind="stable")]
 
 
 class VectorSpace:
@@ -215,33 +215,33 @@ class VectorSpace:
             return self._seen
 
     def _refresh(self) -> None:
-        seen = self._seen
-        known = len(seen.text_of)
+        old = self._seen
+        known_rows = len(old.text_of)
         with self._database.reading() as connection:
             end = rows_written(connection, self.number)
-        if not self._holds(max(end, known)):
+        if not self._holds(max(end, known_rows)):
             # Mapped rows too: reading past the end of a mapped file kills the process.
             self._database.lose()
-        if end <= known:
+        if end <= known_rows:
             return
         with self._database.reading() as connection:
             rows = connection.execute(
                 "SELECT position, text, passage FROM vectors"
                 " WHERE space = ? AND position BETWEEN ? AND ? ORDER BY position",
-                (self.number, known, end - 1),
+                (self.number, known_rows, end - 1),
             ).fetchall()
         matrix = np.memmap(self._file, np.float32, "r", shape=(end, self.dimension))
         positions, texts, passages = np.array(rows, np.int64).reshape(-1, 3).T
-        if not _are_in_order(texts, passages) or (seen.firsts(texts) >= 0).any():
+        if not _are_in_order(texts, passages) or (old.firsts(texts) >= 0).any():
             self._database.lose()
-        text_of = _grown(seen.text_of, end, -1)
+        text_of = _grown(old.text_of, end, -1)
         text_of[positions] = texts
-        size = max(len(seen.first), int(texts.max(initial=-1)) + 1)
-        first, count = _grown(seen.first, size, -1), _grown(seen.count, size, 0)
+        size = max(len(old.first), int(texts.max(initial=-1)) + 1)
+        first, count = _grown(old.first, size, -1), _grown(old.count, size, 0)
         first[texts[passages == 0]] = positions[passages == 0]
         np.maximum.at(count, texts, passages + 1)
         sound = np.zeros(end, np.bool_)
-        sound[:known] = seen.sound
+        sound[:known_rows] = old.sound
         self._seen = SpaceSnapshot(matrix, text_of, first, count, sound, self._compare)
 
     def _empty(self) -> SpaceSnapshot:
@@ -261,11 +261,11 @@ class VectorSpace:
     def begun_cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
         """Return the best cosine, by text, of texts of which only some passages are embedded."""
         begun = self.begun.copy()  # other threads add to it meanwhile
-        some = {text for text, _ in begun}
-        some &= set(texts) if some else set()
+        wanted = {text for text, _ in begun}
+        wanted &= set(texts) if wanted else set()
         best: dict[TextId, float] = {}
         for (text, _), passage in begun.items():
-            if text in some:
+            if text in wanted:
                 best[text] = max(best.get(text, -1.0), float(np.vecdot(passage, vector)))
         return best
 
@@ -275,8 +275,8 @@ class VectorSpace:
         Raises:
             IndexLost: a row differs.
         """
-        seen = self.snapshot()
-        seen.check(np.flatnonzero(seen.text_of >= 0))
+        snapshot = self.snapshot()
+        snapshot.check(np.flatnonzero(snapshot.text_of >= 0))
 
     def _holds(self, rows: int) -> bool:
         try:

@@ -58,11 +58,11 @@ class FileVectors(Vectors):
         number = self._number(embedder)  # not the space, which imports numpy
         with self._database.reading() as connection:
             if number is None:  # an embedder that a read-only index does not know
-                found = connection.execute("SELECT count(*) FROM texts")
+                cursor = connection.execute("SELECT count(*) FROM texts")
             else:
                 statement = "SELECT count(*) FROM waiting WHERE space = ?"
-                found = connection.execute(statement, (number,))
-            return int(found.fetchone()[0])
+                cursor = connection.execute(statement, (number,))
+            return int(cursor.fetchone()[0])
 
     @override
     def waiting(self, embedder: Embedder, texts: Sequence[TextId]) -> list[TextId]:
@@ -70,12 +70,12 @@ class FileVectors(Vectors):
         if number is None:
             return list(texts)
         with self._database.reading() as connection:
-            found = connection.execute(
+            cursor = connection.execute(
                 "SELECT w.text FROM json_each(?) AS wanted"
                 " CROSS JOIN waiting AS w ON w.space = ? AND w.text = wanted.value",
                 (json.dumps(texts), number),
             )
-            return [text for (text,) in found]
+            return [text for (text,) in cursor]
 
     @override
     def embed(
@@ -113,26 +113,26 @@ class FileVectors(Vectors):
         hasty = frozenset(first.texts if enough and first.terms else ())
 
         def passages() -> Iterator[Passage]:
-            left = limit
+            room = limit
             rest: list[Passage] = []
             for text, content in waiting.items():
                 cut = [(text, n, passage) for n, passage in enumerate(embedder.passages(content))]
                 if text in hasty:
                     best = _best_by_words(cut, first.terms)
                     rest += cut[:best] + cut[best + 1 :]
-                    some = cut[best : best + 1]
+                    chosen = cut[best : best + 1]
                 else:
-                    some = cut
-                left -= len(some)
-                if counts and left < 0:
+                    chosen = cut
+                room -= len(chosen)
+                if counts and room < 0:
                     return
                 counts[text] = len(cut)
-                yield from (p for p in some if p[:2] not in begun)
+                yield from (p for p in chosen if p[:2] not in begun)
             yield from (p for p in rest if p[:2] not in begun)
 
-        for some in _in_strides(passages(), embedder.stride if enough else None):
-            vectors = embedder.embed([passage for _, _, passage in some])
-            begun.update(zip(((text, n) for text, n, _ in some), vectors, strict=True))
+        for batch in _in_strides(passages(), embedder.stride if enough else None):
+            vectors = embedder.embed([passage for _, _, passage in batch])
+            begun.update(zip(((text, n) for text, n, _ in batch), vectors, strict=True))
             if enough is not None and enough():
                 break
         whole = [
@@ -140,10 +140,10 @@ class FileVectors(Vectors):
             for text, count in counts.items()
             if all((text, n) in begun for n in range(count))
         ]
-        done = [(text, n) for text, count in whole for n in range(count)]
+        stored = [(text, n) for text, count in whole for n in range(count)]
         if whole:
-            self._store(space, whole, [begun[passage] for passage in done])
-        for passage in (*done, *list(begun)[: -len(done) - _MOST_BEGUN]):
+            self._store(space, whole, [begun[passage] for passage in stored])
+        for passage in (*stored, *list(begun)[: -len(stored) - _MOST_BEGUN]):
             begun.pop(passage, None)
 
     def _store(
@@ -160,8 +160,8 @@ class FileVectors(Vectors):
             position += passages
         with self._database.writing() as connection:
             connection.executemany("INSERT INTO vectors VALUES (?, ?, ?, ?)", rows)
-            done = [(space.number, text) for text, _ in texts]
-            connection.executemany("DELETE FROM waiting WHERE space = ? AND text = ?", done)
+            entries = [(space.number, text) for text, _ in texts]
+            connection.executemany("DELETE FROM waiting WHERE space = ? AND text = ?", entries)
             connection.execute(
                 "UPDATE spaces SET vectors = ? WHERE id = ?", (position, space.number)
             )
@@ -195,22 +195,22 @@ class FileVectors(Vectors):
         space = self._space(embedder)
         if space is None:
             return []
-        found: list[TextId] = []
+        nearest: list[TextId] = []
         for texts in space.snapshot().closest(vector, limit):
-            found = self._of_kind(kind, texts)  # drops other kinds and repetitions
-            if len(found) >= limit:
+            nearest = self._of_kind(kind, texts)  # drops other kinds and repetitions
+            if len(nearest) >= limit:
                 break
-        return found[:limit]
+        return nearest[:limit]
 
     def _of_kind(self, kind: Kind, texts: list[TextId]) -> list[TextId]:
         """Choose the texts of a kind, each once, in the same order."""
         with self._database.reading() as connection:
-            found = connection.execute(
+            cursor = connection.execute(
                 "SELECT t.id FROM json_each(?) AS wanted"
                 " CROSS JOIN texts AS t ON t.id = wanted.value AND t.kind = ? ORDER BY wanted.key",
                 (json.dumps(texts), kind.table),
             )
-            return list(dict.fromkeys(text for (text,) in found))
+            return list(dict.fromkeys(text for (text,) in cursor))
 
     def approximate(self) -> bool:
         """Whether `neighbours` can answer in this process."""
@@ -276,18 +276,18 @@ class FileVectors(Vectors):
         with self._database.embedding.held(wait=True):
             for space in self._all():
                 with self._database.writing() as connection:
-                    gone: list[int] = []
+                    positions: list[int] = []
                     for text, kind in texts.items():
                         rows = connection.execute(
                             "DELETE FROM vectors WHERE space = ? AND text = ? RETURNING position",
                             (space.number, text),
                         ).fetchall()
-                        gone += [position for (position,) in rows]
+                        positions += [position for (position,) in rows]
                         connection.executemany(
                             "INSERT INTO forgotten VALUES (?, ?, ?)",
                             [(space.number, kind.table, position) for (position,) in rows],
                         )
-                    space.blank(gone)
+                    space.blank(positions)
 
     def update_neighbours(self) -> bool:
         """Open Chroma if it is free and add new rows; return whether more rows are missing."""
@@ -313,8 +313,8 @@ class FileVectors(Vectors):
 
     def _all(self) -> list[VectorSpace]:
         with self._database.reading() as connection:
-            found = connection.execute("SELECT id, name, dimension FROM spaces").fetchall()
-        return [self._opened(*row) for row in found]
+            rows = connection.execute("SELECT id, name, dimension FROM spaces").fetchall()
+        return [self._opened(*row) for row in rows]
 
     def _space(self, embedder: Embedder) -> VectorSpace | None:
         """Find or create the embedder's space; None if missing in a read-only index."""
@@ -341,9 +341,9 @@ class FileVectors(Vectors):
         values = (embedder.name, embedder.dimension)
         statement = "SELECT id FROM spaces WHERE name = ? AND dimension = ?"
         with self._database.reading() as connection:
-            found = connection.execute(statement, values).fetchone()
-            if found is not None:
-                return int(found[0])
+            row = connection.execute(statement, values).fetchone()
+            if row is not None:
+                return int(row[0])
         if not self._database.read_only:
             with self._database.writing() as connection:
                 connection.execute(
@@ -362,7 +362,7 @@ def _waiting(
     connection: sqlite3.Connection, space: int, first: Sequence[TextId], limit: int
 ) -> dict[TextId, str]:
     """Find up to `limit` texts without vectors: those of `first` in order, then the newest."""
-    asked = connection.execute(
+    first_rows = connection.execute(
         "SELECT t.id, t.text FROM json_each(?) AS wanted"
         " CROSS JOIN waiting AS w ON w.space = ? AND w.text = wanted.value"
         " CROSS JOIN texts AS t ON t.id = w.text ORDER BY wanted.key LIMIT ?",
@@ -373,7 +373,7 @@ def _waiting(
         " WHERE w.space = ? ORDER BY w.text DESC LIMIT ?",
         (space, limit),
     ).fetchall()
-    texts = islice(dict(asked + newest).items(), limit)
+    texts = islice(dict(first_rows + newest).items(), limit)
     return {text: as_text(content) for text, content in texts}
 
 
@@ -386,14 +386,14 @@ def _best_by_words(passages: Sequence[Passage], terms: Sequence[str]) -> int:
 
 def _in_strides(passages: Iterator[Passage], stride: int | None) -> Iterator[list[Passage]]:
     """Group passages to at most `stride` characters (or one longer passage); None: one group."""
-    some: list[Passage] = []
+    group: list[Passage] = []
     room = stride
     for passage in passages:
         if room is not None and stride is not None:
-            if some and len(passage[2]) > room:
-                yield some
-                some, room = [], stride
+            if group and len(passage[2]) > room:
+                yield group
+                group, room = [], stride
             room -= len(passage[2])
-        some.append(passage)
-    if some:
-        yield some
+        group.append(passage)
+    if group:
+        yield group

@@ -31,16 +31,16 @@ class SqliteWords(Words):
     @override
     def cursor(self, key: str) -> Cursor | None:
         with self._database.reading() as connection:
-            found = connection.execute(
+            rows = connection.execute(
                 'SELECT "commit", newest FROM cursors WHERE key = ?', (key,)
             ).fetchall()
-            return next(_cursors(found), None)
+            return next(_cursors(rows), None)
 
     @override
     def cursors(self) -> list[Cursor]:
         with self._database.reading() as connection:
-            found = connection.execute('SELECT "commit", newest FROM cursors ORDER BY moved DESC')
-            return list(_cursors(found.fetchall()))
+            rows = connection.execute('SELECT "commit", newest FROM cursors ORDER BY moved DESC')
+            return list(_cursors(rows.fetchall()))
 
     @override
     def move(self, key: str, cursor: Cursor) -> None:
@@ -63,15 +63,15 @@ class SqliteWords(Words):
 
     @override
     def learn(self, kind: Kind, texts: Mapping[str, str]) -> None:
-        known = self.known(kind, list(texts))
+        present = self.known(kind, list(texts))
         new = (
             (content_hash, text)
             for content_hash, text in texts.items()
-            if content_hash not in known
+            if content_hash not in present
         )
-        while some := dict(islice(new, _AT_ONCE)):
+        while batch := dict(islice(new, _AT_ONCE)):
             with self._database.writing() as connection:
-                self._learn(connection, kind, some)
+                self._learn(connection, kind, batch)
 
     def _learn(self, connection: sqlite3.Connection, kind: Kind, texts: dict[str, str]) -> None:
         for known in _known(connection, kind, list(texts)):  # another process added them
@@ -93,30 +93,30 @@ class SqliteWords(Words):
     def best(self, kind: Kind, match: Match, limit: int) -> dict[TextId, float]:
         words, expression = words_of(kind.table), fts5_expression(match)
         with self._database.reading() as connection:
-            found = connection.execute(
+            rows = connection.execute(
                 f"SELECT rowid, -bm25({words}) AS score FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
                 " ORDER BY score DESC, rowid DESC LIMIT ?",
                 (expression, limit),
             )
-            return dict(found.fetchall())
+            return dict(rows.fetchall())
 
     @override
     def newest(self, kind: Kind, match: Match, limit: int) -> list[TextId]:
         words, expression = words_of(kind.table), fts5_expression(match)
         with self._database.reading() as connection:
-            found = connection.execute(
+            rows = connection.execute(
                 f"SELECT rowid FROM {words} WHERE {words} MATCH ? ORDER BY rowid DESC LIMIT ?",  # noqa: S608 - our own names
                 (expression, limit),
             )
-            return [text for (text,) in found]
+            return [text for (text,) in rows]
 
     @override
     def scores(
         self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: Again = False
     ) -> dict[TextId, float]:
         scores: dict[TextId, float] = {}
-        for found in self._each(kind, terms, texts, again=again, together=True):
-            for text, score in found.items():
+        for term_scores in self._each(kind, terms, texts, again=again, together=True):
+            for text, score in term_scores.items():
                 scores[text] = scores.get(text, 0.0) + score
         return scores
 
@@ -151,8 +151,10 @@ class SqliteWords(Words):
         with self._database.reading() as connection:
             if not isinstance(again, bool):
                 wanted = frozenset(texts)
-                found = self._small_set.apart(connection, edition, kind, terms, again)
-                return [{t: score for t, score in one.items() if t in wanted} for one in found]
+                by_term = self._small_set.apart(connection, edition, kind, terms, again)
+                return [
+                    {t: score for t, score in scores.items() if t in wanted} for scores in by_term
+                ]
             few = self._small_set.each(connection, edition, kind, terms, texts) if again else None
             if few is not None:
                 return few
@@ -176,12 +178,12 @@ class SqliteWords(Words):
 
     def _of(self, kind: Kind, texts: Sequence[TextId], column: str) -> dict[TextId, str]:
         with self._database.reading() as connection:
-            found = connection.execute(
+            rows = connection.execute(
                 f"SELECT t.id, t.{column} FROM json_each(?) AS wanted"  # noqa: S608 - our own names
                 " CROSS JOIN texts AS t ON t.id = wanted.value AND t.kind = ?",
                 (json.dumps(texts), kind.table),
             )
-            return {number: as_text(value) for number, value in found.fetchall()}
+            return {number: as_text(value) for number, value in rows.fetchall()}
 
 
 def as_text(value: object) -> str:
@@ -208,12 +210,12 @@ def _cursors(rows: Iterable[tuple[object, object]]) -> Iterator[Cursor]:
 
 
 def _known(connection: sqlite3.Connection, kind: Kind, hashes: Sequence[str]) -> dict[str, TextId]:
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT t.content_hash, t.id FROM json_each(?) AS wanted"
         " CROSS JOIN texts AS t ON t.kind = ? AND t.content_hash = wanted.value",
         (json.dumps(hashes), kind.table),
     )
-    return dict(found.fetchall())
+    return dict(rows.fetchall())
 
 
 def forget(connection: sqlite3.Connection, kind: Kind, text: TextId) -> None:

@@ -48,8 +48,8 @@ class FrontMatter:
     @property
     def unread(self) -> int:
         """The number of lines with values that no caller asked for."""
-        others = (count for key, count in self._lines.items() if key not in self._asked)
-        return self._others + sum(others)
+        counts = (count for key, count in self._lines.items() if key not in self._asked)
+        return self._others + sum(counts)
 
     def _read(self, lines: Sequence[str]) -> None:
         outer, last, at = "", "", 0

@@ -199,8 +199,8 @@ class GitSource(CountingSource):
     def _tags(self) -> Iterator[tuple[str, ...]]:
         """Name, commit, date, subject and body of each tag of this history."""
         form = "%00".join(_TAG_FIELDS) + "%00"
-        found = self._run("for-each-ref", "--merged=HEAD", f"--format={form}", "refs/tags")
-        values = [value.decode(errors="replace") for value in found.split(b"\0")]
+        output = self._run("for-each-ref", "--merged=HEAD", f"--format={form}", "refs/tags")
+        values = [value.decode(errors="replace") for value in output.split(b"\0")]
         for at in range(0, len(values) - len(_TAG_FIELDS), len(_TAG_FIELDS)):
             name, own, commit, *rest = values[at : at + len(_TAG_FIELDS)]
             yield (name.removeprefix("\n"), commit or own, *rest)
@@ -263,9 +263,9 @@ def _unreadable() -> InvalidRequest:
 
 
 def _cut_at_nul(stream: IO[bytes]) -> Iterator[str]:
-    left = b""
+    rest = b""
     while block := stream.read(_BLOCK):
-        *tokens, left = (left + block).split(b"\0")
+        *tokens, rest = (rest + block).split(b"\0")
         for token in tokens:
             yield token.decode(errors="replace")
 

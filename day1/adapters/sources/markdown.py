@@ -85,8 +85,8 @@ class MarkdownSource(CountingSource):
         """
         super().__init__()
         self._root = root.resolve()
-        found = (file for path in paths for file in _files(path, self.leave_out))
-        self._files = list(dict.fromkeys(found))
+        files = (file for path in paths for file in _files(path, self.leave_out))
+        self._files = list(dict.fromkeys(files))
         self._passed = {why: list(places) for why, places in self._left_out.items()}
         if not self._files:
             raise InvalidRequest(
@@ -133,14 +133,14 @@ class Headings:
         self._all: dict[tuple[int, str], None] = {}
         self._told: set[tuple[int, str]] = set()
 
-    def take(self, section: Section, told: Iterable[tuple[int, str]]) -> None:
+    def take(self, section: Section, lines: Iterable[tuple[int, str]]) -> None:
         """Take a section's own heading, and those that rows of the section name."""
         self._all.update(dict.fromkeys(section.places[-1:]))
-        self._told.update(told)
+        self._told.update(lines)
 
-    def left(self, named: str = "") -> list[tuple[int, str]]:
+    def left(self, name: str = "") -> list[tuple[int, str]]:
         """The headings that no row names; `named` is a title that each row names."""
-        return [place for place in self._all if place not in self._told and place[1] != named]
+        return [place for place in self._all if place not in self._told and place[1] != name]
 
 
 def _files(path: Path, leave_out: LeaveOut) -> Iterator[Path]:
@@ -170,31 +170,34 @@ def unfenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
         yield line, not fenced
 
 
-def sections(text: str, before: int = 0) -> Iterator[Section]:
+def sections(text: str, lines_before: int = 0) -> Iterator[Section]:
     """Split a Markdown text at its headings.
 
     Args:
         text: without front matter.
-        before: how many lines that has.
+        lines_before: how many lines that has.
     """
     above: list[tuple[int, str, int]] = []
     current = Section(())
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     fence = ""
     paragraph: list[str] | None = []  # what an underline would make a heading; None in a list
-    for number, line in enumerate(lines, start=before + 1):
+    for number, line in enumerate(lines, start=lines_before + 1):
         fence, fenced = _fence_after(fence, line)
         heading = None if fenced else _heading(line, paragraph or ())
         if heading is None:
             current.lines.append(line)
             paragraph = _paragraph_after(paragraph, line) if not fenced else []
             continue
-        begun = number
+        start = number
         if paragraph and _UNDERLINE.match(line):
             del current.lines[-len(paragraph) :]
-            begun = number - len(paragraph)
+            start = number - len(paragraph)
         yield current
-        above = [*(one for one in above if one[0] < heading[0]), (*heading, begun)]
+        above = [
+            *(heading_above for heading_above in above if heading_above[0] < heading[0]),
+            (*heading, start),
+        ]
         titles = tuple(title for _, title, _ in above if title)
         places = tuple((at, title) for _, title, at in above if title)
         current, paragraph = Section(titles, places), []
@@ -215,12 +218,12 @@ def _paragraph_after(paragraph: list[str] | None, line: str) -> list[str] | None
 
 def _fence_after(fence: str, line: str) -> tuple[str, bool]:
     """The open fence after a line ("" for none), and whether the line belongs to a fence."""
-    found = _FENCE.match(line)
+    match = _FENCE.match(line)
     if not fence:
         # A fence of backticks has none behind it; else it is code within a line.
-        opens = found is not None and not (found[1][0] == "`" and "`" in found[2])
-        return (found[1], True) if found and opens else ("", False)
-    closes = found and found[1].startswith(fence) and not found[2].strip()
+        opens = match is not None and not (match[1][0] == "`" and "`" in match[2])
+        return (match[1], True) if match and opens else ("", False)
+    closes = match and match[1].startswith(fence) and not match[2].strip()
     return ("" if closes else fence), True
 
 

@@ -40,7 +40,7 @@ class SqliteFile:
         return self._connection.execute(query, (table,)).fetchone() is not None
 
     def rows(
-        self, table: str, needed: Sequence[str], wanted: Sequence[str] = ()
+        self, table: str, needed: Sequence[str], optional: Sequence[str] = ()
     ) -> Iterator[dict[str, Json]]:
         """The rows of a table in the order in which they were added.
 
@@ -51,11 +51,11 @@ class SqliteFile:
             InvalidRequest: there is no such table, or it lacks a column that is needed.
         """
         about = self._connection.execute(f'PRAGMA table_info("{table}")')
-        there = {row[1] for row in about} if self.has(table) else set()
-        missing = [column for column in needed if column not in there]
+        present = {row[1] for row in about} if self.has(table) else set()
+        missing = [column for column in needed if column not in present]
         if missing:
             lacks = f"the table {table} lacks {', '.join(missing)}"
-            lacks = lacks if there else f"there is no table {table}"
+            lacks = lacks if present else f"there is no table {table}"
             raise InvalidRequest(
                 f"{self.path} is of another program, or of a version that day1 does not know: "
                 f"{lacks}.",
@@ -63,8 +63,8 @@ class SqliteFile:
                 table=table,
                 missing=missing,
             )
-        columns = [column for column in (*needed, *wanted) if column in there]
-        blank: dict[str, Json] = dict.fromkeys(wanted)
+        columns = [column for column in (*needed, *optional) if column in present]
+        blank: dict[str, Json] = dict.fromkeys(optional)
         names = ", ".join(f'"{column}"' for column in columns)
         # The names are constants of ours. A table without rowid is read in the order of its key.
         for row in self._connection.execute(f'SELECT {names} FROM "{table}"'):  # noqa: S608
@@ -82,9 +82,9 @@ def opened(path: Path) -> Iterator[SqliteFile]:
     path = path.resolve()
     with ExitStack() as stack:
         stack.enter_context(open_file(path, _MOST_OF_ALL))  # refuses what is no ordinary file
-        before = _stamp(path)
+        old_stamp = _stamp(path)
         file, how = path, "mode=ro&immutable=1"
-        if any(before[1:]):
+        if any(old_stamp[1:]):
             file = _copied(path, Path(stack.enter_context(TemporaryDirectory(prefix="day1-"))))
             how = "mode=rw"
         try:
@@ -101,7 +101,7 @@ def opened(path: Path) -> Iterator[SqliteFile]:
                 f"{path} cannot be read as an SQLite database{why}. Mend it or leave it out.",
                 path=str(path),
             ) from exc
-        if file == path and _stamp(path) != before:
+        if file == path and _stamp(path) != old_stamp:
             raise _in_use(path)
 
 
@@ -125,7 +125,7 @@ def _copied(path: Path, folder: Path) -> Path:
     """Copy a file with its journals, as of one moment."""
     for attempt in range(_TRIES):
         time.sleep(_REST_S if attempt else 0)
-        before = _stamp(path)
+        old_stamp = _stamp(path)
         for suffix in ("", *_JOURNALS):
             (folder / f"memory{suffix}").unlink(missing_ok=True)
             if suffix and Path(f"{path}{suffix}").is_symlink():
@@ -136,7 +136,7 @@ def _copied(path: Path, folder: Path) -> Path:
                     (folder / f"memory{suffix}").open("wb") as copy,
                 ):
                     shutil.copyfileobj(file, copy)
-        if _stamp(path) == before:
+        if _stamp(path) == old_stamp:
             return folder / "memory"
     raise _in_use(path)
 

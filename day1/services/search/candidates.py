@@ -51,13 +51,13 @@ class QueryVectorCache:
         self._guard = threading.Lock()
         self._known: OrderedDict[tuple[str, str], Vector] = OrderedDict()
 
-    def of(self, embedder: Embedder, text: str, given: Vector | None) -> Vector:
+    def of(self, embedder: Embedder, text: str, vector: Vector | None) -> Vector:
         """Return the vector of a query: the given one, or the embedded text.
 
         Raises:
             EmbedderUnavailable: there is no model.
         """
-        return self.vectors(embedder, [text])[text] if given is None else given
+        return self.vectors(embedder, [text])[text] if vector is None else vector
 
     def vectors(self, embedder: Embedder, texts: Sequence[str]) -> dict[str, Vector]:
         """Return the vector of each text, embedding texts that are not cached.
@@ -66,17 +66,19 @@ class QueryVectorCache:
             EmbedderUnavailable: there is no model.
         """
         with self._guard:
-            found = {t: v for t in texts if (v := self._known.get((embedder.name, t))) is not None}
-        new = [text for text in texts if text not in found]
+            vector_by_text = {
+                t: v for t in texts if (v := self._known.get((embedder.name, t))) is not None
+            }
+        new = [text for text in texts if text not in vector_by_text]
         if new:
-            found |= zip(new, embedder.embed(new), strict=True)
+            vector_by_text |= zip(new, embedder.embed(new), strict=True)
         with self._guard:
             for text in texts:
-                self._known[embedder.name, text] = found[text]
+                self._known[embedder.name, text] = vector_by_text[text]
                 self._known.move_to_end((embedder.name, text))
             while len(self._known) > _QUESTIONS:
                 self._known.popitem(last=False)
-        return found
+        return vector_by_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,48 +144,48 @@ class Found(NamedTuple):
 
 
 def nearest(
-    looking: CandidateQuery, visible: CachedView | LiveQuery, meaning: QueryVector
+    query: CandidateQuery, visible: CachedView | LiveQuery, meaning: QueryVector
 ) -> tuple[Best, int]:
     """Find the visible rows nearest to the query; also count texts without vectors."""
     if isinstance(visible, LiveQuery):
-        entries = _neighbours(looking, visible, meaning)
+        entries = _neighbours(query, visible, meaning)
         if entries is not None:
-            return Best(entries), looking.index.vectors.pending(meaning.embedder)
-        with looking.exactly() as view:
-            return _compared(looking, view, meaning)
-    return _compared(looking, visible, meaning)
+            return Best(entries), query.index.vectors.pending(meaning.embedder)
+        with query.exactly() as view:
+            return _compared(query, view, meaning)
+    return _compared(query, visible, meaning)
 
 
-def _compared(looking: CandidateQuery, view: CachedView, meaning: QueryVector) -> tuple[Best, int]:
-    texts, most = view.texts(looking.wanted), looking.limits.candidates
-    near, missing = looking.index.vectors.nearest(meaning.embedder, meaning.vector, texts, most)
-    return Best(view.entries(near, looking.wanted)[:most], near), missing
+def _compared(query: CandidateQuery, view: CachedView, meaning: QueryVector) -> tuple[Best, int]:
+    texts, most = view.texts(query.wanted), query.limits.candidates
+    near, missing = query.index.vectors.nearest(meaning.embedder, meaning.vector, texts, most)
+    return Best(view.entries(near, query.wanted)[:most], near), missing
 
 
 def _neighbours(
-    looking: CandidateQuery, visible: LiveQuery, meaning: QueryVector
+    query: CandidateQuery, visible: LiveQuery, meaning: QueryVector
 ) -> list[Entry] | None:
     """Find visible rows among growing numbers of neighbours; None if too few are visible."""
-    limits = looking.limits
-    seen: set[TextId] = set()
+    limits = query.limits
+    seen_texts: set[TextId] = set()
     entries: list[Entry] = []
     for limit in limits.neighbours:
-        texts, complete = _of_all_branches(looking, meaning, limit)
-        new = [text for text in dict.fromkeys(texts) if text not in seen]
-        entries += visible.entries(new, looking.wanted)
+        texts, complete = _of_all_branches(query, meaning, limit)
+        new = [text for text in dict.fromkeys(texts) if text not in seen_texts]
+        entries += visible.entries(new, query.wanted)
         if len(entries) >= limits.enough or complete:
             return entries[: limits.candidates]
         if not new:
             return None
-        seen.update(new)
+        seen_texts.update(new)
     return None
 
 
 def _of_all_branches(
-    looking: CandidateQuery, meaning: QueryVector, limit: int
+    query: CandidateQuery, meaning: QueryVector, limit: int
 ) -> tuple[list[TextId], bool]:
     """Find the nearest texts of all branches, and whether these are all texts with vectors."""
-    kind, vectors = looking.wanted.kind, looking.index.vectors
+    kind, vectors = query.wanted.kind, query.index.vectors
     texts = vectors.neighbours(kind, meaning.embedder, meaning.vector, limit)
     if texts is not None:
         return texts, False
@@ -191,83 +193,85 @@ def _of_all_branches(
     return texts, len(texts) < limit
 
 
-def candidates(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Candidates:
+def candidates(query: CandidateQuery, visible: CachedView | LiveQuery) -> Candidates:
     """Find the best rows by meaning and the best by words, with both exact scores of each.
 
     If order matters, rows written next to the first of them are candidates too, and words of
     neighbours count. A row on one list only gets its other score looked up: taking it as 0 costs
     ten points of recall (`model.search.ranking`).
     """
-    index, kind, meaning = looking.index, looking.wanted.kind, looking.meaning
+    index, kind, meaning = query.index, query.wanted.kind, query.meaning
     near, missing = Best(), 0
     if meaning is not None:
-        near, missing = nearest(looking, visible, meaning)
-    asked = looking.asked.terms and looking.question.mode != "vector"
-    worded = by_words(looking, visible) if asked else Best()
-    limits = looking.limits
-    again = weighed_by(looking.wanted, visible, limits.candidates, apart=limits.apart)
-    lines = lines_around(looking, visible, near, worded) if looking.in_order else []
-    beside = among(looking.wanted, chain.from_iterable(lines)) if lines else []
-    entries = {entry.row_id: entry for entry in (*near.entries, *worded.entries, *beside)}
+        near, missing = nearest(query, visible, meaning)
+    uses_words = query.asked.terms and query.question.mode != "vector"
+    best_by_words = by_words(query, visible) if uses_words else Best()
+    limits = query.limits
+    again = weighed_by(query.wanted, visible, limits.candidates, apart=limits.apart)
+    lines = lines_around(query, visible, near, best_by_words) if query.in_order else []
+    beside = among(query.wanted, chain.from_iterable(lines)) if lines else []
+    entries = {entry.row_id: entry for entry in (*near.entries, *best_by_words.entries, *beside)}
     texts = {entry.text for entry in chain(entries.values(), *lines)}
-    bm25, cosines = worded.scores, near.scores
-    several: dict[TextId, int] = {}
+    bm25, cosines = best_by_words.scores, near.scores
+    passage_counts: dict[TextId, int] = {}
     if meaning is not None:
-        others = list(texts - cosines.keys())
-        cosines |= index.vectors.cosines(meaning.embedder, meaning.vector, others)
-        several = index.vectors.several_passages(meaning.embedder, list(texts))
-    stands: dict[str, tuple[float, float]] = {}
+        unscored = list(texts - cosines.keys())
+        cosines |= index.vectors.cosines(meaning.embedder, meaning.vector, unscored)
+        passage_counts = index.vectors.several_passages(meaning.embedder, list(texts))
+    context_scores: dict[str, tuple[float, float]] = {}
     if lines:
-        bm25, stands = in_context(looking, lines, texts, cosines, again=again)
-    elif looking.asked.terms:
-        others = list(texts - bm25.keys())
-        bm25 |= index.words.scores(kind, looking.asked.terms, others, again=again)
-    found = [
+        bm25, context_scores = in_context(query, lines, texts, cosines, again=again)
+    elif query.asked.terms:
+        unscored = list(texts - bm25.keys())
+        bm25 |= index.words.scores(kind, query.asked.terms, unscored, again=again)
+    candidate_list = [
         Candidate(
             entry.row_id,
             entry.created_at,
             entry.happened_at,
             cosines.get(entry.text),
-            *stands.get(entry.row_id, (bm25.get(entry.text, 0.0), 0.0)),
-            several.get(entry.text, 1),
+            *context_scores.get(entry.row_id, (bm25.get(entry.text, 0.0), 0.0)),
+            passage_counts.get(entry.text, 1),
         )
         for entry in entries.values()
     ]
-    return Candidates(found, {row_id: entry.text for row_id, entry in entries.items()}, missing)
+    return Candidates(
+        candidate_list, {row_id: entry.text for row_id, entry in entries.items()}, missing
+    )
 
 
-def by_words(looking: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
+def by_words(query: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
     """Find the visible rows with the best scores by words."""
-    most = looking.limits.candidates
-    again = weighed_by(looking.wanted, visible, most, apart=looking.limits.apart)
+    most = query.limits.candidates
+    again = weighed_by(query.wanted, visible, most, apart=query.limits.apart)
     if isinstance(visible, CachedView) and again is not False:
-        texts = list(visible.texts(looking.wanted))
-        terms, kind = looking.asked.terms, looking.wanted.kind
-        found = looking.index.words.scores(kind, terms, texts, again=again)
-        best = sorted(found, key=lambda text: (-found[text], -text))
-        return Best(visible.entries(best, looking.wanted)[:most], found)
-    limit, seen = most, 0
-    entries = visible.entries((), looking.wanted)
+        texts = list(visible.texts(query.wanted))
+        terms, kind = query.asked.terms, query.wanted.kind
+        scores_by_text = query.index.words.scores(kind, terms, texts, again=again)
+        best = sorted(scores_by_text, key=lambda text: (-scores_by_text[text], -text))
+        return Best(visible.entries(best, query.wanted)[:most], scores_by_text)
+    limit, checked = most, 0
+    entries = visible.entries((), query.wanted)
     while True:
-        scores = looking.index.words.best(looking.wanted.kind, any_of(*looking.asked.terms), limit)
-        entries += visible.entries(islice(scores, seen, None), looking.wanted)
+        scores = query.index.words.best(query.wanted.kind, any_of(*query.asked.terms), limit)
+        entries += visible.entries(islice(scores, checked, None), query.wanted)
         if len(entries) >= most or len(scores) < limit:
             return Best(entries[:most], scores)
         # As many as should be enough if as many are visible, since each round scores all again.
-        seen, limit = limit, max(4 * limit, limit * most // max(1, len(entries)))
+        checked, limit = limit, max(4 * limit, limit * most // max(1, len(entries)))
 
 
 def lines_around(
-    looking: CandidateQuery, visible: CachedView | LiveQuery, near: Best, worded: Best
+    query: CandidateQuery, visible: CachedView | LiveQuery, near: Best, best_by_words: Best
 ) -> list[list[Entry]]:
     """Find rows written next to the first rows of both lists, as lines of consecutive rows."""
-    leading = [*near.entries[:_LEADING], *worded.entries[:_LEADING]]
-    far = len(looking.question.weights.neighbour_shares)
+    leading = [*near.entries[:_LEADING], *best_by_words.entries[:_LEADING]]
+    far = len(query.question.weights.neighbour_shares)
     return visible.around({entry.row_id: entry for entry in leading}.values(), far) if far else []
 
 
 def in_context(
-    looking: CandidateQuery,
+    query: CandidateQuery,
     lines: Sequence[Sequence[Entry]],
     texts: Collection[TextId],
     cosines: Mapping[TextId, float],
@@ -282,22 +286,22 @@ def in_context(
         The BM25 of texts, and for each row of a line, by id: the BM25 of its words in context, and
         the higher cosine of the rows just before and after, less for a long text.
     """
-    kind, terms = looking.wanted.kind, looking.asked.terms
-    words = looking.index.words.each(kind, terms, list(texts), again=again)
+    kind, terms = query.wanted.kind, query.asked.terms
+    words = query.index.words.each(kind, terms, list(texts), again=again)
     alone: dict[TextId, float] = {}
     for scores in words:
         for text, score in scores.items():
             alone[text] = alone.get(text, 0.0) + score
-    contents = looking.index.words.texts(kind, [entry.text for line in lines for entry in line])
+    contents = query.index.words.texts(kind, [entry.text for line in lines for entry in line])
     lengths = {text: len(content.split()) for text, content in contents.items()}
-    weights, stands = looking.question.weights, {}
+    weights, context_scores = query.question.weights, {}
     for line in lines:
         line_texts = [entry.text for entry in line]
         near = [0.0, *(cosines.get(text, 0.0) for text in line_texts), 0.0]
         long = [lengths.get(text, 0) for text in line_texts]
         parts = [part_lent(length, weights.neighbour_words) for length in long]
-        heard = words_in_context(words, line_texts, weights.neighbour_shares, parts)
-        for at, (entry, score) in enumerate(zip(line, heard, strict=True)):
+        line_scores = words_in_context(words, line_texts, weights.neighbour_shares, parts)
+        for at, (entry, score) in enumerate(zip(line, line_scores, strict=True)):
             beside = max(near[at], near[at + 2]) * part_lent(long[at], weights.beside_words)
-            stands[entry.row_id] = score, beside
-    return alone, stands
+            context_scores[entry.row_id] = score, beside
+    return alone, context_scores

@@ -37,12 +37,12 @@ def _place(entry: Entry) -> tuple[int, str]:
     return entry.created_at, entry.row_id
 
 
-def _goes_on(one: Entry, other: Entry) -> bool:
+def _goes_on(earlier: Entry, later: Entry) -> bool:
     """Whether `other` was written soon after `one`, judged by their times.
 
     Rows of one unit of work, such as an import, have the same time and no order.
     """
-    return 0 < other.created_at - one.created_at <= _LONGEST_PAUSE_US
+    return 0 < later.created_at - earlier.created_at <= _LONGEST_PAUSE_US
 
 
 class WritingOrder:
@@ -63,13 +63,13 @@ class WritingOrder:
         new: dict[Writer, list[Entry]] = {}
         for entry in entries:
             new.setdefault(entry.writer, []).append(entry)
-        for writer, some in new.items():
+        for writer, added in new.items():
             rows = self._rows.setdefault(writer, [])
-            if len(some) > _FEW:
-                rows += some
+            if len(added) > _FEW:
+                rows += added
                 rows.sort(key=_place)
                 continue
-            for entry in some:
+            for entry in added:
                 insort(rows, entry, key=_place)
 
     def drop(self, entry: Entry) -> None:
@@ -103,13 +103,13 @@ class WritingOrder:
 
     def pairs(self, most: int) -> list[tuple[TextId, TextId]]:
         """Sample the texts of up to `most` pairs of consecutive rows, evenly from all pairs."""
-        found = [
-            (one.text, other.text)
+        text_pairs = [
+            (first.text, second.text)
             for rows in self._rows.values()
-            for one, other in pairwise(rows)
-            if _goes_on(one, other)
+            for first, second in pairwise(rows)
+            if _goes_on(first, second)
         ]
-        return found[:: len(found) // most + 1]
+        return text_pairs[:: len(text_pairs) // most + 1]
 
 
 def _reached(rows: Sequence[Entry], at: int, far: int) -> range:

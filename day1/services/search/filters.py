@@ -97,13 +97,13 @@ def shown_rows(
     """
     ids, rows = list(row_ids), dict[str, Row]()
     spaces: dict[Kind, set[Cell]] = {}
-    for wanted in filters:
-        spaces.setdefault(wanted.kind, set()).add(wanted.scope.get("space", EVERY))
-    alive_at = next((wanted.alive_at for wanted in filters), None)
-    for kind, seen in spaces.items():
+    for row_filter in filters:
+        spaces.setdefault(row_filter.kind, set()).add(row_filter.scope.get("space", EVERY))
+    alive_at = next((row_filter.alive_at for row_filter in filters), None)
+    for kind, kind_spaces in spaces.items():
         mine = [row_id for row_id in ids if kind_of(row_id) is kind]
         query = Query(among={"id": mine}, alive_at=alive_at, public=True)
         tuples = reading.scan(kind, kind.columns, query) if mine else ()
         shown = (row for row in map(kind.row, tuples) if row["content_hash"] != REDACTED_HASH)
-        rows |= {str(row["id"]): row for row in shown if seen & {EVERY, row.get("space")}}
+        rows |= {str(row["id"]): row for row in shown if kind_spaces & {EVERY, row.get("space")}}
     return rows

@@ -45,17 +45,21 @@ def group_rows(engine: SearchEngine, kind: Kind, rows: Sequence[Row]) -> Groups:
     texts = {key: str(same[0][kind.text or ""]) for key, same in by_text.items()}
     notes: list[str] = []
     pairs: list[Pair[str]] = []
-    worded = set(texts)
+    without_vector = set(texts)
     if len(texts) > 1 and engine.embedder is not None:
         try:
-            pairs, worded = _vector_pairs(engine, engine.embedder, kind, texts)
+            pairs, without_vector = _vector_pairs(engine, engine.embedder, kind, texts)
         except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
             log.warning("texts are compared by their words: %s", error.code)
-    if worded and len(texts) > 1:
-        some = "The" if len(worded) == len(texts) else f"{len(worded)} of {len(texts)}"
-        notes.append(f"{some} {kind.table} have no vectors: they were compared by their words.")
+    if without_vector and len(texts) > 1:
+        which = (
+            "The" if len(without_vector) == len(texts) else f"{len(without_vector)} of {len(texts)}"
+        )
+        notes.append(f"{which} {kind.table} have no vectors: they were compared by their words.")
         by_words = word_pairs(texts)
-        pairs += [(a, b, how) for a, b, how in by_words if a in worded or b in worded]
+        pairs += [
+            (a, b, how) for a, b, how in by_words if a in without_vector or b in without_vector
+        ]
     pairs = [(a, b, how) for a, b, how in pairs if not at_odds(texts[a], texts[b])]
     groups = complete_links(list(texts), pairs)
     return Groups([[row for key in g for row in by_text[key]] for g in groups], pairs, notes)
@@ -69,13 +73,13 @@ def _vector_pairs(
     keys = {ids[text]: key for key, text in texts.items()}
     order = list(keys)
     place = {text: number for number, text in enumerate(order)}
-    pairs, seen = [], set()
+    pairs, with_vector = [], set()
     for one, other, cosine in _alike(engine, embedder, order, order):
         if one == other:
-            seen.add(keys[one])
+            with_vector.add(keys[one])
         elif place[one] < place[other]:
             pairs.append((keys[one], keys[other], cosine))
-    return pairs, texts.keys() - seen
+    return pairs, texts.keys() - with_vector
 
 
 def _embedded(
@@ -89,10 +93,10 @@ def _embedded(
     for _ in range(0, len(texts) + EMBEDDED_AT_ONCE, EMBEDDED_AT_ONCE):
         if not vectors.embed(embedder, EMBEDDED_AT_ONCE, wait=True):
             break
-    known = words.known(kind, list(hashes.values()))
-    if len(known) < len(hashes):
+    number_by_hash = words.known(kind, list(hashes.values()))
+    if len(number_by_hash) < len(hashes):
         raise IndexBehind("The index cannot take these texts now: try again.")
-    return {text: known[hashed] for text, hashed in hashes.items()}
+    return {text: number_by_hash[hashed] for text, hashed in hashes.items()}
 
 
 def _alike(
@@ -114,33 +118,35 @@ def said_by_facts(
     if embedder is None or not texts:
         return set()
     ref, now = Ref(branch=branch.name), repo.clock()
-    wanted = Filter(FACT, alive_at=now, present_at=now)
+    row_filter = Filter(FACT, alive_at=now, present_at=now)
     try:
         with repo.store.reading(ref) as reading:
             catch_up(reading, repo.history, engine.index, branch.id)
-            with engine.views.at(reading, ref, wanted, repo.history, engine.index) as view:
-                facts = list(view.texts(wanted))
+            with engine.views.at(reading, ref, row_filter, repo.history, engine.index) as view:
+                facts = list(view.texts(row_filter))
         ids = _embedded(engine, embedder, OBSERVATION, texts)
         by_id = {number: text for text, number in ids.items()}
-        found = [(by_id[one], fact) for one, fact, _ in _alike(engine, embedder, [*by_id], facts)]
-        said = engine.index.words.texts(FACT, list({fact for _, fact in found}))
+        matches = [(by_id[one], fact) for one, fact, _ in _alike(engine, embedder, [*by_id], facts)]
+        fact_texts = engine.index.words.texts(FACT, list({fact for _, fact in matches}))
     except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
         log.warning("facts are compared by their exact text only: %s", error.code)
         return set()
-    alike = [(text, said[fact]) for text, fact in found if fact in said]
-    return _with_spaces(repo, wanted, ref, [(a, b) for a, b in alike if not at_odds(a, b)])
+    alike = [(text, fact_texts[fact]) for text, fact in matches if fact in fact_texts]
+    return _with_spaces(repo, row_filter, ref, [(a, b) for a, b in alike if not at_odds(a, b)])
 
 
 def _with_spaces(
-    repo: Repository, wanted: Filter, ref: Ref, alike: Sequence[tuple[str, str]]
+    repo: Repository, row_filter: Filter, ref: Ref, alike: Sequence[tuple[str, str]]
 ) -> set[tuple[Cell, str]]:
     """Return the first text of each pair with the spaces in which the second is an active fact."""
     if not alike:
         return set()
     hashes = {text: content_hash(text) for _, text in alike}
-    query = wanted.query({"content_hash": [*hashes.values()]})
+    query = row_filter.query({"content_hash": [*hashes.values()]})
     spaces: dict[Cell, set[Cell]] = {}
     with repo.store.reading(ref) as reading:
         for hashed, space in reading.scan(FACT, ("content_hash", "space"), query):
             spaces.setdefault(hashed, set()).add(space)
-    return {(space, one) for one, text in alike for space in spaces.get(hashes[text], ())}
+    return {
+        (space, first_text) for first_text, text in alike for space in spaces.get(hashes[text], ())
+    }

@@ -176,8 +176,8 @@ def secret_hashes(reading: Reading) -> frozenset[str]:
 
 def _made_of(reading: Reading, rows: Collection[Row]) -> dict[str, str]:
     """Return the texts of facts derived from these rows, by hash."""
-    made = made_of(reading, [str(row["id"]) for row in rows]).words if rows else ()
-    return _texts(reading, FACT, Query(among={"id": sorted(made)})) if made else {}
+    derived_ids = made_of(reading, [str(row["id"]) for row in rows]).words if rows else ()
+    return _texts(reading, FACT, Query(among={"id": sorted(derived_ids)})) if derived_ids else {}
 
 
 def withdraw_secrets(store: Store, index: Index, branch: str, hashes: Collection[str]) -> None:
@@ -199,13 +199,15 @@ def _withdraw(reading: Reading, index: Index, hashes: Collection[str]) -> None:
     """
     if not hashes:
         return
-    known = {h for kind in INDEXED for h in index.words.known(kind, list(hashes))}
-    some = Query(among={"content_hash": sorted(known)}, public=True)
-    kinds = INDEXED if known else ()
-    told = {row[0] for kind in kinds for row in reading.scan(kind, ("content_hash",), some)}
-    if known - told:
+    indexed = {h for kind in INDEXED for h in index.words.known(kind, list(hashes))}
+    public_query = Query(among={"content_hash": sorted(indexed)}, public=True)
+    kinds = INDEXED if indexed else ()
+    public_hashes = {
+        row[0] for kind in kinds for row in reading.scan(kind, ("content_hash",), public_query)
+    }
+    if indexed - public_hashes:
         index.words.lose_cursors()  # first: after a kill here, all states are read again
-        index.forget(known - told)
+        index.forget(indexed - public_hashes)
 
 
 def _unseen(
@@ -230,15 +232,24 @@ def _unseen(
             rows = [c.after for k, c in changed if k is kind and c.after]
             yield from _in_parts(kind, _public(reading, kind, rows))
         was = [c.before for _, c in changed if c.before and is_secret(c.before)]
-        made = _made_of(reading, [row for row in was if row["id"] not in {r["id"] for r in secret}])
-        again = Query(among={"content_hash": sorted(made)}, public=True)
-        yield from _in_parts(FACT, _texts(reading, FACT, again) if made else {})
+        derived = _made_of(
+            reading, [row for row in was if row["id"] not in {r["id"] for r in secret}]
+        )
+        again = Query(among={"content_hash": sorted(derived)}, public=True)
+        yield from _in_parts(FACT, _texts(reading, FACT, again) if derived else {})
     pending = reading.pending
     if pending.oldest is not None and pending.newest != seen:
         since = pending.oldest - 1 if seen is None else seen
         for kind in INDEXED:
-            some = ("id", "content_hash", str(kind.text), "origin_id", "category", "sensitivity")
-            columns = [column for column in some if column in kind.column]
+            possible = (
+                "id",
+                "content_hash",
+                str(kind.text),
+                "origin_id",
+                "category",
+                "sensitivity",
+            )
+            columns = [column for column in possible if column in kind.column]
             added = reading.scan(kind, columns, Query(created_after=since))
             rows = [dict(zip(columns, values, strict=True)) for values in added]
             _withdraw(reading, index, {str(r["content_hash"]) for r in rows if is_secret(r)})
@@ -264,8 +275,8 @@ def _public(reading: Reading, kind: Kind, rows: Sequence[Row]) -> dict[str, str]
     derived = [str(row["id"]) for row in rows if kind is FACT and may_derive(row)]
     if derived:
         query = Query(among={"id": derived}, public=True)
-        found = reading.scan(FACT, ("id", "content_hash"), query)
-        hidden |= {*derived} - {row_id for row_id, hashed in found if hashed != REDACTED_HASH}
+        rows_read = reading.scan(FACT, ("id", "content_hash"), query)
+        hidden |= {*derived} - {row_id for row_id, hashed in rows_read if hashed != REDACTED_HASH}
     return {
         str(row["content_hash"]): str(row[str(kind.text)])
         for row in rows
@@ -287,13 +298,13 @@ def _nearest(tip: CommitId, history: History, index: Index) -> CommitId | None:
     """
     cursors = list(dict.fromkeys(cursor.commit for cursor in index.words.cursors()))
     depths = {c.id: depth for depth, c in enumerate(islice(history.log(tip), _COMMITS))}
-    found: list[tuple[int, CommitId]] = []
+    distances: list[tuple[int, CommitId]] = []
     for commit in cursors[:_CURSORS]:
         try:
             past = enumerate(islice(history.log(commit), _COMMITS))
-            found.extend(
+            distances.extend(
                 islice(((up + depths[c.id], commit) for up, c in past if c.id in depths), 1)
             )
         except NotFound:  # compaction has removed the commit
             continue
-    return min(found)[1] if found else None
+    return min(distances)[1] if distances else None

@@ -17,12 +17,12 @@ from day1.services.search.views import ViewKey, columns_of, entry_of
 class LiveQuery:
     """The rows of one kind at an open state, read by SQL when they are needed."""
 
-    def __init__(self, wanted: Filter, reading: Reading, index: Index, rows: int) -> None:
-        """Use an open reading that has `rows` rows of a kind; `wanted` gives kind and scope."""
-        self.kind = wanted.kind
-        self.key: ViewKey = (wanted.kind.table,)
+    def __init__(self, row_filter: Filter, reading: Reading, index: Index, rows: int) -> None:
+        """Use an open reading that has `rows` rows of a kind; `row_filter` gives kind and scope."""
+        self.kind = row_filter.kind
+        self.key: ViewKey = (row_filter.kind.table,)
         self.unindexed = 0
-        self._all = replace(wanted, equal={}, among={}, after=None, before=None)
+        self._all = replace(row_filter, equal={}, among={}, after=None, before=None)
         self._reading = reading
         self._index = index
         self._rows = rows
@@ -31,12 +31,12 @@ class LiveQuery:
         """Return the number of rows of the kind in the state."""
         return self._rows
 
-    def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
+    def entries(self, texts: Iterable[TextId], row_filter: Filter) -> list[Entry]:
         """Find the wanted rows that have one of `texts`, in the order of `texts`."""
         order = list(dict.fromkeys(texts))
-        known = self._index.words.hashes(self.kind, order)
-        hashes = {content_hash: number for number, content_hash in known.items()}
-        query = wanted.query({"content_hash": [*hashes]})
+        hash_by_text = self._index.words.hashes(self.kind, order)
+        hashes = {content_hash: number for number, content_hash in hash_by_text.items()}
+        query = row_filter.query({"content_hash": [*hashes]})
         by_text: dict[TextId, list[Entry]] = {}
         for row in self._reading.scan(self.kind, columns_of(self.kind), query):
             text = hashes[str(row[1])]
@@ -57,11 +57,11 @@ class LiveQuery:
         """
         clusters = _clusters(entries, 4 * far)
         near = [range(c[0].text - 2 * far, c[-1].text + 2 * far + 1) for c in clusters]
-        found = self.entries(chain.from_iterable(near), self._all)
+        near_entries = self.entries(chain.from_iterable(near), self._all)
         lines: list[list[Entry]] = []
         for cluster, texts in zip(clusters, near, strict=True):
             order = WritingOrder()
-            order.add(entry for entry in found if entry.text in texts)
+            order.add(entry for entry in near_entries if entry.text in texts)
             lines += order.around(cluster, far)
         return lines
 
@@ -71,8 +71,10 @@ class LiveQuery:
         rows = self._reading.scan(self.kind, columns_of(self.kind), query)
         numbers = self._index.words.known(self.kind, [str(row[1]) for row in rows])
         order = WritingOrder()
-        known = ((row, numbers.get(str(row[1]))) for row in rows)
-        order.add(entry_of(self.kind, row, number) for row, number in known if number is not None)
+        numbered_rows = ((row, numbers.get(str(row[1]))) for row in rows)
+        order.add(
+            entry_of(self.kind, row, number) for row, number in numbered_rows if number is not None
+        )
         return order.pairs(most)
 
 

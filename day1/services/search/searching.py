@@ -68,10 +68,10 @@ def search(
     engine.running.add(running)
     try:
         try:
-            found = _Search(engine, ref, branch_id, request).run()
+            answer = _Search(engine, ref, branch_id, request).run()
         except IndexLost:
             notes.append("the index was damaged and is being built again; vectors follow")
-            found = _Search(engine, ref, branch_id, request).run()
+            answer = _Search(engine, ref, branch_id, request).run()
         if engine.fallback_index.held is not None:
             engine.fallback_index.give_back()
     except (IndexBehind, IndexLost) as error:
@@ -80,10 +80,10 @@ def search(
         notes = [f"the index cannot be used ({code}): only words were searched, in memory"]
         index, views = engine.fallback_index.take(engine.index)
         in_memory = replace(engine, index=index, views=views)
-        found = _Search(in_memory, ref, branch_id, replace(request, mode="keyword")).run()
+        answer = _Search(in_memory, ref, branch_id, replace(request, mode="keyword")).run()
     finally:
         engine.running.discard(running)
-    return replace(found, notes=[*notes, *found.notes])
+    return replace(answer, notes=[*notes, *answer.notes])
 
 
 class _Search:
@@ -111,16 +111,16 @@ class _Search:
         Raises:
             IndexLost: the index was damaged, or replaced meanwhile.
         """
-        followed = False
+        is_indexed = False
         embedder = self._embedder()
         if embedder is not None:
             with self._engine.store.reading(self._ref) as reading:
                 self._follow(reading)
-                followed = self._ref.until is not None  # a past state does not change
-                asked = self._reduced(reading, embedder)
-            self._embed(embedder, asked)
+                is_indexed = self._ref.until is not None  # a past state does not change
+                prepared = self._reduced(reading, embedder)
+            self._embed(embedder, prepared)
         with self._engine.store.reading(self._ref) as reading:
-            if not followed:
+            if not is_indexed:
                 self._follow(reading)
             generation = self._index.generation()
             hits = self._find(reading)
@@ -150,33 +150,35 @@ class _Search:
                 if self._index.words.cursor(self._live_id) == state:
                     return  # the usual case
             if self._ref.until is None or self._ref.branch is None or not reading.tip:
-                done = catch_up(reading, history, self._index, self._live_id, within_s)
+                complete = catch_up(reading, history, self._index, self._live_id, within_s)
             else:
                 live = Ref(branch=self._ref.branch)
                 whole = live if reading.pending.count else Ref(commit=reading.tip)
                 store, index = self._engine.store, self._index
                 with store.reading(whole) as past, store.reading(live) as now:
-                    done = catch_up_past(past, now, history, index, within_s)
+                    complete = catch_up_past(past, now, history, index, within_s)
         except IndexBehind as error:
             log.warning("the index is not up to date: %s", error.details.get("engine_code"))
-            done = False
-        if not done:
+            complete = False
+        if not complete:
             why = "the folder is read-only" if self._index.read_only else "the index lags"
             self._note(f"{why}: what was written last may not be found")
 
     @contextmanager
-    def _visible(self, reading: Reading, wanted: Filter) -> Iterator[CachedView | LiveQuery]:
-        if not wanted.few:
-            rows = self._engine.views.rows(reading, self._ref, wanted.kind)
+    def _visible(self, reading: Reading, row_filter: Filter) -> Iterator[CachedView | LiveQuery]:
+        if not row_filter.few:
+            rows = self._engine.views.rows(reading, self._ref, row_filter.kind)
             if rows > self._engine.limits.exact_rows:
                 self._is_large = True
-                yield LiveQuery(wanted, reading, self._index, rows)
+                yield LiveQuery(row_filter, reading, self._index, rows)
                 return
-        with self._view(reading, wanted) as view:
+        with self._view(reading, row_filter) as view:
             yield view
 
-    def _view(self, reading: Reading, wanted: Filter) -> AbstractContextManager[CachedView]:
-        return self._engine.views.at(reading, self._ref, wanted, self._engine.history, self._index)
+    def _view(self, reading: Reading, row_filter: Filter) -> AbstractContextManager[CachedView]:
+        return self._engine.views.at(
+            reading, self._ref, row_filter, self._engine.history, self._index
+        )
 
     def _embedder(self) -> Embedder | None:
         """Return the embedder if the search uses meaning and the embedder works; else None."""
@@ -202,33 +204,35 @@ class _Search:
         """
         query, index = self._request.query, self._index
         usual = {f.key: self._usual(reading, f, embedder) for f in self._filters}
-        self._order_matters = {key: found.ordered for key, (_, found) in usual.items()}
+        self._order_matters = {key: judged.ordered for key, (_, judged) in usual.items()}
         _, most = max(usual.values(), key=itemgetter(0), default=(0, Usual()))
-        names = frozenset().union(*(found.names for _, found in usual.values()))
+        names = frozenset().union(*(judged.names for _, judged in usual.values()))
         terms = _terms(embedding_query(query, most.common), query)
-        asked = AskedQuery(terms, embedding_query(query, most.openers | names), names)
+        prepared = AskedQuery(terms, embedding_query(query, most.openers | names), names)
         if terms and index.vectors.pending(embedder):
-            for wanted in self._filters:
-                with self._visible(reading, wanted) as visible:
-                    best = by_words(self._candidate_query(reading, wanted, asked), visible)
+            for row_filter in self._filters:
+                with self._visible(reading, row_filter) as visible:
+                    best = by_words(self._candidate_query(reading, row_filter, prepared), visible)
                 self._embed_first += [entry.text for entry in best.entries]
-        return asked
+        return prepared
 
-    def _usual(self, reading: Reading, wanted: Filter, embedder: Embedder) -> tuple[int, Usual]:
+    def _usual(self, reading: Reading, row_filter: Filter, embedder: Embedder) -> tuple[int, Usual]:
         """Count the rows that a filter searches, and find what is usual in them."""
         state = state_of(reading, self._ref)
-        with self._visible(reading, wanted) as visible:
+        with self._visible(reading, row_filter) as visible:
             return len(visible), self._engine.common_words.at(state, visible, self._index, embedder)
 
-    def _embed(self, embedder: Embedder, asked: AskedQuery) -> None:
+    def _embed(self, embedder: Embedder, prepared: AskedQuery) -> None:
         try:
-            vector = self._engine.query_vectors.of(embedder, asked.embedded, self._request.vector)
-            self._asked, self._query_vector = asked, QueryVector(embedder, vector)
+            vector = self._engine.query_vectors.of(
+                embedder, prepared.embedded, self._request.vector
+            )
+            self._asked, self._query_vector = prepared, QueryVector(embedder, vector)
             seconds = self._engine.embedding_s
-            some = 0 if seconds == 0 else self._engine.embedded_at_once
-            limit = None if self._request.wait else some
+            passages = 0 if seconds == 0 else self._engine.embedded_at_once
+            limit = None if self._request.wait else passages
             enough = None if seconds is None else TimeBudget(seconds)
-            first = EmbedFirst(self._embed_first, asked.terms)
+            first = EmbedFirst(self._embed_first, prepared.terms)
             embed_pending(self._index, embedder, limit, first, enough)
         except EmbedderUnavailable as error:
             self._words_only(str(error))
@@ -281,25 +285,25 @@ class _Search:
         weights, names = self._engine.weights, self._asked.names
         return Question(self._request.query, self._mode, weights, names)
 
-    def _candidates(self, reading: Reading, wanted: Filter) -> Candidates:
-        looking = self._candidate_query(reading, wanted, self._asked)
-        with self._visible(reading, wanted) as visible:
+    def _candidates(self, reading: Reading, row_filter: Filter) -> Candidates:
+        query = self._candidate_query(reading, row_filter, self._asked)
+        with self._visible(reading, row_filter) as visible:
             if visible.unindexed:
-                self._note(f"{visible.unindexed} {wanted.kind.table} are not indexed yet")
-            return candidates(looking, visible)
+                self._note(f"{visible.unindexed} {row_filter.kind.table} are not indexed yet")
+            return candidates(query, visible)
 
     def _candidate_query(
-        self, reading: Reading, wanted: Filter, asked: AskedQuery
+        self, reading: Reading, row_filter: Filter, prepared: AskedQuery
     ) -> CandidateQuery:
-        in_order = self._mode == "hybrid" and self._order_matters.get(wanted.key, True)
+        in_order = self._mode == "hybrid" and self._order_matters.get(row_filter.key, True)
         return CandidateQuery(
             self._index,
             self._engine.limits,
-            wanted,
+            row_filter,
             self._question(),
-            asked,
+            prepared,
             self._query_vector,
-            lambda: self._view(reading, wanted),
+            lambda: self._view(reading, row_filter),
             in_order,
         )
 
@@ -332,13 +336,13 @@ def _filters(request: SearchRequest, now: int) -> list[Filter]:
         if kind is None or kind.text is None:
             searched = [kind.table for kind in KINDS if kind.text]
             raise InvalidRequest(f"{table!r} has no text to search.", kinds=searched)
-        asked = {*equal, "space"} if request.spaces else equal.keys()
-        if not asked <= {*kind.facets, *SCOPES} & kind.column.keys():
+        needed = {*equal, "space"} if request.spaces else equal.keys()
+        if not needed <= {*kind.facets, *SCOPES} & kind.column.keys():
             continue
         scope = {name: cell for name, cell in equal.items() if name in SCOPES}
         facets = {name: cell for name, cell in equal.items() if name not in SCOPES}
-        held = Filter(kind, inactive, facets, *window, scope, request.among, event is not None)
-        held = replace(held, only=request.only, alive_at=now, present_at=present)
+        base = Filter(kind, inactive, facets, *window, scope, request.among, event is not None)
+        base = replace(base, only=request.only, alive_at=now, present_at=present)
         in_spaces = [{**scope, "space": space} for space in dict.fromkeys(request.spaces)]
-        filters += [replace(held, scope=each) for each in in_spaces or [scope]]
+        filters += [replace(base, scope=each) for each in in_spaces or [scope]]
     return filters

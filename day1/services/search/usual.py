@@ -58,21 +58,21 @@ class UsualCache:
         A new sample is taken when the number of rows has changed by a tenth.
         """
         key, rows = (*state, *visible.key), len(visible)
-        known = self._known.get(key)
-        is_new = known is None or abs(known.rows - rows) * 10 > known.rows
-        if known is None or is_new:
+        judged = self._known.get(key)
+        is_new = judged is None or abs(judged.rows - rows) * 10 > judged.rows
+        if judged is None or is_new:
             if len(self._known) > _STATES_JUDGED:
                 self._known.clear()
             texts = index.words.texts(visible.kind, visible.sample(_SAMPLE))
-            known = _Judged(rows, usual(list(texts.values())), is_final=False)
-        if not known.is_final:
-            known = _with_order(known, visible, index, embedder, by_words=is_new)
-            self._known[key] = known
-        return known.usual
+            judged = _Judged(rows, usual(list(texts.values())), is_final=False)
+        if not judged.is_final:
+            judged = _with_order(judged, visible, index, embedder, by_words=is_new)
+            self._known[key] = judged
+        return judged.usual
 
 
 def _with_order(
-    known: _Judged,
+    judged: _Judged,
     visible: CachedView | LiveQuery,
     index: Index,
     embedder: Embedder,
@@ -80,26 +80,26 @@ def _with_order(
     by_words: bool,
 ) -> _Judged:
     """Judge whether order matters, by vectors; by words if too few have one and `by_words`."""
-    names, ordered, is_final = known.usual.names, known.usual.ordered, True
+    names, ordered, is_final = judged.usual.names, judged.usual.ordered, True
     pairs = visible.beside(_SAMPLE)
     contents = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
     pairs = [pair for pair in pairs if contents.keys() >= set(pair)]
     if len(pairs) < _FEWEST_PAIRS:
         ordered = False
     else:
-        named = {n: s for n, t in contents.items() if (s := subject(t)) in names}
-        apart = _apart(pairs, named)
+        name_by_text = {n: s for n, t in contents.items() if (s := subject(t)) in names}
+        apart = _apart(pairs, name_by_text)
         near, far = (index.vectors.likeness(embedder, some) for some in (pairs, apart))
         if min(len(near), len(far)) >= _FEWEST_PAIRS:
             ordered = fmean(near) - fmean(far) > _MORE_ALIKE
         else:
             is_final = False
             ordered = _share_words(pairs, apart, contents, names) if by_words else ordered
-    return _Judged(known.rows, replace(known.usual, ordered=ordered), is_final)
+    return _Judged(judged.rows, replace(judged.usual, ordered=ordered), is_final)
 
 
 def _apart(
-    pairs: Sequence[tuple[TextId, TextId]], named: Mapping[TextId, str | None]
+    pairs: Sequence[tuple[TextId, TextId]], name_by_text: Mapping[TextId, str | None]
 ) -> list[tuple[TextId, TextId]]:
     """Pair each memory with the follower of another memory, for comparison.
 
@@ -108,9 +108,9 @@ def _apart(
     """
     followers: dict[str | None, list[TextId]] = {}
     for _, second in pairs:
-        followers.setdefault(named.get(second), []).append(second)
-    half_apart = {name: chain(some[len(some) // 2 :], some) for name, some in followers.items()}
-    return [(first, next(half_apart[named.get(second)])) for first, second in pairs]
+        followers.setdefault(name_by_text.get(second), []).append(second)
+    half_apart = {name: chain(texts[len(texts) // 2 :], texts) for name, texts in followers.items()}
+    return [(first, next(half_apart[name_by_text.get(second)])) for first, second in pairs]
 
 
 def _share_words(
@@ -120,6 +120,6 @@ def _share_words(
     names: frozenset[str],
 ) -> bool:
     """Whether consecutive memories share more words than any two do."""
-    told = [(contents[one], contents[other]) for one, other in chain(pairs, apart)]
-    alike = likeness_by_words(told, names)
+    text_pairs = [(contents[first], contents[second]) for first, second in chain(pairs, apart)]
+    alike = likeness_by_words(text_pairs, names)
     return fmean(alike[: len(pairs)]) - fmean(alike[len(pairs) :]) > _MORE_WORDS_SHARED

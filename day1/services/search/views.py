@@ -83,41 +83,41 @@ def entry_of(kind: Kind, row: tuple[Cell, ...], text: TextId) -> Entry:
     return Entry(row_id, text, created_at, happened_at, when, facets, writer, ends)  # type: ignore[arg-type]  # of these columns
 
 
-def among(wanted: Filter, entries: Iterable[Entry]) -> list[Entry]:
+def among(row_filter: Filter, entries: Iterable[Entry]) -> list[Entry]:
     """Choose the entries of a view that meet the filter's further conditions."""
-    found = list(entries)
-    if wanted.only is not None:
-        found = [entry for entry in found if entry.row_id in wanted.only]
-    for name, cell in wanted.equal.items():
-        facet = wanted.kind.facets.index(name)
-        found = [entry for entry in found if entry.facets[facet] == cell]
-    for name, cells in wanted.among.items():
-        facet, some = wanted.kind.facets.index(name), frozenset(cells)
-        found = [entry for entry in found if entry.facets[facet] in some]
-    if wanted.after is not None:
-        found = [entry for entry in found if entry.when >= wanted.after]
-    if wanted.before is not None:
-        found = [entry for entry in found if entry.when <= wanted.before]
-    if any(entry.ends != _ENDLESS for entry in found):
-        found = [entry for entry in found if not wanted.is_over(*entry.ends)]
-    return found
+    entries_left = list(entries)
+    if row_filter.only is not None:
+        entries_left = [entry for entry in entries_left if entry.row_id in row_filter.only]
+    for name, cell in row_filter.equal.items():
+        facet = row_filter.kind.facets.index(name)
+        entries_left = [entry for entry in entries_left if entry.facets[facet] == cell]
+    for name, cells in row_filter.among.items():
+        facet, allowed = row_filter.kind.facets.index(name), frozenset(cells)
+        entries_left = [entry for entry in entries_left if entry.facets[facet] in allowed]
+    if row_filter.after is not None:
+        entries_left = [entry for entry in entries_left if entry.when >= row_filter.after]
+    if row_filter.before is not None:
+        entries_left = [entry for entry in entries_left if entry.when <= row_filter.before]
+    if any(entry.ends != _ENDLESS for entry in entries_left):
+        entries_left = [entry for entry in entries_left if not row_filter.is_over(*entry.ends)]
+    return entries_left
 
 
-def asks_again(wanted: Filter, visible: object, most: int) -> bool:
+def asks_again(row_filter: Filter, visible: object, most: int) -> bool:
     """Whether a scope is so small that each query scores its texts one by one."""
-    if not wanted.scope or not isinstance(visible, CachedView):
+    if not row_filter.scope or not isinstance(visible, CachedView):
         return False
-    return wanted.only is not None or len(visible) <= _FEW * most
+    return row_filter.only is not None or len(visible) <= _FEW * most
 
 
-def weighed_by(wanted: Filter, visible: object, most: int, *, apart: bool) -> Again:
+def weighed_by(row_filter: Filter, visible: object, most: int, *, apart: bool) -> Again:
     """Choose the `again` argument of `Words.scores`; `apart` weighs by the view's own texts.
 
     A `LiveQuery` is always weighed by all texts of the index.
     """
     if apart and isinstance(visible, CachedView):
         return visible.every()
-    return asks_again(wanted, visible, most)
+    return asks_again(row_filter, visible, most)
 
 
 class CachedView:
@@ -126,16 +126,16 @@ class CachedView:
     It is moved to another state only while nobody reads it; otherwise a copy is moved.
     """
 
-    def __init__(self, wanted: Filter) -> None:
+    def __init__(self, row_filter: Filter) -> None:
         """Begin without rows; `advance` reads them."""
-        self.kind = kind = wanted.kind
-        self.key = wanted.key
+        self.kind = kind = row_filter.kind
+        self.key = row_filter.key
         self.lock = threading.Lock()
         """The lock for moving the view to another state and for changing `readers`."""
         self.readers = 0
         self.unindexed = 0
         """The number of visible rows whose text is not indexed."""
-        self._active = wanted.held
+        self._active = row_filter.held
         self._columns = columns_of(kind)
         self._tip: CommitId | None = None
         self._oldest: int | None = None
@@ -152,20 +152,20 @@ class CachedView:
         """Return the number of rows in the view."""
         return len(self._rows)
 
-    def entries(self, texts: Iterable[TextId], wanted: Filter) -> list[Entry]:
+    def entries(self, texts: Iterable[TextId], row_filter: Filter) -> list[Entry]:
         """Find the wanted rows that have one of `texts`, in the order of `texts`."""
-        found = (self._rows[r] for text in texts for r in self._by_text.get(text, ()))
-        return among(wanted, found)
+        rows = (self._rows[r] for text in texts for r in self._by_text.get(text, ()))
+        return among(row_filter, rows)
 
-    def texts(self, wanted: Filter) -> Sequence[TextId]:
+    def texts(self, row_filter: Filter) -> Sequence[TextId]:
         """Return the texts of all wanted rows, each once."""
-        some = (wanted.after, wanted.before, wanted.only)
-        if wanted.equal or wanted.among or any(one is not None for one in some):
-            return list({entry.text for entry in among(wanted, self._rows.values())})
+        limits = (row_filter.after, row_filter.before, row_filter.only)
+        if row_filter.equal or row_filter.among or any(limit is not None for limit in limits):
+            return list({entry.text for entry in among(row_filter, self._rows.values())})
         if self._texts is None:
             self._texts = array("q", self._by_text)
-        over = {e.text for e in self._ending.values() if wanted.is_over(*e.ends)}
-        over = {text for text in over if not self.entries((text,), wanted)}
+        over = {e.text for e in self._ending.values() if row_filter.is_over(*e.ends)}
+        over = {text for text in over if not self.entries((text,), row_filter)}
         return [text for text in self._texts if text not in over] if over else self._texts
 
     def every(self) -> list[TextId]:
@@ -198,9 +198,9 @@ class CachedView:
     def is_at(self, reading: Reading, index: Index) -> bool:
         """Whether the view is up to date with `reading`."""
         pending = reading.pending
-        known = (self._tip, self._oldest, self._newest)
+        position = (self._tip, self._oldest, self._newest)
         whole = not self.unindexed or index.read_only
-        return whole and known == (reading.tip, pending.oldest, pending.newest)
+        return whole and position == (reading.tip, pending.oldest, pending.newest)
 
     def advance(self, reading: Reading, history: History, index: Index) -> None:
         """Bring the view to the state of `reading`, reading only the differences."""
@@ -238,9 +238,9 @@ class CachedView:
             return
         # The difference has rows that were pending, if they were committed and not removed since.
         self._drop(self._waiting)
-        found = changes.get(self.kind.table, [])
-        self._drop(change.id for change in found)
-        present = [change.after for change in found if change.after is not None]
+        row_changes = changes.get(self.kind.table, [])
+        self._drop(change.id for change in row_changes)
+        present = [change.after for change in row_changes if change.after is not None]
         shown = [row for row in present if self._shows(row)]
         derived = [str(row["id"]) for row in shown if self.kind is FACT and may_derive(row)]
         self._put(
@@ -264,8 +264,8 @@ class CachedView:
         space = (equal.pop("space"),) if "space" in equal else ()
         query = replace(self._active, equal=equal, created_after=since)
         columns = (*self._columns, "space") if space else self._columns
-        found = reading.scan(self.kind, columns, query)
-        rows = [row[:own] for row in found if row[own:] == space]
+        tuples = reading.scan(self.kind, columns, query)
+        rows = [row[:own] for row in tuples if row[own:] == space]
         self._put(rows, index)
         self._waiting.update(str(row[0]) for row in rows)
 
@@ -306,9 +306,9 @@ class CachedView:
                 continue
             self._ending.pop(row_id, None)
             self._order.drop(entry)
-            left = self._by_text[entry.text]
-            left.remove(row_id)
-            if not left:
+            ids_left = self._by_text[entry.text]
+            ids_left.remove(row_id)
+            if not ids_left:
                 del self._by_text[entry.text]
                 self._texts = None
 
@@ -334,7 +334,7 @@ class ViewCache:
 
     @contextmanager
     def at(
-        self, reading: Reading, ref: Ref, wanted: Filter, history: History, index: Index
+        self, reading: Reading, ref: Ref, row_filter: Filter, history: History, index: Index
     ) -> Iterator[CachedView]:
         """Lend the view of an open state, brought up to date; `ref` names the state."""
         with self._guard:
@@ -342,9 +342,9 @@ class ViewCache:
             if edition != self._edition:  # text numbers of the old views may be void
                 self._views.clear()
                 self._edition = edition
-            key = (*state_of(reading, ref), *wanted.key)
+            key = (*state_of(reading, ref), *row_filter.key)
             view = self._views.pop(key, None)
-            view = self._views[key] = CachedView(wanted) if view is None else view
+            view = self._views[key] = CachedView(row_filter) if view is None else view
             while len(self._views) > 1 and self._full():
                 self._views.popitem(last=False)
         with view.lock:
@@ -370,12 +370,12 @@ class ViewCache:
         """Return the number of visible rows of a kind; counted again when the state has moved."""
         key = (*state_of(reading, ref), kind.table)
         moved = (reading.tip, reading.pending)
-        known = self._rows.get(key)
-        if known is None or known[0] != moved:
+        counted = self._rows.get(key)
+        if counted is None or counted[0] != moved:
             if len(self._rows) > _STATES_COUNTED:
                 self._rows.clear()
-            known = self._rows[key] = moved, reading.count(kind)
-        return known[1]
+            counted = self._rows[key] = moved, reading.count(kind)
+        return counted[1]
 
 
 def state_of(reading: Reading, ref: Ref) -> ViewKey:

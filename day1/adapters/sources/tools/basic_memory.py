@@ -96,14 +96,14 @@ class _Note:
             self.relate(relation["quoted"] or relation["type"] or "relates_to", relation["target"])
             self.beside += "|" in relation["target"] or bool(relation["context"])
             return True
-        found, category = _OBSERVATION.match(line), ""
-        if found:
-            category = found["category"].strip()
+        match, category = _OBSERVATION.match(line), ""
+        if match:
+            category = match["category"].strip()
         if not category or _NO_CATEGORY.fullmatch(category):
-            found, category = _TAGGED.match(line), "Note"
-        if not found or (category == "Note" and not _TAG.search(found["text"])):
+            match, category = _TAGGED.match(line), "Note"
+        if not match or (category == "Note" and not _TAG.search(match["text"])):
             return False
-        text = found["text"].strip()
+        text = match["text"].strip()
         self._say(("observation", category, text), f"{self._title}: {text}", category)
         return True
 

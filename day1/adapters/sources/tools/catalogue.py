@@ -55,5 +55,5 @@ def tool_memory(name: str, paths: Sequence[Path], machine: Machine) -> ToolSourc
 
 def found_memories(machine: Machine) -> list[ToolSource]:
     """The memory of each tool that has some on a machine."""
-    found = ((tool, tool.found(machine)) for tool in _ALL)
-    return [tool(paths, machine) for tool, paths in found if paths]
+    results = ((tool, tool.found(machine)) for tool in _ALL)
+    return [tool(paths, machine) for tool, paths in results if paths]

@@ -36,10 +36,10 @@ class ClaudeAi(ToolSource):
                 self.leave_out(why, path)
                 return
         text = self._zipped(path) or self.text(path)
-        found = json_of(text, path)
-        if not isinstance(found, list):
+        value = json_of(text, path)
+        if not isinstance(value, list):
             raise broken(path, 1, "it is no list of accounts' memories")
-        for number, account in enumerate(found):
+        for number, account in enumerate(value):
             if not isinstance(account, dict):
                 raise broken(path, 1, f"its entry {number} is no object")
             whose = text_at(account, "account_uuid")
@@ -95,8 +95,8 @@ class ClaudeAi(ToolSource):
             points = section.points()
             headings.take(section, section.places[-1:] if points else ())
             for point in points:
-                told = ": ".join((*section.headings[-1:], point))
-                facts.append(self.fact((*key, told), told))
+                fact_text = ": ".join((*section.headings[-1:], point))
+                facts.append(self.fact((*key, fact_text), fact_text))
         self.leave_out_lines(front.unread, place)
         self.leave_out_headings(headings.left(), place)
         return facts

@@ -50,18 +50,18 @@ class ClaudeCode(ToolSource):
     def _note(self, file: Path, slug: str) -> list[Draft]:
         front = FrontMatter(self.text(file))
         name = front.joined("name") or file.stem
-        said = front.joined("description")
+        description = front.joined("description")
         body = front.body.strip()
-        parts = [said if said not in body else "", body]
-        told = "\n\n".join(part for part in parts if part)
-        if not told:
+        parts = [description if description not in body else "", body]
+        note_text = "\n\n".join(part for part in parts if part)
+        if not note_text:
             self.leave_out("empty notes", file)
             return []
         category = front.joined("metadata.type") or front.joined("type") or None
         self.leave_out_lines(front.unread, file)
         targets = dict.fromkeys(link.strip() for link in _LINK.findall(body))
         return [
-            self.fact((slug, file.stem), f"{name}: {told}", category),
+            self.fact((slug, file.stem), f"{name}: {note_text}", category),
             *(self.relation((name, "links_to", target)) for target in targets if target != name),
         ]
 

@@ -65,11 +65,11 @@ class ClaudeMem(ToolSource):
                 self._leave_prompts(prompts)
 
     def _export(self, path: Path) -> Iterator[list[Draft]]:
-        found = json_of(self.text(path), path)
-        if not isinstance(found, dict) or not isinstance(found.get("observations"), list):
+        value = json_of(self.text(path), path)
+        if not isinstance(value, dict) or not isinstance(value.get("observations"), list):
             raise broken(path, 1, "it is no export of claude-mem")
         for key, read in (("observations", self._observation), ("summaries", self._summary)):
-            rows = found.get(key) or []
+            rows = value.get(key) or []
             if not isinstance(rows, list):
                 raise broken(path, 1, f"its {key} are no list")
             for number, row in enumerate(rows):
@@ -77,7 +77,7 @@ class ClaudeMem(ToolSource):
                     yield read(row)
                 else:
                     self.leave_out("entries that are no objects", f"{key} {number}")
-        prompts = found.get("prompts")
+        prompts = value.get("prompts")
         self._leave_prompts(len(prompts) if isinstance(prompts, list) else 0)
 
     def _leave_prompts(self, count: int) -> None:
@@ -91,8 +91,8 @@ class ClaudeMem(ToolSource):
         kind, title = text_at(row, "type"), text_at(row, "title")
         drafts: list[Draft] = []
         for number, text in enumerate(self._list(row, "facts")):
-            said = f"{title}: {text}" if title else text
-            drafts.append(self.fact((*key, "fact", str(number)), said, kind or None, at))
+            heading = f"{title}: {text}" if title else text
+            drafts.append(self.fact((*key, "fact", str(number)), heading, kind or None, at))
         narrative = text_at(row, "narrative") or text_at(row, "text")
         files = self._list(row, "files_modified")
         if narrative != text_at(row, "text") != "":
@@ -104,27 +104,31 @@ class ClaudeMem(ToolSource):
             self.leave_out("types of observations without facts", f"id {row.get('id')}")
         if narrative:
             parts = (title, text_at(row, "subtitle"), narrative)
-            told = [part for part in parts if part]
-            told += [f"Files: {', '.join(files)}"] if files else []
+            paragraphs = [part for part in parts if part]
+            paragraphs += [f"Files: {', '.join(files)}"] if files else []
             kind = kind if kind in _TYPES else "insight"
-            drafts.append(self.observation((*key, "narrative"), "\n\n".join(told), at, kind))
+            drafts.append(self.observation((*key, "narrative"), "\n\n".join(paragraphs), at, kind))
         return drafts
 
     def _summary(self, row: Row) -> list[Draft]:
         if not self._is_wanted(row):
             return []
-        told = [
+        paragraphs = [
             f"{part.replace('_', ' ').capitalize()}: {text_at(row, part)}"
             for part in _PARTS
             if text_at(row, part)
         ]
         at = instant_of(row.get("created_at_epoch"), _MILLISECOND)
-        return [self.observation((*_key(row), "summary"), "\n\n".join(told), at)] if told else []
+        return (
+            [self.observation((*_key(row), "summary"), "\n\n".join(paragraphs), at)]
+            if paragraphs
+            else []
+        )
 
     def _is_wanted(self, row: Row) -> bool:
         project = text_at(row, "merged_into_project") or text_at(row, "project")
-        wanted = {folder.name for folder in self._machine.projects}
-        if wanted and project and Path(project).name not in wanted:
+        project_names = {folder.name for folder in self._machine.projects}
+        if project_names and project and Path(project).name not in project_names:
             self.leave_out("notes of other projects", f"id {row.get('id')}")
         elif row.get("type") == "sensitive" and not self._machine.sensitive:
             self.leave_out("sensitive notes (--sensitive)", f"id {row.get('id')}")

@@ -50,16 +50,16 @@ class Codex(ToolSource):
 
     def _points(self, file: Path) -> list[Draft]:
         facts: list[Draft] = []
-        group, wanted = "", True
+        group, is_wanted = "", True
         front, headings, applying = FrontMatter(self.text(file)), Headings(), 0
         for section in sections(front.body, front.length):
             title = section.headings[0] if section.headings else ""
             applies = next(filter(None, map(_GROUP.match, section.lines)), None)
             if title != group or applies:
-                group, wanted = title, self._is_wanted(applies[1].strip() if applies else None)
-                if not wanted:
+                group, is_wanted = title, self._is_wanted(applies[1].strip() if applies else None)
+                if not is_wanted:
                     self.leave_out("what is known of other projects", f"{file}: {title}")
-            if not wanted:
+            if not is_wanted:
                 continue
             if section.headings and section.headings[-1] in _INDEX:
                 self.leave_out("where points are from", f"{file}, line {section.places[-1][0]}")

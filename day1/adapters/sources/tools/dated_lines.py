@@ -24,22 +24,22 @@ class DatedLines(ToolSource):
         date, text = "", list[str]()
         heading, line_of_heading = "", 0  # 0: a row names it, or there is none
         for number, line in enumerate([*self.text(path).split("\n"), ""], start=1):
-            found, title, fence = _LINE.match(line), heading_of(line), _FENCE.match(line)
-            if text and line.strip() and found is None and title is None and fence is None:
+            match, title, fence = _LINE.match(line), heading_of(line), _FENCE.match(line)
+            if text and line.strip() and match is None and title is None and fence is None:
                 text.append(line.strip())
                 continue
             if text:
                 yield [self._fact(heading, date, "\n".join(text))]
                 line_of_heading = 0
-            date, text = (found[1], [found[2].strip()]) if found else ("", [])
-            if found and instant_of(date) is None:
+            date, text = (match[1], [match[2].strip()]) if match else ("", [])
+            if match and instant_of(date) is None:
                 self.leave_out("dates that are no time", f"line {number}")
-            elif title is not None and found is None:
+            elif title is not None and match is None:
                 self._leave_heading(line_of_heading)
                 heading, line_of_heading = title, number if title else 0
             elif fence and fence[1].strip():
                 self.leave_out("marks of code", f"line {number}")
-            elif found is None and fence is None and line.strip():
+            elif match is None and fence is None and line.strip():
                 self.leave_out("lines without a date", f"line {number}")
         self._leave_heading(line_of_heading)
 

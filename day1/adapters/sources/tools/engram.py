@@ -69,11 +69,11 @@ class Engram(ToolSource):
         newest: dict[tuple[str, int], tuple[int, Row, FactDraft, Path]] = {}
         for file in chain.from_iterable(_files(path, self.leave_out) for path in paths):
             # A file has an observation once: two of one key in it are two observations.
-            met: Counter[str] = Counter()
+            counts: Counter[str] = Counter()
             for row in self._rows(file):
                 draft, at = self._draft(row), max(_instant(row, name) or 0 for name in _TIMES)
-                key = draft.id, 0 if text_at(row, "topic_key") else met[draft.id]
-                met[draft.id] += 1
+                key = draft.id, 0 if text_at(row, "topic_key") else counts[draft.id]
+                counts[draft.id] += 1
                 before = newest.get(key)
                 newer = before is None or before[0] <= at
                 if before is not None and before[2] != draft:
@@ -105,29 +105,29 @@ class Engram(ToolSource):
                     if size > _UNPACKED:
                         raise broken(chunk, number, f"it unpacks to over {_UNPACKED >> 20} MB")
                     if line.strip():
-                        found = json_of(decoded(line, chunk), chunk, number)
-                        yield from self._observations(found, chunk, number)
+                        value = json_of(decoded(line, chunk), chunk, number)
+                        yield from self._observations(value, chunk, number)
         except (OSError, EOFError, zlib.error) as exc:
             raise broken(chunk, number + 1, "it is cut off or is no chunk of engram") from exc
 
-    def _observations(self, found: Json, file: Path, number: int) -> Iterator[Row]:
+    def _observations(self, value: Json, file: Path, number: int) -> Iterator[Row]:
         """The observations of a value: itself, or those of its list."""
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             raise broken(file, number, "it is no object")
         place = f"{shown(file)}, line {number}"
-        own = {"content", "title"} & found.keys()
-        listed = found.get("observations", [found] if own else [])
+        own = {"content", "title"} & value.keys()
+        listed = value.get("observations", [value] if own else [])
         if not isinstance(listed, list):
             raise broken(file, number, "its observations are no list")
-        for one in listed:
-            if not isinstance(one, dict):
+        for item in listed:
+            if not isinstance(item, dict):
                 raise broken(file, number, "an observation in it is no object")
-            yield one
-        if found.get("prompts"):
+            yield item
+        if value.get("prompts"):
             self.leave_out("what people asked for, word by word", place)
-        if found.get("sessions"):
+        if value.get("sessions"):
             self.leave_out("summaries of sessions", place)
-        if not own and not {"observations", "prompts", "sessions"} & found.keys():
+        if not own and not {"observations", "prompts", "sessions"} & value.keys():
             self.leave_out("lines that are no observation", place)
 
     def _draft(self, row: Row) -> FactDraft:
@@ -143,12 +143,17 @@ class Engram(ToolSource):
     def _is_wanted(self, row: Row, draft: FactDraft) -> bool:
         place = text_at(row, "created_at") or draft.id
         project = text_at(row, "project").casefold()
-        wanted = {folder.name.casefold() for folder in self._machine.projects}
+        project_names = {folder.name.casefold() for folder in self._machine.projects}
         if row.get("deleted_at"):
             self.leave_out("deleted observations", place)
         elif not (text_at(row, "title") or text_at(row, "content")):
             self.leave_out("empty observations", place)
-        elif wanted and project and project not in wanted and row.get("scope") != _EVERYWHERE:
+        elif (
+            project_names
+            and project
+            and project not in project_names
+            and row.get("scope") != _EVERYWHERE
+        ):
             self.leave_out("observations of other projects", place)
         else:
             return True
@@ -167,15 +172,15 @@ def _files(path: Path, leave_out: LeaveOut) -> list[Path]:
         return [path]
     top = path.resolve()
     folders = (path, path / _FOLDER)
-    there = [folder / name for folder in folders for name in (_DATABASE, _MANIFEST)]
-    there = [file for file in there if os.path.lexists(file)]
-    if not there:
+    candidates = [folder / name for folder in folders for name in (_DATABASE, _MANIFEST)]
+    candidates = [file for file in candidates if os.path.lexists(file)]
+    if not candidates:
         raise NotFound(
             f"There is no {_DATABASE} and no folder with {_MANIFEST} and chunks at {shown(path)}.",
             path=shown(path),
         )
     whole = []
-    for file in there:
+    for file in candidates:
         if why := why_not(top, file):
             leave_out(why, shown(file))
         else:

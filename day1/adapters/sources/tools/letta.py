@@ -32,10 +32,10 @@ class Letta(ToolSource):
             yield from self._history(path / ".git")
             yield from self._folder(path.resolve())
             return
-        found = json_of(self.text(path), path)
-        if not isinstance(found, dict) or "agents" not in found or "blocks" not in found:
+        value = json_of(self.text(path), path)
+        if not isinstance(value, dict) or "agents" not in value or "blocks" not in value:
             raise broken(path, 1, "it is no agent file, or one of a version before 2")
-        agents, blocks = _objects(path, found, "agents"), _objects(path, found, "blocks")
+        agents, blocks = _objects(path, value, "agents"), _objects(path, value, "blocks")
         whose = {
             str(block): text_at(agent, "name")
             for agent in agents
@@ -57,9 +57,11 @@ class Letta(ToolSource):
         for file in files_below(folder, is_note, self.leave_out):
             front = FrontMatter(self.text(file))
             place = file.relative_to(folder).with_suffix("").as_posix()
-            said = front.joined("description")
+            description = front.joined("description")
             key = (folder.parent.name, place)
-            yield self._block(key, f"{place} ({said})" if said else place, front, shown(file))
+            yield self._block(
+                key, f"{place} ({description})" if description else place, front, shown(file)
+            )
 
     def _history(self, repository: Path) -> Iterator[Sequence[Item]]:
         """What git knows of a folder, if the repository is in that folder."""
@@ -81,8 +83,8 @@ class Letta(ToolSource):
             points = section.points()
             headings.take(section, section.places[-1:] if points else ())
             for point in points:
-                told = ": ".join((title, *section.headings[-1:], point))
-                facts.append(self.fact((*key, told), told, key[1]))
+                fact_text = ": ".join((title, *section.headings[-1:], point))
+                facts.append(self.fact((*key, fact_text), fact_text, key[1]))
         if not facts:
             self.leave_out("empty notes", place)
         self.leave_out_lines(front.unread, place)
@@ -96,7 +98,7 @@ def _list(item: dict[str, Json], key: str) -> list[Json]:
 
 
 def _objects(path: Path, item: dict[str, Json], key: str) -> list[dict[str, Json]]:
-    objects = [one for one in _list(item, key) if isinstance(one, dict)]
+    objects = [member for member in _list(item, key) if isinstance(member, dict)]
     if not isinstance(item[key], list) or len(objects) < len(_list(item, key)):
         raise broken(path, 1, f"its {key} are no list of objects")
     return objects

@@ -35,8 +35,8 @@ class McpMemoryService(ToolSource):
         usual = (
             ("Library", "Application Support") if sys.platform == "darwin" else (".local", "share")
         )
-        if named := machine.environment.get("MCP_MEMORY_SQLITE_PATH"):
-            return [file for file in [Path(named).expanduser()] if file.is_file()]
+        if database_path := machine.environment.get("MCP_MEMORY_SQLITE_PATH"):
+            return [file for file in [Path(database_path).expanduser()] if file.is_file()]
         folder = machine.place("MCP_MEMORY_BASE_DIR", *usual, "mcp-memory")
         file = folder / "sqlite_vec.db"
         return [file] if file.is_file() else []
@@ -47,18 +47,18 @@ class McpMemoryService(ToolSource):
             yield from self._memories(*_by_key(self._exported(path)))
             return
         with opened(path) as file:
-            named = (
+            named_rows = (
                 (str(row["content_hash"]), row)
                 for row in self.readable(file.rows("memories", _NEEDED, _WANTED), "content_hash")
             )
-            rows, others = _by_key(named)
-            yield from self._memories(rows, others)
+            rows, unnamed = _by_key(named_rows)
+            yield from self._memories(rows, unnamed)
             if file.has("memory_graph"):
                 yield from self._graph(file, rows)
 
     def _exported(self, path: Path) -> Iterator[tuple[str, Row]]:
-        found = json_of(self.text(path), path)
-        memories = found.get("memories") if isinstance(found, dict) else None
+        value = json_of(self.text(path), path)
+        memories = value.get("memories") if isinstance(value, dict) else None
         if not isinstance(memories, list):
             raise broken(path, 1, "it is no export of mcp-memory-service")
         for number, row in enumerate(memories):
@@ -68,10 +68,10 @@ class McpMemoryService(ToolSource):
                 self.leave_out("entries without a hash", f"memories {number}")
 
     def _memories(
-        self, rows: Mapping[str, Row], others: Sequence[tuple[str, Row]]
+        self, rows: Mapping[str, Row], unnamed: Sequence[tuple[str, Row]]
     ) -> Iterator[list[Draft]]:
         lost = _without_successor(rows)
-        for key, row in (*rows.items(), *others):
+        for key, row in (*rows.items(), *unnamed):
             newer = text_at(row, "superseded_by")
             if row.get("deleted_at"):
                 self.leave_out("deleted memories", key)
@@ -79,10 +79,10 @@ class McpMemoryService(ToolSource):
                 self.leave_out("memories whose successor was deleted", key)
             elif text := text_at(row, "content"):
                 tags = _tags(row)
-                told = f"{text}\n\nTags: {', '.join(tags)}" if tags else text
+                fact_text = f"{text}\n\nTags: {', '.join(tags)}" if tags else text
                 at = instant_of(row.get("created_at")) or instant_of(row.get("created_at_iso"))
                 kind = text_at(row, "memory_type") or None
-                draft = self.fact((key,), told, kind, at)
+                draft = self.fact((key,), fact_text, kind, at)
                 yield [self.superseded(draft, (newer,)) if newer else draft]
             else:
                 self.leave_out("empty memories", key)
@@ -100,14 +100,14 @@ class McpMemoryService(ToolSource):
                 yield [self.relation((start, kind, end))]
 
 
-def _by_key(named: Iterable[tuple[str, Row]]) -> tuple[dict[str, Row], list[tuple[str, Row]]]:
+def _by_key(named_rows: Iterable[tuple[str, Row]]) -> tuple[dict[str, Row], list[tuple[str, Row]]]:
     """The first memory of each key, and those whose key another one has."""
     rows: dict[str, Row] = {}
-    others: list[tuple[str, Row]] = []
-    for key, row in named:
+    unnamed: list[tuple[str, Row]] = []
+    for key, row in named_rows:
         if rows.setdefault(key, row) is not row:
-            others.append((key, row))
-    return rows, others
+            unnamed.append((key, row))
+    return rows, unnamed
 
 
 def _without_successor(rows: Mapping[str, Row]) -> set[str]:
@@ -116,23 +116,23 @@ def _without_successor(rows: Mapping[str, Row]) -> set[str]:
     for key, row in rows.items():
         if newer := text_at(row, "superseded_by"):
             older.setdefault(newer, []).append(key)
-    gone = [key for key in older if key not in rows]
-    gone += [
+    missing = [key for key in older if key not in rows]
+    missing += [
         key for key, row in rows.items() if row.get("deleted_at") or not text_at(row, "content")
     ]
     lost: set[str] = set()
-    while gone:
-        found = set(older.get(gone.pop(), ())) - lost
-        lost |= found
-        gone += found
+    while missing:
+        predecessors = set(older.get(missing.pop(), ())) - lost
+        lost |= predecessors
+        missing += predecessors
     return lost
 
 
 def _tags(row: Row) -> list[str]:
     """The tags: the database has them as a text with commas."""
     tags = row.get("tags")
-    found = tags.split(",") if isinstance(tags, str) else texts_at(row, "tags")
-    return [tag.strip() for tag in found if tag.strip()]
+    tag_list = tags.split(",") if isinstance(tags, str) else texts_at(row, "tags")
+    return [tag.strip() for tag in tag_list if tag.strip()]
 
 
 def _name(row: Row | None) -> str:

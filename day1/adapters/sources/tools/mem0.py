@@ -75,8 +75,8 @@ class Mem0(ToolSource):
 
     def _answer(self, path: Path) -> Iterator[list[Item]]:
         """The memories of `{"results": […]}`, or of the list alone."""
-        found = json_of(self.text(path), path)
-        results = found.get("results") if isinstance(found, dict) else found
+        value = json_of(self.text(path), path)
+        results = value.get("results") if isinstance(value, dict) else value
         if not isinstance(results, list):
             raise broken(path, 1, "it is no answer of mem0's get_all")
         for number, row in enumerate(results):

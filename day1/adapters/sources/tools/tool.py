@@ -88,16 +88,16 @@ class ToolSource(CountingSource, ToolMemory):
         The first one keeps the id, so a second run finds it again. None for a repetition.
         """
         content = hashlib.sha256(repr(draft).encode(errors="surrogatepass")).digest()
-        known = contents.setdefault(draft.id, set())
-        if content in known or (known and isinstance(draft, RelationDraft)):
+        known_contents = contents.setdefault(draft.id, set())
+        if content in known_contents or (known_contents and isinstance(draft, RelationDraft)):
             if not isinstance(draft, RelationDraft):
                 self.leave_out("repetitions, word for word", draft.id)
             return None
-        known.add(content)
-        if len(known) == 1:
+        known_contents.add(content)
+        if len(known_contents) == 1:
             return draft
         prefix = draft.id.partition("_")[0]
-        return replace(draft, id=derived_id(prefix, None, draft.id, str(len(known))))
+        return replace(draft, id=derived_id(prefix, None, draft.id, str(len(known_contents))))
 
     @abstractmethod
     def read(self, path: Path) -> Iterator[Sequence[Item]]:
@@ -182,5 +182,5 @@ def text_at(item: Mapping[str, Json], key: str) -> str:
 def texts_at(item: Mapping[str, Json], key: str) -> list[str]:
     """The texts of a list in an object that are not empty."""
     value = item.get(key)
-    found = value if isinstance(value, list) else []
-    return [text.strip() for text in found if isinstance(text, str) and text.strip()]
+    items = value if isinstance(value, list) else []
+    return [text.strip() for text in items if isinstance(text, str) and text.strip()]
