@@ -47,10 +47,10 @@ class FileWatch(Watch):
     def file(self) -> tuple[int, ...]:
         """Return the device and inode of the file; empty if it does not exist."""
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except OSError:
             return ()
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     @override
     def version(self) -> Hashable:
@@ -138,8 +138,8 @@ class SqlLedger(Ledger):
         with self._reading() as connection:
             if self._own_sums:
                 refuse_later(connection, self._name)
-                found = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
-                problems = [str(line) for line in found if line != "ok"]
+                lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
+                problems = [str(line) for line in lines if line != "ok"]
             for kind, table in TABLES.items():
                 rows = connection.execute(select(table)).all()
                 changed = self._own_sums and sum(is_changed(kind, row) for row in rows)
@@ -155,9 +155,9 @@ class SqlLedger(Ledger):
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        open_one: Connection | None = getattr(self._local, "connection", None)
-        if open_one is not None:
-            yield open_one
+        current: Connection | None = getattr(self._local, "connection", None)
+        if current is not None:
+            yield current
             return
         with self._begun() as connection:
             self._local.connection = connection
@@ -180,9 +180,9 @@ class SqlLedger(Ledger):
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        open_one: Connection | None = getattr(self._local, "connection", None)
-        if open_one is not None:
-            yield open_one
+        current: Connection | None = getattr(self._local, "connection", None)
+        if current is not None:
+            yield current
             return
         with self._opened() as connection:
             yield connection
@@ -204,8 +204,8 @@ class SqlLedger(Ledger):
 
     @override
     def record(self, kind: type[T], record_id: str) -> T | None:
-        found = self.records(kind, id=record_id)
-        return found[0] if found else None
+        records = self.records(kind, id=record_id)
+        return records[0] if records else None
 
     @override
     def records(self, kind: type[T], **equal: str) -> list[T]:
@@ -251,8 +251,8 @@ class SqlLedger(Ledger):
     @override
     def mask(self) -> Mask:
         version = self.stamp()
-        seen, mask = self._masked
-        if version is None or version != seen:
+        version_of_mask, mask = self._masked
+        if version is None or version != version_of_mask:
             redactions = self.records(Redaction)
             fresh = mask_of(redactions) if redactions else CLEAR
             mask = mask if fresh == mask else fresh
@@ -262,8 +262,8 @@ class SqlLedger(Ledger):
     @override
     def votes(self) -> Votes:
         version = self.stamp()
-        asked, known = self._voted
-        if version is None or version != asked:
+        version_of_votes, known = self._voted
+        if version is None or version != version_of_votes:
             later = select(_RATINGS).where(_RATINGS.c.created_at > known.since)
             with self._reading() as connection:
                 rows = connection.execute(later).all()
@@ -278,13 +278,13 @@ class SqlLedger(Ledger):
     @override
     def branch(self, name: str) -> Branch | None:
         """Find a branch by name; branches are remembered until the ledger changes."""
-        known = self._remembered()
-        if name in known:
-            return known[name]
+        branches = self._remembered()
+        if name in branches:
+            return branches[name]
         with self._reading() as connection:
             row = connection.execute(_BY_NAME, {"folded": name.lower()}).first()
-        found = known[name] = None if row is None else self._record(Branch, row)
-        return found
+        entry = branches[name] = None if row is None else self._record(Branch, row)
+        return entry
 
     def _remembered(self) -> dict[str, Branch | None]:
         """Return the remembered branches by name; empty after the ledger changed."""
@@ -313,9 +313,9 @@ class SqlLedger(Ledger):
     @override
     def remove(self, kind: type, *record_ids: str) -> None:
         if record_ids:
-            gone = delete(TABLES[kind]).where(TABLES[kind].c.id == bindparam("gone"))
+            statement = delete(TABLES[kind]).where(TABLES[kind].c.id == bindparam("gone"))
             with self._writing() as connection:
-                connection.execute(gone, [{"gone": record_id} for record_id in record_ids])
+                connection.execute(statement, [{"gone": record_id} for record_id in record_ids])
 
     @override
     @contextmanager
@@ -363,8 +363,8 @@ class SqlLedger(Ledger):
     def head(self, key: str) -> str | None:
         with self._reading() as connection:
             statement = select(HEADS.c.branch_id).where(HEADS.c.key == key)
-            found = connection.execute(statement).scalar()
-        return None if found is None else str(found)
+            branch_id = connection.execute(statement).scalar()
+        return None if branch_id is None else str(branch_id)
 
     @override
     def heads(self) -> dict[str, str]:

@@ -26,11 +26,11 @@ def make_tables(connection: Connection, version: int, where: str, marks: Columns
     Raises:
         ForeignStore: it has tables that are another program's.
     """
-    there = own_tables(connection, version, where, marks)
+    existing = own_tables(connection, version, where, marks)
     metadata.create_all(connection)
     for table in metadata.tables.values():
         for column in table.columns:
-            if column.name not in there.get(table.name, table.columns):
+            if column.name not in existing.get(table.name, table.columns):
                 kind = column.type.compile(connection.dialect)
                 name = connection.dialect.identifier_preparer.quote(column.name)
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD {name} {kind}")
@@ -65,16 +65,16 @@ def own_tables(
     Raises:
         ForeignStore: it has tables that are another program's.
     """
-    there, marks = tables(connection), marks or {}
+    names, marks = tables(connection), marks or {}
     oldest, newest = {**OLDEST, **marks}, {**columns_of(metadata), **marks}
-    found = {name: columns(connection, name) for name in there & oldest.keys()}
-    strange = {
+    existing = {name: columns(connection, name) for name in names & oldest.keys()}
+    foreign_names = {
         name
-        for name, has in found.items()
+        for name, has in existing.items()
         if not oldest[name] <= has or (version <= VERSION and has - newest[name])
     }
-    if not version or BRANCHES.name not in found:
-        strange |= there - found.keys()
-    if strange:
-        raise foreign(where, strange)
-    return found
+    if not version or BRANCHES.name not in existing:
+        foreign_names |= names - existing.keys()
+    if foreign_names:
+        raise foreign(where, foreign_names)
+    return existing

@@ -75,8 +75,8 @@ def open_server_ledger(
         Refused: the user may not make the ledger's database.
         ForeignStore: the ledger's database belongs to another program.
     """
-    own = _connect(place, wait_s)
-    ledger = ServerLedger(own, place, wait_s=wait_s, stamp=stamp, hold=hold)
+    engine_of_ledger = _connect(place, wait_s)
+    ledger = ServerLedger(engine_of_ledger, place, wait_s=wait_s, stamp=stamp, hold=hold)
     try:
         version = ledger.version()
         check_version(version, ledger.where)
@@ -95,8 +95,8 @@ def check_ledger(place: ServerUrl) -> None:
     Raises:
         ForeignStore: one has.
     """
-    own = _connect(place, _MAKING_S)
-    ledger = ServerLedger(own, place, wait_s=0, stamp=None, hold=locked)
+    engine = _connect(place, _MAKING_S)
+    ledger = ServerLedger(engine, place, wait_s=0, stamp=None, hold=locked)
     try:
         ledger.check_own()
     except ForeignStore:
@@ -235,11 +235,11 @@ class ServerLedger(SqlLedger):
             with self._opened() as connection:
                 # `*`, since another program's table of this name may have any columns.
                 newest = f"SELECT * FROM {_SCHEMA.name} ORDER BY 1 DESC LIMIT 1"  # noqa: S608 - our own name
-                found = connection.exec_driver_sql(newest).mappings().first()
-            return int(found["version"]) if found and found.keys() == _SCHEMA.columns.keys() else 0
+                row = connection.exec_driver_sql(newest).mappings().first()
+            return int(row["version"]) if row and row.keys() == _SCHEMA.columns.keys() else 0
         except Day1Error as exc:
-            may_not = isinstance(exc, Refused | StoreReadOnly)  # making it will say so again
-            if not may_not and server_number(exc.__cause__) not in _NOT_THERE:
+            is_forbidden = isinstance(exc, Refused | StoreReadOnly)  # making it will say so again
+            if not is_forbidden and server_number(exc.__cause__) not in _NOT_THERE:
                 raise
             return 0
 
@@ -253,15 +253,15 @@ def _bring_up(engine: Engine, place: ServerUrl, ledger: ServerLedger, hold: Lock
         opened(engine, place.name + SUFFIX) as connection,
         hold(connection, lock_name(place.database, "/ledger/create"), _MAKING_S),
     ):
-        found = ledger.version()
-        if found >= VERSION:  # another process was quicker
+        version = ledger.version()
+        if version >= VERSION:  # another process was quicker
             return
         make_database(connection, place.database + SUFFIX, place.name)
         try:
-            ledger.create(found)
+            ledger.create(version)
         except StoreReadOnly as exc:
             raise StoreReadOnly(
-                f"{ledger.where} has version {found} and needs {VERSION}, but this user may not "
+                f"{ledger.where} has version {version} and needs {VERSION}, but this user may not "
                 "upgrade it: run `day1 init` once as a user with the rights that docs/servers.md "
                 "gives to day1."
             ) from exc

@@ -146,8 +146,8 @@ def count_records(folder: Path) -> dict[str, int]:
         StoreDamaged: the copy is damaged.
     """
     with translated(FILE, IF_DAMAGED), closing(_connect(folder / FILE, read_only=True)) as opened:
-        found = opened.execute("PRAGMA integrity_check").fetchone()[0]
-        if found != "ok":
+        outcome = opened.execute("PRAGMA integrity_check").fetchone()[0]
+        if outcome != "ok":
             raise StoreDamaged(f"{FILE} is damaged: {IF_DAMAGED}", file=FILE)
         names = [n for (n,) in opened.execute(_TABLES_THERE)]
         count = 'SELECT count(*) FROM "{}"'

@@ -37,8 +37,8 @@ def _kept_as(hint: Any) -> type:
     """Return the type in which a field is stored: `str`, `int`, `bool`, or `object` for JSON."""
     if get_origin(hint) is Literal:
         return str
-    given = [part for part in get_args(hint) or (hint,) if part is not type(None)]
-    return given[0] if len(given) == 1 and given[0] in _PLAIN else object
+    types = [part for part in get_args(hint) or (hint,) if part is not type(None)]
+    return types[0] if len(types) == 1 and types[0] in _PLAIN else object
 
 
 _PLAIN: Final[Mapping[Any, TypeEngine[Any]]] = {str: _TEXT, int: BigInteger(), bool: Boolean()}
@@ -105,16 +105,16 @@ OLDEST: Final[Columns] = {
 def as_row(record: object) -> dict[str, Any]:
     """Convert a record to a row of its table."""
     as_json = _FROM_JSON[type(record)]
-    found = {f.name: getattr(record, f.name) for f in fields(record)}  # type: ignore[arg-type]  # a dataclass
-    row = {n: canonical(v) if n in as_json else v for n, v in found.items()}
+    values = {f.name: getattr(record, f.name) for f in fields(record)}  # type: ignore[arg-type]  # a dataclass
+    row = {n: canonical(v) if n in as_json else v for n, v in values.items()}
     return {**row, SUM: _sum(row)}
 
 
 def as_record(kind: type[T], row: Row[Any]) -> T:
     """Convert a row to a record; a column added after the row gets its default."""
     read = _FROM_JSON[kind]
-    found = _fields(kind, row)
-    values = {n: v for n, v in found.items() if v is not None or n not in _DEFAULTED[kind]}
+    stored = _fields(kind, row)
+    values = {n: v for n, v in stored.items() if v is not None or n not in _DEFAULTED[kind]}
     return kind(**{n: read[n](v) if n in read else v for n, v in values.items()})
 
 

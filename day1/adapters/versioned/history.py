@@ -90,9 +90,9 @@ class SqlHistory(History):
                     unknown += 1
                     if unknown == _FEW:
                         self._dialect.read_all(connection, commit, known)
-                found = self._read(connection, commit, known)
-                yield found
-                commit = found.parents[0] if found.parents else None
+                current = self._read(connection, commit, known)
+                yield current
+                commit = current.parents[0] if current.parents else None
 
     @override
     def graph(self, starts: Sequence[CommitId]) -> list[Commit]:
@@ -113,16 +113,16 @@ class SqlHistory(History):
     def changes(self, base: CommitId, ref: Ref) -> Changes:
         if ref.branch is None:
             with self._connections.fresh() as connection:
-                found = self._between(connection, base, str(ref.commit), SCHEMA_VERSION)
+                result = self._between(connection, base, str(ref.commit), SCHEMA_VERSION)
         elif ref.until is None:
             with self._connections.fresh(ref.branch) as connection:
                 tip = self.tip(connection)
                 if pending_rows(connection, tip.ts).count:
                     return self._pending_too(connection, base, tip.id, self.mask())
-                found = self._between(connection, base, tip.id, self.version(connection, tip.id))
+                result = self._between(connection, base, tip.id, self.version(connection, tip.id))
         else:
             return self.changes(base, self.at(ref.branch, ref.until))
-        return found if ref.until is None else _until(found, ref.until)
+        return result if ref.until is None else _until(result, ref.until)
 
     def base(self, reading: SqlReading, other: CommitId) -> CommitId:
         """Return the merge base of an open reading and a commit, over the reading's connection."""
@@ -131,11 +131,11 @@ class SqlHistory(History):
     def since(self, reading: SqlReading, base: CommitId, through: SqlReading) -> Changes:
         """Return the rows that differ between a commit and an open reading, as it sees them."""
         if reading.pending.count:
-            found = self._pending_too(reading.connection, base, reading.tip, reading.mask)
+            changes = self._pending_too(reading.connection, base, reading.tip, reading.mask)
         else:
-            at = through if self._connections.own_caches else reading
-            found = self._between(at.connection, base, reading.tip, at.version)
-        return found if reading.until is None else _until(found, reading.until)
+            source = through if self._connections.own_caches else reading
+            changes = self._between(source.connection, base, reading.tip, source.version)
+        return changes if reading.until is None else _until(changes, reading.until)
 
     def _pending_too(
         self, connection: Connection, base: CommitId, tip: CommitId, mask: Mask
@@ -153,23 +153,23 @@ class SqlHistory(History):
 
         `known_version` is the version of the connection's schema: it knows no later column.
         """
-        mask, (seen, known) = self.mask(), self._differences
-        if mask is not seen:  # remembered rows may show what is now redacted
+        mask, (mask_of_known, known) = self.mask(), self._differences
+        if mask is not mask_of_known:  # remembered rows may show what is now redacted
             known = {}
             self._differences = (mask, known)
-        found = known.get((base, to))
-        if found is None:
+        changes = known.get((base, to))
+        if changes is None:
             versions = self.version(connection, base), self.version(connection, to)
             if max(versions) > known_version:  # main knows every column, since it is stepped first
                 with self._connections.fresh() as main:
-                    found = self._dialect.changes(main, base, to, mask, versions)
+                    changes = self._dialect.changes(main, base, to, mask, versions)
             else:
-                found = self._dialect.changes(connection, base, to, mask, versions)
-            if sum(map(len, found.values())) <= _REMEMBERED_ROWS:
+                changes = self._dialect.changes(connection, base, to, mask, versions)
+            if sum(map(len, changes.values())) <= _REMEMBERED_ROWS:
                 if len(known) == _REMEMBERED:
                     known.clear()
-                known[base, to] = found
-        return dict(found)
+                known[base, to] = changes
+        return dict(changes)
 
     @override
     def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
@@ -184,7 +184,7 @@ class SqlHistory(History):
         connections += [
             (partial(self._connections.at_commit, tag), tag, False) for tag in tags.values()
         ]
-        found: dict[tuple[Cell, ...], Row] = {}
+        row_by_values: dict[tuple[Cell, ...], Row] = {}
         past: set[CommitId] = set()
         for connect, tip, pending in connections:
             names = [kind.table] if pending else []
@@ -197,8 +197,8 @@ class SqlHistory(History):
                 for name in names:
                     statement = select(*columns).distinct().select_from(table(name))
                     rows = connection.execute(statement.where(column(kind.about) == row_id)).all()
-                    found |= {tuple(row): kind.row(row) for row in rows}
-        return list(found.values())
+                    row_by_values |= {tuple(row): kind.row(row) for row in rows}
+        return list(row_by_values.values())
 
     @override
     def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
@@ -207,24 +207,24 @@ class SqlHistory(History):
             if not self.read(connection, commit).parents:
                 return None  # the engine's own first commit, without tables
             version = self.version(connection, commit)
-            found = self._dialect.row(connection, kind, row_id, commit, version)
-        return None if found is None else self.mask().row(kind, kind.row(found))
+            values = self._dialect.row(connection, kind, row_id, commit, version)
+        return None if values is None else self.mask().row(kind, kind.row(values))
 
     @override
     def versions(self, kind: Kind, row_id: str, start: CommitId) -> dict[CommitId, Row]:
         """Return a row at each commit of its history: 20 µs a commit."""
         mask, past = self.mask(), table(f"dolt_history_{kind.table}")
-        read: dict[tuple[Cell, ...], Row] = {}
-        found: dict[CommitId, Row] = {}
+        row_by_values: dict[tuple[Cell, ...], Row] = {}
+        row_by_commit: dict[CommitId, Row] = {}
         with self._connections.at_commit(start) as connection:
             columns = _columns(kind, self.version(connection, start))
             statement: Select[Any] = select(column("commit_hash"), *columns).select_from(past)
             for commit, *values in connection.execute(statement.where(column("id") == row_id)):
-                row = read.get(tuple(values))
+                row = row_by_values.get(tuple(values))
                 if row is None:
-                    row = read[tuple(values)] = mask.row(kind, kind.row(values))
-                found[str(commit)] = row
-        return found
+                    row = row_by_values[tuple(values)] = mask.row(kind, kind.row(values))
+                row_by_commit[str(commit)] = row
+        return row_by_commit
 
     @override
     def at(self, branch: str, instant: int) -> Ref:
@@ -262,17 +262,17 @@ class SqlHistory(History):
         """Return the version of a commit's schema, which is never earlier than its parents'."""
         if self.oldest == SCHEMA_VERSION:
             return SCHEMA_VERSION
-        found = self._versions.get(commit)
-        if found is None:
+        schema_version = self._versions.get(commit)
+        if schema_version is None:
             parents = self.read(connection, commit).parents
             if not parents:  # the engine's own first commit, without tables
-                found = self.oldest
+                schema_version = self.oldest
             elif any(self._versions.get(parent) == SCHEMA_VERSION for parent in parents):
-                found = SCHEMA_VERSION
+                schema_version = SCHEMA_VERSION
             else:
-                found = self._dialect.version(connection, commit)
-            self._versions[commit] = found
-        return found
+                schema_version = self._dialect.version(connection, commit)
+            self._versions[commit] = schema_version
+        return schema_version
 
     def has_tables(self, connection: Connection, commit: CommitId) -> bool:
         """Whether the commit that the connection reads has day1's tables: `init` made them."""
@@ -282,11 +282,11 @@ class SqlHistory(History):
 
     @override
     def commit(self, commit: CommitId) -> Commit:
-        known = self._known.get(commit)
-        if known is None:
+        current = self._known.get(commit)
+        if current is None:
             with self._connections.fresh() as connection:
-                known = self.read(connection, self._dialect.resolve(connection, commit))
-        return known
+                current = self.read(connection, self._dialect.resolve(connection, commit))
+        return current
 
     def _remembered(self) -> dict[CommitId, Commit]:
         """Return the remembered commits for one walk; a full dict is replaced, never emptied."""
@@ -305,15 +305,15 @@ class SqlHistory(History):
     def _read(
         self, connection: Connection, commit: CommitId, known: dict[CommitId, Commit]
     ) -> Commit:
-        found = known.get(commit)
-        if found is None:
-            found = known[commit] = self._dialect.read(connection, commit)
-        return found
+        entry = known.get(commit)
+        if entry is None:
+            entry = known[commit] = self._dialect.read(connection, commit)
+        return entry
 
 
 def _until(changes: Changes, instant: int) -> Changes:
     """Leave out rows that were added after an instant."""
-    kept = {
+    by_table = {
         table: [
             c
             for c in rows
@@ -321,28 +321,28 @@ def _until(changes: Changes, instant: int) -> Changes:
         ]
         for table, rows in changes.items()
     }
-    return {table: rows for table, rows in kept.items() if rows}
+    return {table: rows for table, rows in by_table.items() if rows}
 
 
 def _columns(kind: Kind, version: int) -> list[ColumnElement[Any]]:
-    there = columns_at(kind, version)
-    return [column(quoted(c)) if c in there else literal_column("NULL") for c in kind.columns]
+    existing = columns_at(kind, version)
+    return [column(quoted(c)) if c in existing else literal_column("NULL") for c in kind.columns]
 
 
 def _children_first(commits: dict[CommitId, Commit]) -> list[Commit]:
     """Sort commits so that each comes before its parents, newest first."""
     children_left = dict.fromkeys(commits, 0)
-    for found in commits.values():
-        for parent in found.parents:
+    for current in commits.values():
+        for parent in current.parents:
             if parent in children_left:
                 children_left[parent] += 1
     ready = [c for c in commits.values() if children_left[c.id] == 0]
     ordered: list[Commit] = []
     while ready:
         ready.sort(key=lambda c: (c.ts, c.id))
-        found = ready.pop()
-        ordered.append(found)
-        for parent in found.parents:
+        current = ready.pop()
+        ordered.append(current)
+        for parent in current.parents:
             if parent in children_left:
                 children_left[parent] -= 1
                 if children_left[parent] == 0:
@@ -352,7 +352,7 @@ def _children_first(commits: dict[CommitId, Commit]) -> list[Commit]:
 
 def encode(message: Message, ts: int, agents: Iterable[str], counts: Mapping[str, int]) -> str:
     """Write the message of a commit made at `ts` (microseconds UTC)."""
-    known: dict[str, Json] = {
+    fields: dict[str, Json] = {
         **message.meta,
         "v": _VERSION,
         "op": message.op,
@@ -362,13 +362,13 @@ def encode(message: Message, ts: int, agents: Iterable[str], counts: Mapping[str
         "counts": dict(counts),
     }
     line = message.line.replace("\n", " ").replace("\0", " ")[:_MAX_LINE]
-    return f"{line}\n\n{canonical(known)}"
+    return f"{line}\n\n{canonical(fields)}"
 
 
 def encode_again(commit: Commit) -> str:
     """Write the message of a copied commit: as in its store, with its id there."""
-    known = {**commit.meta, "v": _VERSION, "op": commit.op, "ts": commit.ts, "from": commit.id}
-    return f"{commit.line}\n\n{canonical(known)}"
+    fields = {**commit.meta, "v": _VERSION, "op": commit.op, "ts": commit.ts, "from": commit.id}
+    return f"{commit.line}\n\n{canonical(fields)}"
 
 
 def decode(
@@ -379,9 +379,9 @@ def decode(
     meta: dict[str, Json] = {}
     with suppress(ValueError, RecursionError):
         # Not `splitlines`: the name of an agent may contain its other line separators.
-        found = json.loads(rest.strip().rpartition("\n")[2])
-        if isinstance(found, dict) and isinstance(found.get("ts"), int) and "op" in found:
-            meta = found
+        parsed = json.loads(rest.strip().rpartition("\n")[2])
+        if isinstance(parsed, dict) and isinstance(parsed.get("ts"), int) and "op" in parsed:
+            meta = parsed
     ts = meta.get("ts")
     if not isinstance(ts, int):
         moment = datetime.fromisoformat(date).replace(tzinfo=UTC)

@@ -170,10 +170,10 @@ class SqlStore(Store):
         tips = list(self._tips.items()) if self._connections.slow_at_commit else ()
         branch = next((name for name, tip in tips if tip.id == commit), None)
         if branch is not None:
-            with ExitStack() as opened:
+            with ExitStack() as stack:
                 connection = None
                 with suppress(UnknownBranch):  # it may have been deleted
-                    connection = opened.enter_context(self._connections.on_branch(branch))
+                    connection = stack.enter_context(self._connections.on_branch(branch))
                 if connection is not None:
                     begun = self._begin(connection, branch)
                     if begun.tip.id == commit and not begun.pending.count:
@@ -236,10 +236,10 @@ class SqlStore(Store):
         Raises:
             StoreVersionUnknown: a later day1 has stepped the branch since the store was opened.
         """
-        pending, told = pending_and(connection, tip.ts, *self._dialect.told)
-        head = str(told[0]) if told else self._dialect.head(connection)
-        version = _known(told[1]) if told else self._schema_at(connection, head)
-        return head, version, pending, instant_of(told[2]) if told[2:] else None
+        pending, extras = pending_and(connection, tip.ts, *self._dialect.told)
+        head = str(extras[0]) if extras else self._dialect.head(connection)
+        version = _known(extras[1]) if extras else self._schema_at(connection, head)
+        return head, version, pending, instant_of(extras[2]) if extras[2:] else None
 
     @override
     @contextmanager
@@ -342,10 +342,10 @@ class SqlStore(Store):
         return commit
 
     def _commit_pending(self, connection: Connection, begun: _Begun) -> CommitId:
-        made = commit_rows(connection, self._dialect, begun.rows(CLEAR))
-        self._tips[begun.branch] = self.history.learn(made)
-        self._remember(made.id, begun.version)
-        return made.id
+        commit = commit_rows(connection, self._dialect, begun.rows(CLEAR))
+        self._tips[begun.branch] = self.history.learn(commit)
+        self._remember(commit.id, begun.version)
+        return commit.id
 
     @override
     def commit_pending_if_due(self, branch: str) -> None:

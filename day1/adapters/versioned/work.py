@@ -63,17 +63,17 @@ class SqlWork(SqlAdditions, Work):
     @override
     def change(self, kind: Kind, row_id: str, values: Row) -> None:
         self._touch(kind.table, [row_id])
-        table, there = TABLES[kind.table], columns_at(kind, self.version)
-        known = {name: value for name, value in values.items() if name in there}
-        self.connection.execute(update(table).where(table.c.id == row_id).values(known))
+        table, existing = TABLES[kind.table], columns_at(kind, self.version)
+        existing_values = {name: value for name, value in values.items() if name in existing}
+        self.connection.execute(update(table).where(table.c.id == row_id).values(existing_values))
 
     @override
     def apply(self, writes: Writes) -> None:
         for table_name, rows in writes.items():
             self._touch(table_name, list(rows))
             table = TABLES[table_name]
-            for some in chunks(list(rows)):
-                self.connection.execute(delete(table).where(table.c.id.in_(some)))
+            for chunk in chunks(list(rows)):
+                self.connection.execute(delete(table).where(table.c.id.in_(chunk)))
             present = [row for row in rows.values() if row is not None]
             if present:
                 prepared(insert_into, table_name, self.version).many(self.connection, present)
@@ -100,22 +100,24 @@ class SqlWork(SqlAdditions, Work):
         """Return the changes of the unit so far, through the mask as in plans."""
         return self._dialect.uncommitted(self.connection, self.mask, self._touched, self.version)
 
-    def _mend(self, found: Changes, writes: Writes) -> Changes:
+    def _mend(self, changes_by_table: Changes, writes: Writes) -> Changes:
         """Set rows where the engine's merge differs from the plan; return all changes then.
 
         The rows set here are read back by key, so that the check before the commit need not ask
         the engine for the whole difference again.
         """
-        mend = _to_mend(found, writes)
-        merged = {table: {c.id: c for c in changes} for table, changes in found.items()}
-        befores = {table: self.get(BY_TABLE[table], list(rows)) for table, rows in mend.items()}
-        self.apply(mend)
-        for table, rows in mend.items():
+        writes_left = _to_mend(changes_by_table, writes)
+        merged = {table: {c.id: c for c in changes} for table, changes in changes_by_table.items()}
+        befores = {
+            table: self.get(BY_TABLE[table], list(rows)) for table, rows in writes_left.items()
+        }
+        self.apply(writes_left)
+        for table, rows in writes_left.items():
             changes = merged.setdefault(table, {})
             afters = self.get(BY_TABLE[table], list(rows))
             for row_id in rows:
-                known = changes.pop(row_id, None)
-                before = known.before if known else befores[table].get(row_id)
+                change = changes.pop(row_id, None)
+                before = change.before if change else befores[table].get(row_id)
                 after = afters.get(row_id)
                 if before != after:
                     changes[row_id] = RowChange(row_id, before, after)
@@ -123,24 +125,24 @@ class SqlWork(SqlAdditions, Work):
 
     @override
     def commit(self, message: Message) -> CommitId:
-        found = self._merged
-        if found is None:
-            found = self._changed()
-        self._check(found)
-        agents = _agents(found)
-        text = encode(message, self.now, agents, _counts(found))
-        self.hides = _hides(found)
+        changes = self._merged
+        if changes is None:
+            changes = self._changed()
+        self._check(changes)
+        agents = _agents(changes)
+        text = encode(message, self.now, agents, _counts(changes))
+        self.hides = _hides(changes)
         if self.hides:
             self.hide()
         self.point("change.before_commit")
         empty = self._empty or self._planned is not None
         author = author_of(agents)
-        made = self._dialect.commit(self.connection, text, author, empty=empty)
-        if made is not None and not empty:
-            self.made = decode(made, [self.tip], author.rpartition(" <")[0], "", text)
-        self.secret = _secret_hashes(found)
+        commit_id = self._dialect.commit(self.connection, text, author, empty=empty)
+        if commit_id is not None and not empty:
+            self.made = decode(commit_id, [self.tip], author.rpartition(" <")[0], "", text)
+        self.secret = _secret_hashes(changes)
         self.point("change.after_commit")
-        return made or self.tip
+        return commit_id or self.tip
 
     def repeat(self, commit: Commit, writes: Writes) -> CommitId:
         """Repeat the changes of another store's commit, and commit them with its message."""
@@ -151,12 +153,12 @@ class SqlWork(SqlAdditions, Work):
             self._planned = writes
         self._check(self._changed() if self._merged is None else self._merged)
         author = author_of([commit.author])
-        made = self._dialect.commit(self.connection, encode_again(commit), author, empty=True)
-        return str(made)
+        new_commit = self._dialect.commit(self.connection, encode_again(commit), author, empty=True)
+        return str(new_commit)
 
-    def _check(self, found: Changes) -> None:
+    def _check(self, changes_by_table: Changes) -> None:
         """Refuse to commit rows that this unit did not write or that differ from the plan."""
-        for table, changes in found.items():
+        for table, changes in changes_by_table.items():
             foreign = {c.id for c in changes} - self._touched.get(table, set())
             if foreign:
                 raise IntegrityBroken(
@@ -167,7 +169,9 @@ class SqlWork(SqlAdditions, Work):
                 )
         if self._planned is None:
             return
-        wrong = [row_id for rows in _to_mend(found, self._planned).values() for row_id in rows]
+        wrong = [
+            row_id for rows in _to_mend(changes_by_table, self._planned).values() for row_id in rows
+        ]
         if wrong:
             raise IntegrityBroken(
                 "The engine's changes differ from the plan; nothing was committed. "
@@ -181,48 +185,51 @@ def commit_rows(connection: Connection, dialect: Dialect, state: ReadState) -> C
 
     The caller holds the branch's lock and has begun the transaction, which ends here.
     """
-    found, pending = dialect.uncommitted(connection, CLEAR, {}, state.version), state.pending
-    added = {c.id for changes in found.values() for c in changes if c.before is None}
-    others = {c.id for changes in found.values() for c in changes} - added
-    memories = sum(len(found.get(kind.table, ())) for kind in MEMORIES)
-    if others or memories != pending.count or pending.newest is None:
+    changes_by_table, pending = (
+        dialect.uncommitted(connection, CLEAR, {}, state.version),
+        state.pending,
+    )
+    added = {c.id for changes in changes_by_table.values() for c in changes if c.before is None}
+    other_ids = {c.id for changes in changes_by_table.values() for c in changes} - added
+    memories = sum(len(changes_by_table.get(kind.table, ())) for kind in MEMORIES)
+    if other_ids or memories != pending.count or pending.newest is None:
         raise IntegrityBroken(
             "The branch has uncommitted rows that are not additions; nothing was committed. "
             "Run `day1 doctor`.",
-            ids=sorted(others)[:10],
+            ids=sorted(other_ids)[:10],
         )
-    agents = _agents(found)
+    agents = _agents(changes_by_table)
     line = f"add {pending.count} {'row' if pending.count == 1 else 'rows'}"
-    text = encode(Message("add", line), pending.newest, agents, _counts(found))
+    text = encode(Message("add", line), pending.newest, agents, _counts(changes_by_table))
     author = author_of(agents)
-    made = dialect.commit(connection, text, author, empty=False)
-    return decode(str(made), [state.tip], author.rpartition(" <")[0], "", text)
+    commit = dialect.commit(connection, text, author, empty=False)
+    return decode(str(commit), [state.tip], author.rpartition(" <")[0], "", text)
 
 
-def _to_mend(found: Changes, wanted: Writes) -> Writes:
+def _to_mend(changes_by_table: Changes, writes: Writes) -> Writes:
     """Return the rows to set where the engine's changes differ from the planned writes."""
     mend: Writes = {}
     for kind in KINDS:
-        wants = wanted.get(kind.table, {})
-        done = {c.id: c for c in found.get(kind.table, ())}
-        for row_id in done.keys() | wants.keys():
-            change = done.get(row_id)
-            if row_id not in wants:
+        planned = writes.get(kind.table, {})
+        changes = {c.id: c for c in changes_by_table.get(kind.table, ())}
+        for row_id in changes.keys() | planned.keys():
+            change = changes.get(row_id)
+            if row_id not in planned:
                 mend.setdefault(kind.table, {})[row_id] = change.before if change else None
-            elif change is None or change.after != wants[row_id]:
-                mend.setdefault(kind.table, {})[row_id] = wants[row_id]
+            elif change is None or change.after != planned[row_id]:
+                mend.setdefault(kind.table, {})[row_id] = planned[row_id]
     return mend
 
 
-def _secret_hashes(found: Changes) -> frozenset[str]:
-    rows = (change.after for changes in found.values() for change in changes)
+def _secret_hashes(changes_by_table: Changes) -> frozenset[str]:
+    rows = (change.after for changes in changes_by_table.values() for change in changes)
     return frozenset(
         str(row["content_hash"]) for row in rows if row and row.get("sensitivity") == SECRET
     )
 
 
-def _hides(found: Changes) -> bool:
-    return any(_is_told(c.before) and not _is_told(c.after) for c in found.get(FACT.table, ()))
+def _hides(changes: Changes) -> bool:
+    return any(_is_told(c.before) and not _is_told(c.after) for c in changes.get(FACT.table, ()))
 
 
 def _is_told(row: Row | None) -> bool:
@@ -232,10 +239,12 @@ def _is_told(row: Row | None) -> bool:
     return row.get("expires_at") is None and row.get("sensitivity") != SECRET
 
 
-def _agents(found: Changes) -> set[str]:
-    rows: list[Any] = [c.after or c.before for changes in found.values() for c in changes]
+def _agents(changes_by_table: Changes) -> set[str]:
+    rows: list[Any] = [
+        c.after or c.before for changes in changes_by_table.values() for c in changes
+    ]
     return {str(row["agent_id"]) for row in rows if row["agent_id"] is not None}
 
 
-def _counts(found: Changes) -> dict[str, int]:
-    return {table: len(changes) for table, changes in sorted(found.items())}
+def _counts(changes_by_table: Changes) -> dict[str, int]:
+    return {table: len(changes) for table, changes in sorted(changes_by_table.items())}

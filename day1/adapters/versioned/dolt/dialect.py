@@ -70,7 +70,7 @@ class DoltDialect(SystemTables, Dialect):
         touched = connection.exec_driver_sql(summary, (base, to)).scalars().all()
         if SCHEMA.name in touched:
             self._refuse_later(connection, to)
-        found: Changes = {}
+        by_table: Changes = {}
         for table in touched:
             kind = BY_TABLE.get(table)
             if kind is None:
@@ -81,8 +81,8 @@ class DoltDialect(SystemTables, Dialect):
             pairs: Any = connection.exec_driver_sql(statement, (base, to, table))
             rows = row_changes(kind, pairs, mask)
             if rows:
-                found[table] = rows
-        return found
+                by_table[table] = rows
+        return by_table
 
     @override
     def uncommitted(
@@ -97,8 +97,8 @@ class DoltDialect(SystemTables, Dialect):
         names = named_at(kind, version, "`{}`")
         past = f"`{self._database}/{commit}`.`{kind.table}`"
         select = f"SELECT {names} FROM {past} WHERE id = %s"  # noqa: S608 - our own names
-        found = connection.exec_driver_sql(select, (row_id,)).first()
-        return None if found is None else tuple(found)
+        values = connection.exec_driver_sql(select, (row_id,)).first()
+        return None if values is None else tuple(values)
 
     @override
     def start_merge(self, connection: Connection, source: CommitId) -> None:
@@ -118,13 +118,13 @@ class DoltDialect(SystemTables, Dialect):
     ) -> CommitId | None:
         flag = "--allow-empty" if empty else "--skip-empty"
         statement = "CALL DOLT_COMMIT('-A', '-m', %s, '--author', %s, %s)"
-        made = connection.exec_driver_sql(statement, (text, author, flag)).first()
+        row = connection.exec_driver_sql(statement, (text, author, flag)).first()
         # Without COMMIT the session stays in the transaction and sees nothing new.
         connection.exec_driver_sql("COMMIT")
-        return None if made is None else str(made[0])
+        return None if row is None else str(row[0])
 
 
 def _commit(row: Any) -> Commit:
     commit, parents, author, date, message = row
-    before = [parent for parent in str(parents or "").replace(",", " ").split() if parent]
-    return decode(str(commit), before, str(author), str(date), str(message))
+    parent_ids = [parent for parent in str(parents or "").replace(",", " ").split() if parent]
+    return decode(str(commit), parent_ids, str(author), str(date), str(message))

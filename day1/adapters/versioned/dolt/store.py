@@ -177,18 +177,18 @@ class DoltStore(SqlStore):
 
     @override
     def check(self) -> list[str]:
-        found = []
+        problems = []
         for branch in self.history.branches():
             with self._connections.on_branch(branch) as connection:
                 for table in TABLES.values():
                     connection.execute(table.select().with_only_columns(table.c.id)).all()
                 merging = "SELECT is_merging FROM dolt_merge_status"
                 if connection.exec_driver_sql(merging).scalar():
-                    found.append(
+                    problems.append(
                         f"{branch} has an open merge that is not day1's: end it with "
                         "CALL DOLT_MERGE('--abort')"
                     )
-        return found
+        return problems
 
 
 def _no_store(where: str) -> NotAStore:
@@ -201,12 +201,12 @@ def _version(connection: Connection) -> int:
 
 def _make_missing(connection: Connection) -> None:
     """Make missing tables and indexes."""
-    there = tables(connection)
+    existing = tables(connection)
     for table in versioned.sorted_tables:
-        if table.name not in there:
+        if table.name not in existing:
             connection.execute(CreateTable(table))
-        found = connection.exec_driver_sql(f"SHOW INDEX FROM `{table.name}`").mappings()
-        names = {str(row["Key_name"]) for row in found}
+        rows = connection.exec_driver_sql(f"SHOW INDEX FROM `{table.name}`").mappings()
+        names = {str(row["Key_name"]) for row in rows}
         for index in table.indexes:
             if index.name not in names:
                 connection.execute(CreateIndex(index))

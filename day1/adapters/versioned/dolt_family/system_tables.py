@@ -30,8 +30,8 @@ class SystemTables(Dialect):
         try:
             return str(connection.exec_driver_sql(self._hash_of, (name,)).scalar_one())
         except DBAPIError as exc:
-            said: Sequence[object] = exc.orig.args if exc.orig else ()
-            if not any(_NO_SUCH.search(str(part)) for part in said):
+            parts: Sequence[object] = exc.orig.args if exc.orig else ()
+            if not any(_NO_SUCH.search(str(part)) for part in parts):
                 raise
             raise NotFound(f"There is no branch or commit {name!r}.", ref=name) from exc
 
@@ -51,8 +51,8 @@ class SystemTables(Dialect):
         Raises:
             StoreVersionUnknown: a later day1 changed the schema.
         """
-        here = to in {"WORKING", "HEAD"}
-        version = newest_version(connection) if here else self.version(connection, to)
+        is_present = to in {"WORKING", "HEAD"}
+        version = newest_version(connection) if is_present else self.version(connection, to)
         if version > SCHEMA_VERSION:
             raise later_schema(version)
 

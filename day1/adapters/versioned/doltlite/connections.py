@@ -200,9 +200,9 @@ class DoltLiteConnections(Connections):
             StoreDamaged, StoreVersionUnknown: the file is no readable store.
         """
         check_head(self.path)
-        with closing(self._reader()) as plain:
-            check_tables(plain, self.path)
-            names = {str(name) for (name,) in plain.execute("SELECT name FROM dolt_branches")}
+        with closing(self._reader()) as reader:
+            check_tables(reader, self.path)
+            names = {str(name) for (name,) in reader.execute("SELECT name FROM dolt_branches")}
         if MAIN not in names:
             raise StoreDamaged(f"{self.path.name} is damaged: {IF_DAMAGED}", file=self.path.name)
         return names
@@ -249,9 +249,9 @@ class DoltLiteConnections(Connections):
     def _merged(self, branch: str) -> None:
         """Note a merge into a branch; close the large caches of the branch of the last merge."""
         with self._guard:
-            before, self._merged_into = self._merged_into, branch
-        if before not in {None, branch}:
-            self.forget_branch(str(before))
+            former, self._merged_into = self._merged_into, branch
+        if former not in {None, branch}:
+            self.forget_branch(str(former))
 
     def _leave(self, connection: Connection) -> None:
         """Roll back a connection's open transaction, and look at the file."""
@@ -275,10 +275,10 @@ class DoltLiteConnections(Connections):
                 a deleted file would be lost.
         """
         with self._guard:
-            found = self.file()
+            status = self.file()
             file, size = self._seen
-            self._seen = found.st_ino, found.st_size
-        if file and (file != found.st_ino or found.st_size < size):
+            self._seen = status.st_ino, status.st_size
+        if file and (file != status.st_ino or status.st_size < size):
             self.close()
 
     @staticmethod
@@ -293,8 +293,8 @@ class DoltLiteConnections(Connections):
     def forget_commits(self) -> None:
         """Close connections to past commits (compaction may have removed them)."""
         with self._guard:
-            gone = [key for key in self._engines if key[0] == "commit"]
-            engines = [self._engines.pop(key) for key in gone]
+            keys = [key for key in self._engines if key[0] == "commit"]
+            engines = [self._engines.pop(key) for key in keys]
         for engine in engines:
             engine.dispose()
 

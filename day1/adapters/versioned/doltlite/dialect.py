@@ -82,11 +82,11 @@ class DoltLiteDialect(SystemTables, Dialect):
         parents: dict[CommitId, list[CommitId]] = {}
         for commit, parent in connection.exec_driver_sql(_NEAR, (one, other)).all():
             parents.setdefault(commit, []).extend(() if parent is None else [parent])
-        found = meeting(parents, one, other)
-        if found is None:
+        base = meeting(parents, one, other)
+        if base is None:
             statement = "SELECT dolt_merge_base(?, ?)"
-            found = connection.exec_driver_sql(statement, (one, other)).scalar_one()
-        return str(found)
+            base = connection.exec_driver_sql(statement, (one, other)).scalar_one()
+        return str(base)
 
     @override
     def version(self, connection: Connection, commit: CommitId) -> int:
@@ -108,7 +108,7 @@ class DoltLiteDialect(SystemTables, Dialect):
             touched = connection.exec_driver_sql(summary, (base, to)).scalars().all()
         if SCHEMA.name in touched:
             self._refuse_later(connection, to)
-        found: Changes = {}
+        by_table: Changes = {}
         for table in touched:
             kind = BY_TABLE.get(table)
             if kind is None:
@@ -117,8 +117,8 @@ class DoltLiteDialect(SystemTables, Dialect):
             pairs: Any = connection.exec_driver_sql(statement, (base, to))
             rows = row_changes(kind, pairs, mask)
             if rows:
-                found[table] = rows
-        return found
+                by_table[table] = rows
+        return by_table
 
     @override
     def uncommitted(
@@ -132,8 +132,8 @@ class DoltLiteDialect(SystemTables, Dialect):
     ) -> tuple[Cell, ...] | None:
         names = named_at(kind, version, '"{}"')
         select = f"SELECT {names} FROM dolt_at_{kind.table}(?) WHERE id = ?"  # noqa: S608 - our own names
-        found = connection.exec_driver_sql(select, (commit, row_id)).first()
-        return None if found is None else tuple(found)
+        values = connection.exec_driver_sql(select, (commit, row_id)).first()
+        return None if values is None else tuple(values)
 
     @override
     def start_merge(self, connection: Connection, source: CommitId) -> None:
@@ -160,10 +160,10 @@ class DoltLiteDialect(SystemTables, Dialect):
         self, connection: Connection, text: str, author: str, *, empty: bool
     ) -> CommitId | None:
         flag = "--allow-empty" if empty else "--skip-empty"
-        made = str(connection.exec_driver_sql(_COMMIT, (text, author, flag)).scalar_one())
+        commit_id = str(connection.exec_driver_sql(_COMMIT, (text, author, flag)).scalar_one())
         # dolt_commit opened a transaction of its own, in which nothing may be read.
         connection.exec_driver_sql("COMMIT")
-        return made if made != "0" else None
+        return commit_id if commit_id != "0" else None
 
 
 def meeting(
@@ -177,16 +177,16 @@ def meeting(
 
     def back(start: CommitId, end: CommitId | None = None) -> dict[CommitId, None]:
         """Return a commit and its ancestors, nearest first, without `end` and beyond."""
-        found: dict[CommitId, None] = {}
+        ancestors: dict[CommitId, None] = {}
         queue = [start]
         for commit in queue:
-            if commit != end and commit not in found:
-                found[commit] = None
+            if commit != end and commit not in ancestors:
+                ancestors[commit] = None
                 queue += parents.get(commit, ())
-        return found
+        return ancestors
 
-    behind = back(other)
-    end = next((commit for commit in back(one) if commit in behind), None)
+    ancestors_of_other = back(other)
+    end = next((commit for commit in back(one) if commit in ancestors_of_other), None)
     if end is None:
         return None
     mine, theirs = back(one, end), back(other, end)

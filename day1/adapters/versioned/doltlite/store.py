@@ -83,14 +83,14 @@ class DoltLiteStore(SqlStore):
         with WriteLock(folder / LOCK_FILE, 60.0).held(), translated(FILE):
             if path.exists():
                 return False
-            fresh = folder / f"{FILE}.new"
-            fresh.unlink(missing_ok=True)
+            new_file = folder / f"{FILE}.new"
+            new_file.unlink(missing_ok=True)
             try:
-                _write_tables(fresh, clock())
-                fresh.rename(path)
+                _write_tables(new_file, clock())
+                new_file.rename(path)
             finally:
-                fresh.unlink(missing_ok=True)
-                (folder / f".{fresh.name}-lock").unlink(missing_ok=True)
+                new_file.unlink(missing_ok=True)
+                (folder / f".{new_file.name}-lock").unlink(missing_ok=True)
         return True
 
     @property
@@ -107,8 +107,8 @@ class DoltLiteStore(SqlStore):
     @override
     def stamp(self) -> Hashable:
         """Return the file's inode, size and time; the file grows with every unit."""
-        found = self._connections.file()
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        status = self._connections.file()
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
     @override
     def size(self) -> int:
@@ -130,8 +130,8 @@ class DoltLiteStore(SqlStore):
     def check(self) -> list[str]:
         """Check every page of the file and return the problems: 72 s for 12 GB."""
         with self._connections.on_branch("main") as connection:
-            found = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
-            return [str(line) for line in found if line != "ok"]
+            lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
+            return [str(line) for line in lines if line != "ok"]
 
     def _check_version(self) -> None:
         with self._connections.on_branch("main") as connection:

@@ -70,8 +70,8 @@ class CommitStore:
         if is_store(connection, _KNOWN, lambda: self._has_main(connection), self.database):
             return True
         for table, columns in _TABLES.items():
-            made = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-            connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {table} ({made})")
+            definitions = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+            connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {table} ({definitions})")
         return False
 
     def _has_main(self, connection: Connection) -> int:
@@ -92,8 +92,8 @@ class CommitStore:
 
     def stated_kept(self, connection: Connection) -> list[Span]:
         """Read what `state_kept` stored; empty if nothing was stored."""
-        there = connection.exec_driver_sql(f"SHOW TABLES FROM `{self.database}`").scalars()
-        if _KEPT not in there.all():
+        names = connection.exec_driver_sql(f"SHOW TABLES FROM `{self.database}`").scalars()
+        if _KEPT not in names.all():
             return []
         statement = f"SELECT since, length FROM `{self.database}`.`{_KEPT}`"  # noqa: S608 - our own names
         rows = connection.exec_driver_sql(statement).all()
@@ -105,8 +105,8 @@ class CommitStore:
         """Read a branch's database, tip and count of units of work, now or at a time."""
         when = "" if ns is None else f" {{MO_TS = {ns}}}"
         statement = f"SELECT db, tip, units FROM {self._branches}{when} WHERE name = %s"  # noqa: S608 - our own names
-        found = connection.exec_driver_sql(statement, (name,)).first()
-        return None if found is None else (str(found[0]), str(found[1]), int(found[2]))
+        row = connection.exec_driver_sql(statement, (name,)).first()
+        return None if row is None else (str(row[0]), str(row[1]), int(row[2]))
 
     def branches(self, connection: Connection) -> dict[str, tuple[str, CommitId]]:
         """Read all branches with their databases and tips."""
@@ -127,9 +127,9 @@ class CommitStore:
             # For a branch without commits of its own.
             f"SELECT tip FROM {self._branches} WHERE db = %s AND tip NOT IN {mine}",  # noqa: S608 - our own names
         ):
-            found = connection.exec_driver_sql(statement, (database, database)).scalar()
-            if found is not None:
-                return str(found)
+            commit = connection.exec_driver_sql(statement, (database, database)).scalar()
+            if commit is not None:
+                return str(commit)
         return None
 
     def steps(self, connection: Connection, database: str) -> list[Commit]:
@@ -161,8 +161,8 @@ class CommitStore:
     def commit(self, connection: Connection, commit: CommitId) -> Commit | None:
         """Read a commit; None if there is none of this id."""
         statement = f"SELECT {_COMMIT} FROM {self._commits} WHERE id = %s"  # noqa: S608 - our own names
-        found = connection.exec_driver_sql(statement, (commit,)).first()
-        return None if found is None else _decoded(found)
+        row = connection.exec_driver_sql(statement, (commit,)).first()
+        return None if row is None else _decoded(row)
 
     def commits(self, connection: Connection) -> Iterator[Commit]:
         """Read all commits of the store."""
@@ -194,8 +194,8 @@ class CommitStore:
     def location(self, connection: Connection, commit: CommitId) -> tuple[str, int | None] | None:
         """Read a commit's database, and its time if stamped; None if there is no such commit."""
         statement = f"SELECT db, ns FROM {self._commits} WHERE id = %s"  # noqa: S608 - our own names
-        found = connection.exec_driver_sql(statement, (commit,)).first()
-        return None if found is None else (str(found[0]), found[1] and int(found[1]))
+        row = connection.exec_driver_sql(statement, (commit,)).first()
+        return None if row is None else (str(row[0]), row[1] and int(row[1]))
 
     def stamp(self, connection: Connection, commit: CommitId) -> int:
         """Store a time at which a commit's rows can be read; the caller keeps writers away.
@@ -223,5 +223,5 @@ class CommitStore:
 
 def _decoded(row: Any) -> Commit:
     commit, parent, merged, author, message = row
-    parents = [str(one) for one in (parent, merged) if one is not None]
+    parents = [str(parent_id) for parent_id in (parent, merged) if parent_id is not None]
     return decode(str(commit), parents, str(author), "1970-01-01", str(message))

@@ -89,14 +89,14 @@ class MatrixOneConnections(Connections):
                     connection.exec_driver_sql("ROLLBACK")
 
     def _position(self, connection: Connection, branch: str, ns: int | None = None) -> Position:
-        found = self.graph.branch(connection, branch, ns)
-        if found is None:
+        entry = self.graph.branch(connection, branch, ns)
+        if entry is None:
             raise UnknownBranch(
                 f"There is no branch {branch!r}.",
                 Advice("{memory_branch_list} shows those there are."),
                 branch=branch,
             )
-        return Position(branch, *found)
+        return Position(branch, *entry)
 
     def state(self, connection: Connection, commit: CommitId) -> PastState:
         """Find the database and time of a commit's rows, and check that the server keeps them.
@@ -128,10 +128,10 @@ class MatrixOneConnections(Connections):
         return PastState(database, ns)
 
     def _location(self, connection: Connection, commit: CommitId) -> tuple[str, int | None]:
-        found = self.graph.location(connection, commit)
-        if found is None:
+        location = self.graph.location(connection, commit)
+        if location is None:
             raise NotFound(f"There is no commit {commit}.", commit=commit)
-        return found
+        return location
 
     def _recover(self, connection: Connection, commit: CommitId) -> int:
         """Return the time of a branch's tip; stamp it if its process was killed before that."""

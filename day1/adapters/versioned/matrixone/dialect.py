@@ -44,17 +44,17 @@ class MatrixOneDialect(Dialect):
 
     @override
     def resolve(self, connection: Connection, name: str) -> CommitId:
-        found = self._graph.branch(connection, name)
-        if found is not None:
-            return found[1]
+        entry = self._graph.branch(connection, name)
+        if entry is not None:
+            return entry[1]
         return self.read(connection, name).id
 
     @override
     def read(self, connection: Connection, commit: CommitId) -> Commit:
-        found = self._known.get(commit) or self._graph.commit(connection, commit)
-        if found is None:
+        value = self._known.get(commit) or self._graph.commit(connection, commit)
+        if value is None:
             raise NotFound(f"There is no branch or commit {commit!r}.", ref=commit)
-        return self._known.setdefault(commit, found)
+        return self._known.setdefault(commit, value)
 
     @override
     def read_all(
@@ -67,17 +67,17 @@ class MatrixOneDialect(Dialect):
 
     def past(self, connection: Connection, start: CommitId) -> dict[CommitId, None]:
         """Return a commit and its ancestors; unknown commits are read in one statement."""
-        found: dict[CommitId, None] = {}
+        ancestors: dict[CommitId, None] = {}
         queue = [start]
         while queue:
             commit = queue.pop()
-            if commit in found:
+            if commit in ancestors:
                 continue
             if commit not in self._known:
                 self._known |= {one.id: one for one in self._graph.commits(connection)}
-            found[commit] = None
+            ancestors[commit] = None
             queue += self.read(connection, commit).parents
-        return found
+        return ancestors
 
     @override
     def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
@@ -117,7 +117,7 @@ class MatrixOneDialect(Dialect):
         before = self._connections.state(connection, base)
         after = position_of(connection).state if to == "WORKING" else None
         after = after or self._connections.state(connection, to)
-        found: Changes = {}
+        by_table: Changes = {}
         differing = self.differing(connection, (before, after), versions)
         for kind in KINDS:
             ids = differing(kind)
@@ -125,8 +125,8 @@ class MatrixOneDialect(Dialect):
             afters = _rows(connection, kind, after, ids, versions[1])
             rows = row_changes(kind, _pairs(ids, befores, afters), mask)
             if rows:
-                found[kind.table] = rows
-        return found
+                by_table[kind.table] = rows
+        return by_table
 
     def _refuse_later(self, connection: Connection, commit: CommitId) -> None:
         """Make sure that no later day1 made a commit; each commit is checked once.
@@ -153,7 +153,7 @@ class MatrixOneDialect(Dialect):
         before = self._connections.state(connection, position.tip)
         after = PastState(position.database, clock(connection) * 1_000)
         tables = touched or self._may_be_pending(connection, position)
-        found: Changes = {}
+        by_table: Changes = {}
         differing = self.differing(connection, (before, after), (version, version))
         position.differs = False
         for kind in KINDS:
@@ -166,8 +166,8 @@ class MatrixOneDialect(Dialect):
             position.differs |= bool(pairs)
             rows = row_changes(kind, pairs, mask)
             if rows:
-                found[kind.table] = rows
-        return found
+                by_table[kind.table] = rows
+        return by_table
 
     def _may_be_pending(self, connection: Connection, position: Position) -> set[str]:
         """Return the tables that may have pending rows; those of records always count."""
@@ -248,12 +248,12 @@ def _rows(
     """Read rows of a state, or of the open transaction, by id."""
     columns = named_at(kind, version, "`{}`")
     table = f"`{kind.table}`" if state is None else state.of(kind.table)
-    found: _Rows = {}
-    for some in chunks(sorted(ids)):
-        marks = ", ".join(["%s"] * len(some))
+    rows: _Rows = {}
+    for chunk in chunks(sorted(ids)):
+        marks = ", ".join(["%s"] * len(chunk))
         statement = f"SELECT {columns} FROM {table} WHERE id IN ({marks})"  # noqa: S608 - our own names
-        found |= {row[0]: tuple(row) for row in connection.exec_driver_sql(statement, tuple(some))}
-    return found
+        rows |= {row[0]: tuple(row) for row in connection.exec_driver_sql(statement, tuple(chunk))}
+    return rows
 
 
 def _pairs(ids: Iterable[str], befores: _Rows, afters: _Rows) -> Iterator[tuple[Cell, ...]]:

@@ -77,11 +77,11 @@ class MatrixOneHistory(SqlHistory):
 
         The past of a deleted branch can be read but not cloned.
         """
-        there = {database for database, _ in self._graph.branches(connection).values()}
+        databases = {database for database, _ in self._graph.branches(connection).values()}
         living: CommitId | None = start
         while living is not None:
             database = self._connections.find(connection, living).database
-            if database in there:
+            if database in databases:
                 return living
             living = self._lineage.origin(connection, database)
         raise NotFound(f"No branch that commit {start} comes from exists any more.", commit=start)
@@ -97,14 +97,14 @@ class MatrixOneHistory(SqlHistory):
         cloned, state = (self._connections.state(connection, commit) for commit in commits)
         differing = self._differing(connection, (cloned, state), versions)
         for kind in KINDS:
-            there = columns_at(kind, versions[1])
-            clone, columns = f"`{database}`.`{kind.table}`", ", ".join(f"`{c}`" for c in there)
-            for some in chunks(sorted(differing(kind))):
-                chosen, ids = f"WHERE id IN ({', '.join(['%s'] * len(some))})", tuple(some)
-                connection.exec_driver_sql(f"DELETE FROM {clone} {chosen}", ids)  # noqa: S608 - our own names
+            names = columns_at(kind, versions[1])
+            clone, columns = f"`{database}`.`{kind.table}`", ", ".join(f"`{c}`" for c in names)
+            for chunk in chunks(sorted(differing(kind))):
+                where, ids = f"WHERE id IN ({', '.join(['%s'] * len(chunk))})", tuple(chunk)
+                connection.exec_driver_sql(f"DELETE FROM {clone} {where}", ids)  # noqa: S608 - our own names
                 connection.exec_driver_sql(
                     f"INSERT INTO {clone} ({columns})"  # noqa: S608 - our own names
-                    f" SELECT {columns} FROM {state.of(kind.table)} {chosen}",
+                    f" SELECT {columns} FROM {state.of(kind.table)} {where}",
                     ids,
                 )
 
@@ -115,10 +115,10 @@ class MatrixOneHistory(SqlHistory):
         The caller holds the lock of the branch.
         """
         with self._connections.plain() as connection:
-            found = self._graph.branch(connection, name)
+            entry = self._graph.branch(connection, name)
             connection.exec_driver_sql("START TRANSACTION")
             self._graph.remove_branch(connection, name)
-            connection.exec_driver_sql(f"DATA BRANCH DELETE DATABASE `{found and found[0]}`")
+            connection.exec_driver_sql(f"DATA BRANCH DELETE DATABASE `{entry and entry[0]}`")
             connection.exec_driver_sql("COMMIT")
 
     @override
@@ -129,14 +129,14 @@ class MatrixOneHistory(SqlHistory):
     @override
     def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
         """Find all versions of a row by reading each commit (2 ms), as there is no row history."""
-        found: dict[tuple[Cell, ...], Row] = {}
+        row_by_values: dict[tuple[Cell, ...], Row] = {}
         with self._connections.plain() as connection:
             for state, version in self._states(connection):
                 columns = named_at(kind, version, "`{}`")
                 statement = f"SELECT {columns} FROM {state.of(kind.table)} WHERE {kind.about} = %s"  # noqa: S608 - our own names
                 rows = connection.exec_driver_sql(statement, (row_id,)).all()
-                found |= {tuple(row): kind.row(row) for row in rows}
-        return list(found.values())
+                row_by_values |= {tuple(row): kind.row(row) for row in rows}
+        return list(row_by_values.values())
 
     def _states(self, connection: Connection) -> Iterator[tuple[PastState, int]]:
         """List present and past states of all branches and tags, with the schema's version."""

@@ -33,10 +33,14 @@ class Segment:
         """Find the ids of rows that may differ between the two states."""
         states = [state.of(kind.table) for state in (self.later, self.earlier)]
         if self.whole:
-            asked = [f"SELECT id FROM {state}" for state in states]  # noqa: S608 - our own names
+            statements = [f"SELECT id FROM {state}" for state in states]  # noqa: S608 - our own names
         else:
-            asked = [f"DATA BRANCH DIFF {' AGAINST '.join(states)} COLUMNS (id)"]
-        return {str(row[-1]) for one in asked for row in connection.exec_driver_sql(one)}
+            statements = [f"DATA BRANCH DIFF {' AGAINST '.join(states)} COLUMNS (id)"]
+        return {
+            str(row[-1])
+            for statement in statements
+            for row in connection.exec_driver_sql(statement)
+        }
 
 
 class _Part(NamedTuple):
@@ -132,12 +136,12 @@ class Lineage:
         """
         earlier, later = sorted((one, other), key=lambda state: state.ns)
         self._connections.retention.check(earlier)
-        killed = version < SCHEMA_VERSION and any(
+        is_broken = version < SCHEMA_VERSION and any(
             _columns(connection, kind, later) != _columns(connection, kind, earlier)
             for kind in KINDS
             if kind.younger
         )
-        return Segment(later, earlier, whole=killed)
+        return Segment(later, earlier, whole=is_broken)
 
 
 def _columns(connection: Connection, kind: Kind, state: PastState) -> frozenset[str]:

@@ -77,9 +77,9 @@ class Retention:
 
     def look(self, connection: Connection) -> None:
         """Ask how far back the server keeps states; impossible inside a transaction."""
-        told = _pitrs(connection)
-        spans = told or self._graph.stated_kept(connection)
-        self.known = told is not None or bool(spans)
+        pitrs = _pitrs(connection)
+        spans = pitrs or self._graph.stated_kept(connection)
+        self.known = pitrs is not None or bool(spans)
         self.kept = bool(spans)
         now = clock(connection)
         begins = [max(since, now - length) for since, length in spans]
@@ -98,12 +98,12 @@ def _pitrs(connection: Connection) -> list[Span] | None:
                 raise
             continue
         # These times are the server's local time, to the second.
-        here: datetime = connection.exec_driver_sql("SELECT now(6)").scalar_one()
+        local_now: datetime = connection.exec_driver_sql("SELECT now(6)").scalar_one()
         now = clock(connection)
         return [
-            (now - _microseconds(here - created) - SECOND, int(length * _UNITS[unit] * DAY))
-            for _, created, _, level, of, _, _, length, unit in rows
-            if level == "cluster" or (level == "account" and of == account)
+            (now - _microseconds(local_now - created) - SECOND, int(length * _UNITS[unit] * DAY))
+            for _, created, _, level, tenant, _, _, length, unit in rows
+            if level == "cluster" or (level == "account" and tenant == account)
         ]
     return None
 

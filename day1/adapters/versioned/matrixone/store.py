@@ -75,14 +75,14 @@ class MatrixOneStore(SqlStore):
             locked(connection, lock_name(database, "create/"), _CREATE_S),
         ):
             set_position(connection, None)
-            made = graph.create(connection, where)
-            kept = keep(connection, graph)
-            if not made:
+            exists = graph.create(connection, where)
+            spans = keep(connection, graph)
+            if not exists:
                 now = clock() if clock else server_clock(connection)
                 _make(connection, graph, fresh_database(database, MAIN), now)
-            if kept:
-                graph.state_kept(connection, kept)
-        return not made
+            if spans:
+                graph.state_kept(connection, spans)
+        return not exists
 
     @property
     @override
@@ -107,10 +107,10 @@ class MatrixOneStore(SqlStore):
         statement = "SELECT SUM(data_length) FROM information_schema.tables WHERE table_schema = %s"
         with self._connections.plain() as connection:
             branches = self._connections.graph.branches(connection).values()
-            found = (
+            sizes = (
                 connection.exec_driver_sql(statement, (name,)).scalar() for name, _ in branches
             )
-            return sum(int(size or 0) for size in found)
+            return sum(int(size or 0) for size in sizes)
 
     @override
     def compact(self) -> dict[str, Json]:
@@ -124,25 +124,25 @@ class MatrixOneStore(SqlStore):
     @override
     def check(self) -> list[str]:
         """Read all tables, and report a missing PITR and databases without a branch."""
-        found = []
+        problems = []
         with self._connections.plain() as connection:
             branches = self._connections.graph.branches(connection)
-            there = connection.exec_driver_sql("SHOW DATABASES").scalars().all()
+            names = connection.exec_driver_sql("SHOW DATABASES").scalars().all()
             self._connections.retention.look(connection)
         used = {database for database, _ in branches.values()}
         prefix = f"{self._server.database.lower()}_b_"
-        found += [
+        problems += [
             f"No branch uses the database {name}: DATA BRANCH DELETE DATABASE `{name}` removes it"
-            for name in there
+            for name in names
             if name.startswith(prefix) and name not in used
         ]
         if self._connections.retention.known and not self._connections.retention.kept:
-            found.append(WITHOUT)
+            problems.append(WITHOUT)
         for branch in branches:
             with self._connections.on_branch(branch) as connection:
                 for table in TABLES.values():
                     connection.execute(table.select().with_only_columns(table.c.id)).all()
-        return found
+        return problems
 
     @override
     def warnings(self) -> list[str]:

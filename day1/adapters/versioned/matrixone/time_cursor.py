@@ -48,10 +48,10 @@ def timed(query: str, state: PastState) -> str:
         IntegrityBroken: the statement reads a table that is not day1's.
     """
 
-    def timed_table(found: re.Match[str]) -> str:
-        word, database, table = found.groups()
+    def timed_table(match: re.Match[str]) -> str:
+        word, database, table = match.groups()
         if database is not None:
-            return found.group()
+            return match.group()
         if table not in _TABLES:
             raise IntegrityBroken(
                 "A statement would read the present instead of the past; nothing was read.",

@@ -248,13 +248,13 @@ class Connection:
             if statement is None:
                 return Result()
             try:
-                kept = self._bind(statement, parameters)
+                buffers = self._bind(statement, parameters)
                 code = lib.step(statement.handle)
                 description = statement.description() if statement.columns else None
                 rows: list[RowTuple] = []
                 if code == engine.ROW:
                     code, rows = statement.fetch(len(description or ()))
-                del kept
+                del buffers
                 if code != engine.DONE:
                     raise self._error(code)
                 if not statement.changes_rows:
@@ -277,20 +277,21 @@ class Connection:
             if statement is None:
                 return Result()
             # Only the first row may wait for the lock, and in a transaction not even that.
-            step, then = lib.step, lib.step if lib.get_autocommit(self._handle) else lib.next_step
+            step = lib.step
+            later_step = step if lib.get_autocommit(self._handle) else lib.next_step
             changed = 0
             try:
                 for parameters in rows:
-                    kept = self._bind(statement, parameters)
+                    buffers = self._bind(statement, parameters)
                     code = step(statement.handle)
-                    del kept
+                    del buffers
                     if code == engine.ROW:
                         raise ProgrammingError("executemany takes no statement with results")
                     if code != engine.DONE:
                         raise self._error(code)
                     lib.reset(statement.handle)
                     changed += lib.changes64(self._handle)
-                    step = then
+                    step = later_step
                 return Result(rowcount=changed if statement.changes_rows else -1)
             finally:
                 self._give_back(sql, statement)
@@ -308,9 +309,9 @@ class Connection:
     def _take(self, sql: str) -> Statement | None:
         """Take the prepared statement of `sql` from the cache, or prepare it; None if empty."""
         handle = self._open_handle()
-        kept = self._statements.pop(sql, None)
-        if kept:
-            return kept
+        cached = self._statements.pop(sql, None)
+        if cached:
+            return cached
         try:
             code, statement = prepare(self._lib, handle, sql)
         except ValueError as error:

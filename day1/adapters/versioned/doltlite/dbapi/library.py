@@ -154,13 +154,13 @@ def load(path: Path) -> Library:
         StoreVersionUnknown: the library is DoltLite of another version.
     """
     try:
-        found = Library(path)
+        loaded = Library(path)
     except (OSError, AttributeError) as error:
         raise StoreUnavailable(f"The DoltLite engine cannot be loaded: {error}") from error
-    engine = _answer(found, b"SELECT doltlite_engine()")
+    engine = _answer(loaded, b"SELECT doltlite_engine()")
     if engine != ENGINE:
         raise StoreUnavailable(f"The library at {path} is not DoltLite; install it again.")
-    version = _answer(found, b"SELECT dolt_version()").removeprefix("v")
+    version = _answer(loaded, b"SELECT dolt_version()").removeprefix("v")
     if version != ENGINE_VERSION:
         raise StoreVersionUnknown(
             f"This day1 works with DoltLite {ENGINE_VERSION}, but {version} is installed; "
@@ -168,23 +168,23 @@ def load(path: Path) -> Library:
             installed=version,
             expected=ENGINE_VERSION,
         )
-    return found
+    return loaded
 
 
-def _answer(found: Library, sql: bytes) -> str:
+def _answer(loaded: Library, sql: bytes) -> str:
     """Run a query on an empty database in memory and return its text; empty if it fails."""
     handle, statement = ctypes.c_void_p(), ctypes.c_void_p()
     try:
-        if found.open_v2(b":memory:", ctypes.byref(handle), OPEN_FLAGS, None) != OK:
+        if loaded.open_v2(b":memory:", ctypes.byref(handle), OPEN_FLAGS, None) != OK:
             return ""
-        if found.prepare_v3(handle, sql, -1, 0, ctypes.byref(statement), None) != OK:
+        if loaded.prepare_v3(handle, sql, -1, 0, ctypes.byref(statement), None) != OK:
             return ""
-        if found.step(statement) != ROW:
+        if loaded.step(statement) != ROW:
             return ""
-        return (found.column_text(statement, 0) or b"").decode()
+        return (loaded.column_text(statement, 0) or b"").decode()
     finally:
-        found.finalize(statement)
-        found.close_v2(handle)
+        loaded.finalize(statement)
+        loaded.close_v2(handle)
 
 
 def primary_name(code: int) -> str:

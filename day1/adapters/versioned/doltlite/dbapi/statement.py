@@ -61,8 +61,8 @@ class Statement:
         self.parameters: Final[int] = lib.bind_parameter_count(handle)
         self.columns: Final[int] = lib.column_count(handle)
         """The number of columns when first prepared; a new schema may change it, except from 0."""
-        found = _FIRST_WORD.match(sql)
-        first_word = found[1].upper() if found else ""
+        match = _FIRST_WORD.match(sql)
+        first_word = match[1].upper() if match else ""
         self.changes_rows: Final[bool] = first_word in _CHANGING or (
             first_word == "WITH" and not lib.stmt_readonly(handle)
         )
@@ -95,12 +95,12 @@ class Statement:
             UnicodeEncodeError: text with a lone surrogate, which UTF-8 cannot encode.
         """
         lib, handle = self._lib, self.handle
-        kept = []
+        buffers = []
         for index, value in enumerate(values, first):
             kind = type(value)
             if kind is str:
                 data = value.encode()
-                kept.append(data)
+                buffers.append(data)
                 lib.bind_text(handle, index, data, _length(data), None)
             elif value is None:
                 lib.bind_null(handle, index)
@@ -114,11 +114,11 @@ class Statement:
             elif kind is float:
                 lib.bind_double(handle, index, ctypes.c_double(value))
             elif kind is bytes:
-                kept.append(value)
+                buffers.append(value)
                 lib.bind_blob(handle, index, value, _length(value), None)
             else:
-                kept += self.bind((_plain(value, index),), index)
-        return kept
+                buffers += self.bind((_plain(value, index),), index)
+        return buffers
 
     def fetch(self, width: int) -> tuple[int, list[RowTuple]]:
         """Read the statement's current row and all later rows.
