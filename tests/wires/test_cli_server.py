@@ -42,7 +42,7 @@ def test_the_doctor_tells_the_server_from_this_machine(cli: CommandLine) -> None
     assert {each["level"] for each in found.values()} == {"ok"}
     node = next((cli.home / ".cache" / "day1" / "nodes").iterdir())
     assert str(node) in found["disk"]["text"]
-    assert "the server's" in found["space"]["text"]
+    assert "on the server" in found["space"]["text"]
     assert found["rows"]["text"] == "the tables of every branch can be read"
     cli.env["DAY1_INDEX__CHROMA_URL"] = "http://user:secret@chroma.invalid:8000"
     chroma = {each["name"]: each for each in cli.json("doctor")["findings"]}["chroma"]
