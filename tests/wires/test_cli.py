@@ -133,7 +133,7 @@ def test_a_mistyped_command_is_named(cli: CommandLine) -> None:
 
 def test_a_refusal_speaks_in_commands_and_in_one_json_shape(cli: CommandLine) -> None:
     said = cli("switch", "nowhere", code=1).err
-    assert said == "error: There is no branch 'nowhere'. `day1 branch` shows those there are.\n"
+    assert said == "error: There is no branch 'nowhere'. `day1 branch` lists the branches.\n"
     refused = cli.refused("switch", "nowhere")
     assert refused["code"] == "unknown_branch"
     assert refused["details"] == {"branch": "nowhere"}
