@@ -214,7 +214,7 @@ def test_a_lost_ledger_is_begun_anew_with_every_branch(store, left, caplog):
     with opened(store) as opened_store:
         assert branches(opened_store) == {"main", "side"}
         assert facts(opened_store, "side")[-1] == "aside"
-        assert "noted anew" in caplog.text
+        assert "recorded anew" in caplog.text
         call(opened_store, "memory_branch_create", branch_name="later")
         assert branches(opened_store) == {"main", "side", "later"}
 

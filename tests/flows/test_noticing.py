@@ -195,7 +195,7 @@ def test_where_it_cannot_be_kept_nobody_is_told(
     with complaints(caplog) as said, no_file_beyond(10):
         watch(store, recorder(runs), lambda: True, looks=4)
     assert told(runs) == []
-    assert len([line for line in said if "cannot be kept: store_full" in line]) == 1
+    assert len([line for line in said if "cannot be recorded as sent: store_full" in line]) == 1
     watch(store, recorder(runs), lambda: len(told(runs)) == 1)
 
 
