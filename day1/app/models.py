@@ -11,7 +11,7 @@ from day1.adapters.embedders.install import find as find_model
 from day1.adapters.embedders.install import install as install_from
 from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.embedders.model_folder import lacking
-from day1.adapters.judges.rules.judge import RulesJudge
+from day1.adapters.judges.rules_judge import RulesJudge
 from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.home import cache_folder
 from day1.settings import ChatSettings, EmbedderSettings, Settings

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from day1.adapters.judges import injection, stance
-from day1.adapters.judges.rules import scoring
+from day1.adapters.judges import rules_scoring as scoring
 from day1.adapters.sources import git
 from day1.model.redaction.quotes import without
 from day1.model.rows import validation

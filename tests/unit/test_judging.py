@@ -9,7 +9,7 @@ import pytest
 
 from day1.adapters.judges.injection import MOST_JUDGED, cleared
 from day1.adapters.judges.preparing import prepared
-from day1.adapters.judges.rules.scoring import by_rules
+from day1.adapters.judges.rules_scoring import by_rules
 from day1.adapters.judges.stance import stance
 from day1.model.records.judgement import Case, Evidence, Score, verdict_of
 from tests.fakes.injections import EVERY

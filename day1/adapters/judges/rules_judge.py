@@ -23,6 +23,6 @@ class RulesJudge:
     def judge(self, case: Case) -> Judgement:
         """Judge by rules."""
         from day1.adapters.judges.preparing import judged  # noqa: PLC0415 - as below
-        from day1.adapters.judges.rules.scoring import by_rules  # noqa: PLC0415 - 15 ms, and few commands judge
+        from day1.adapters.judges.rules_scoring import by_rules  # noqa: PLC0415 - 15 ms, and few commands judge
 
         return judged(case, by_rules)
