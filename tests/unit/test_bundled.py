@@ -132,7 +132,7 @@ def test_a_header_that_lacks_what_a_bundle_says_of_itself_is_refused(wrong):
     del head["checksum"]
     header = {**head, **wrong}
     checksum = hashlib.sha256(json_line(header)).hexdigest()
-    with pytest.raises(ImportBroken, match=r"^Line 1 .* it does not say what a bundle says of its"):
+    with pytest.raises(ImportBroken, match=r"^Line 1 .* it lacks fields of a bundle's first line"):
         read_bundle([json_line({**header, "checksum": checksum}), *LINES[1:]])
 
 
