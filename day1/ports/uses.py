@@ -21,7 +21,7 @@ class Use:
 
 
 Branches = frozenset[str] | None
-"""Branches, by id, on which rows were shown; None: all of them, deleted ones too."""
+"""Ids of the branches whose uses are counted; None: all branches, deleted ones too."""
 
 
 class Uses(Protocol):

@@ -52,7 +52,9 @@ class StoreRewriting(Rewriting):
     def replace(self) -> None:
         """Rename the new file over the old one; a process that has the old one open notices it."""
         if self._fresh is None:
-            raise Refused("There is no new store to take the place of this one.")
+            raise Refused(
+                "There is no new store file to replace the old one: call `fresh` before `replace`."
+            )
         (store, made), old = self._fresh, self._folder / FILE
         store.close()
         try:

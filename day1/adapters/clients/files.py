@@ -50,7 +50,7 @@ class Change:
             NotTouched: something else than day1's own would change.
         """
         if not same_outside(*self.texts, self.separators):
-            raise NotTouched("more than day1's own would change: its form is too unusual")
+            raise NotTouched("its form is too unusual for a safe edit: change it by hand")
 
 
 class Keeper(Protocol):
@@ -179,7 +179,9 @@ def _take_over(target: Path, beside: Path) -> None:
         try:
             os.chown(beside, old.st_uid, old.st_gid)
         except PermissionError as exc:
-            raise NotTouched("it belongs to another user or group, who would lose it") from exc
+            raise NotTouched(
+                "its owner or group would change: run this as its owner, or change it by hand"
+            ) from exc
     shutil.copymode(target, beside)
 
 

@@ -227,7 +227,7 @@ def _dumped(value: Any) -> str:
 
 def _checked(data: bytes, expected: dict[str, Any]) -> bytes:
     if _read(data).value != expected:
-        raise NotUnderstood("its form is too unusual to be edited safely")
+        raise NotUnderstood("its form is too unusual for a safe edit: change it by hand")
     return data
 
 

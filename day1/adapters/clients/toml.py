@@ -134,7 +134,9 @@ def _nearest(data: bytes, keys: Keys) -> tuple[Node, list[str | int]]:
             for pair in part.node.named_children:
                 if pair.type == "pair" and [*part.path, *_path(pair)] == inner:
                     return _value(pair), inner
-    raise NotUnderstood(f"{'.'.join(map(str, keys))} has no line that day1 could edit")
+    raise NotUnderstood(
+        f"{'.'.join(map(str, keys))} has no line that day1 could edit: change it by hand"
+    )
 
 
 def _path(node: Node) -> tuple[str, ...]:
@@ -158,7 +160,7 @@ def _value(pair: Node) -> Node:
 def _root(data: bytes) -> Node:
     root = Parser(_language()).parse(data).root_node
     if root.has_error:
-        raise NotUnderstood("its form is too unusual to be edited safely")
+        raise NotUnderstood("its form is too unusual for a safe edit: change it by hand")
     return root
 
 
@@ -225,5 +227,5 @@ def _text(value: Any) -> str:
 
 def _checked(data: bytes, wanted: dict[str, Any]) -> bytes:
     if value_of(data) != wanted:
-        raise NotUnderstood("its form is too unusual to be edited safely")
+        raise NotUnderstood("its form is too unusual for a safe edit: change it by hand")
     return data

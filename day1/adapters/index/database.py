@@ -375,7 +375,7 @@ def fts5_expression(match: Match) -> str:
 
 
 def words_of(table: str) -> str:
-    """Return the name of the FTS5 table with the words of a kind."""
+    """Return the name of the FTS5 table that indexes the texts of a kind's table."""
     return f"{table}_words"
 
 

@@ -70,10 +70,10 @@ def parse(text: str) -> ServerUrl:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError) as exc:
-        raise InvalidRequest(f"DAY1_STORE__URL has the form {form}.") from exc
+        raise InvalidRequest(f"DAY1_STORE__URL must have the form {form}.") from exc
     database = url.database or ""
     if url.drivername not in {DRIVER, "mysql"} or not url.host:
-        raise InvalidRequest(f"DAY1_STORE__URL has the form {form}.")
+        raise InvalidRequest(f"DAY1_STORE__URL must have the form {form}.")
     unknown = sorted(url.query.keys() - _OPTIONS)
     if unknown:
         raise InvalidRequest(

@@ -81,7 +81,7 @@ def tree(branches: Sequence[Node], merges: Sequence[Node]) -> Tree:
 
 
 def _below(branches: Sequence[Node]) -> list[Node]:
-    """Sort branches so that children follow their parent; without a parent here, one is a root."""
+    """Sort branches so that children follow their parent; one with an unlisted parent is a root."""
     names = {branch["branch"] for branch in branches}
     children: dict[str, list[Node]] = {}
     for branch in sorted(branches, key=lambda b: str(b["forked_at"])):

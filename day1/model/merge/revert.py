@@ -99,7 +99,7 @@ class _Plan:
         return True
 
     def free(self, row: PlanRow) -> bool:
-        """Make a fact active if the fact that superseded it in the past no longer exists."""
+        """Make a fact active if the revert would restore it as superseded by a missing fact."""
         successor = needed(row.result)
         is_missing = successor is not None and self.final(successor) is None
         if not is_missing or successor == needed(row.target) or row.result is None:

@@ -274,7 +274,7 @@ def _with_origin(source: Row | None, target: Row | None) -> Row | None:
 
 
 def _match_verdict_to_text(row: PlanRow, result: Row, *, decided: bool) -> None:
-    """Keep a verdict only with the text that it was given for."""
+    """Give a merged fact the verdict on its merged text, or `unverified` if there is none."""
     base, source, target = row.base or {}, row.source or {}, row.target or {}
     if decided or source[_TEXT] == target[_TEXT] == result[_TEXT]:
         return

@@ -72,7 +72,7 @@ class PrimeWeights:
     verified: float = 0.5
     """The weight of a verdict, as a judgement."""
     same_session: float = 0.85
-    """The part of *recent* that each further fact of one session keeps."""
+    """The factor on a fact's *recent* part for each better fact of the same session."""
     most_evergreen: int = 5
     """The most evergreen facts that do not age, so that room stays for news."""
 

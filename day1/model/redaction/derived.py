@@ -118,7 +118,7 @@ def _titles(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]
 
 
 def _reasons(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]:
-    """Show edits by verdicts; a reason is hidden with the rows that the judge had read."""
+    """Show edits that record verdicts; a reason is hidden if a row that the judge read is."""
     sources = Sources(state)
     sources.of({str(row["row_id"]): {} for row in rows})
     marks = [_mark(sources.hiding(str(row["row_id"]), VERDICT_BASIS), shown) for row in rows]

@@ -60,7 +60,7 @@ def one_memory(text: str) -> str:
 
 
 def sound(value: J) -> J:
-    """Check the texts in a JSON value: other readers must get back what was written.
+    """Check the texts, numbers and length of a JSON value, so that any reader reads the same.
 
     Raises:
         ValueError: it breaks one.

@@ -18,7 +18,7 @@ _EMOJI: Final = (
     "\u00a9\u00ae\u203c\u2049\u20e3\u2100-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
 _JOINED: Final = f"[^\u0000-\u00bf\u1680\u2000-\u206f\u3000\ufe0e\ufe0f{_IGNORED}{_ACTING}]"
-"""A letter that is no ASCII one and can be seen: only such letters are joined."""
+"""Matches a visible non-ASCII character; only behind one does a joiner count as visible."""
 JOINERS: Final = "\u200c\u200d"
 UNSEEN: Final = re.compile(
     f"[{_ACTING}{_IGNORED}]"

@@ -36,7 +36,7 @@ class Caller:
     space: str | None = None
     """The space of calls that name no space; None: all spaces, and new rows have no space."""
     sees: tuple[str, ...] = ()
-    """Further spaces in whose rows calls that name no space search, beside `space`."""
+    """The spaces that calls without a space read, besides the caller's `space`."""
     head: Head | None = None
     access: Access = EVERYTHING
     client: str | None = None

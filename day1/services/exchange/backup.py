@@ -103,7 +103,9 @@ def _copy(repo: Repository, copying: Copying, archives: Archives, folder: Path) 
     with archives.opened(folder) as copied:
         content, engine = _content(copied), copied.store.capabilities
     if {b.name: (b.commit, b.waiting) for b in content.branches} != tips:
-        raise StoreDamaged("The copy is not what the store has: run `day1 doctor`.")
+        raise StoreDamaged(
+            "The backup's copy differs from the store: check the store with `day1 doctor`."
+        )
     return _Copy(folder, content, f"{engine.engine} {engine.version}", held_s)
 
 

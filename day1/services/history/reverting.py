@@ -41,7 +41,7 @@ class RevertRequest:
 
     branch: Branch
     undo: str
-    """A commit of the branch's own past, or the id of the merge that made it."""
+    """The commit to undo, by its id or by its merge's id; it is one of the branch's own commits."""
     choices: tuple[Choice, ...] = ()
     expect: str | None = None
     """The digest of the previewed plan; a plan with another digest is refused."""

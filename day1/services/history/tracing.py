@@ -240,7 +240,7 @@ class _Ways:
     def _first(
         self, kind: Kind, row: Row, branch: Branch | None, start: CommitId
     ) -> CommitOnBranch:
-        """Find the oldest first parent that has a row, which the newest one has.
+        """Find the oldest commit that has a row, along the first parents of `start`, which has it.
 
         A row that was never removed is in every commit since it was added, so a binary search finds
         the oldest. For a row that was removed and brought back, every state is read.

@@ -163,9 +163,9 @@ class _Insight:
 
 
 def _patterns(lessons: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    """Find groups of lessons of one type and project that share a part, with the part's name.
+    """Group lessons of one type and project that say nearly the same in one of their three parts.
 
-    Lessons that share several parts are one group, with the first of the parts.
+    Each group comes with the name of that part; if they share several, with that of the first.
     """
     by_type: dict[tuple[object, object], list[Row]] = {}
     for row in lessons:

@@ -37,7 +37,7 @@ _RATED_BY: Final = "import"
 
 
 def row_id_of(memory_id: str) -> str:
-    """Return the row id of a memory, given the id in a tool call or an export."""
+    """Return the row id of a memory; an id that day1 did not make is turned into a derived one."""
     own = is_made(FACT.prefix, memory_id)
     return memory_id if own else derived_id(FACT.prefix, None, VIA, memory_id)
 

@@ -262,7 +262,7 @@ def check_open(review: Review) -> Review:
     """
     if review.status != "open":
         raise Conflict(
-            f"The review is {review.status}.",
+            f"The review is {review.status}, no longer open.",
             Advice("Open a new one with {review_open}."),
             review_id=review.id,
             status=review.status,

@@ -50,7 +50,7 @@ def written_by(
     edited_columns = {column for group in kind.groups if group[0] in cells for column in group}
     if row is None:
         raise RequestReused(
-            f"The row that this request wrote, {row_id}, was removed since.",
+            f"The row {row_id}, which this request_id wrote, was removed since.",
             Advice("{memory_restore} brings it back; a new request_id writes it again."),
             id=row_id,
         )

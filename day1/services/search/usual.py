@@ -34,13 +34,13 @@ The difference is .017 to .085 in memories as written, and below .01 in shuffled
 
 
 class _Judged(NamedTuple):
-    """A judgement of what is usual in a state, and what it is based on."""
+    """The judgement of what is usual in a state, and what it is based on."""
 
     rows: int
     """The number of rows in the state when a sample was taken."""
     usual: Usual
     is_final: bool
-    """Whether enough texts had vectors to judge the order for good."""
+    """Whether `usual.ordered` stands; False while too few texts have vectors to judge it."""
 
 
 class UsualCache:

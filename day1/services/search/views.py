@@ -111,9 +111,10 @@ def asks_again(row_filter: Filter, visible: object, most: int) -> bool:
 
 
 def weighed_by(row_filter: Filter, visible: object, most: int, *, apart: bool) -> Again:
-    """Choose the `again` argument of `Words.scores`; `apart` weighs by the view's own texts.
+    """Choose which texts weigh the words of a search, and whether their words are remembered.
 
-    A `LiveQuery` is always weighed by all texts of the index.
+    The result is the argument `again` of `Words.scores`. With `apart`, only the texts of a cached
+    view weigh the words; otherwise, and for a `LiveQuery`, all texts of the index do.
     """
     if apart and isinstance(visible, CachedView):
         return visible.every()

@@ -67,7 +67,7 @@ def fact_on(repo: Repository, branch: Branch, fact_id: str) -> Row:
     with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
         row = reading.get(FACT, [fact_id]).get(fact_id)
     if is_secret(row):
-        raise Refused("A secret fact is shown to no judge.", id=fact_id)
+        raise Refused("A secret fact cannot be verified: leave it unverified.", id=fact_id)
     if row is not None:
         return row
     branch_names = list(branches_with(repo, FACT, fact_id))

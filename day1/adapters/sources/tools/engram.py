@@ -176,7 +176,7 @@ def _files(path: Path, leave_out: LeaveOut) -> list[Path]:
     candidates = [file for file in candidates if os.path.lexists(file)]
     if not candidates:
         raise NotFound(
-            f"There is no {_DATABASE} and no folder with {_MANIFEST} and chunks at {shown(path)}.",
+            f"{shown(path)} holds neither {_DATABASE} nor {_MANIFEST}: name Engram's folder.",
             path=shown(path),
         )
     whole = []

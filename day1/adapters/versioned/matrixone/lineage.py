@@ -1,4 +1,4 @@
-"""The comparison of two states in segments, along the line of tables from which they come.
+"""Comparing any two states on MatrixOne: in segments, each of which the server compares rightly.
 
 The server compares two times of one table rightly, and a clone with the state that it was made
 from. Between other states it misses rows (seen on 4.2.0): rows changed or deleted in the common

@@ -15,7 +15,7 @@ _DATALINK = 241
 
 @dataclass(slots=True)
 class Position:
-    """The position of a connection while it is out of the pool."""
+    """What a connection reads and writes while it is out of the pool: a branch and its state."""
 
     branch: str
     database: str
@@ -38,7 +38,7 @@ def set_position(connection: Connection, position: Position | None) -> None:
 
 
 def position_of(connection: Connection) -> Position:
-    """Return the position of a connection."""
+    """Return the branch, the tip and the past state that a connection is set to."""
     position: Position = _raw(connection).position
     return position
 

@@ -54,7 +54,7 @@ def timed(query: str, state: PastState) -> str:
             return match.group()
         if table not in _TABLES:
             raise IntegrityBroken(
-                "A statement would read the present instead of the past; nothing was read.",
+                f"A read of the past names {table}, which is no table of day1: nothing was read.",
                 table=table,
             )
         return f"{word} {state.of(table)}"

@@ -110,7 +110,11 @@ def _row(session: Session, branch: str, text: str) -> tuple[Kind, dict[str, Any]
         kind = kind_of(whole) or FACT
         rows = reading.find(kind, Query(equal={"id": whole}, alive_at=session.now()))
     if not rows:
-        raise InvalidRequest(f"{whole} is not on branch {branch!r}.", id=whole, branch=branch)
+        raise InvalidRequest(
+            f"{whole} has expired or is not on branch {branch!r}: name the branch with --branch.",
+            id=whole,
+            branch=branch,
+        )
     return kind, dict(rows[0])
 
 

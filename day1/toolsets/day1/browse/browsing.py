@@ -127,7 +127,7 @@ def memory_list(ctx: Context, request: ListRows) -> Rows:
     branch, kind = branch_of(ctx, request.branch), BY_NAME[request.type]
     within, offset, limit = request.conversation_id, request.offset or 0, request.limit or 50
     if within is not None and kind is not MESSAGE:
-        raise InvalidRequest("`conversation_id` goes with type=message, and only there.")
+        raise InvalidRequest("`conversation_id` can be given with type=message only.")
     space = in_space(ctx, request.space) if "space" in kind.column else {}
     state = shown_at(ctx.repo, branch, request.at)
     with ctx.repo.store.reading(state) as reading:
