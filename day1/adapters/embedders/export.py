@@ -19,8 +19,8 @@ _GRAPH, _INITIALIZER, _RAW = 7, 5, 9
 """Fields of ModelProto, GraphProto and TensorProto."""
 _NODE, _INPUT, _OUTPUT, _OPERATOR = 1, 1, 2, 4
 """Fields of GraphProto and NodeProto."""
-_SIZE, _NAME = 1, 8
-"""Fields of TensorProto."""
+_DIMS, _NAME = 1, 8
+"""Field numbers in TensorProto: the tensor's shape and its name."""
 _VARINT, _LENGTH = 0, 2
 _FIXED = {1: 8, 5: 4}
 _LARGE = 1 << 16
@@ -92,9 +92,9 @@ def _tensor(data: mmap.mmap, start: int, end: int) -> dict[str, Tensor]:
     sizes: list[int] = []
     name, place = "", None
     for number, inside, after, whole in _fields(data, start, end):
-        if number == _SIZE and data[whole] & 7 == _VARINT:
+        if number == _DIMS and data[whole] & 7 == _VARINT:
             sizes.append(_varint(data, inside)[0])
-        elif number == _SIZE:  # packed
+        elif number == _DIMS:  # packed
             at = inside
             while at < after:
                 size, at = _varint(data, at)

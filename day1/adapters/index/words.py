@@ -31,10 +31,10 @@ class SqliteWords(Words):
     @override
     def cursor(self, key: str) -> Cursor | None:
         with self._database.reading() as connection:
-            rows = connection.execute(
+            cursor_rows = connection.execute(
                 'SELECT "commit", newest FROM cursors WHERE key = ?', (key,)
             ).fetchall()
-            return next(_cursors(rows), None)
+            return next(_cursors(cursor_rows), None)
 
     @override
     def cursors(self) -> list[Cursor]:

@@ -107,13 +107,15 @@ class SqlWork(SqlAdditions, Work):
         the engine for the whole difference again.
         """
         writes_left = _to_mend(changes_by_table, writes)
-        merged = {table: {c.id: c for c in changes} for table, changes in changes_by_table.items()}
+        changes_by_table_and_id = {
+            table: {c.id: c for c in changes} for table, changes in changes_by_table.items()
+        }
         befores = {
             table: self.get(BY_TABLE[table], list(rows)) for table, rows in writes_left.items()
         }
         self.apply(writes_left)
         for table, rows in writes_left.items():
-            changes = merged.setdefault(table, {})
+            changes = changes_by_table_and_id.setdefault(table, {})
             afters = self.get(BY_TABLE[table], list(rows))
             for row_id in rows:
                 change = changes.pop(row_id, None)
@@ -121,7 +123,11 @@ class SqlWork(SqlAdditions, Work):
                 after = afters.get(row_id)
                 if before != after:
                     changes[row_id] = RowChange(row_id, before, after)
-        return {table: list(changes.values()) for table, changes in merged.items() if changes}
+        return {
+            table: list(changes.values())
+            for table, changes in changes_by_table_and_id.items()
+            if changes
+        }
 
     @override
     def commit(self, message: Message) -> CommitId:

@@ -126,8 +126,8 @@ class LazyGroup(click.Group):
             return None
         name = cmd_name.replace("-", "_")
         file = f"{name}_" if keyword.iskeyword(name) else name
-        folder = "maintenance" if cmd_name in _MAINTENANCE else "commands"
-        module = importlib.import_module(f"day1.interfaces.cli.{folder}.{file}")
+        package = "maintenance" if cmd_name in _MAINTENANCE else "commands"
+        module = importlib.import_module(f"day1.interfaces.cli.{package}.{file}")
         command: click.Command = getattr(module, f"{name}_command")
         command.short_help = _COMMANDS[cmd_name]
         return command

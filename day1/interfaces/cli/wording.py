@@ -62,8 +62,8 @@ def command_of(step: Step) -> str:
         return f"`{CALLS[step.operation].format_map(step.arguments)}`"
     if step.arguments:
         return f"`{OPTIONS[str(step)]}`"
-    own = _own_name(step) if step.toolset else step.operation
-    return f"`{COMMANDS.get(own, f'day1 call {own}')}`"
+    operation = _own_name(step) if step.toolset else step.operation
+    return f"`{COMMANDS.get(operation, f'day1 call {operation}')}`"
 
 
 def _own_name(step: Step) -> str:

@@ -64,7 +64,7 @@ class Tree:
 def tree(branches: Sequence[Node], merges: Sequence[Node]) -> Tree:
     """Draw `main` and the branches that moved last, each below its parent."""
     latest = sorted(branches, key=lambda b: (b["parent"] is None, b["moved_at"]))[-_LANES:]
-    shown = _below(latest)
+    shown = _parents_first(latest)
     lane = {branch["branch"]: _TOP + _HIGH * n for n, branch in enumerate(shown)}
     joins = [m for m in merges if m["source"] in lane and m["target"] in lane]
     times = {t for b in shown for t in (b["forked_at"], b["moved_at"])} | {m["at"] for m in joins}
@@ -80,7 +80,7 @@ def tree(branches: Sequence[Node], merges: Sequence[Node]) -> Tree:
     )
 
 
-def _below(branches: Sequence[Node]) -> list[Node]:
+def _parents_first(branches: Sequence[Node]) -> list[Node]:
     """Sort branches so that children follow their parent; one with an unlisted parent is a root."""
     names = {branch["branch"] for branch in branches}
     children: dict[str, list[Node]] = {}

@@ -222,12 +222,14 @@ class Sources:
             return self._known[row_id]
         if cell == BASIS:
             self._known[row_id] = NOTHING  # should the sources lead back here
-        joined = NOTHING
+        combined_hiding = NOTHING
         for source in self._sources.get((row_id, cell), ()):
-            joined = joined.joined(self._itself(source)).joined(self.hiding(source))
+            combined_hiding = combined_hiding.joined(self._itself(source)).joined(
+                self.hiding(source)
+            )
         if cell == BASIS:
-            self._known[row_id] = joined
-        return joined
+            self._known[row_id] = combined_hiding
+        return combined_hiding
 
     def _itself(self, row_id: str) -> Hiding:
         """Return how one source is hidden by its own columns."""

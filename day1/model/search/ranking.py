@@ -279,14 +279,14 @@ def _keyword_score(bm25: float, half: float) -> float:
     """Scale a BM25 `s` to `s^1.5 / (s^1.5 + half^1.5)`; an infinite one becomes 1, not NaN."""
     if not bm25 > 0:
         return 0.0
-    ratio = half / bm25
-    return 1.0 / (1.0 + ratio * math.sqrt(ratio))
+    half_to_bm25 = half / bm25
+    return 1.0 / (1.0 + half_to_bm25 * math.sqrt(half_to_bm25))
 
 
 def _most_words(bm25: float, half: float) -> float:
     """Scale a BM25 `s` to `s^3 / (s^3 + half^3)`, which is high only if most words match."""
-    ratio = half / bm25 if bm25 > 0 else math.inf
-    return 1.0 / (1.0 + ratio * ratio * ratio)
+    half_to_bm25 = half / bm25 if bm25 > 0 else math.inf
+    return 1.0 / (1.0 + half_to_bm25 * half_to_bm25 * half_to_bm25)
 
 
 def _evidence(candidate: Candidate, question: Question) -> float:

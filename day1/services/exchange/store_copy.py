@@ -140,8 +140,14 @@ def copy_store(
             target.point("copy.before_whole")
     target.point("copy.whole")
     moved = source.store.stamp() != replay.stamp
-    counts = len(replay.ids), replay.repeated, len(replay.tags), len(records)
-    return CopiedStore(branches, *counts, moved)
+    return CopiedStore(
+        branches,
+        commits=len(replay.ids),
+        repeated=replay.repeated,
+        tags=len(replay.tags),
+        records=len(records),
+        moved=moved,
+    )
 
 
 class CommitReplay:

@@ -134,9 +134,9 @@ def _check_ends(request: MergeRequest) -> None:
 def _merged_before(repo: Repository, request: MergeRequest, merge_id: str) -> Merged | None:
     if not repo.of_request:
         return None
-    ends = {"source_id": request.source.id, "target_id": request.target.id}
+    branch_ids = {"source_id": request.source.id, "target_id": request.target.id}
     arguments = {"strategy": request.strategy, "choices": _decided_json(request)}
-    earlier = made_by(repo.ledger, MergeRecord, merge_id, **ends, **arguments)
+    earlier = made_by(repo.ledger, MergeRecord, merge_id, **branch_ids, **arguments)
     if earlier is None:
         return None
     nothing = MergePlan(request.strategy, (), {}, (), (), digest="", moves_base=False)

@@ -168,11 +168,11 @@ def _words(reading: Reading, kind: Kind, column: str, query: Query) -> set[str]:
 
 def _listing_edits(reading: Reading) -> list[tuple[str, str, set[str]]]:
     """Find the edits that list sources; return row id, `BASIS` or `VERDICT_BASIS`, source ids."""
-    columns = ("row_id", "cell", "reason")
+    edit_columns = ("row_id", "cell", "reason")
     query = Query(among={"cell": [*sorted(BASES), "fact_text"]})
     listing = []
-    for values in reading.scan(EDIT, columns, query):
-        edit = dict(zip(columns, values, strict=True))
+    for values in reading.scan(EDIT, edit_columns, query):
+        edit = dict(zip(edit_columns, values, strict=True))
         sources = set(sources_in(edit))
         if sources:
             cell = VERDICT_BASIS if edit["cell"] == VERDICT_BASIS else BASIS

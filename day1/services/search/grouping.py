@@ -56,9 +56,11 @@ def group_rows(engine: SearchEngine, kind: Kind, rows: Sequence[Row]) -> Groups:
             "The" if len(without_vector) == len(texts) else f"{len(without_vector)} of {len(texts)}"
         )
         notes.append(f"{which} {kind.table} have no vectors: they were compared by their words.")
-        by_words = word_pairs(texts)
+        pairs_by_words = word_pairs(texts)
         pairs += [
-            (a, b, how) for a, b, how in by_words if a in without_vector or b in without_vector
+            (a, b, how)
+            for a, b, how in pairs_by_words
+            if a in without_vector or b in without_vector
         ]
     pairs = [(a, b, how) for a, b, how in pairs if not at_odds(texts[a], texts[b])]
     groups = complete_links(list(texts), pairs)

@@ -58,21 +58,21 @@ class UsualCache:
         A new sample is taken when the number of rows has changed by a tenth.
         """
         key, rows = (*state, *visible.key), len(visible)
-        judged = self._known.get(key)
-        is_new = judged is None or abs(judged.rows - rows) * 10 > judged.rows
-        if judged is None or is_new:
+        judgement = self._known.get(key)
+        is_new = judgement is None or abs(judgement.rows - rows) * 10 > judgement.rows
+        if judgement is None or is_new:
             if len(self._known) > _STATES_JUDGED:
                 self._known.clear()
             texts = index.words.texts(visible.kind, visible.sample(_SAMPLE))
-            judged = _Judged(rows, usual(list(texts.values())), is_final=False)
-        if not judged.is_final:
-            judged = _with_order(judged, visible, index, embedder, by_words=is_new)
-            self._known[key] = judged
-        return judged.usual
+            judgement = _Judged(rows, usual(list(texts.values())), is_final=False)
+        if not judgement.is_final:
+            judgement = _with_order(judgement, visible, index, embedder, by_words=is_new)
+            self._known[key] = judgement
+        return judgement.usual
 
 
 def _with_order(
-    judged: _Judged,
+    judgement: _Judged,
     visible: CachedView | LiveQuery,
     index: Index,
     embedder: Embedder,
@@ -80,7 +80,7 @@ def _with_order(
     by_words: bool,
 ) -> _Judged:
     """Judge whether order matters, by vectors; by words if too few have one and `by_words`."""
-    names, ordered, is_final = judged.usual.names, judged.usual.ordered, True
+    names, ordered, is_final = judgement.usual.names, judgement.usual.ordered, True
     pairs = visible.beside(_SAMPLE)
     contents = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
     pairs = [pair for pair in pairs if contents.keys() >= set(pair)]
@@ -95,7 +95,7 @@ def _with_order(
         else:
             is_final = False
             ordered = _share_words(pairs, apart, contents, names) if by_words else ordered
-    return _Judged(judged.rows, replace(judged.usual, ordered=ordered), is_final)
+    return _Judged(judgement.rows, replace(judgement.usual, ordered=ordered), is_final)
 
 
 def _apart(

@@ -46,7 +46,7 @@ def search_task(
     request = replace(request, equal={**request.equal, "task_id": task_id})
     branches = task_branches_written(repo, task_id)
     for place in branches:  # index all before the search: word scores depend on all texts
-        _follow(engine, place)
+        _index_new_texts(engine, place)
     answers = [(place, search(engine, place.ref, place.branch.id, request)) for place in branches]
     best: dict[str, TeamHit] = {}
     for place, answer in answers:
@@ -60,7 +60,8 @@ def search_task(
     return TeamFound(hits[: request.limit], answers)
 
 
-def _follow(engine: SearchEngine, place: WrittenBranch) -> None:
+def _index_new_texts(engine: SearchEngine, place: WrittenBranch) -> None:
+    """Bring the index up to date with a branch of the task; ignore an index that cannot follow."""
     branch_id = place.branch.id if place.ref.branch is not None else None
     with suppress(IndexBehind, IndexLost), engine.store.reading(place.ref) as reading:
         catch_up(reading, engine.history, engine.index, branch_id, engine.words_wait_s)

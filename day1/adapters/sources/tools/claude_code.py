@@ -76,9 +76,9 @@ class ClaudeCode(ToolSource):
             pieces = section.pieces()
             headings.take(section, section.places if pieces else ())
             for number, piece in enumerate(pieces):
-                title = " > ".join(section.headings) or _INDEX
+                heading_path = " > ".join(section.headings) or _INDEX
                 key = (slug, _INDEX, *section.headings, str(number))
-                facts.append(self.fact(key, f"{title}: {piece}"))
+                facts.append(self.fact(key, f"{heading_path}: {piece}"))
         if listed:
             self.leave_out("the list of notes", f"{file}, lines: {listed}")
         self.leave_out_lines(front.unread, file)

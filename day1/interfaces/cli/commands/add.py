@@ -84,8 +84,11 @@ def _memory(
         return "memory_write_relation", summary, {"relation_type": relation_type, **ends}
     text = session.memory_text(text)
     if options["observation"]:
-        kind = {"observation_type": options["observation"], "tool_name": options["tool"]}
-        return "memory_write_observation", text, {"summary": text, **kind}
+        observation_arguments = {
+            "observation_type": options["observation"],
+            "tool_name": options["tool"],
+        }
+        return "memory_write_observation", text, {"summary": text, **observation_arguments}
     columns = {name: options[name] for name in ("category", "confidence")}
     return "memory_write_fact", text, {"fact_text": text, **columns}
 
