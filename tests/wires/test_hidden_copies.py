@@ -102,8 +102,8 @@ DERIVING = {
     "promoting": ("promote",),
     "insights": ("generate",),
     "consolidating": ("consolidate",),
-    "verifying": ("verify",),
-    "rows": ("hear",),
+    "verdicts": ("verify",),
+    "session_rows": ("hear",),
 }
 """Modules of services that make rows of others, and the deeds that do so."""
 MADE_BY = {
