@@ -191,7 +191,7 @@ def test_rows_that_are_not_those_of_the_commit_are_not_committed(store: Path) ->
             repo.store.repeat("main", made, {"facts": {str(row["id"]): row}})
         here = replace(made, parents=(repo.history.branches()["reviewed"],))
         missing: dict[str, dict[str, Row | None]] = {"facts": {fact_id(): None}}
-        with pytest.raises(IntegrityBroken, match="planned"):
+        with pytest.raises(IntegrityBroken, match="differ from the plan"):
             repo.store.repeat("reviewed", here, missing)
         assert repo.history.branches()["main"] == tip
 

@@ -342,6 +342,7 @@ def test_every_tool_that_writes_rows_takes_the_writers_names(core: Session) -> N
         "memory_update_fact",
         "memory_supersede_fact",
         "memory_retract_fact",
+        "memory_remove",
         "memory_restore",
         "memory_held",
         "memory_revert",

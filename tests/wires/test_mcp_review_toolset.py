@@ -13,6 +13,7 @@ REVIEW = [
     "memory_update_fact",
     "memory_supersede_fact",
     "memory_retract_fact",
+    "memory_remove",
     "memory_restore",
     "memory_redact",
     "memory_merge_preview",
@@ -28,6 +29,11 @@ REVIEW = [
     "memory_history",
     "memory_blame",
     "memory_revert",
+    "memory_branch_archive",
+    "memory_branch_revive",
+    "memory_branch_delete",
+    "knowledge_bundle_deprecate",
+    "memory_template_deprecate",
 ]
 
 
