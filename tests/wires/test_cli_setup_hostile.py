@@ -218,7 +218,7 @@ def test_a_file_of_another_owner_that_cannot_stay_theirs_is_left(
         raise PermissionError
 
     monkeypatch.setattr(os, "chown", denied)
-    assert "another user" in cli("setup", "zed", code=1).err
+    assert "its owner or group would change" in cli("setup", "zed", code=1).err
     assert path.read_bytes() == COMMENTED
     assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
 

@@ -211,7 +211,7 @@ def test_an_expired_row_is_no_row_and_its_own_space_shows_a_secret(scene: Scene)
     )
     with pytest.raises(NotFound):
         scene.call("memory_get", id=scene.ids["secret"], space="project:other")
-    with pytest.raises(Refused, match="no judge"):
+    with pytest.raises(Refused, match="cannot be verified"):
         scene.call("verify_fact", fact_id=scene.ids["secret"])
 
 
