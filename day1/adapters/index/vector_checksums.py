@@ -23,7 +23,7 @@ class VectorChecksums:
         self._file = file
 
     def size(self) -> int:
-        """Return how many rows have checksums, counted from the first row."""
+        """Return the number of vectors, from row 0 on, that have checksums."""
         try:
             return self._file.stat().st_size // _TYPE.itemsize
         except FileNotFoundError:

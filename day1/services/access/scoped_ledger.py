@@ -148,7 +148,7 @@ class ScopedLedger(Ledger):
             return self._ledger.swap(expected, record)
 
     def put(self, *records: object) -> None:
-        """Write visible records by id."""
+        """Write records by id; Forbidden if one is about a branch outside of the token's limits."""
         with self._ledger.transaction():
             for record in records:  # the next may be about a branch that this one creates
                 self._check([record])

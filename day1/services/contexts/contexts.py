@@ -19,7 +19,7 @@ from day1.services.repository.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class NewContext:
-    """A context to save. Units: microseconds UTC."""
+    """A context to save: JSON, with or without a key in a space. Units: microseconds UTC."""
 
     space: str | None
     key: str | None

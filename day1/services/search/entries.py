@@ -19,7 +19,7 @@ Writer = tuple[Cell, ...]
 
 
 class Entry(NamedTuple):
-    """A visible row without its text. Units: microseconds UTC."""
+    """A row in a cached view, without its text. Units: microseconds UTC."""
 
     row_id: str
     text: TextId
@@ -38,7 +38,7 @@ def _place(entry: Entry) -> tuple[int, str]:
 
 
 def _goes_on(earlier: Entry, later: Entry) -> bool:
-    """Whether `other` was written soon after `one`, judged by their times.
+    """Whether `later` was written soon after `earlier`, judged by their times.
 
     Rows of one unit of work, such as an import, have the same time and no order.
     """
