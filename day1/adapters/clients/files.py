@@ -39,7 +39,7 @@ class Change:
     after: bytes | None
     """The new content of the file; None removes it."""
     texts: tuple[Text, Text]
-    """The old and the new text; where a file is None, its text is an empty document."""
+    """The old and the new text. Without a file the text is an empty document."""
     separators: bytes
     """The letters that may appear or vanish beside day1's bytes."""
 

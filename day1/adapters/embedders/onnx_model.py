@@ -136,7 +136,7 @@ def session(
 
 
 def _runs(lengths: list[int]) -> Iterator[list[int]]:
-    """Group rows into runs of similar length, so that there is little padding."""
+    """Group rows of similar length into runs, which need little padding."""
     rows: list[int] = []
     for row in sorted(range(len(lengths)), key=lengths.__getitem__):
         if rows and (len(rows) + 1) * lengths[row] > _RUN_TOKENS:

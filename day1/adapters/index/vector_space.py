@@ -261,11 +261,11 @@ class VectorSpace:
     def begun_cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
         """Return the best cosine, by text, of texts of which only some passages are embedded."""
         begun = self.begun.copy()  # other threads add to it meanwhile
-        wanted = {text for text, _ in begun}
-        wanted &= set(texts) if wanted else set()
+        begun_texts = {text for text, _ in begun}
+        begun_texts &= set(texts) if begun_texts else set()
         best: dict[TextId, float] = {}
         for (text, _), passage in begun.items():
-            if text in wanted:
+            if text in begun_texts:
                 best[text] = max(best.get(text, -1.0), float(np.vecdot(passage, vector)))
         return best
 

@@ -262,14 +262,14 @@ class SqlLedger(Ledger):
     @override
     def votes(self) -> Votes:
         version = self.stamp()
-        version_of_votes, known = self._voted
+        version_of_votes, known_votes = self._voted
         if version is None or version != version_of_votes:
-            later = select(_RATINGS).where(_RATINGS.c.created_at > known.since)
+            later = select(_RATINGS).where(_RATINGS.c.created_at > known_votes.since)
             with self._reading() as connection:
                 rows = connection.execute(later).all()
-            known = known.plus([self._record(Rating, row) for row in rows])
-            self._voted = version, known
-        return known.votes
+            known_votes = known_votes.plus([self._record(Rating, row) for row in rows])
+            self._voted = version, known_votes
+        return known_votes.votes
 
     @override
     def branches(self) -> list[Branch]:

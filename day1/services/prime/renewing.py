@@ -70,10 +70,10 @@ class PrimeRenewer:
         if state == old_state:
             return
         stamp = primes.stamp()
-        kept = {(prime.branch, prime.space): prime for prime in primes.every()}
+        prime_by_key = {(prime.branch, prime.space): prime for prime in primes.every()}
         dirty = repo.history.dirty_branches()
         fresh = [(name, None) for name in sorted({*moved, *dirty})]
-        keys = list(dict.fromkeys([*self._own(), *fresh, *kept]))
+        keys = list(dict.fromkeys([*self._own(), *fresh, *prime_by_key]))
         branches = {b.name: b for b in repo.ledger.branches() if b.retired_tip is None}
         # If neither branch nor ledger changed, only the stamp of its prime is renewed.
         ledger_unchanged = (
@@ -81,7 +81,7 @@ class PrimeRenewer:
         )
         tips = repo.history.branches() if ledger_unchanged else {}
         for place, key in enumerate(keys):
-            (name, space), kept_prime = key, kept.get(key)
+            (name, space), kept_prime = key, prime_by_key.get(key)
             if name not in branches or place >= _MOST:
                 primes.drop(name, space)
             elif kept_prime is not None and kept_prime.at == tips.get(name) and name not in dirty:

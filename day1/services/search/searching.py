@@ -262,11 +262,11 @@ class _Search:
                 texts |= self._index.words.texts(kind, mine)
             return {i: texts[found[i].text] for i in row_ids if found[i].text in texts}
 
-        asked = replace(self._question(), votes=self._engine.votes())
+        question = replace(self._question(), votes=self._engine.votes())
         ranked, rows = best_rows(
             [f.candidate for f in found.values()],
             self._request.limit,
-            lambda some, limit: rank(some, asked, limit, read),
+            lambda some, limit: rank(some, question, limit, read),
             partial(shown_rows, reading, self._filters),
         )
         best = [s for s in ranked if s.score >= self._request.min_score]
