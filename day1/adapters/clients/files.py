@@ -121,10 +121,10 @@ def same_outside(one: Text, other: Text, separators: bytes) -> bool:
 
 def _outside(text: Text, separators: bytes) -> Iterator[tuple[bool, bytes]]:
     """The parts that are not day1's, the last one first; each says whether it may come and go."""
-    end = len(text.data)
+    part_end = len(text.data)
     for start, stop in [*reversed(text.own), (0, 0)]:
-        part = text.data[stop:end]
-        after = part if end == len(text.data) else part.rstrip(separators)
+        part = text.data[stop:part_end]
+        after = part if part_end == len(text.data) else part.rstrip(separators)
         inner = after if not stop else after.lstrip(separators)
         parts = [
             (True, part[len(after) :]),
@@ -132,7 +132,7 @@ def _outside(text: Text, separators: bytes) -> Iterator[tuple[bool, bytes]]:
             (True, after[: len(after) - len(inner)]),
         ]
         yield from (each for each in parts if each[1])
-        end = start
+        part_end = start
 
 
 def _common(one: bytes, other: bytes) -> int:

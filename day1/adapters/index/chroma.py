@@ -118,7 +118,7 @@ class Neighbours:
             try:
                 if self._client is None or self._generation != self._database.generation():
                     self._open(spaces)
-                more = self._owned is not None and self._feed_all(spaces)
+                rows_missing = self._owned is not None and self._feed_all(spaces)
             except Day1Error:  # about the index's own files
                 raise
             except BaseException as error:  # a panic in Chroma is not an Exception
@@ -129,7 +129,7 @@ class Neighbours:
             if self._failed:
                 log.warning("Chroma answers again")
             self._failed = 0
-            return more
+            return rows_missing
 
     def forget(self, hashes: Collection[str]) -> None:
         """Do nothing: the table `forgotten` lists the rows to remove."""
@@ -205,12 +205,12 @@ class Neighbours:
         collection.upsert(ids=[str(position) for position in positions], embeddings=vectors)
 
     def _feed_all(self, spaces: Sequence[VectorSpace]) -> bool:
-        more = False
+        rows_missing = False
         for space in spaces:
             for kind in KINDS:
                 if kind.text:
-                    more |= self._feed(space, kind)
-        return more
+                    rows_missing |= self._feed(space, kind)
+        return rows_missing
 
     def _feed(self, space: VectorSpace, kind: Kind) -> bool:
         collection = self._collection(space, kind)

@@ -62,11 +62,11 @@ class FrontMatter:
                 outer = outer if key["indent"] else key["key"]
                 value = key["value"] or ""
                 if _BLOCK.fullmatch(value.strip()):
-                    end = _end_of_block(lines, at, key["indent"])
+                    block_end = _end_of_block(lines, at, key["indent"])
                     glue = " " if value.lstrip().startswith(">") else "\n"
-                    parts = [part.strip() for part in lines[at:end]]
+                    parts = [part.strip() for part in lines[at:block_end]]
                     self._set(last, [glue.join(parts).strip()], len(list(filter(None, parts))))
-                    at = end
+                    at = block_end
                 else:
                     self._set(last, _listed(value))
             else:

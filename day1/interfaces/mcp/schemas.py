@@ -89,9 +89,9 @@ def _slim(part: Any, *, named: bool = False) -> Any:
 
 def _folded(part: dict[str, Any]) -> dict[str, Any]:
     choices = part.get("anyOf", [])
-    types = [choice for choice in choices if choice != {"type": "null"}]
-    if len(types) == 1 and len(choices) == 2 and isinstance(types[0].get("type"), str):  # noqa: PLR2004 - X or null
-        folded = dict(types[0])
+    non_null = [choice for choice in choices if choice != {"type": "null"}]
+    if len(non_null) == 1 and len(choices) == 2 and isinstance(non_null[0].get("type"), str):  # noqa: PLR2004 - X or null
+        folded = dict(non_null[0])
         folded["type"] = [folded["type"], "null"]
         if "enum" in folded:
             folded["enum"] = [*folded["enum"], None]

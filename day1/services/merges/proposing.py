@@ -90,7 +90,9 @@ def _unseen(repo: Repository, request: MergeRequest, merge_preview: Preview) -> 
         strict_ids = {row for row, tier in pick_tiers.items() if tier.looks}
         if not strict_ids:
             return pick_plan
-        source = {row.id: row.source or {} for row in pick_plan.rows}
-        fewer = tuple(i for i in items if strict_ids.isdisjoint(follow_supersession([i], source)))
+        source_row_by_id = {row.id: row.source or {} for row in pick_plan.rows}
+        fewer = tuple(
+            i for i in items if strict_ids.isdisjoint(follow_supersession([i], source_row_by_id))
+        )
         items = fewer if len(fewer) < len(items) else ()
     return None

@@ -60,15 +60,17 @@ def select_rows(reading: Reading, choice: Selection) -> dict[Kind, list[Row]]:
         NotFound: the state lacks some of the ids; the error names them.
     """
     facts = _facts(reading, choice)
-    conversations = _conversations(reading, choice.conversations)
-    messages = _among(reading, MESSAGE, "conversation_id", [str(c["id"]) for c in conversations])
+    conversation_rows = _conversations(reading, choice.conversations)
+    messages = _among(
+        reading, MESSAGE, "conversation_id", [str(c["id"]) for c in conversation_rows]
+    )
     relations = reading.find(RELATION, Query()) if choice.relations else []
-    rows = [*facts, *conversations, *messages, *relations]
+    rows = [*facts, *conversation_rows, *messages, *relations]
     edits = _among(reading, EDIT, "row_id", [str(row["id"]) for row in rows])
     chosen = {
         FACT: facts,
         RELATION: relations,
-        CONVERSATION: conversations,
+        CONVERSATION: conversation_rows,
         MESSAGE: messages,
         EDIT: edits,
     }

@@ -208,10 +208,10 @@ def candidates(query: CandidateQuery, visible: CachedView | LiveQuery) -> Candid
     best_by_words = by_words(query, visible) if uses_words else Best()
     limits = query.limits
     again = weighed_by(query.wanted, visible, limits.candidates, apart=limits.apart)
-    lines = lines_around(query, visible, near, best_by_words) if query.in_order else []
-    beside = among(query.wanted, chain.from_iterable(lines)) if lines else []
+    neighbour_runs = lines_around(query, visible, near, best_by_words) if query.in_order else []
+    beside = among(query.wanted, chain.from_iterable(neighbour_runs)) if neighbour_runs else []
     entries = {entry.row_id: entry for entry in (*near.entries, *best_by_words.entries, *beside)}
-    texts = {entry.text for entry in chain(entries.values(), *lines)}
+    texts = {entry.text for entry in chain(entries.values(), *neighbour_runs)}
     bm25, cosines = best_by_words.scores, near.scores
     passage_counts: dict[TextId, int] = {}
     if meaning is not None:
@@ -219,8 +219,8 @@ def candidates(query: CandidateQuery, visible: CachedView | LiveQuery) -> Candid
         cosines |= index.vectors.cosines(meaning.embedder, meaning.vector, unscored)
         passage_counts = index.vectors.several_passages(meaning.embedder, list(texts))
     context_scores: dict[str, tuple[float, float]] = {}
-    if lines:
-        bm25, context_scores = in_context(query, lines, texts, cosines, again=again)
+    if neighbour_runs:
+        bm25, context_scores = in_context(query, neighbour_runs, texts, cosines, again=again)
     elif query.asked.terms:
         unscored = list(texts - bm25.keys())
         bm25 |= index.words.scores(kind, query.asked.terms, unscored, again=again)

@@ -35,12 +35,12 @@ class TextBudget:
         """Yield the rows that fit in the budget, with long texts shortened."""
         for quoted_row in rows:
             long = len(quoted_row.text) > self.longest
-            text = quoted_row.text[: self.longest] + " \u2026" if long else quoted_row.text
-            if self.characters + len(text) > self.most:
+            shortened = quoted_row.text[: self.longest] + " \u2026" if long else quoted_row.text
+            if self.characters + len(shortened) > self.most:
                 self.left_out += 1
                 continue
-            self.characters += len(text)
-            yield QuotedRow(quoted_row.branch, quoted_row.row, text)
+            self.characters += len(shortened)
+            yield QuotedRow(quoted_row.branch, quoted_row.row, shortened)
 
 
 @dataclass(frozen=True, slots=True)
