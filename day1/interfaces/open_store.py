@@ -52,7 +52,7 @@ class OpenStore:
         repo, search, prime = self.repo, self.search, self.prime
         if caller.access.branches:
             repo = scoped(repo, caller.access)
-            uses = ScopedUses(search.uses, repo.ledger)
+            uses = ScopedUses(search.uses, repo.ledger, caller.access)
             search = replace(
                 search,
                 store=repo.store,

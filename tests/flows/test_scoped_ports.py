@@ -70,7 +70,7 @@ class Scene:
 
     @property
     def uses(self) -> ScopedUses:
-        return ScopedUses(self.store.search.uses, self.limited.ledger)
+        return ScopedUses(self.store.search.uses, self.limited.ledger, LIMITED)
 
     @property
     def own(self) -> str:

@@ -65,11 +65,15 @@ class Access:
             Forbidden: the name is outside the limits.
         """
         if not self.sees(branch):
-            raise Forbidden(
-                f"This token is limited to branches named {', '.join(self.branches)}: "
-                "pass `branch`, or use another token.",
-                branches=list(self.branches),
-            )
+            raise self.outside()
+
+    def outside(self) -> Forbidden:
+        """Build the error for a call about a branch outside the limits."""
+        return Forbidden(
+            f"This token is limited to branches named {', '.join(self.branches)}: "
+            "pass `branch`, or use another token.",
+            branches=list(self.branches),
+        )
 
 
 EVERYTHING: Final = Access()

@@ -179,7 +179,7 @@ class ScopedLedger(Ledger):
         for name in branch_names:
             self._access.check(name)
         if not all(map(self._sees, ids)):
-            raise Forbidden("This token may not change other branches.")
+            raise self._access.outside()
         return self._ledger.open_intent(kind, payload, now)
 
     def exclusive(self) -> AbstractContextManager[None]:
@@ -207,16 +207,16 @@ class ScopedLedger(Ledger):
     @override
     def set_head(self, key: str, branch_id: str) -> None:
         if not self._sees(branch_id):
-            raise Forbidden("This token may not work on other branches.")
+            raise self._access.outside()
         self._ledger.set_head(key, branch_id)
 
 
 class ScopedUses(Uses):
     """Counts of how often memories were shown on visible branches."""
 
-    def __init__(self, uses: Uses, ledger: Ledger) -> None:
+    def __init__(self, uses: Uses, ledger: Ledger, access: Access) -> None:
         """Limit the counts of a machine to the branches of a limited ledger."""
-        self._uses, self._ledger = uses, ledger
+        self._uses, self._ledger, self._access = uses, ledger, access
 
     @override
     def shown(self, row_ids: Sequence[str], at: int, branch_id: str) -> None:
@@ -226,7 +226,7 @@ class ScopedUses(Uses):
             Forbidden: the branch is not visible.
         """
         if branch_id not in self._seen():
-            raise Forbidden("This token may not work on other branches.")
+            raise self._access.outside()
         self._uses.shown(row_ids, at, branch_id)
 
     @override

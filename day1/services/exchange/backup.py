@@ -101,7 +101,8 @@ def _copy(repo: Repository, copying: Copying, archives: Archives, folder: Path) 
             tips = _tips(repo)
         held_s = time.perf_counter() - started
     with archives.opened(folder) as copied:
-        content, engine = _content(copied), copied.store.capabilities
+        content = _content(copied, "check the store with `day1 doctor`")
+        engine = copied.store.capabilities
     if {b.name: (b.commit, b.waiting) for b in content.branches} != tips:
         raise StoreDamaged(
             "The backup's copy differs from the store: check the store with `day1 doctor`."
@@ -122,7 +123,7 @@ def _unpack(archives: Archives, file: Path, folder: Path) -> Manifest:
     """Unpack an archive and check that its content is what its manifest says."""
     manifest = archives.unpack(file, folder)
     with archives.opened(folder) as copied:
-        if _content(copied) != manifest.content:
+        if _content(copied, "use another backup") != manifest.content:
             raise StoreDamaged(
                 f"{file.name} holds another memory than it says: use another backup.",
                 file=file.name,
@@ -130,8 +131,10 @@ def _unpack(archives: Archives, file: Path, folder: Path) -> Manifest:
     return manifest
 
 
-def _content(copied: Copied) -> Content:
+def _content(copied: Copied, advice: str) -> Content:
     """Read every page of a copy; return its branches with counts and hashes, and its records.
+
+    If the copy is damaged, the error gives `advice`.
 
     Raises:
         StoreDamaged: the copy is damaged.
@@ -139,7 +142,7 @@ def _content(copied: Copied) -> Content:
     problems = copied.store.check()
     if problems:
         raise StoreDamaged(
-            f"The copy has {len(problems)} problems, the first: {problems[0]}. Run `day1 doctor`."
+            f"The copy has {len(problems)} problems, the first: {problems[0]}: {advice}."
         )
     hashed_by_commit: dict[str, tuple[int, str]] = {}
     branches = []

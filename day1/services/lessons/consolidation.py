@@ -300,7 +300,7 @@ def consolidate_lessons(
     plan = plan or recommend(findings, applying.chat)
     if expect not in {None, plan.digest}:
         raise PlanChanged(
-            "The plan has changed since: read the new plan, then pass its digest.",
+            "The consolidation plan has changed: read the new plan, pass its digest as `expect`.",
             digest=plan.digest,
         )
     chosen = tuple(

@@ -338,7 +338,7 @@ def test_another_plan_than_the_expected_one_is_refused(lessons: Lessons) -> None
     lessons.add(1, NIGHTLY, LONG_AGO)
     digest = recommend(lessons.find(), None).digest
     lessons.add(2, POSTGRES, LONG_AGO)
-    with pytest.raises(PlanChanged, match="has changed since"):
+    with pytest.raises(PlanChanged, match="plan has changed: read the new plan"):
         lessons.consolidate(expect=digest)
 
 

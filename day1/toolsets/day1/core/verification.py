@@ -48,7 +48,9 @@ def _dimension(name: str) -> str:
 
 def _few(values: Named) -> Named:
     if not 1 <= len(values) <= _DIMENSIONS:
-        raise ValueError(f"must have 1 to {_DIMENSIONS} dimensions")
+        raise ValueError(
+            f"must name 1 to {_DIMENSIONS} dimensions: aspects to score, such as accuracy"
+        )
     return values
 
 
@@ -160,13 +162,13 @@ def _verification(ctx: Context) -> Verification:
 def _own(request: VerifyFact, agent_id: str | None) -> Judgement:
     """Build the caller's own judgement; its scores must not contradict its verdict."""
     score_by_dimension = request.scores or {}
-    lacking = [
+    unscored = [
         name
         for name in request.dimensions or ()
         if request.scores and name not in score_by_dimension
     ]
-    if lacking:
-        raise InvalidRequest(f"`scores` lacks {', '.join(lacking)}.", lacking=lacking)
+    if unscored:
+        raise InvalidRequest(f"`scores` lacks {', '.join(unscored)}.", lacking=unscored)
     scores = tuple(Score(name, round(score, 2)) for name, score in score_by_dimension.items())
     verdict = request.verdict or verdict_of(scores)
     if verdict == "verified" and scores and verdict_of(scores) != "verified":
