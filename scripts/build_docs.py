@@ -21,8 +21,8 @@ from day1.call.toolset import Toolset
 from day1.formats.events import agent_of
 from day1.interfaces.mcp.schemas import documented_schema, listed_schema, output_schema
 from day1.settings import Settings
-from day1.toolsets import TOOLSETS
 from day1.toolsets.combined import SHARED
+from day1.toolsets.over_http import TOOLSETS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 HEAD = "<!-- Written by scripts/build_docs.py: do not edit. -->\n"

@@ -1,4 +1,4 @@
-"""The registered toolsets; a server serves any choice of their tools."""
+"""The registered toolsets; an MCP server serves any choice of their tools."""
 
 from collections.abc import Mapping
 from typing import Any, Final

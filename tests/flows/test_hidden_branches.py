@@ -22,7 +22,8 @@ from day1.model.branches.branch import MAIN
 from day1.services.access.caller import Caller
 from day1.services.branches import retiring
 from day1.services.branches.lookup import find
-from day1.toolsets import LISTS, TOOLSETS
+from day1.toolsets import LISTS
+from day1.toolsets.over_http import TOOLSETS
 from tests.engine import needs_files
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.opened_store import opened
@@ -290,6 +291,8 @@ CALLS: dict[str, Any] = {
     "review.memory_revert": lambda ids: {"commit": ids["commit"]},
     "review.memory_restore": lambda ids: {"to": ids["snapshot"], "confirm": MINE},
     "review.memory_redact": lambda ids: {"id": ids["fact"], "confirm": ids["fact"]},
+    "compose.loops_list": {},
+    "compose.loops_get": {"loopId": "agent_memory_loop"},
     "admin.token_create": {"name": "root", "scope": "read"},
     "admin.token_revoke": {"name": "root"},
 }

@@ -22,7 +22,7 @@ from day1.interfaces.cli.main import day1
 from day1.interfaces.cli.wording import CALLS, COMMANDS, OPTIONS, command_of
 from day1.interfaces.http.failures import route_of
 from day1.interfaces.mcp.server import _named
-from day1.toolsets import TOOLSETS
+from day1.toolsets.over_http import TOOLSETS
 
 ROOT = Path(__file__).parents[2] / "day1"
 NAMED = re.compile(r"\b(?:" + "|".join(TOOLSETS.tools) + r")\b")

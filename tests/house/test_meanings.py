@@ -14,7 +14,7 @@ from day1.call.meanings import explained, meanings
 from day1.interfaces.cli.main import day1
 from day1.interfaces.http.openapi import openapi
 from day1.interfaces.mcp.schemas import documented_schema, input_schema
-from day1.toolsets import TOOLSETS
+from day1.toolsets.over_http import TOOLSETS
 
 OPERATIONS = {
     tool.qualified_name: tool.operation for one in TOOLSETS.values() for tool in one.tools.values()

@@ -10,10 +10,10 @@ import pytest
 
 from day1 import toolsets
 from day1.call.toolset import Toolset
-from day1.toolsets import TOOLSETS
 from day1.toolsets.combined import SHARED, combined
 from day1.toolsets.day1.core import CORE
 from day1.toolsets.engram import ENGRAM
+from day1.toolsets.over_http import TOOLSETS
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ROOT / "day1" / "toolsets"
@@ -29,7 +29,8 @@ def test_the_page_of_toolsets_counts_the_tools_of_each_one_and_each_list() -> No
     page = (ROOT / "docs" / "toolsets.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([\w,]+)` \|.*\| (\d+) \| [\d,]+ \|$", page, re.MULTILINE)
     names = {name for choice, _ in rows for name in choice.split(",")}
-    assert names == {*TOOLSETS, *TOOLSETS.lists}
+    served = {name for name, toolset in TOOLSETS.items() if "mcp" in toolset.wires}
+    assert names == {*served, *TOOLSETS.lists}
     assert {c: int(count) for c, count in rows} == {c: len(TOOLSETS.choose(c)) for c, _ in rows}
 
 

@@ -12,6 +12,7 @@ from day1.interfaces.http.app import Served, build_app
 from day1.interfaces.open_store import OpenStore
 from day1.services.access.authentication import Authenticator
 from day1.toolsets import registered
+from day1.toolsets.compose import COMPOSE
 from tests.waiting import until
 
 
@@ -19,7 +20,7 @@ from tests.waiting import until
 def served(store: OpenStore, *toolsets: Toolset) -> Iterator[httpx2.Client]:
     """Serve a store over HTTP from a thread, with these toolsets beside day1's."""
     authenticator = Authenticator(store.repo, closed=False)
-    app = build_app(Served(store, authenticator, lambda: None, registered(*toolsets)))
+    app = build_app(Served(store, authenticator, lambda: None, registered(COMPOSE, *toolsets)))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, ws="none"))
     thread = Thread(target=server.run)
     thread.start()

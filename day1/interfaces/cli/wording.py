@@ -68,7 +68,7 @@ def command_of(step: Step) -> str:
 
 def _own_name(step: Step) -> str:
     """Return the name by which `day1 call` finds a step's tool."""
-    from day1.toolsets import TOOLSETS  # which takes long to import
+    from day1.toolsets.over_http import TOOLSETS  # which takes long to import
 
     tool = TOOLSETS.meant(step)
     return tool.name if tool is TOOLSETS.tool(tool.name) else tool.qualified_name

@@ -35,7 +35,7 @@ from day1.interfaces.web.site import Server, Site, cookie_of
 from day1.ports.uses import NoUses
 from day1.services.access.authentication import Authenticator
 from day1.settings import HttpSettings
-from day1.toolsets import TOOLSETS
+from day1.toolsets.over_http import TOOLSETS
 
 
 @dataclass(frozen=True, slots=True)

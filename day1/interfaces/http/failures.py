@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from day1 import errors
 from day1.call.toolset import ErrorShape
 from day1.errors import Day1Error, Step
-from day1.toolsets import TOOLSETS
+from day1.toolsets.over_http import TOOLSETS
 
 log = logging.getLogger(__name__)
 

@@ -49,7 +49,7 @@ def call_command(
 
 
 def _find(name: str, toolset: str | None) -> Tool:
-    from day1.toolsets import TOOLSETS
+    from day1.toolsets.over_http import TOOLSETS
 
     tools = (
         TOOLSETS.tools if toolset is None else {t.name: t for t in TOOLSETS.choose(toolset, "call")}
@@ -62,7 +62,7 @@ def _find(name: str, toolset: str | None) -> Tool:
 
 
 def _list(session: Session, toolset: str | None) -> None:
-    from day1.toolsets import TOOLSETS
+    from day1.toolsets.over_http import TOOLSETS
 
     rows = [
         (tool.toolset.name, tool.name, tool.operation.description.partition("\n")[0])

@@ -1,0 +1,265 @@
+"""Types that the operations of Compose share, under the names of its contract.
+
+A field may be called by its second spelling, or in snake_case: `agentWallet` is also `agent_id` and
+`agent_wallet`. Two spellings that disagree are refused.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, Field, JsonValue, model_validator
+from typing_extensions import TypeAliasType
+
+from day1.call.fields import JsonObject, LooseRequest, Response
+from day1.errors import InvalidRequest
+from day1.model.rows.origin import MAX_LABEL
+from day1.model.rows.validation import filled, one_memory
+from day1.toolsets.shared.fields import Maybe, absent
+
+VERSION: Final[Literal["compose.agent_memory_loop.v1"]] = "compose.agent_memory_loop.v1"
+"""The version of the loop, in each of its answers."""
+MILLISECOND: Final = 1_000
+"""Microseconds in a millisecond, the unit of times in Compose."""
+MOST_MESSAGES: Final = 1_000
+"""Messages in one request, at most."""
+_SECOND_SPELLINGS: Final[Mapping[str, str]] = {
+    "agentWallet": "agent_id",
+    "userAddress": "user_id",
+    "modelUsed": "model",
+    "totalTokens": "tokenCount",
+    "timeRange": "dateRange",
+}
+"""A field -> the other name of the same thing, beside its snake_case spelling."""
+_CAPITAL: Final = re.compile("[A-Z]")
+
+
+def _short(name: str) -> str:
+    if len(filled(name)) > MAX_LABEL or not name.isprintable():
+        raise ValueError(f"must be at most {MAX_LABEL} printable characters")
+    return name
+
+
+def _finite(number: float) -> float:
+    if not abs(number) < float("inf"):  # nor NaN
+        raise ValueError("must be a finite number")
+    return number
+
+
+Name = Annotated[str, AfterValidator(_short)]
+"""A wallet, user, device, thread, session or turn; its schema is a plain string."""
+Content = Annotated[str, AfterValidator(one_memory)]
+"""A text that becomes a memory: not blank, no NUL, at most 32,768 characters."""
+Number = Annotated[float, AfterValidator(_finite)]
+Count = Annotated[int, Field(ge=0)]
+Metadata = Maybe[JsonObject]
+"""An open JSON object; its schema has no limits."""
+RowScope = Literal["global", "local"]
+AgentMemoryLayer = TypeAliasType(
+    "AgentMemoryLayer",
+    Literal["working", "scene", "graph", "patterns", "archives", "vectors"],
+)
+AgentMemoryLoopStep = TypeAliasType(
+    "AgentMemoryLoopStep", Literal["pre_turn", "post_turn", "remember"]
+)
+Source = Literal["session", "knowledge", "pattern", "archive", "fact"]
+"""What a found text is: its layer in the words of vector search."""
+
+
+class ComposeRequest(LooseRequest):
+    """Arguments that may be spelled in two ways; unknown ones are ignored."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spelled_once(cls, arguments: Any) -> Any:
+        if not isinstance(arguments, dict):
+            return arguments
+        names = dict(arguments)
+        for field in cls.model_fields:
+            for other in _other_spellings(field):
+                if names.get(other) is not None:
+                    _move(names, other, field)
+        return names
+
+
+def _other_spellings(field: str) -> tuple[str, ...]:
+    snake = _CAPITAL.sub(lambda letter: f"_{letter[0].lower()}", field)
+    second = _SECOND_SPELLINGS.get(field)
+    return tuple(name for name in (snake, second) if name is not None and name != field)
+
+
+def _move(arguments: dict[str, Any], spelling: str, field: str) -> None:
+    """Move an argument from another spelling to its field.
+
+    Raises:
+        InvalidRequest: both are given and disagree.
+    """
+    value = arguments.pop(spelling)
+    if arguments.get(field) is None:
+        arguments[field] = value
+    elif arguments[field] != value:
+        problem = f"disagrees with `{spelling}`, which means the same: give one of them"
+        raise InvalidRequest(
+            f"{field}: {problem}.", problems=[{"argument": field, "problem": problem}]
+        )
+
+
+class Whose(ComposeRequest):
+    """Whose rows a call is about.
+
+    Attributes:
+        agentWallet: The agent: any name that tells agents apart. It sees its rows and the shared
+            ones, which have no space. Default: the agent that the token is bound to, else the call
+            is about shared rows only.
+        userAddress: The user of that agent. Default: no user, and no user's rows are seen.
+        scope: `local` is about one device of the agent or user, named by `haiId`. Default: global.
+        haiId: The device; it counts with `scope: local` only.
+    """
+
+    agentWallet: Maybe[Name] = None
+    userAddress: Maybe[Name] = None
+    scope: Maybe[RowScope] = None
+    haiId: Maybe[Name] = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Whose":
+        if self.scope == "local" and self.haiId is None:
+            raise missing("haiId", "is needed with `scope: local`: name the device")
+        return self
+
+
+class WalletRequired(Whose):
+    """Whose rows a call is about; the agent must be named.
+
+    Attributes:
+        agentWallet: The agent: any name that tells agents apart. It sees its rows and the shared
+            ones, which have no space.
+    """
+
+    agentWallet: Name
+
+
+class AgentMemoryScope(WalletRequired):
+    """Whose rows a step of the loop is about, and in which thread.
+
+    Attributes:
+        threadId: The thread: a conversation over any number of sessions.
+        filters: Only rows whose metadata has each of these keys with an equal value.
+        metadata: What you note of a new row: a JSON object, by which `filters` can choose.
+    """
+
+    threadId: Maybe[Name] = None
+    filters: Metadata = None
+    metadata: Metadata = None
+
+
+def missing(argument: str, problem: str) -> InvalidRequest:
+    """Build the error of one argument that is missing or does not fit."""
+    return InvalidRequest(
+        f"{argument}: {problem}.", problems=[{"argument": argument, "problem": problem}]
+    )
+
+
+class ToolCall(ComposeRequest):
+    """A call of a tool.
+
+    Attributes:
+        name: The tool's name.
+        args: Its arguments.
+    """
+
+    name: Name
+    args: JsonObject
+
+
+class AgentMemoryTurnMessage(ComposeRequest):
+    """A message of a turn or transcript.
+
+    Attributes:
+        role: Who says it.
+        content: What it says; at most 32,768 characters.
+        timestamp: When it was said, in milliseconds since 1970. Default: when it is stored.
+        toolCalls: The tools that it calls.
+    """
+
+    role: Literal["user", "assistant", "system", "tool"]
+    content: Content
+    timestamp: Maybe[int] = absent()
+    toolCalls: Maybe[list[ToolCall]] = absent()
+
+
+def few(messages: list[Any]) -> list[Any]:
+    """Check that a list has at most 1,000 items.
+
+    Raises:
+        ValueError: it has more.
+    """
+    if len(messages) > MOST_MESSAGES:
+        raise ValueError(f"must have at most {MOST_MESSAGES} items")
+    return messages
+
+
+Messages = Annotated[list[AgentMemoryTurnMessage], AfterValidator(few)]
+"""At most 1,000 messages; the schema states no limit, because the contract does not."""
+
+
+class AgentMemoryLoopEnvelope(Response):
+    """The step of the loop that was answered, and those that may follow."""
+
+    v: Literal["compose.agent_memory_loop.v1"]
+    step: AgentMemoryLoopStep
+    next: list[AgentMemoryLoopStep]
+
+
+def envelope(step: AgentMemoryLoopStep, *following: AgentMemoryLoopStep) -> AgentMemoryLoopEnvelope:
+    """Say which step was answered, and which may follow."""
+    return AgentMemoryLoopEnvelope(v=VERSION, step=step, next=list(following))
+
+
+class SearchResult(Response):
+    """A found text, in the words of vector search."""
+
+    id: str
+    vectorId: Maybe[str] = absent()
+    content: str
+    score: float
+    source: Source
+    agentWallet: str
+    userAddress: Maybe[str] = absent()
+    threadId: Maybe[str] = absent()
+    scope: Maybe[RowScope] = absent()
+    haiId: Maybe[str] = absent()
+    decayScore: float
+    accessCount: int
+    createdAt: int
+
+
+class MemoryVectorItem(SearchResult):
+    """A stored text with all that is known of it."""
+
+    embedding: Maybe[list[float]] = absent()
+    metadata: Metadata = absent()
+    lastAccessedAt: Maybe[int] = absent()
+    updatedAt: Maybe[int] = absent()
+
+
+class GraphMemoryItem(Response):
+    """A fact in the form of graph memory; its times are ISO 8601."""
+
+    id: Maybe[str] = absent()
+    memory: Maybe[str] = absent()
+    user_id: Maybe[str] = absent()
+    agent_id: Maybe[str] = absent()
+    run_id: Maybe[str] = absent()
+    metadata: Metadata = absent()
+    created_at: Maybe[str] = absent()
+    updated_at: Maybe[str] = absent()
+    relations: Maybe[list[dict[str, JsonValue]]] = absent()
+
+
+GraphMemoryItemsResponse = TypeAliasType("GraphMemoryItemsResponse", list[GraphMemoryItem])
+
+
+def milliseconds(instant: int) -> int:
+    """Convert microseconds to milliseconds."""
+    return instant // MILLISECOND

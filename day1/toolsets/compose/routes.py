@@ -1,0 +1,69 @@
+"""The paths of Compose, below /api/memory, with the operation that each one calls."""
+
+from typing import Final
+
+from day1.call.toolset import Binding, Route
+
+PREFIX: Final = "/api/memory"
+_WHOSE: Final = {"agentWallet": "agentWallet", "userAddress": "userAddress"}
+"""The names in a query that say whose rows are meant."""
+
+
+def _post(path: str, operation: str, **binding: str) -> Route:
+    return Route("POST", path, 200, Binding(operation, **binding))  # type: ignore[arg-type]  # `only`
+
+
+def _item(method: str, operation: str, **query: str) -> Route:
+    """Build a route to one item, whose id the document describes once."""
+    parameters = {"id": "MemoryItemId"}
+    return Route(method, "/items/{id}", 200, Binding(operation, query=query), parameters=parameters)
+
+
+ROUTES: Final = (
+    _post("/context/assemble", "context_assemble"),
+    _post("/turns/record", "turn_record"),
+    _post("/remember", "remember"),
+    _post("/loop", "loop"),
+    Route("GET", "/loops", 200, Binding("loops_list")),
+    Route("GET", "/loops/{loopId}", 200, Binding("loops_get")),
+    _post("/add", "graph_add", only="result"),
+    _post("/search", "graph_search", only="result"),
+    Route(
+        "GET",
+        "/{agentWallet}",
+        200,
+        Binding("list", query={"userAddress": "userAddress", "limit": "limit"}, only="result"),
+    ),
+    _post("/vector-search", "vector_search"),
+    _post("/vector-index", "vector_index"),
+    _post("/transcript-store", "transcript_store"),
+    Route(
+        "GET",
+        "/transcript-get/{id}",
+        200,
+        Binding("transcript_get", query={"type": "type", **_WHOSE}),
+    ),
+    _post("/transcripts/index", "transcripts_index"),
+    Route(
+        "GET",
+        "/sessions/{sessionId}/working",
+        200,
+        Binding("sessions_working_get", query=_WHOSE),
+    ),
+    Route("PATCH", "/sessions/{sessionId}/working", 200, Binding("sessions_working_update")),
+    _post("/rerank", "rerank"),
+    _post("/layers/search", "layers_search"),
+    Route("GET", "/stats/{agentWallet}", 200, Binding("stats_get")),
+    _post("/items/search", "items_search"),
+    _item("GET", "items_get", includeEmbedding="includeEmbedding", **_WHOSE),
+    _item("PATCH", "items_update"),
+    _item("DELETE", "items_delete", hardDelete="hardDelete", **_WHOSE),
+    Route(
+        "POST",
+        "/conflicts/{id}/resolve",
+        200,
+        Binding("conflicts_resolve"),
+        parameters={"id": "MemoryItemId"},
+    ),
+    _post("/evals/runs", "evals_run"),
+)

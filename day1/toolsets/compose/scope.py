@@ -1,0 +1,46 @@
+"""Whose rows a call of Compose reads and writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from day1.call.context import Context
+from day1.model.values.space import SHARED
+from day1.model.values.wallet_space import Owner
+from day1.services.access.calls import Writing, writing
+from day1.toolsets.compose.fields import Whose, missing
+
+
+@dataclass(frozen=True, slots=True)
+class _Signature:
+    """Who writes: the wallet is the agent of its rows."""
+
+    agent_id: str | None
+    session_id: str | None = None
+    task_id: None = None
+    request_id: None = None
+
+
+def owner_of(ctx: Context, request: Whose) -> Owner:
+    """Find whose rows a call is about.
+
+    Raises:
+        Forbidden: the token is bound to another agent than the wallet.
+        InvalidRequest: a user or device is named without a wallet.
+    """
+    wallet = ctx.caller.access.writes_as(request.agentWallet)
+    device = request.haiId if request.scope == "local" else None
+    if wallet is None and (request.userAddress is not None or device is not None):
+        raise missing("agentWallet", "is needed with `userAddress` and with `scope: local`")
+    return Owner(wallet, request.userAddress, device)
+
+
+def write_of(ctx: Context, owner: Owner, session_id: str | None = None) -> Writing:
+    """Resolve what a write of an owner needs: its branch, author, store and space.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+        BranchClosed, BranchProtected: rows cannot be written to the branch.
+    """
+    space = SHARED if owner.space is None else owner.space
+    return writing(ctx, _Signature(owner.wallet, session_id), None, space)

@@ -1,0 +1,8 @@
+"""Every toolset, with those that only HTTP and `day1 call` offer: an MCP server loads no others."""
+
+from typing import Final
+
+from day1.toolsets import registered
+from day1.toolsets.compose import COMPOSE
+
+TOOLSETS: Final = registered(COMPOSE)
