@@ -1,26 +1,16 @@
-"""One typed operation for every wire: name, request, response, function, effect.
-
-`Operation.call` is the only way in: it validates, runs and dumps. Nothing enters elsewhere.
-"""
+"""One typed operation for every wire: name, request, response, function, effect."""
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from enum import Enum
 from typing import Any, Generic, TypeVar, get_type_hints
 
-from pydantic import ValidationError
-
 from day1.call.context import Context
 from day1.call.fields import Request, Response
-from day1.call.problems import invalid
-from day1.errors import Day1Error, InvalidRequest, Json
+from day1.errors import Json
 from day1.model.access.permissions import Scope
-
-log = logging.getLogger(__name__)
 
 
 class Effect(Enum):
@@ -44,7 +34,7 @@ class Operation(Generic[Q, R]):
     """Its annotations say what the call takes and answers."""
     effect: Effect
     idempotent: bool = False
-    scope: Scope | None = None
+    scope: InitVar[Scope | None] = None
     """The scope that a token needs; default: read for reading operations, else write."""
     asks: bool = False
     """Whether a person confirms each call, in clients that can ask: the decisions of a review, what
@@ -56,45 +46,16 @@ class Operation(Generic[Q, R]):
     """How a wire that answers text beside the structured form says one row of its list there."""
     request: type[Q] = field(init=False)
     response: type[R] = field(init=False)
+    needs: Scope = field(init=False)
+    """The scope that a token needs for the operation."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, scope: Scope | None) -> None:
         """Read the types of the request and the response from the function."""
         _, request, response = get_type_hints(self.run).values()
         object.__setattr__(self, "request", request)
         object.__setattr__(self, "response", response)
-
-    def call(self, ctx: Context, arguments: Mapping[str, Any]) -> dict[str, Json]:
-        """Validate, run and dump; the answer is the structured form.
-
-        Raises:
-            InvalidRequest: the arguments do not fit; every problem is named.
-            Day1Error: as the operation says.
-        """
-        started, outcome = time.perf_counter(), "ok"
-        try:
-            if self.needs not in ctx.caller.access.scopes:
-                ctx.caller.access.require(self.needs, self.name)
-            request = self.request.model_validate(dict(arguments))
-            with ctx.repo.ledger.same_version():
-                answer = self.run(ctx, request)
-                return answer.model_dump(mode="json", context=ctx.say)
-        except ValidationError as exc:
-            outcome = InvalidRequest.code
-            raise invalid(self.name, self.request, exc) from exc
-        except Day1Error as exc:
-            outcome = exc.code
-            raise
-        except Exception:
-            outcome = "internal"
-            raise
-        finally:
-            spent = round((time.perf_counter() - started) * 1e3, 1)
-            log.info("%s %s %s ms", self.name, outcome, spent)
-
-    @property
-    def needs(self) -> Scope:
-        """The scope that a token needs for the operation."""
-        return self.scope or ("read" if self.effect is Effect.READ else "write")
+        default: Scope = "read" if self.effect is Effect.READ else "write"
+        object.__setattr__(self, "needs", scope or default)
 
     @property
     def is_list(self) -> bool:

@@ -6,16 +6,24 @@ what a client is told. So no wire knows a toolset by name.
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from string import Formatter
 from typing import Any, Final, Literal
 
+from pydantic import ValidationError
+
 from day1.call.context import Context
+from day1.call.fields import Response
 from day1.call.operation import Operation
-from day1.errors import Day1Error, Json, Say, Step
+from day1.call.problems import invalid
+from day1.errors import Day1Error, InvalidRequest, Json, Say, Step
 from day1.services.access.calls import BranchRule, active_branch
+
+log = logging.getLogger(__name__)
 
 Wire = Literal["mcp", "http", "call"]
 """A wire that a toolset can leave out; `call` is the command `day1 call`."""
@@ -250,7 +258,7 @@ class Tool:
         return None if dotted is None else f"{dotted}.{self.operation.name}"
 
     def call(self, ctx: Context, arguments: Mapping[str, Any]) -> dict[str, Json]:
-        """Call the operation under the toolset's rule for branches.
+        """Validate, run under the toolset's rule for branches, and dump; every call enters here.
 
         Raises:
             InvalidRequest: the arguments do not fit; every problem is named.
@@ -262,8 +270,25 @@ class Tool:
             return say(replace(step, toolset=toolset))
 
         ctx = replace(ctx, branch_rule=self.toolset.branch_rule, say=said)
+        operation, access = self.operation, ctx.caller.access
+        started, outcome = time.perf_counter(), "ok"
         try:
-            return self.operation.call(ctx, arguments)
+            if operation.needs not in access.scopes:
+                access.require(operation.needs, operation.name)
+            request = operation.request.model_validate(dict(arguments))
+            with ctx.repo.ledger.same_version():
+                answer: Response = operation.run(ctx, request)
+                return answer.model_dump(mode="json", context=said)
+        except ValidationError as exc:
+            outcome = InvalidRequest.code
+            raise invalid(operation.name, operation.request, exc) from exc
         except Day1Error as exc:
+            outcome = exc.code
             exc.advice = exc.advice.by(toolset)
             raise
+        except Exception:
+            outcome = "internal"
+            raise
+        finally:
+            spent = round((time.perf_counter() - started) * 1e3, 1)
+            log.info("%s %s %s ms", operation.name, outcome, spent)

@@ -10,9 +10,9 @@ from anyio import to_thread
 
 from day1.call.context import Context
 from day1.errors import Json, UnknownTool
-from day1.toolsets import operations
+from day1.toolsets import TOOLSETS
 
-TOOLS = {operation.name: operation for operation in operations("core")}
+TOOLS = {tool.name: tool for tool in TOOLSETS.choose("core")}
 
 
 async def handle_tool_call(

@@ -26,7 +26,7 @@ from day1.services.rows import editing
 from day1.services.search.request import SearchRequest
 from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
-from day1.toolsets import operations
+from day1.toolsets import TOOLSETS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ LIMIT = 1.5
 _ROUNDS = 15
 """Branches of each depth that are measured, after one that is not."""
 _ORIGIN = Origin(agent_id="bench")
-_TOOLS = {operation.name: operation for operation in operations("core")}
+_TOOLS = {tool.name: tool for tool in TOOLSETS.choose("core")}
 
 Spent = dict[str, list[float]]
 """Seconds by what was done."""

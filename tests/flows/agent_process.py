@@ -14,7 +14,7 @@ from day1.errors import Day1Error
 from day1.interfaces.heads import ProcessHead
 from day1.services.access.caller import Caller
 from day1.settings import EmbedderSettings, SearchSettings, Settings
-from day1.toolsets import operations
+from day1.toolsets import TOOLSETS
 
 
 def main(folder: Path, agent: str) -> None:
@@ -25,7 +25,7 @@ def main(folder: Path, agent: str) -> None:
             search=SearchSettings(chroma=False),
         )
     )
-    tools = {operation.name: operation for operation in operations("core,review")}
+    tools = {tool.name: tool for tool in TOOLSETS.choose("core,review")}
     context = store.context(Caller(agent_id=agent, head=ProcessHead(store.repo, "main")))
     print(json.dumps({"answer": "ready"}), flush=True)
     for line in sys.stdin:

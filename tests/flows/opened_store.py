@@ -16,10 +16,10 @@ from day1.errors import Day1Error
 from day1.interfaces.heads import ProcessHead, caller_of
 from day1.interfaces.open_store import OpenStore
 from day1.settings import EmbedderSettings, SearchSettings, Settings
-from day1.toolsets import operations
+from day1.toolsets import TOOLSETS
 from tests.engine import store_settings
 
-TOOLS = {operation.name: operation for operation in operations("core,review,browse")}
+TOOLS = {tool.name: tool for tool in TOOLSETS.choose("core,review,browse")}
 SIDES = {"source_branch": "side", "target_branch": "main"}
 MERGE = {**SIDES, "strategy": "auto"}
 WRITES = (

@@ -8,10 +8,10 @@ from day1.services.access.caller import Caller
 from day1.services.branches.lookup import find
 from day1.services.health.doctor import index_state
 from day1.services.upkeep.status import branch_status
-from day1.toolsets import operations
+from day1.toolsets import TOOLSETS
 from tests.fakes.sql_wire import Wire
 
-_TOOLS = {operation.name: operation for operation in operations("core,review")}
+_TOOLS = {tool.name: tool for tool in TOOLSETS.choose("core,review")}
 
 MOST = {
     "write": 9,

@@ -22,7 +22,7 @@ from day1.settings import EmbedderSettings, Settings
 from day1.toolsets.day1.core import CORE, task_memory
 
 MODEL = os.environ.get("DAY1_EMBEDDER__MODEL_DIR")
-OPERATIONS = {operation.name: operation for operation in CORE.operations}
+TOOLS = CORE.tools
 PAIR = (
     "The gateway drops all idle connections after 30 seconds",
     "After 30 seconds all idle connections: the gateway drops them",
@@ -64,12 +64,12 @@ def observe(ctx: Context, *texts: str) -> None:
     for text in texts:
         # By its own request, so that what is said twice is two observations.
         arguments = {"observation_type": "discovery", "summary": text, "request_id": uuid4().hex}
-        OPERATIONS["memory_write_observation"].call(ctx, arguments)
+        TOOLS["memory_write_observation"].call(ctx, arguments)
 
 
 def consolidate(ctx: Context) -> dict[str, Any]:
     arguments = {"level": "session", "session_id": "s"}
-    return OPERATIONS["memory_consolidate"].call(ctx, arguments)
+    return TOOLS["memory_consolidate"].call(ctx, arguments)
 
 
 def facts(done: dict[str, Any]) -> list[str]:

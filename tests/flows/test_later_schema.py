@@ -19,14 +19,14 @@ from day1.errors import Day1Error, StoreVersionUnknown
 from day1.interfaces.open_store import OpenStore
 from day1.model.rows.change import Ref
 from day1.services.access.caller import Caller
-from day1.toolsets import operations
+from day1.toolsets import TOOLSETS
 from tests.flows.later_day1 import LaterDay1, build, later_day1
 from tests.flows.opened_store import call
 from tests.flows.random_store import opened_at
 from tests.sampling import sampled
 
 Deed = tuple[str, dict[str, Any]]
-TOOLS = {operation.name: operation for operation in operations("core,review,browse")}
+TOOLS = {tool.name: tool for tool in TOOLSETS.choose("core,review,browse")}
 CODE = StoreVersionUnknown.code
 CURATED = {"branch_name": "new"}
 

@@ -32,7 +32,7 @@ from day1.services.branches import deleting
 from day1.services.branches.lookup import find
 from day1.services.exchange.exporting import export_store
 from day1.services.exchange.own_import import import_own
-from day1.toolsets import operations
+from day1.toolsets import TOOLSETS
 from tests.flows.opened_store import MERGE, SIDES, branches, call, facts, opened, write
 
 SECRET = "The vault opens with plover4711."
@@ -370,7 +370,7 @@ def test_what_is_redacted_leaves_the_desks_and_the_file_of_the_ledger(
 
 def test_a_token_with_limits_redacts_nothing(store: OpenStore) -> None:
     row = remember(store)
-    (tool,) = [op for op in operations("review") if op.name == "memory_redact"]
+    (tool,) = TOOLSETS.choose("memory_redact")
     for access in (Access("t", "admin", ("main",)), Access("t", "merge")):
         context = store.context(Caller(access=access))
         with pytest.raises(Forbidden):

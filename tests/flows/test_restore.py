@@ -86,10 +86,10 @@ def answers(opened_store: OpenStore, reads: list[Any]) -> list[Any]:
 
 def call_admin(opened_store: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:
     from day1.services.access.caller import Caller
-    from day1.toolsets import operations
+    from day1.toolsets import TOOLSETS
 
-    operation = next(o for o in operations("admin") if o.name == tool)
-    answer: dict[str, Any] = operation.call(opened_store.context(Caller()), arguments)
+    called = next(t for t in TOOLSETS.choose("admin") if t.name == tool)
+    answer: dict[str, Any] = called.call(opened_store.context(Caller()), arguments)
     return answer
 
 

@@ -14,7 +14,7 @@ from day1.interfaces.open_store import OpenStore
 from day1.services.access.caller import Caller
 from day1.services.health.doctor import StoreLocation, check
 from day1.settings import EmbedderSettings, SearchSettings, Settings
-from day1.toolsets import operations
+from day1.toolsets import TOOLSETS
 from tests.flows.team import (
     Agent,
     Work,
@@ -38,9 +38,9 @@ def opened(folder: Path) -> OpenStore:
 
 
 def call(store: OpenStore, tool: str, **arguments: Any) -> dict[str, Any]:
-    operation = next(o for o in operations("core,review") if o.name == tool)
+    called = next(t for t in TOOLSETS.choose("core,review") if t.name == tool)
     caller = Caller(agent_id="lead", head=ProcessHead(store.repo, "main"))
-    return operation.call(store.context(caller), arguments)
+    return called.call(store.context(caller), arguments)
 
 
 @pytest.mark.parametrize(

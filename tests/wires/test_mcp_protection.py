@@ -23,11 +23,11 @@ from tests.wires.minimal_arguments import Arguments, prepared
 from tests.wires.review_calls import decide, shown
 from tests.wires.review_calls import opened as review_of
 
-OPERATIONS = {
-    o.name: o
+TOOLS = {
+    tool.name: tool
     for toolset in TOOLSETS.values()
     if toolset.namespace is TOOLSETS["core"].namespace  # other products' have tests of their own
-    for o in toolset.operations
+    for tool in toolset.tools.values()
 }
 DIRECT: dict[str, Arguments] = {
     "memory_write_fact": {},
@@ -75,7 +75,7 @@ def protect(core: Session, branch: str, *requires: str) -> None:
 
 def test_every_operation_that_writes_is_sorted() -> None:
     """A new one belongs in one of the tables, and is tried then."""
-    writing = {name for name, o in OPERATIONS.items() if o.effect is not Effect.READ}
+    writing = {name for name, t in TOOLS.items() if t.operation.effect is not Effect.READ}
     assert writing == DIRECT.keys() | ELSEWHERE | ALLOWED
 
 
@@ -208,7 +208,7 @@ def test_who_may_merge_may_undo_a_merge_and_bring_nothing_new(tmp_path: Path) ->
         call(store, "memory_branch_protect", branch_name="main", requires=["other"])
         merge_id = merge_by(store, "bob", "side")["merge_id"]
         writer = Caller(access=Access("bob", scope="write"))
-        undo = OPERATIONS["memory_revert"]
+        undo = TOOLS["memory_revert"]
         refused(lambda: undo.call(store.context(writer), {"commit": merge_id}), "forbidden")
         for own in OWN:
             choices = [{"id": fact, **own}]
@@ -227,7 +227,7 @@ def test_who_may_merge_may_undo_a_merge_and_bring_nothing_new(tmp_path: Path) ->
 def by(store: OpenStore, token: str | None, tool: str, /, **arguments: Any) -> dict[str, Any]:
     """Call a tool as the bearer of a token does."""
     caller = Caller(agent_id=token, access=Access(token))
-    answer: dict[str, Any] = OPERATIONS[tool].call(store.context(caller), arguments)
+    answer: dict[str, Any] = TOOLS[tool].call(store.context(caller), arguments)
     return answer
 
 
