@@ -28,7 +28,7 @@ def change(
 
 def tier(rules: list[str], one: PlanRow, *edits: Row, branch: str = "side") -> Judged:
     records: Writes = {EDIT.table: {str(n): edit for n, edit in enumerate(edits)}}
-    plan = MergePlan("auto", (one,), records, (), (), digest="", moves_base=True)
+    plan = MergePlan("auto", (one,), records, (), (), moves_base=True)
     return judged(plan, rules, branch)["fact_a"]
 
 

@@ -7,6 +7,7 @@ taken from that side. A cell that both sides changed differently keeps the targe
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from day1.model.merge.held import HeldItem, Resolution, keeps_out, same_value
@@ -78,7 +79,7 @@ class Sides:
     """Placeholders by row id and column, for words that derived rows have from hidden ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MergePlan:
     """Everything that a merge would do."""
 
@@ -89,11 +90,39 @@ class MergePlan:
     holds: tuple[tuple[PlanRow, str], ...]
     """Cells that this merge newly holds, as (row, cell)."""
     closes: tuple[tuple[HeldItem, Resolution], ...]
-    digest: str
     moves_base: bool
     """Whether the source has changes since the merge base, even if the target has them all."""
     declines: tuple[PlanRow, ...] = ()
     """New rows that a choice keeps out; the target remembers that it declined them."""
+    choices: tuple[Choice, ...] = ()
+    open_items: tuple[HeldItem, ...] = ()
+    """The held items that were open on either side."""
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of what the plan does, without commit ids, times and counts."""
+
+        def name(kind: Kind, row: Row | None) -> str | None:
+            return None if row is None else revision(kind, row)
+
+        used = {row.id for row in self.rows}
+        content = {
+            "strategy": self.strategy,
+            "choices": sorted(
+                canonical([c.row_id, c.cell, c.take, dict(c.value) if c.value else None])
+                for c in self.choices
+            ),
+            "rows": [
+                [
+                    r.id,
+                    *(name(r.kind, side) for side in (r.base, r.source, r.target, r.result)),
+                    sorted(r.held),
+                ]
+                for r in self.rows
+            ],
+            "open": sorted({item.id for item in self.open_items if item.row_id in used}),
+        }
+        return short_hash(canonical(content))
 
     @property
     def rejected_count(self) -> int:
@@ -152,8 +181,9 @@ def plan_merge(
         holds=tuple(_new_holds(planned, sides, records)),
         declines=tuple(_new_declines(planned, sides)),
         closes=tuple(_closings(planned, sides)),
-        digest=_digest(strategy, choices, planned, sides),
         moves_base=moves_base,
+        choices=tuple(choices),
+        open_items=(*sides.source_held, *sides.target_held),
     )
 
 
@@ -364,33 +394,3 @@ def _closings(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[HeldItem,
         take = row.decided.get(item.cell) or row.decided.get(WHOLE)
         if take is not None and take in _DECISIONS:
             yield item, _DECISIONS[take]
-
-
-def _digest(
-    strategy: Planned, choices: Sequence[Choice], rows: Iterable[PlanRow], sides: Sides
-) -> str:
-    """Hash what the plan does, without commit ids, times and counts."""
-
-    def name(kind: Kind, row: Row | None) -> str | None:
-        return None if row is None else revision(kind, row)
-
-    used = {row.id for row in rows}
-    content = {
-        "strategy": strategy,
-        "choices": sorted(
-            canonical([c.row_id, c.cell, c.take, dict(c.value) if c.value else None])
-            for c in choices
-        ),
-        "rows": [
-            [
-                r.id,
-                *(name(r.kind, side) for side in (r.base, r.source, r.target, r.result)),
-                sorted(r.held),
-            ]
-            for r in rows
-        ],
-        "open": sorted(
-            {i.id for i in (*sides.source_held, *sides.target_held) if i.row_id in used}
-        ),
-    }
-    return short_hash(canonical(content))

@@ -139,7 +139,7 @@ def _merged_before(repo: Repository, request: MergeRequest, merge_id: str) -> Me
     earlier = made_by(repo.ledger, MergeRecord, merge_id, **branch_ids, **arguments)
     if earlier is None:
         return None
-    nothing = MergePlan(request.strategy, (), {}, (), (), digest="", moves_base=False)
+    nothing = MergePlan(request.strategy, (), {}, (), (), moves_base=False)
     return Merged(earlier, nothing, earlier.created_at, repeated=True)
 
 

@@ -76,7 +76,7 @@ def propose(
 
 
 def _repeated(record: MergeRecord) -> Merged:
-    nothing = MergePlan("auto", (), {}, (), (), digest="", moves_base=False)
+    nothing = MergePlan("auto", (), {}, (), (), moves_base=False)
     return Merged(record, nothing, record.created_at, repeated=True)
 
 
