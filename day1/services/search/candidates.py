@@ -1,18 +1,24 @@
-"""Finding candidates of one kind: nearest by meaning, best by words, and rows beside them."""
+"""Finding candidates of one kind: nearest by meaning, best by words, and rows beside them.
+
+Then the rows of the best candidates are read for display.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from day1.model.rows.kind import Kind
+from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.rows.change import Query
+from day1.model.rows.kind import Cell, Kind, Row, kind_of
 from day1.model.search.ranking import Candidate, Question, part_lent, words_in_context
 from day1.model.search.wording import any_of
+from day1.model.values.space import EVERY
 from day1.services.search.filters import Filter
 from day1.services.search.live_query import LiveQuery
 from day1.services.search.views import CachedView, among, weighed_by
@@ -20,6 +26,7 @@ from day1.services.search.views import CachedView, among, weighed_by
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
     from day1.ports.index import Again, Index, TextId, Vector
+    from day1.ports.reading import Reading
     from day1.services.search.entries import Entry
 
 _QUESTIONS = 32
@@ -305,3 +312,24 @@ def in_context(
             beside = max(near[at], near[at + 2]) * part_lent(long[at], weights.beside_words)
             context_scores[entry.row_id] = score, beside
     return alone, context_scores
+
+
+def shown_rows(
+    reading: Reading, filters: Sequence[Filter], row_ids: Iterable[str]
+) -> dict[str, Row]:
+    """Read found rows for display, by id; leaves out rows derived from hidden ones.
+
+    Filters of one kind differ only in their space, so their rows are read together.
+    """
+    ids, rows = list(row_ids), dict[str, Row]()
+    spaces: dict[Kind, set[Cell]] = {}
+    for row_filter in filters:
+        spaces.setdefault(row_filter.kind, set()).add(row_filter.scope.get("space", EVERY))
+    alive_at = next((row_filter.alive_at for row_filter in filters), None)
+    for kind, kind_spaces in spaces.items():
+        mine = [row_id for row_id in ids if kind_of(row_id) is kind]
+        query = Query(among={"id": mine}, alive_at=alive_at, public=True)
+        tuples = reading.scan(kind, kind.columns, query) if mine else ()
+        shown = (row for row in map(kind.row, tuples) if row["content_hash"] != REDACTED_HASH)
+        rows |= {str(row["id"]): row for row in shown if kind_spaces & {EVERY, row.get("space")}}
+    return rows

@@ -1,20 +1,14 @@
 """Filters: which rows a search may find."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Query
-from day1.model.rows.kind import FACT, Cell, Kind, Row, kind_of
-from day1.model.values.space import EVERY
-from day1.ports.reading import Reading
+from day1.model.rows.kind import FACT, Cell, Kind
 
 SCOPES = ("task_id", "agent_id", "space")
 """Columns that restrict which rows a view holds, so that a query about the few rows of a task
 does not read all rows of the branch."""
-
-
-FilterKey = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +34,6 @@ class Filter:
     """Only rows whose valid time had not ended at this instant."""
     only: frozenset[str] | None = None
     """Ids of the rows that may be found; None: any."""
-
-    @property
-    def key(self) -> FilterKey:
-        """The filter's part of a view's key: filters with equal keys share a view."""
-        return (self.kind.table, self.inactive, self.superseded, *sorted(self.scope.items()))
-
-    @property
-    def few(self) -> bool:
-        """Whether the filter is so narrow that a view is used even on a large branch."""
-        return self.only is not None or any(cell is not None for cell in self.scope.values())
 
     def is_over(self, expires_at: int | None, ended_at: int | None) -> bool:
         """Whether a row has expired or ended, given its two end times."""
@@ -86,24 +70,3 @@ def active_rows(kind: Kind, *, inactive: bool, superseded: bool = False) -> Quer
     if superseded:
         return Query(without={**without, "status": ("archived",)}, public=True)
     return Query(equal={"status": "active"}, without=without, public=True)
-
-
-def shown_rows(
-    reading: Reading, filters: Sequence[Filter], row_ids: Iterable[str]
-) -> dict[str, Row]:
-    """Read found rows for display, by id; leaves out rows derived from hidden ones.
-
-    Filters of one kind differ only in their space, so their rows are read together.
-    """
-    ids, rows = list(row_ids), dict[str, Row]()
-    spaces: dict[Kind, set[Cell]] = {}
-    for row_filter in filters:
-        spaces.setdefault(row_filter.kind, set()).add(row_filter.scope.get("space", EVERY))
-    alive_at = next((row_filter.alive_at for row_filter in filters), None)
-    for kind, kind_spaces in spaces.items():
-        mine = [row_id for row_id in ids if kind_of(row_id) is kind]
-        query = Query(among={"id": mine}, alive_at=alive_at, public=True)
-        tuples = reading.scan(kind, kind.columns, query) if mine else ()
-        shown = (row for row in map(kind.row, tuples) if row["content_hash"] != REDACTED_HASH)
-        rows |= {str(row["id"]): row for row in shown if kind_spaces & {EVERY, row.get("space")}}
-    return rows

@@ -36,14 +36,15 @@ from day1.services.search.candidates import (
     QueryVector,
     by_words,
     candidates,
+    shown_rows,
 )
-from day1.services.search.filters import SCOPES, Filter, FilterKey, shown_rows
+from day1.services.search.filters import SCOPES, Filter
 from day1.services.search.indexing import TimeBudget, catch_up, catch_up_past, embed_pending
 from day1.services.search.live_query import LiveQuery
 from day1.services.search.request import Hit, SearchAnswer, SearchRequest
 from day1.services.search.search_engine import SWITCHED_OFF as OFF
 from day1.services.search.search_engine import SearchEngine
-from day1.services.search.views import CachedView, state_of
+from day1.services.search.views import CachedView, ViewKey, filter_key, state_of
 
 if TYPE_CHECKING:
     from day1.ports.embedder import Embedder
@@ -99,7 +100,7 @@ class _Search:
         self._filters, self._mode = _filters(request, now), request.mode
         self._asked = self._whole = AskedQuery(_terms(request.query, request.query))
         self._query_vector: QueryVector | None = None
-        self._order_matters: dict[FilterKey, bool] = {}
+        self._order_matters: dict[ViewKey, bool] = {}
         self._embed_first: list[TextId] = []
         self._notes: dict[str, None] = {}
         self._missing = 0
@@ -166,7 +167,10 @@ class _Search:
 
     @contextmanager
     def _visible(self, reading: Reading, row_filter: Filter) -> Iterator[CachedView | LiveQuery]:
-        if not row_filter.few:
+        narrow = row_filter.only is not None or any(
+            cell is not None for cell in row_filter.scope.values()
+        )
+        if not narrow:  # a view of few rows is quick even on a large branch
             rows = self._engine.views.rows(reading, self._ref, row_filter.kind)
             if rows > self._engine.limits.exact_rows:
                 self._is_large = True
@@ -203,7 +207,7 @@ class _Search:
         While texts wait for vectors, those with the best words are chosen to be embedded first.
         """
         query, index = self._request.query, self._index
-        usual = {f.key: self._usual(reading, f, embedder) for f in self._filters}
+        usual = {filter_key(f): self._usual(reading, f, embedder) for f in self._filters}
         self._order_matters = {key: judged.ordered for key, (_, judged) in usual.items()}
         _, most = max(usual.values(), key=itemgetter(0), default=(0, Usual()))
         names = frozenset().union(*(judged.names for _, judged in usual.values()))
@@ -295,7 +299,7 @@ class _Search:
     def _candidate_query(
         self, reading: Reading, row_filter: Filter, prepared: AskedQuery
     ) -> CandidateQuery:
-        in_order = self._mode == "hybrid" and self._order_matters.get(row_filter.key, True)
+        in_order = self._mode == "hybrid" and self._order_matters.get(filter_key(row_filter), True)
         return CandidateQuery(
             self._index,
             self._engine.limits,

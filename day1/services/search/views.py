@@ -44,6 +44,12 @@ ViewKey = tuple[object, ...]
 """The key of a view or of the values cached for a state."""
 
 
+def filter_key(row_filter: Filter) -> ViewKey:
+    """Return the filter's part of a view's key: filters with equal keys share a view."""
+    scope = sorted(row_filter.scope.items())
+    return (row_filter.kind.table, row_filter.inactive, row_filter.superseded, *scope)
+
+
 def columns_of(kind: Kind) -> tuple[str, ...]:
     """Return the columns that make an `Entry`."""
     return (
@@ -130,7 +136,7 @@ class CachedView:
     def __init__(self, row_filter: Filter) -> None:
         """Begin without rows; `advance` reads them."""
         self.kind = kind = row_filter.kind
-        self.key = row_filter.key
+        self.key = filter_key(row_filter)
         self.lock = threading.Lock()
         """The lock for moving the view to another state and for changing `readers`."""
         self.readers = 0
@@ -343,7 +349,7 @@ class ViewCache:
             if edition != self._edition:  # text numbers of the old views may be void
                 self._views.clear()
                 self._edition = edition
-            key = (*state_of(reading, ref), *row_filter.key)
+            key = (*state_of(reading, ref), *filter_key(row_filter))
             view = self._views.pop(key, None)
             view = self._views[key] = CachedView(row_filter) if view is None else view
             while len(self._views) > 1 and self._full():
