@@ -21,9 +21,8 @@ from day1.toolsets.engram import ENGRAM
 from day1.toolsets.engram.fields import Project
 from day1.toolsets.engram.lessons import lesson_fields
 from day1.toolsets.kompanion import KOMPANION
+from day1.toolsets.shared.answers import read_found, texts_of
 from day1.toolsets.shared.fields import absent
-from day1.toolsets.shared.quoting import texts_of
-from day1.toolsets.shared.state import read_found
 
 
 class MemorySearch(core.MemorySearch):

@@ -11,7 +11,7 @@ from day1.services.access.calls import branch_of
 from day1.services.prime.gathering import prime_of
 from day1.services.prime.hinting import hint_of
 from day1.services.prime.seen import Seen
-from day1.toolsets.shared.state import read_of
+from day1.toolsets.shared.answers import read_of
 
 
 class MemoryPrime(Request):

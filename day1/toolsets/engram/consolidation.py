@@ -28,8 +28,8 @@ from day1.services.lessons.consolidation import (
     keep_plan,
     recommend,
 )
+from day1.toolsets.shared.answers import state_of
 from day1.toolsets.shared.fields import Confidence, Maybe, absent
-from day1.toolsets.shared.state import state_of
 
 _Days = Annotated[float, Field(ge=0, le=36_500, allow_inf_nan=False)]
 

@@ -26,8 +26,8 @@ from day1.model.values.parts import MAX_TEXT, TooLong
 from day1.services.access.calls import branch_of, write_here
 from day1.services.lessons.portable import Memory, bring_in, export, space_of, tags_of
 from day1.toolsets.engram.fields import Tags
+from day1.toolsets.shared.answers import state_of
 from day1.toolsets.shared.fields import Confidence, Maybe
-from day1.toolsets.shared.state import state_of
 
 _VERSION: Final = 1
 _WRONG_VERSION: Final = 6010

@@ -13,8 +13,8 @@ from day1.services.access.calls import agent_of, branch_of, writable
 from day1.services.lessons.judging import JudgeRequest, judge_memory, opinion
 from day1.services.lessons.portable import row_id_of
 from day1.services.lessons.status import status_of
+from day1.toolsets.shared.answers import read_of
 from day1.toolsets.shared.fields import Maybe, absent
-from day1.toolsets.shared.state import read_of
 
 _READ_ONLY: Final = 6008
 _SOME: Final = 20

@@ -30,9 +30,15 @@ from day1.services.lessons.storing import Lesson, store_lesson
 from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.searching import search
 from day1.toolsets.engram.fields import Project, Tags
+from day1.toolsets.shared.answers import (
+    Quoted,
+    note_shown,
+    quoted_field,
+    quoted_of,
+    read_found,
+    texts_of,
+)
 from day1.toolsets.shared.fields import Limit, Maybe, absent
-from day1.toolsets.shared.quoting import Quoted, quoted_field, quoted_of, texts_of
-from day1.toolsets.shared.state import note_shown, read_found
 
 MemoryType = Literal["decision", "pattern", "bugfix", "context", "antipattern"]
 

@@ -17,8 +17,8 @@ from day1.services.access.calls import branch_of, write_here
 from day1.services.contexts.contexts import NewContext, Recall, recall, save
 from day1.services.rows.spaces import empty_space
 from day1.toolsets.kompanion.fields import Sensitivity, SpaceLabel, Tags, space_of
+from day1.toolsets.shared.answers import read_of
 from day1.toolsets.shared.fields import Maybe, absent
-from day1.toolsets.shared.state import read_of
 
 _CENTURY_S: Final = 100 * 365.25 * 86_400
 

@@ -31,9 +31,15 @@ from day1.services.contexts.memories import NewMemory, upsert
 from day1.services.contexts.vectors import foreign, text_vectors
 from day1.services.contexts.warming import the_embedder
 from day1.toolsets.kompanion.fields import SpaceLabel, space_of
+from day1.toolsets.shared.answers import (
+    Quoted,
+    note_shown,
+    quoted_field,
+    quoted_of,
+    read_found,
+    texts_of,
+)
 from day1.toolsets.shared.fields import Maybe, absent
-from day1.toolsets.shared.quoting import Quoted, quoted_field, quoted_of, texts_of
-from day1.toolsets.shared.state import note_shown, read_found
 
 _NAMED: Final = 10
 """Maximum number of memories that a note names."""

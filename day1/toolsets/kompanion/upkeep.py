@@ -13,8 +13,8 @@ from day1.services.access.calls import branch_of, write_here
 from day1.services.contexts.promoting import Promotion, promote
 from day1.services.contexts.warming import embed_soon, the_embedder, warm
 from day1.toolsets.kompanion.fields import SpaceLabel, space_of
+from day1.toolsets.shared.answers import state_of
 from day1.toolsets.shared.fields import Maybe
-from day1.toolsets.shared.state import state_of
 
 
 class WarmCache(Request):

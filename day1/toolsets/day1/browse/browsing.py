@@ -22,9 +22,8 @@ from day1.services.branches.tree import BranchState, NamedMerge, branch_graph
 from day1.services.history.pages import message_page, newest_page
 from day1.services.rows.spaces import empty_space
 from day1.services.rows.whole_texts import parts_around
-from day1.toolsets.shared.quoting import PartOfText, PartShown
+from day1.toolsets.shared.answers import PartOfText, PartShown, note_shown, state_of
 from day1.toolsets.shared.shown import shown
-from day1.toolsets.shared.state import note_shown, state_of
 
 At = Annotated[Label | None, Field(description="ISO time, snapshot or commit")]
 Type = Literal["fact", "observation", "relation", "conversation", "message"]

@@ -20,7 +20,7 @@ from day1.services.branches.forking import create
 from day1.services.branches.notes import mark
 from day1.services.branches.tree import Node, states, topology
 from day1.services.merges.protection import changes_of
-from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.answers import state_of
 
 _CHANGES: Final = 20
 """Maximum number of changes of a branch's protection that the tree shows: the newest."""

@@ -9,8 +9,8 @@ from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, RELATION
 from day1.services.access.calls import active_or_none, agent_of, branch_of, repeatable, writable
 from day1.services.rows.transplanting import memories
 from day1.services.sharing.bundles import NewBundle, create_bundle, import_bundle, list_bundles
+from day1.toolsets.shared.answers import state_of
 from day1.toolsets.shared.fields import Limit
-from day1.toolsets.shared.state import state_of
 
 
 class BundleCreate(Repeatable):

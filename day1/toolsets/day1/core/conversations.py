@@ -38,17 +38,18 @@ from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.searching import search
 from day1.toolsets.day1.core.memory import written_after
 from day1.toolsets.day1.core.search import in_brief
-from day1.toolsets.shared.fields import Limit
-from day1.toolsets.shared.quoting import (
+from day1.toolsets.shared.answers import (
     Full,
     PartOfText,
     Quoted,
     part_shown,
     quoted_field,
     quoted_of,
+    read_found,
+    read_of,
     texts_of,
 )
-from day1.toolsets.shared.state import read_found, read_of
+from day1.toolsets.shared.fields import Limit
 
 Role = Literal["user", "assistant", "system", "tool"]
 Place = Annotated[int, Field(ge=1)]

@@ -19,7 +19,7 @@ from day1.services.tasks.session_context import (
     TextBudget,
     recall,
 )
-from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.answers import state_of
 
 Ids = Annotated[list[Label], Field(max_length=1_000)]
 

@@ -18,7 +18,7 @@ from day1.toolsets.day1.core.curation import (
     fact_given,
     size,
 )
-from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.answers import state_of
 
 HandoffType = Literal["task_continuation", "agent_switch", "session_handoff", "escalation"]
 

@@ -13,7 +13,7 @@ from day1.model.records.task_pattern import Pattern, TaskStep
 from day1.model.values.instant import show, show_optional
 from day1.services.access.calls import in_space
 from day1.services.tasks.replaying import Replay, replay, seconds
-from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.answers import state_of
 
 _ERRORS = 20
 """Maximum number of errors shown of one task: the newest."""

@@ -20,18 +20,20 @@ from day1.services.rows.spaces import empty_space
 from day1.services.rows.timeline import Moment, Window, read_timeline
 from day1.services.search.request import Hit, SearchAnswer, SearchRequest
 from day1.services.search.searching import search
-from day1.toolsets.shared.fields import Limit
-from day1.toolsets.shared.quoting import (
+from day1.toolsets.shared.answers import (
     Full,
     PartOfText,
     Quoted,
     Texts,
+    note_shown,
     part_shown,
     quoted_field,
     quoted_of,
+    read_found,
+    read_of,
     texts_of,
 )
-from day1.toolsets.shared.state import note_shown, read_found, read_of
+from day1.toolsets.shared.fields import Limit
 
 FULL: Final = Step("memory_search", {"full": True})
 

@@ -24,8 +24,8 @@ from day1.services.access.calls import branch_of, repeatable, spaces_of
 from day1.services.branches.snapshots import snapshot, snapshots
 from day1.services.search.request import SearchRequest
 from day1.toolsets.day1.core.search import Hits, found, hits, in_brief
+from day1.toolsets.shared.answers import Full, texts_of
 from day1.toolsets.shared.fields import Limit
-from day1.toolsets.shared.quoting import Full, texts_of
 
 FULL: Final = Step("memory_time_travel", {"full": True})
 

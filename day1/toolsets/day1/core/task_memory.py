@@ -27,9 +27,8 @@ from day1.toolsets.day1.core.search import (
     shown_hit,
     shown_moment,
 )
+from day1.toolsets.shared.answers import Full, note_shown, read_found, state_of, texts_of
 from day1.toolsets.shared.fields import Limit
-from day1.toolsets.shared.quoting import Full, texts_of
-from day1.toolsets.shared.state import note_shown, read_found, state_of
 
 FULL: Final = Step("memory_search_task", {"full": True})
 Level = Literal["session", "agent", "task"]

@@ -24,7 +24,7 @@ from day1.services.tasks.tasks import (
     task_state,
     update_objective,
 )
-from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.answers import state_of
 
 MOST_OBJECTIVES = 200
 ObjectiveIndex = Annotated[int, Field(ge=0, lt=MOST_OBJECTIVES)]

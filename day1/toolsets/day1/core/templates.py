@@ -16,8 +16,8 @@ from day1.services.sharing.templates import (
     instantiate,
     list_templates,
 )
+from day1.toolsets.shared.answers import state_of
 from day1.toolsets.shared.fields import Limit
-from day1.toolsets.shared.state import state_of
 
 
 class TemplateList(Request):

@@ -6,7 +6,7 @@ from day1.call.operation import Effect, Operation
 from day1.services.access.calls import active_or_none, branch_of
 from day1.services.branches.deleting import archive, delete, delete_taken
 from day1.services.branches.retiring import revive
-from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.answers import state_of
 
 
 class BranchArchive(Repeatable):

@@ -28,10 +28,10 @@ from day1.services.merges.duplicates import Twin, may_find, possible_duplicates
 from day1.services.merges.held import HeldDecision, Offer, decide, offers
 from day1.services.merges.planning import MergeRequest, Preview, preview
 from day1.services.merges.protection import tiers_of
+from day1.toolsets.shared.answers import state_of
 from day1.toolsets.shared.choices import ChoiceGiven, Choices, chosen
 from day1.toolsets.shared.given import given_columns
 from day1.toolsets.shared.shown import ConflictShown, conflicts_of, shown_columns, summary
-from day1.toolsets.shared.state import state_of
 
 
 class MergePreview(Request):

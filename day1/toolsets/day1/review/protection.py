@@ -9,7 +9,7 @@ from day1.call.fields import Label, Labels, Read, Repeatable, Response
 from day1.call.operation import Effect, Operation
 from day1.services.access.calls import agent_of, branch_of
 from day1.services.merges.protection import Protector, protect
-from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.answers import state_of
 
 
 class BranchProtect(Repeatable):

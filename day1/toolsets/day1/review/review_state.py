@@ -20,7 +20,7 @@ from day1.services.merges.protection import TIERED, Merger, lacking, tiers_of
 from day1.services.merges.reviews import Examined, examine, grouped
 from day1.services.repository.repository import Repository
 from day1.toolsets.day1.review.review_rows import DecisionShown, decision_shown
-from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.answers import state_of
 
 NONE: Final[Mapping[str, list[Twin]]] = MappingProxyType({})
 """The possible duplicates of a review for which none were searched."""

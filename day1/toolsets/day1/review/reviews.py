@@ -27,9 +27,9 @@ from day1.toolsets.day1.review.review_rows import (
     review_rows,
 )
 from day1.toolsets.day1.review.review_state import ReviewItem, ReviewState, in_full, in_short, look
+from day1.toolsets.shared.answers import state_of
 from day1.toolsets.shared.choices import ChoiceGiven, held_by
 from day1.toolsets.shared.shown import ConflictShown, conflicts_of
-from day1.toolsets.shared.state import state_of
 
 _SHOWN = 50
 _Offset = Annotated[int, Field(ge=0)] | None

@@ -10,7 +10,7 @@ from day1.call.operation import Effect, Operation
 from day1.services.access.calls import active_or_none
 from day1.services.sharing.bundles import deprecate_bundle
 from day1.services.sharing.templates import deprecate_template
-from day1.toolsets.shared.state import state_of
+from day1.toolsets.shared.answers import state_of
 
 
 class BundleDeprecate(Repeatable):
