@@ -43,6 +43,16 @@ def text_vectors(embedder: Embedder, texts: Sequence[str]) -> TextVectors:
     return TextVectors(vectors, sum(len(passages) > 1 for passages in passages_of))
 
 
+def embeds(embedder: Embedder | None) -> bool:
+    """Whether texts get vectors: there is an embedder, and its model can be used."""
+    if embedder is None:
+        return False
+    try:
+        return embedder.dimension > 0
+    except EmbedderUnavailable:
+        return False
+
+
 def unit(values: Sequence[float]) -> Vector:
     """Scale a vector to length 1."""
     import numpy as np  # noqa: PLC0415 - as above

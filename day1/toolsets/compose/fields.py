@@ -235,12 +235,16 @@ class SearchResult(Response):
 
 
 class MemoryVectorItem(SearchResult):
-    """A stored text with all that is known of it."""
+    """A stored text with all that is known of it; its type, retention and status are day1's."""
 
     embedding: Maybe[list[float]] = absent()
     metadata: Metadata = absent()
     lastAccessedAt: Maybe[int] = absent()
     updatedAt: Maybe[int] = absent()
+    type: Maybe[str] = absent()
+    retention: Maybe[str] = absent()
+    confidence: Maybe[float] = absent()
+    status: Maybe[str] = absent()
 
 
 class GraphMemoryItem(Response):

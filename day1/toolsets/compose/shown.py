@@ -1,0 +1,147 @@
+"""Facts and messages as the items of Compose: a text with its owner, source, age and use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from day1.call.context import Context
+from day1.model.layers.row_detail import owner_in
+from day1.model.redaction.veil import is_secret
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.json_columns import read_detail
+from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MESSAGE, Kind, Row, kind_of, text_of
+from day1.model.values.decay import decay_score
+from day1.model.values.wallet_space import Owner
+from day1.ports.uses import Use
+from day1.services.contexts.vectors import embeds
+from day1.toolsets.compose.fields import MemoryVectorItem, SearchResult, Source, milliseconds
+
+_SOURCES: Final[Mapping[str, Source]] = {
+    "archive": "archive",
+    "pattern": "pattern",
+    "skill": "pattern",
+    "session": "session",
+    "knowledge": "knowledge",
+}
+"""By category of a fact; any other one is a `fact`."""
+_DIGITS: Final = 6
+"""Decimal places of the scores in answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemContext:
+    """What items are shown with beside their rows; made by `item_context`."""
+
+    now: int
+    owner: Owner
+    """Whose call it is; a row that Compose did not write is shown as of this wallet."""
+    embeds: bool
+    """Whether each text has a vector or gets one."""
+    uses: Mapping[str, Use]
+    changed_at: Mapping[str, int]
+    """The time of the last edit of each row that was edited."""
+    conversations: Mapping[str, Row]
+    """The conversations of messages, which hold their owner and thread."""
+
+    def detail(self, row: Row) -> dict[str, Any]:
+        """Read the detail of a fact, or of the conversation of a message."""
+        return read_detail(self._holder(row).get("detail"))
+
+    def owner_of(self, row: Row) -> Owner:
+        """Read the owner of a fact or message; without one, the wallet of the call."""
+        owner = owner_in(self._holder(row).get("detail"))
+        return owner if owner.wallet is not None else Owner(self.owner.wallet)
+
+    def _holder(self, row: Row) -> Row:
+        return self.conversations.get(str(row.get("conversation_id")), row)
+
+
+def item_context(ctx: Context, branch: str, rows: Iterable[Row], owner: Owner) -> ItemContext:
+    """Read what rows are shown with: their uses, last edits and conversations."""
+    row_by_id = {str(row["id"]): row for row in rows}
+    conversation_ids = {str(c) for r in row_by_id.values() if (c := r.get("conversation_id"))}
+    has_vectors = embeds(ctx.search.embedder)  # may ask an endpoint, so not during a reading
+    with ctx.repo.store.reading(Ref(branch=branch)) as reading:
+        query = Query(among={"row_id": list(row_by_id)})
+        edits = reading.scan(EDIT, ("row_id", "created_at"), query) if row_by_id else []
+        conversations = reading.get(CONVERSATION, sorted(conversation_ids))
+    changed_at: dict[str, int] = {}
+    for row_id, at in edits:
+        changed_at[str(row_id)] = max(changed_at.get(str(row_id), 0), int(at or 0))
+    uses = ctx.search.uses.of(list(row_by_id))
+    return ItemContext(ctx.clock(), owner, has_vectors, uses, changed_at, conversations)
+
+
+def search_result(row: Row, score: float, context: ItemContext) -> SearchResult:
+    """Show a fact or message as a search result."""
+    return SearchResult(**_columns(row, score, context))
+
+
+def search_results(
+    ctx: Context, branch: str, found: Sequence[tuple[Row, float]], owner: Owner
+) -> list[SearchResult]:
+    """Show found rows with their scores, in their order."""
+    context = item_context(ctx, branch, (row for row, _ in found), owner)
+    return [search_result(row, score, context) for row, score in found]
+
+
+def vector_item(
+    row: Row, context: ItemContext, embedding: Sequence[float] | None = None
+) -> MemoryVectorItem:
+    """Show a fact or message with all that is known of it; its score is 1, as nobody searched."""
+    use, changed = context.uses.get(str(row["id"])), context.changed_at.get(str(row["id"]))
+    detail = read_detail(row.get("detail"))
+    metadata, retention = detail.get("metadata"), detail.get("retention")
+    is_changed = changed is not None and changed > int(row["created_at"] or 0)
+    return MemoryVectorItem(
+        **_columns(row, 1.0, context),
+        embedding=None if embedding is None else list(embedding),
+        metadata=metadata if isinstance(metadata, dict) else None,
+        lastAccessedAt=None if use is None else milliseconds(use.last),
+        updatedAt=milliseconds(changed) if is_changed and changed is not None else None,
+        type=text_of(row.get("category")),
+        retention=retention if isinstance(retention, str) else None,
+        confidence=_number(row.get("confidence")),
+        status=text_of(detail.get("status")) or text_of(row.get("status")),
+    )
+
+
+def vector_id(row: Row, *, has_vectors: bool) -> str | None:
+    """Name the vector of a row: its id if it has a vector or waits for one, else None."""
+    waits = has_vectors and not is_secret(row)
+    return str(row["id"]) if waits or row.get("vector") is not None else None
+
+
+def source_of(row: Row) -> Source:
+    """Tell what a fact or message is, in the words of vector search."""
+    if kind_of(str(row["id"])) is MESSAGE:
+        return "session"
+    return _SOURCES.get(str(row.get("category")), "fact")
+
+
+def _columns(row: Row, score: float, context: ItemContext) -> dict[str, Any]:
+    row_id, created = str(row["id"]), int(row["created_at"] or 0)
+    use, owner = context.uses.get(row_id), context.owner_of(row)
+    last = max(created, context.changed_at.get(row_id, 0), 0 if use is None else use.last)
+    kind: Kind = kind_of(row_id) or FACT
+    return {
+        "id": row_id,
+        "vectorId": vector_id(row, has_vectors=context.embeds),
+        "content": str(row[kind.text or ""]),
+        "score": round(score, _DIGITS),
+        "source": source_of(row),
+        "agentWallet": owner.wallet or text_of(row.get("agent_id")) or "",
+        "userAddress": owner.user,
+        "threadId": text_of(context.detail(row).get("threadId")),
+        "scope": "global" if owner.device is None else "local",
+        "haiId": owner.device,
+        "decayScore": round(decay_score(last, context.now), _DIGITS),
+        "accessCount": 0 if use is None else use.times,
+        "createdAt": milliseconds(created),
+    }
+
+
+def _number(cell: object) -> float | None:
+    return float(cell) if isinstance(cell, int | float) else None
