@@ -23,6 +23,8 @@ MILLISECOND: Final = 1_000
 """Microseconds in a millisecond, the unit of times in Compose."""
 MOST_MESSAGES: Final = 1_000
 """Messages in one request, at most."""
+MOST_ANSWERED: Final = 200
+"""Memories in one answer, at most."""
 _SECOND_SPELLINGS: Final[Mapping[str, str]] = {
     "agentWallet": "agent_id",
     "userAddress": "user_id",
@@ -40,6 +42,12 @@ def _short(name: str) -> str:
     return name
 
 
+def _few(number: int) -> int:
+    if not 1 <= number <= MOST_ANSWERED:
+        raise ValueError(f"must be from 1 to {MOST_ANSWERED}")
+    return number
+
+
 def _finite(number: float) -> float:
     if not abs(number) < float("inf"):  # nor NaN
         raise ValueError("must be a finite number")
@@ -52,6 +60,8 @@ Content = Annotated[str, AfterValidator(one_memory)]
 """A text that becomes a memory: not blank, no NUL, at most 32,768 characters."""
 Number = Annotated[float, AfterValidator(_finite)]
 Count = Annotated[int, Field(ge=0)]
+Few = Annotated[int, AfterValidator(_few)]
+"""How many memories to answer: from 1 to 200; its schema has no limits."""
 Metadata = Maybe[JsonObject]
 """An open JSON object; its schema has no limits."""
 RowScope = Literal["global", "local"]
@@ -151,6 +161,28 @@ class AgentMemoryScope(WalletRequired):
     threadId: Maybe[Name] = None
     filters: Metadata = None
     metadata: Metadata = None
+
+
+class MemorySearchRequest(Whose):
+    """A search over what an agent and its user stored.
+
+    Attributes:
+        query: What to look for, as a question or as words.
+        threadId: Only memories of this thread. Default: of all threads.
+        runId: Only memories of this run. Default: of all runs.
+        limit: How many memories to answer, from 1 to 200. Default: 50, for layers 6 of each.
+        layers: The layers to search. Default: all.
+        filters: Only memories whose metadata has each of these keys with an equal value.
+        rerank: Whether to rank once more; day1's order is final already, so it changes nothing.
+    """
+
+    query: Content
+    threadId: Maybe[Name] = None
+    runId: Maybe[Name] = None
+    limit: Maybe[Few] = None
+    layers: Maybe[list[AgentMemoryLayer]] = None
+    filters: Metadata = None
+    rerank: Maybe[bool] = None
 
 
 def missing(argument: str, problem: str) -> InvalidRequest:
