@@ -18,6 +18,7 @@ _BRACKETS: Final = str.maketrans("<>\ufe64\ufe65\uff1c\uff1e", "\u2039\u203a" * 
 _MARK: Final = re.compile(
     f"[{JOINERS}]*".join([*"day1", r"\s*[-_\u2010-\u2015\u2212]+\s*", *"memory"]), re.IGNORECASE
 )
+_BEGINS, _ENDS = f"<{FRAME}", f"</{FRAME}>"
 _CUT: Final = "\u2026"
 _LONGEST_ATTRIBUTE: Final = 120
 
@@ -52,6 +53,15 @@ def _shortened(line: str, most: int) -> str:
     while whole and changes_the_last(line[len(whole)]):
         whole = whole[:-1]  # a letter is not parted from its accents
     return f"{whole.rstrip()}{_CUT}"
+
+
+def without_frames(text: str) -> str:
+    """Cut the primes, hints and other frames of memory out of a text that quotes them."""
+    parts, start = [], 0
+    while (begin := text.find(_BEGINS, start)) >= 0 and (end := text.find(_ENDS, begin)) >= 0:
+        parts.append(text[start:begin])
+        start = end + len(_ENDS)
+    return "".join([*parts, text[start:]])
 
 
 class Frame:

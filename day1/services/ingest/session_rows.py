@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from day1.errors import InvalidRequest
-from day1.formats.prime_file import FRAME
 from day1.model.branches.branch import Branch
 from day1.model.files.client_event import AGAIN, ClientEvent
+from day1.model.prime.framing import without_frames
 from day1.model.records.sharing import Handoff
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import CONVERSATION, EDIT, MESSAGE, Row, canonical, complete
@@ -27,8 +27,6 @@ from day1.services.tasks.sessions import register_writer
 COMPACTED: Final = "session_handoff"
 """The type of the handoff that a session writes when its context is compacted."""
 _TITLE: Final = 80
-_BEGINS, _ENDS = f"<{FRAME}", f"</{FRAME}>"
-"""The marks around a prime or hint in a text, which is not part of the message."""
 ROLES: Final = {
     "prompt": "user",
     "turn-end": "assistant",
@@ -57,16 +55,8 @@ def message_of(event: ClientEvent) -> SessionMessage | None:
     role = ROLES.get(event.event)
     if role is None or event.text is None:
         return None
-    text = _without_recalled(event.text)
+    text = without_frames(event.text)
     return SessionMessage(event, role, text) if text.strip() else None
-
-
-def _without_recalled(text: str) -> str:
-    parts, start = [], 0
-    while (begin := text.find(_BEGINS, start)) >= 0 and (end := text.find(_ENDS, begin)) >= 0:
-        parts.append(text[start:begin])
-        start = end + len(_ENDS)
-    return "".join([*parts, text[start:]])
 
 
 def add_message(repo: Repository, branch: Branch, message: SessionMessage) -> None:
