@@ -19,14 +19,19 @@ from day1.errors import Day1Error
 from day1.interfaces.open_store import OpenStore
 from day1.model.access.permissions import Access
 from day1.model.branches.branch import MAIN
+from day1.model.rows.origin import Origin
+from day1.model.values.wallet_space import Owner
 from day1.services.access.caller import Caller
 from day1.services.branches import retiring
 from day1.services.branches.lookup import find
+from day1.services.skills.mining import Extraction, extract_patterns
+from day1.services.skills.promoting import skill_id
 from day1.toolsets import LISTS
 from day1.toolsets.over_http import TOOLSETS
 from tests.engine import needs_files
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.opened_store import opened
+from tests.tool_threads import FIX, asked, called, write_thread
 
 Ids = dict[str, Any]
 LIMITED = Access("token_1", "admin", ("mine/*",))
@@ -40,6 +45,7 @@ TOOLS: dict[str, Tool] = {
 }
 LESSON = {"context": "Tea is cold", "action": "Made it anew", "result": "Hot tea"}
 OTHER = {"context": "The deploy waits", "action": "Gave it memory", "result": "It runs"}
+WALLET = Owner("ann")
 RESTARTED = {"context": "Tea was late", "action": "Asked Ada", "result": "Tea in time"}
 
 
@@ -92,6 +98,10 @@ def make(store: OpenStore) -> Ids:
         items=[{"id": "m", "text": "Tea at five."}],
         namespace="n",
     )
+    for thread in ("t1", "t2"):
+        write_thread(store.repo, WALLET, thread, [asked(), *called(*FIX)], branch=MINE)
+    extraction = Extraction(find(store.repo, MINE), WALLET, Origin("ann"))
+    (ids["pattern"],) = extract_patterns(store.repo, extraction).added
     for name in store.repo.history.branches():  # else who forks it from hidden/x commits it
         store.repo.store.commit_pending(name)
     return ids
@@ -100,6 +110,7 @@ def make(store: OpenStore) -> Ids:
 def hide(store: OpenStore, ids: Ids) -> None:
     """What is done on branches that the limited token does not see."""
     deed(store, "core.memory_branch_create", branch_name="hidden/x", parent_branch=MINE)
+    write_thread(store.repo, WALLET, "t3", [asked(), *called(*FIX)], branch="hidden/x")
     for branch in (MAIN, "hidden/x"):
         for number in range(30):
             deed(store, "core.memory_write_fact", branch, fact_text=f"Tea number {number}, secret.")
@@ -293,6 +304,22 @@ CALLS: dict[str, Any] = {
     "review.memory_redact": lambda ids: {"id": ids["fact"], "confirm": ids["fact"]},
     "compose.loops_list": {},
     "compose.loops_get": {"loopId": "agent_memory_loop"},
+    "compose.patterns_list": {"agentWallet": "ann"},
+    "compose.patterns_get": lambda ids: {"patternId": ids["pattern"], "agentWallet": "ann"},
+    "compose.patterns_validate": lambda ids: {"patternId": ids["pattern"]},
+    "compose.patterns_promote": lambda ids: {
+        "patternId": ids["pattern"],
+        "skillName": "Fix",
+        "validationData": {
+            "valid": True,
+            "confidence": 0.3,
+            "occurrences": 2,
+            "successRate": 1,
+            "toolSequence": [],
+        },
+    },
+    "compose.skills_list": {"agentWallet": "ann"},
+    "compose.skills_get": lambda ids: {"skillId": skill_id(ids["pattern"]), "agentWallet": "ann"},
     "admin.token_create": {"name": "root", "scope": "read"},
     "admin.token_revoke": {"name": "root"},
 }

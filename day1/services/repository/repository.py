@@ -1,12 +1,13 @@
 """The repository: store, history and ledger of a memory, as services use them."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from day1.errors import Advice, NotFound
 from day1.model.lessons.rating import Votes
 from day1.model.rows.change import CommitId, Ref
+from day1.model.skills.mined import Mined
 from day1.model.values.callbacks import Clock, KillPoint, no_kill_point
 from day1.model.values.ids import NewId
 from day1.ports.history import History
@@ -49,6 +50,8 @@ class Repository:
         default_factory=dict
     )
     """Cache by a token's limits: all votes, the visible branches, and the votes on these."""
+    mined: dict[tuple[Hashable, ...], Mined] = field(default_factory=dict)
+    """Cache by space and state: the tool calls of the threads there (`services.skills.mining`)."""
     of_request: bool = False
     """Whether new ids are derived from a request id, so that their rows may exist already."""
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from day1.model.rows.change import REMOVED, Query
 from day1.model.rows.kind import EDIT, WHOLE, Row
-from day1.ports.store import Work
+from day1.ports.reading import Reading
 
 LeftReason = Literal["edited", "removed", "held", "redacted", "conflict", "foreign"]
 
@@ -23,7 +23,7 @@ class LeftRow:
     why: LeftReason
 
 
-def edits_of(work: Work, row_ids: Sequence[str]) -> dict[str, list[Row]]:
+def edits_of(work: Reading, row_ids: Sequence[str]) -> dict[str, list[Row]]:
     """Find the edits of rows, by row id, oldest first."""
     edits: dict[str, list[Row]] = {}
     for edit in work.find(EDIT, Query(among={"row_id": row_ids})) if row_ids else ():

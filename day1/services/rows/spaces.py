@@ -29,6 +29,18 @@ def within(reading: Reading, kind: Kind, query: Query, space: Mapping[str, Cell]
     return replace(query, among={**query.among, "conversation_id": ids})
 
 
+def spaces_below(reading: Reading, space: str | None) -> list[str | None]:
+    """Return a space and those below it that have rows; for None the rows without a space.
+
+    Below `agent:a` are `agent:a/user:b` and all further ones.
+    """
+    if space is None:
+        return [None]
+    kinds = [kind for kind in MEMORIES if "space" in kind.column]
+    names = {str(name) for kind in kinds for name in reading.tally(kind, "space") if name}
+    return [space, *sorted(name for name in names if name.startswith(f"{space}/"))]
+
+
 def newest_messages(
     reading: Reading, spaces: Sequence[str | None], most: int = NEWEST_MESSAGES
 ) -> frozenset[str]:

@@ -9,6 +9,11 @@ _WHOSE: Final = {"agentWallet": "agentWallet", "userAddress": "userAddress"}
 """The names in a query that say whose rows are meant."""
 
 
+def _queried(*names: str) -> dict[str, str]:
+    """Bind arguments to the names in the query that are theirs."""
+    return {name: name for name in names}
+
+
 def _post(path: str, operation: str, **binding: str) -> Route:
     return Route("POST", path, 200, Binding(operation, **binding))  # type: ignore[arg-type]  # `only`
 
@@ -66,4 +71,33 @@ ROUTES: Final = (
         parameters={"id": "MemoryItemId"},
     ),
     _post("/evals/runs", "evals_run"),
+    Route(
+        "GET",
+        "/patterns",
+        200,
+        Binding(
+            "patterns_list",
+            query=_queried("agentWallet", "patternType", "minSuccessRate", "limit"),
+        ),
+    ),
+    Route(
+        "GET",
+        "/patterns/{patternId}",
+        200,
+        Binding("patterns_get", query=_queried("agentWallet")),
+    ),
+    Route(
+        "POST",
+        "/patterns/{patternId}/validate",
+        200,
+        Binding("patterns_validate", query=_queried("agentWallet"), only="validation"),
+    ),
+    _post("/patterns/{patternId}/promote", "patterns_promote"),
+    Route(
+        "GET",
+        "/skills",
+        200,
+        Binding("skills_list", query=_queried("agentWallet", "category", "limit")),
+    ),
+    Route("GET", "/skills/{skillId}", 200, Binding("skills_get", query=_queried("agentWallet"))),
 )

@@ -35,6 +35,15 @@ def owner_of(ctx: Context, request: Whose) -> Owner:
     return Owner(wallet, request.userAddress, device)
 
 
+def wallet_of(ctx: Context, name: str | None) -> Owner:
+    """Find the wallet of a call that is about no user: the named one, else that of the token.
+
+    Raises:
+        Forbidden: the token is bound to another agent.
+    """
+    return Owner(ctx.caller.access.writes_as(name))
+
+
 def write_of(ctx: Context, owner: Owner, session_id: str | None = None) -> Writing:
     """Resolve what a write of an owner needs: its branch, author, store and space.
 

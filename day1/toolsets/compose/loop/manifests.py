@@ -37,6 +37,19 @@ _LOOPS: Final[Mapping[str, _Loop]] = {
             "loop": "Any of the three, by `step`.",
         },
     ),
+    "memory_pattern_loop": _Loop(
+        "Patterns of tools that succeeded: look at them, validate them, make skills of them.",
+        "durable",
+        "returns metadata only",
+        {
+            "patterns_list": "List the runs of tools that recur, with their success.",
+            "patterns_get": "Look at one of them.",
+            "patterns_validate": "Ask whether it may become a skill.",
+            "patterns_promote": "Make it a skill.",
+            "skills_list": "List the skills, with their use.",
+            "skills_get": "Look at one of them.",
+        },
+    ),
     "memory_maintenance_loop": _Loop(
         "Look at what is stored, measure how well it is found, correct and remove it.",
         "maintenance",

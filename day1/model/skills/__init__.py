@@ -1,0 +1,1 @@
+"""Rules about patterns and skills, mined from the tool calls of threads."""

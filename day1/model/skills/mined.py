@@ -1,0 +1,207 @@
+"""Patterns of tools: runs of tool calls that recur in threads, and how often they succeeded. Pure.
+
+A run failed if one of its steps failed, or if the next user message of the thread was answered by
+the same run again. It succeeded if its last step did. Of any other run the outcome is unknown, and
+no rate counts it.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any, Final
+
+from day1.model.records.task_pattern import recurring_runs
+from day1.model.rows.kind import Cell
+
+Steps = tuple[str, ...]
+"""The names of tools, in the order in which they were called."""
+
+FEWEST_RUNS: Final = 2
+LEAST_RATE: Final = 0.55
+LEAST_CONFIDENCE: Final = 0.2
+"""Runs, share of successes and confidence from which a pattern is valid."""
+_Z: Final = 1.959963984540054
+"""The quantile of the normal distribution for a confidence of 95 %."""
+_GOOD: Final = re.compile(r"ok|okay|success|successful|succeeded|done|completed?|pass|passed")
+_BAD: Final = re.compile(r"(?:errors?|errored|fail|failed|failure)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A call of a tool in a thread."""
+
+    name: str
+    good: bool | None
+    """Whether it succeeded; None: nobody said."""
+    turn: int
+    """The number of user messages before it."""
+    at: int
+    """When it was made. Units: microseconds UTC."""
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What counts of a message: who speaks, its tool calls as stored, when, and the agent."""
+
+    role: str
+    tool_calls: Cell
+    at: int
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a pattern in a thread: its outcome, the time of its last step, and its agent."""
+
+    good: bool | None
+    at: int
+    agent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How often a pattern ran, and with which outcome."""
+
+    runs: int = 0
+    known: int = 0
+    """Runs whose outcome is known."""
+    good: int = 0
+    last: int | None = None
+    """When it ran last; None: never. Units: microseconds UTC."""
+    agents: tuple[str, ...] = ()
+    """Who ran it, by name."""
+
+    @property
+    def rate(self) -> float:
+        """The share of successes among the runs whose outcome is known; 0 without one."""
+        return self.good / self.known if self.known else 0.0
+
+    @property
+    def confidence(self) -> float:
+        """The lower bound of the rate with a confidence of 95 %."""
+        return wilson(self.good, self.known)
+
+    @property
+    def valid(self) -> bool:
+        """Whether the pattern ran and succeeded often enough to become a skill."""
+        return (
+            self.runs >= FEWEST_RUNS
+            and self.rate >= LEAST_RATE
+            and self.confidence >= LEAST_CONFIDENCE
+        )
+
+
+def wilson(good: int, known: int) -> float:
+    """Compute the lower Wilson bound (95 %) of the share `good / known`; 0 for no trial."""
+    if not known:
+        return 0.0
+    share, square = good / known, _Z * _Z
+    spread = _Z * sqrt(share * (1 - share) / known + square / (4 * known * known))
+    return max(0.0, (share + square / (2 * known) - spread) / (1 + square / known))
+
+
+def outcome_of(status: object) -> bool | None:
+    """Read a status in anybody's words: True for success, False for failure, None for others."""
+    word = status.strip().casefold() if isinstance(status, str) else ""
+    if _BAD.match(word):
+        return False
+    return True if _GOOD.fullmatch(word) else None
+
+
+def uses_of(messages: Iterable[Spoken]) -> tuple[ToolUse, ...]:
+    """List the tool calls of a thread's messages, which are given in order.
+
+    An assistant's message announces calls, and a message of the role `tool` reports one. A call
+    that is announced and reported in one turn counts once, as it was reported.
+    """
+    uses: list[ToolUse] = []
+    announced: list[int] = []
+    turn = 0
+    for message in messages:
+        if message.role == "user":
+            turn += 1
+            announced = []
+        for call in _calls(message.tool_calls):
+            good = outcome_of(call.get("status"))
+            use = ToolUse(str(call["name"]), good, turn, message.at, message.agent)
+            if message.role == "tool":
+                place = next((n for n in announced if uses[n].name == use.name), None)
+                if place is not None:
+                    announced.remove(place)
+                    uses[place] = use
+                    continue
+            else:
+                announced.append(len(uses))
+            uses.append(use)
+    return tuple(uses)
+
+
+def _calls(cell: Cell) -> list[dict[str, Any]]:
+    """Parse the tool calls of a message; what is not a call with a name is left out."""
+    try:
+        calls = None if cell is None else json.loads(str(cell))
+    except ValueError:  # another program's
+        return []
+    listed = calls if isinstance(calls, list) else []
+    return [c for c in listed if isinstance(c, dict) and isinstance(c.get("name"), str)]
+
+
+def runs_in(steps: Steps, uses: Sequence[ToolUse]) -> list[Run]:
+    """Find the runs of these steps in one thread; no two of them share a step."""
+    names = [use.name for use in uses]
+    starts: list[int] = []
+    place = 0
+    while place + len(steps) <= len(names):
+        if tuple(names[place : place + len(steps)]) == steps:
+            starts.append(place)
+            place += len(steps)
+        else:
+            place += 1
+    runs = [uses[start : start + len(steps)] for start in starts]
+    answered = {run[0].turn for run in runs}
+    return [_run(run, again=run[-1].turn + 1 in answered) for run in runs]
+
+
+def _run(run: Sequence[ToolUse], *, again: bool) -> Run:
+    """Judge one run; `again` says that the next user message was answered by the same run."""
+    failed = again or any(use.good is False for use in run)
+    return Run(False if failed else run[-1].good, run[-1].at, run[-1].agent)
+
+
+def count_runs(runs: Iterable[Run]) -> Counts:
+    """Count runs by their outcome."""
+    listed = list(runs)
+    known = [run.good for run in listed if run.good is not None]
+    return Counts(
+        len(listed),
+        len(known),
+        sum(known),
+        max((run.at for run in listed), default=None),
+        tuple(sorted({run.agent for run in listed if run.agent is not None})),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """The tool calls of some threads. Runs are counted once, and kept."""
+
+    threads: dict[str, tuple[ToolUse, ...]]
+    _runs: dict[Steps, list[Run]] = field(default_factory=dict)
+
+    def runs(self, steps: Steps) -> list[Run]:
+        """Find the runs of these steps in all threads."""
+        if steps not in self._runs:
+            self._runs[steps] = [r for uses in self.threads.values() for r in runs_in(steps, uses)]
+        return self._runs[steps]
+
+    def recurring(self, most: int) -> list[Steps]:
+        """Find the runs that several threads have: those of the most threads first, at most `most`.
+
+        A run that is part of a longer one in the same threads is left out.
+        """
+        orders = {name: [use.name for use in uses] for name, uses in self.threads.items()}
+        runs = recurring_runs(orders)
+        return sorted(runs, key=lambda steps: (-len(runs[steps]), -len(steps), steps))[:most]

@@ -1,0 +1,64 @@
+"""Patterns and skills as facts: their text, and the JSON in `structure`."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from day1.model.rows.kind import Cell, canonical
+from day1.model.skills.mined import Steps
+
+PATTERN: Final = "pattern"
+SKILL: Final = "skill"
+"""The categories of these facts."""
+TOOL_SEQUENCE: Final = "tool_sequence"
+"""The type of the patterns that day1 mines."""
+TYPES: Final = frozenset({"routine", "decision", "response", TOOL_SEQUENCE})
+_TRIGGERS: Final = frozenset({"intent", "keyword", "context", "state"})
+_ARROW: Final = " \u2192 "
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What the fact of a pattern or skill holds as JSON."""
+
+    type: str
+    trigger: Mapping[str, Any]
+    steps: Steps
+    name: str | None = None
+    """The name of a skill; a pattern has none."""
+
+    @property
+    def summary(self) -> str:
+        """The steps as a line of text."""
+        return _ARROW.join(self.steps)
+
+    @property
+    def text(self) -> str:
+        """The text of the fact."""
+        return self.summary if self.name is None else f"{self.name}: {self.summary}"
+
+    @property
+    def cell(self) -> str:
+        """The value of the column `structure`."""
+        steps = [{"action": name, "order": order} for order, name in enumerate(self.steps, 1)]
+        parts = {"type": self.type, "trigger": dict(self.trigger), "steps": steps}
+        return canonical(parts if self.name is None else {"name": self.name, **parts})
+
+
+def of_tools(steps: Steps) -> Structure:
+    """Describe a pattern of tools. What leads to it is its first tool, never words of a message."""
+    return Structure(TOOL_SEQUENCE, {"type": "context", "value": steps[0]}, steps)
+
+
+def read_structure(cell: Cell) -> Structure | None:
+    """Read the structure of a pattern or skill; None if it is masked or somebody else's."""
+    try:
+        parts = json.loads(str(cell))
+        steps = tuple(str(step["action"]) for step in parts["steps"])
+        trigger, name = parts["trigger"], parts.get("name")
+        fits = parts["type"] in TYPES and trigger["type"] in _TRIGGERS
+        fits = fits and isinstance(trigger["value"], str) and isinstance(name, str | None)
+    except (ValueError, TypeError, KeyError):
+        return None
+    return Structure(parts["type"], trigger, steps, name) if fits and steps else None

@@ -1,0 +1,1 @@
+"""Patterns mined from tool calls, and the skills that they become."""

@@ -1,0 +1,223 @@
+"""Patterns: mining them from the tool calls of a wallet's threads, and counting how they ran.
+
+A pattern's fact says which tools follow one another. How often it ran, and with which outcome, is
+counted in the threads of its own space whenever it is asked for; no row holds a counter.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from day1.model.branches.branch import Branch
+from day1.model.layers.row_detail import detail_of
+from day1.model.rows.change import CommitId, Message, Query, ReadState, Ref
+from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, Row, text_of
+from day1.model.rows.origin import Origin
+from day1.model.skills.mined import (
+    Counts,
+    Mined,
+    Run,
+    Spoken,
+    Steps,
+    ToolUse,
+    count_runs,
+    uses_of,
+)
+from day1.model.skills.structure import PATTERN, Structure, of_tools, read_structure
+from day1.model.values.ids import derived_id
+from day1.model.values.wallet_space import Owner
+from day1.ports.reading import Reading
+from day1.services.repository.repository import Repository
+from day1.services.rows.bulk_writes import edits_of, was_removed
+from day1.services.rows.recording import NewFact, fact_row
+from day1.services.rows.spaces import spaces_below
+
+MOST: Final = 50
+"""Patterns that one extraction writes, at most: those that occur in the most threads."""
+_CACHED: Final = 64
+"""States whose tool calls are kept in memory, at most."""
+_COLUMNS: Final = ("created_at", "id", "conversation_id", "role", "tool_calls", "happened_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A pattern or skill: its row, its structure, and how it ran."""
+
+    row: Row
+    structure: Structure
+    counts: Counts
+    """In the threads of its own space, at any time."""
+    used: Counts
+    """In all threads that the caller sees, since the row was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRows:
+    """Patterns or skills, best first, and the state that they were read from."""
+
+    rows: list[Counted]
+    state: ReadState
+
+
+def mined(repo: Repository, reading: Reading, space: str | None) -> Mined:
+    """Read the tool calls of the threads in a space and below it; for None of shared threads."""
+    key = (space, reading.branch, reading.tip, reading.pending, reading.mask)
+    cached = repo.mined.get(key)
+    if cached is None:
+        cached = Mined(_threads(reading, spaces_below(reading, space)))
+        while len(repo.mined) >= _CACHED:
+            repo.mined.pop(next(iter(repo.mined)), None)
+        repo.mined[key] = cached
+    return cached
+
+
+def _threads(reading: Reading, spaces: Sequence[str | None]) -> dict[str, tuple[ToolUse, ...]]:
+    among = Query(among={"space": list(spaces)})
+    ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), among)]
+    spoken: dict[str, list[Spoken]] = {}
+    columns = (*_COLUMNS, "agent_id")
+    query = Query(among={"conversation_id": ids})
+    rows = reading.scan(MESSAGE, columns, query) if ids else []
+    for at, _, thread, role, calls, happened, agent in sorted(rows, key=lambda row: row[:2]):
+        when = int((at if happened is None else happened) or 0)
+        message = Spoken(str(role), calls, when, text_of(agent))
+        spoken.setdefault(str(thread), []).append(message)
+    return {thread: uses for thread in sorted(spoken) if (uses := uses_of(spoken[thread]))}
+
+
+def read_counted(
+    repo: Repository, branch: Branch, category: str, spaces: Sequence[str | None] | None
+) -> CountedRows:
+    """Read the patterns or skills of some spaces, those of the surest success first.
+
+    Args:
+        repo: the memory.
+        branch: the branch to read.
+        category: `PATTERN` or `SKILL`.
+        spaces: the spaces that the caller sees, None for rows without one; None for all spaces.
+    """
+    with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
+        rows = counted_rows(repo, reading, category, spaces)
+        return CountedRows(rows, ReadState(reading.tip, reading.pending))
+
+
+def counted_rows(
+    repo: Repository, reading: Reading, category: str, spaces: Sequence[str | None] | None
+) -> list[Counted]:
+    """Count the patterns or skills of a reading; as `read_counted`."""
+    among = {} if spaces is None else {"space": list(spaces)}
+    equal: Row = {"category": category, "status": "active"}
+    query = Query(equal=equal, among=among, alive_at=repo.clock(), public=True)
+    counted = []
+    for row in reading.find(FACT, query):
+        structure = read_structure(row["structure"])
+        if structure is not None:
+            own = mined(repo, reading, text_of(row["space"])).runs(structure.steps)
+            counts = count_runs(own)
+            used = _used(repo, reading, row, structure.steps, spaces)
+            counted.append(Counted(row, structure, counts, used))
+    return sorted(counted, key=_surest_first)
+
+
+def _surest_first(counted: Counted) -> tuple[float, int, str]:
+    return -counted.counts.confidence, -counted.counts.runs, str(counted.row["id"])
+
+
+def _used(
+    repo: Repository,
+    reading: Reading,
+    row: Row,
+    steps: Steps,
+    spaces: Sequence[str | None] | None,
+) -> Counts:
+    """Count the runs since a row was written, in all threads that the caller sees."""
+    seen = {text_of(row["space"])} if spaces is None else {*spaces}
+    roots = [space for space in seen if not any(_is_below(space, other) for other in seen)]
+    written = int(row["created_at"] or 0)
+    runs: list[Run] = [
+        run
+        for space in roots
+        for run in mined(repo, reading, space).runs(steps)
+        if run.at >= written
+    ]
+    return count_runs(runs)
+
+
+def _is_below(space: str | None, other: str | None) -> bool:
+    return space is not None and other is not None and space.startswith(f"{other}/")
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What to extract patterns from, where to write them, and who writes."""
+
+    branch: Branch
+    owner: Owner
+    """Its wallet's threads are mined, those of all of its users; the patterns are the wallet's."""
+    origin: Origin
+    least_confidence: float = 0.0
+    """Patterns with a lower bound of success below this are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The result of an extraction: the new patterns, and the commit that has them."""
+
+    added: tuple[str, ...] = ()
+    """Ids of the new patterns."""
+    present: int = 0
+    """Patterns that the branch has already, or that somebody removed from it."""
+    commit: CommitId | None = None
+    """None: nothing was to be written."""
+
+
+def extract_patterns(repo: Repository, extraction: Extraction) -> Extracted:
+    """Write the runs of tools that recur in a wallet's threads as patterns, in one commit or none.
+
+    A pattern that was archived or removed does not come back.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+    """
+    space = Owner(extraction.owner.wallet).space
+    with repo.store.reading(Ref(branch=extraction.branch.name)) as reading:
+        tool_calls = mined(repo, reading, space)
+        recurring = tool_calls.recurring(MOST)
+        planned = [
+            steps
+            for steps in recurring
+            if count_runs(tool_calls.runs(steps)).confidence >= extraction.least_confidence
+        ]
+        planned_by_id = {pattern_id(space, steps): steps for steps in planned}
+        fresh = _absent(reading, list(planned_by_id))
+    if not fresh:
+        return Extracted(present=len(planned))
+    with repo.store.changing(extraction.branch.name) as work:
+        fresh = _absent(work, fresh)  # another process may have written some since
+        if not fresh:
+            return Extracted(present=len(planned))
+        rows = [_pattern(i, planned_by_id[i], extraction, work.now) for i in fresh]
+        work.add(FACT, rows)
+        repo.point("patterns.written")
+        commit = work.commit(Message("change", f"extract {len(rows)} patterns"))
+    return Extracted(tuple(fresh), len(planned) - len(fresh), commit)
+
+
+def pattern_id(space: str | None, steps: Steps) -> str:
+    """Make the id of a pattern: the same run of the same wallet has one id on every branch."""
+    return derived_id(FACT.prefix, None, PATTERN, space or "", *steps)
+
+
+def _absent(reading: Reading, ids: Sequence[str]) -> list[str]:
+    """Return the ids of rows that a branch does not have and never removed."""
+    present = reading.get(FACT, ids)
+    absent = [row_id for row_id in ids if row_id not in present]
+    edits = edits_of(reading, absent)
+    return [row_id for row_id in absent if not was_removed(edits.get(row_id, ()))]
+
+
+def _pattern(row_id: str, steps: Steps, extraction: Extraction, now: int) -> Row:
+    structure, owner = of_tools(steps), Owner(extraction.owner.wallet)
+    new = NewFact(structure.text, PATTERN, space=owner.space)
+    own: Row = {"structure": structure.cell, "detail": detail_of(owner)}
+    return fact_row(row_id, new, extraction.origin, now) | own

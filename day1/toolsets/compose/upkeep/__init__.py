@@ -1,0 +1,1 @@
+"""Upkeep of what the loop keeps: patterns, skills, archives, jobs and schedules."""
