@@ -130,11 +130,21 @@ def become(asked: Asked) -> None:
     sys.argv = asked.arguments
 
 
+def _list_tools() -> None:
+    """Build the listing of every tool, which a server would build at each start."""
+    from day1.interfaces.mcp.server import listing
+    from day1.toolsets import TOOLSETS
+
+    for tool in TOOLSETS.tools.values():
+        listing(tool.operation)
+
+
 def main() -> None:
     """Import, listen, say so by closing the standard output; and be each process asked for."""
     os.environ.clear()
     for module in IMPORTED:
         import_module(module)
+    _list_tools()
     gc.freeze()
     server = Server(sys.argv[1])
     os.dup2(2, 1)

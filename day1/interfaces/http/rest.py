@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from json import loads
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin
@@ -32,8 +32,7 @@ def routes(registry: Registry, callers: Callers) -> list[BaseRoute]:
     """Build the routes of all toolsets, and of the OpenAPI document of each namespace."""
     paths: list[BaseRoute] = []
     for namespace, toolsets in namespaces(registry):
-        document = openapi(namespace, toolsets)
-        paths.append(Path(namespace.document, partial(_document, document), methods=["GET"]))
+        paths.append(Path(namespace.document, _document(namespace, toolsets), methods=["GET"]))
         paths += _paths(namespace, toolsets, callers)
     return paths
 
@@ -55,8 +54,14 @@ def shape_at(registry: Registry, path: str) -> ErrorShape:
     return ErrorShape()
 
 
-async def _document(document: Mapping[str, Any], _: Request) -> Response:
-    return JSONResponse(document)
+def _document(namespace: Namespace, toolsets: list[Toolset]) -> Any:
+    """Make the endpoint of an OpenAPI document, which is built when it is first asked for."""
+    built = cache(partial(openapi, namespace, toolsets))
+
+    async def answer(_: Request) -> Response:
+        return JSONResponse(await to_thread.run_sync(built))
+
+    return answer
 
 
 def _paths(namespace: Namespace, toolsets: Iterable[Toolset], callers: Callers) -> list[BaseRoute]:

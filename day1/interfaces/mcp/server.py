@@ -8,7 +8,7 @@ from asyncio import CancelledError
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 from anyio import from_thread, to_thread
@@ -158,8 +158,9 @@ async def _list_templates(_ctx: Any, _params: Any) -> ListResourceTemplatesResul
     return resources.TEMPLATES
 
 
+@cache
 def listing(operation: Operation[Any, Any]) -> types.Tool:
-    """Build MCP's listing of an operation."""
+    """Build MCP's listing of an operation, once: `day1 serve` lists each on several paths."""
     reads = operation.effect is Effect.READ
     return types.Tool(
         name=operation.name,
