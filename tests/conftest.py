@@ -1,5 +1,6 @@
 """Servers that tests may ask for, and what a run of the tests says at its end."""
 
+import gc
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -36,6 +37,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(skipped)
         if _shares_a_fixture(item) and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Exempt modules and collected tests from the looks for garbage: they stay to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _shares_a_fixture(item: pytest.Item) -> bool:

@@ -4,8 +4,9 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
+
+from tests.forkserver import python
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,7 +36,7 @@ def run_session(session: str, folder: Path) -> str:
         line, _, answer = step.partition("\n")
         _, *arguments = shlex.split(line.removeprefix("$ "))
         command = subprocess.run(
-            [sys.executable, "-m", "day1", *(_renamed(a, name_by_written) for a in arguments)],
+            [*python(), "-m", "day1", *(_renamed(a, name_by_written) for a in arguments)],
             cwd=folder,
             env=environment,
             stdout=subprocess.PIPE,

@@ -4,6 +4,7 @@ import ast
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[2]
@@ -24,12 +25,15 @@ def _files(*folders: str) -> Iterator[tuple[str, str]]:
             yield name, text
 
 
-def _functions() -> Iterator[tuple[str, Function]]:
+@cache
+def _functions() -> list[tuple[str, Function]]:
     """Every function and method of day1, with the name of its file and its own."""
-    for name, text in _files("day1"):
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, Function):
-                yield f"{name} {node.name}", node
+    return [
+        (f"{name} {node.name}", node)
+        for name, text in _files("day1")
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, Function)
+    ]
 
 
 def test_no_file_is_longer_than_400_lines() -> None:
