@@ -154,6 +154,9 @@ def hide(store: OpenStore, ids: Ids) -> None:
             items=[{"id": "m", "text": "Tea never."}],
         )
         deed(store, "kompanion.sync_semantic", branch, namespace="n")
+        deed(store, "compose.turn_record", branch, userMessage="A secret turn.", **TURN)
+        deed(store, "compose.transcript_store", branch, messages=[SAID], tokenCount=9, summary="A secret.", **SESSION)  # fmt: skip
+        deed(store, "compose.sessions_working_update", branch, sessionId="s1", context=["secret"], **OF_W)  # fmt: skip
     task = deed(
         store,
         "core.memory_task_create",
@@ -178,6 +181,10 @@ def hide(store: OpenStore, ids: Ids) -> None:
     store.repo.ledger.set_head("ann", find(store.repo, "hidden/x").id)
 
 
+OF_W = {"agentWallet": "w"}
+SESSION = {"sessionId": "s1", "threadId": "th", **OF_W}
+TURN = {**SESSION, "turnId": "t1"}
+SAID = {"role": "user", "content": "Is there tea?"}
 BOTH = {"source_branch": "mine/b", "target_branch": MINE}
 CALLS: dict[str, Any] = {
     "core.memory_search": [{"query": q} for q in ("likes tea", "gate", "the deploy job", "milk")],
@@ -302,6 +309,17 @@ CALLS: dict[str, Any] = {
     "review.memory_revert": lambda ids: {"commit": ids["commit"]},
     "review.memory_restore": lambda ids: {"to": ids["snapshot"], "confirm": MINE},
     "review.memory_redact": lambda ids: {"id": ids["fact"], "confirm": ids["fact"]},
+    "compose.transcript_get": [{"id": "s1", **OF_W}, {"id": "th", "type": "threadId", **OF_W}],
+    "compose.sessions_working_get": {"sessionId": "s1", **OF_W},
+    "compose.turn_record": {**TURN, "userMessage": "Tea?"},
+    "compose.transcript_store": {**SESSION, "messages": [SAID], "tokenCount": 1},
+    "compose.transcripts_index": {
+        **SESSION,
+        "messages": [SAID],
+        "totalTokens": 2,
+        "rememberWorkingMemory": True,
+    },
+    "compose.sessions_working_update": {"sessionId": "s1", "context": ["Tea."], **OF_W},
     "compose.loops_list": {},
     "compose.loops_get": {"loopId": "agent_memory_loop"},
     "compose.patterns_list": {"agentWallet": "ann"},

@@ -113,7 +113,7 @@ def add_message(
         return None
     else:
         count = work.count(MESSAGE, {"conversation_id": conversation_id})
-        last = last_message(repo, work, conversation_id) if count else None
+        last = last_message(repo, work, conversation_id)
     columns |= {"conversation_id": conversation_id, "previous_id": last}
     work.add(MESSAGE, [new_row(MESSAGE, message_id, columns, origin, work.now)])
     return LoggedMessage(message_id, conversation_id, count + 1, 1 + is_new)
@@ -125,15 +125,18 @@ def _logged_before(repo: Repository, work: Additions, message: Row) -> LoggedMes
     return LoggedMessage(message_id, conversation_id, place, 0, (BY_REQUEST,))
 
 
-def last_message(repo: Repository, work: Additions, conversation_id: str) -> str:
-    """Find the id of the last message of a conversation that is not empty.
+def last_message(repo: Repository, work: Additions, conversation_id: str) -> str | None:
+    """Find the id of the last message of a conversation; None if it has no messages.
 
     Messages are added at the end, so the newest is the last, unless a commit brought messages to
     the branch or removed some since. Only then all messages of the conversation are ordered.
     """
     equal = {"conversation_id": conversation_id}
     query = Query(equal=equal, order="created_at", descending=True, limit=1)
-    ((newest, at),) = work.scan(MESSAGE, ("id", "created_at"), query)
+    found = work.scan(MESSAGE, ("id", "created_at"), query)
+    if not found:
+        return None
+    ((newest, at),) = found
     written_at, oldest = int(at or 0), work.pending.oldest
     # Pending rows are later than every commit.
     pending = oldest is not None and written_at >= oldest

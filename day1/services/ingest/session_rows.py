@@ -89,7 +89,7 @@ def _add(repo: Repository, work: Additions, message: SessionMessage, part: tuple
         sources = [{"id": row_id, "content_hash": content_hash(text)}]
         basis = basis_columns(CONVERSATION, conversation_id, sources)
         add_new(work, [basis_edit(basis, _origin(message.event), work.now)])
-    elif work.count(MESSAGE, {"conversation_id": conversation_id}):
+    else:
         last = last_message(repo, work, conversation_id)
     work.add(MESSAGE, [_message(message, part, last, work.now)])
 

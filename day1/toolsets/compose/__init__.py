@@ -3,12 +3,20 @@
 from typing import Final
 
 from day1.call.toolset import DocumentHead, ErrorShape, Namespace, Toolset
-from day1.toolsets.compose.loop import manifests
+from day1.toolsets.compose.loop import manifests, turns
 from day1.toolsets.compose.routes import PREFIX, ROUTES
+from day1.toolsets.compose.stores import transcripts, working
 from day1.toolsets.compose.upkeep import patterns, skills
 from day1.toolsets.shared.errors import PLAIN
 
-_OPERATIONS: Final = (*manifests.OPERATIONS, *patterns.OPERATIONS, *skills.OPERATIONS)
+_OPERATIONS: Final = (
+    *manifests.OPERATIONS,
+    *turns.OPERATIONS,
+    *transcripts.OPERATIONS,
+    *working.OPERATIONS,
+    *patterns.OPERATIONS,
+    *skills.OPERATIONS,
+)
 _FAILURE: Final = {
     "type": "object",
     "additionalProperties": True,

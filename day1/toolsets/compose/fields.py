@@ -8,13 +8,14 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, JsonValue, model_validator
 from typing_extensions import TypeAliasType
 
 from day1.call.fields import JsonObject, LooseRequest, Response
 from day1.errors import InvalidRequest
 from day1.model.rows.origin import MAX_LABEL
-from day1.model.rows.validation import filled, one_memory
+from day1.model.rows.validation import MAX_INTEGER, filled, one_memory, sound
+from day1.model.values.instant import in_range
 from day1.toolsets.shared.fields import Maybe, absent
 
 VERSION: Final[Literal["compose.agent_memory_loop.v1"]] = "compose.agent_memory_loop.v1"
@@ -48,6 +49,17 @@ def _few(number: int) -> int:
     return number
 
 
+def _within_years(milliseconds: int) -> int:
+    in_range(milliseconds * MILLISECOND)
+    return milliseconds
+
+
+def _countable(count: int) -> int:
+    if not 0 <= count <= MAX_INTEGER:
+        raise ValueError("must be at least 0 and at most 2^53")
+    return count
+
+
 def _finite(number: float) -> float:
     if not abs(number) < float("inf"):  # nor NaN
         raise ValueError("must be a finite number")
@@ -58,13 +70,17 @@ Name = Annotated[str, AfterValidator(_short)]
 """A wallet, user, device, thread, session or turn; its schema is a plain string."""
 Content = Annotated[str, AfterValidator(one_memory)]
 """A text that becomes a memory: not blank, no NUL, at most 32,768 characters."""
+Timestamp = Annotated[int, AfterValidator(_within_years)]
+"""Milliseconds since 1970 UTC, in the years 1 to 9999."""
 Number = Annotated[float, AfterValidator(_finite)]
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, AfterValidator(_countable)]
+"""A number of tokens and the like, not negative; its schema states no bound."""
 Few = Annotated[int, AfterValidator(_few)]
 """How many memories to answer: from 1 to 200; its schema has no limits."""
 Metadata = Maybe[JsonObject]
 """An open JSON object; its schema has no limits."""
 RowScope = Literal["global", "local"]
+Role = Literal["user", "assistant", "system", "tool"]
 AgentMemoryLayer = TypeAliasType(
     "AgentMemoryLayer",
     Literal["working", "scene", "graph", "patterns", "archives", "vectors"],
@@ -198,10 +214,22 @@ class ToolCall(ComposeRequest):
     Attributes:
         name: The tool's name.
         args: Its arguments.
+        status: How it ended, such as ok or error.
     """
 
     name: Name
     args: JsonObject
+    status: Maybe[Name] = absent()
+
+
+def _one_text(calls: list[ToolCall]) -> list[ToolCall]:
+    texts: list[JsonValue] = [call.model_dump(mode="json") for call in calls]
+    sound(texts)
+    return calls
+
+
+ToolCalls = Annotated[list[ToolCall], AfterValidator(_one_text)]
+"""Calls of tools; at most 32,768 characters as JSON."""
 
 
 class AgentMemoryTurnMessage(ComposeRequest):
@@ -214,10 +242,10 @@ class AgentMemoryTurnMessage(ComposeRequest):
         toolCalls: The tools that it calls.
     """
 
-    role: Literal["user", "assistant", "system", "tool"]
+    role: Role
     content: Content
-    timestamp: Maybe[int] = absent()
-    toolCalls: Maybe[list[ToolCall]] = absent()
+    timestamp: Maybe[Timestamp] = absent()
+    toolCalls: Maybe[ToolCalls] = absent()
 
 
 def few(messages: list[Any]) -> list[Any]:

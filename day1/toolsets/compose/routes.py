@@ -7,6 +7,7 @@ from day1.call.toolset import Binding, Route
 PREFIX: Final = "/api/memory"
 _WHOSE: Final = {"agentWallet": "agentWallet", "userAddress": "userAddress"}
 """The names in a query that say whose rows are meant."""
+_WHOSE_DEVICE: Final = {**_WHOSE, "scope": "scope", "haiId": "haiId"}
 
 
 def _queried(*names: str) -> dict[str, str]:
@@ -46,14 +47,14 @@ ROUTES: Final = (
         "GET",
         "/transcript-get/{id}",
         200,
-        Binding("transcript_get", query={"type": "type", **_WHOSE}),
+        Binding("transcript_get", query={"type": "type", **_WHOSE_DEVICE}),
     ),
     _post("/transcripts/index", "transcripts_index"),
     Route(
         "GET",
         "/sessions/{sessionId}/working",
         200,
-        Binding("sessions_working_get", query=_WHOSE),
+        Binding("sessions_working_get", query=_WHOSE_DEVICE),
     ),
     Route("PATCH", "/sessions/{sessionId}/working", 200, Binding("sessions_working_update")),
     _post("/rerank", "rerank"),

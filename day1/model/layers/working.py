@@ -1,0 +1,77 @@
+"""The working memory of a session: what an agent has at hand; it is not memory and ends by itself.
+
+The text of a turn's message is not copied: the id of the message is kept, and the message is read
+when it is shown. So a redacted or removed message leaves the working memory too.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Final
+
+from day1.model.rows.kind import canonical
+from day1.model.values.instant import DAY
+from day1.model.values.wallet_space import Owner
+
+LASTS: Final = DAY
+"""Microseconds from the last write to the end of a working session."""
+MOST_BYTES: Final = 64 * 1024
+"""Bytes of a working memory as JSON, at most."""
+_MESSAGES: Final = 50
+"""Messages of turns in a working memory, at most: the newest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingMemory:
+    """The working memory of a session; `context` are lines that the caller wrote."""
+
+    user: str | None = None
+    """The user of the first writer; None: the wallet itself."""
+    device: str | None = None
+    thread: str | None = None
+    context: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
+    """Ids of messages of turns, oldest first."""
+    entities: Mapping[str, Any] = field(default_factory=dict)
+    state: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def is_of(self, owner: Owner) -> bool:
+        """Whether it is of this user and device."""
+        return (self.user, self.device) == (owner.user, owner.device)
+
+    def with_messages(self, message_ids: Sequence[str]) -> "WorkingMemory":
+        """Append the ids of messages that it lacks, and keep the newest."""
+        ids = tuple(dict.fromkeys((*self.messages, *message_ids[-_MESSAGES:])))
+        return replace(self, messages=ids[-_MESSAGES:])
+
+    def merged(self, new: "WorkingMemory") -> "WorkingMemory":
+        """Append the new lines that it lacks, and set the new keys of its objects."""
+        return replace(
+            self,
+            thread=new.thread or self.thread,
+            context=tuple(dict.fromkeys((*self.context, *new.context))),
+            entities={**self.entities, **new.entities},
+            state={**self.state, **new.state},
+            metadata={**self.metadata, **new.metadata},
+        )
+
+    @property
+    def value(self) -> str:
+        """The working memory as canonical JSON."""
+        return canonical(asdict(self))
+
+    @property
+    def longest(self) -> str:
+        """The name of the part that takes most room, of those that the caller writes."""
+        names = ("context", "entities", "state", "metadata")
+        return max(names, key=lambda name: len(canonical(getattr(self, name))))
+
+
+def working_memory(value: str) -> WorkingMemory:
+    """Read a working memory from JSON; a redaction may have changed the name of a part."""
+    parts: dict[str, Any] = json.loads(value)
+    present = {part.name: parts[part.name] for part in fields(WorkingMemory) if part.name in parts}
+    for name in ("context", "messages"):
+        present[name] = tuple(present.get(name, ()))
+    return WorkingMemory(**present)

@@ -1,0 +1,1 @@
+"""Turns, transcripts and working sessions of Compose."""

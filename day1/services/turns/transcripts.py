@@ -1,0 +1,159 @@
+"""Transcripts: storing the messages of a session, and reading them back."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from day1.model.branches.branch import Branch
+from day1.model.layers.row_detail import owner_in
+from day1.model.layers.thread import Thread, conversation_id, transcript_message_id
+from day1.model.rows.change import Query
+from day1.model.rows.json_columns import read_detail
+from day1.model.rows.kind import CONVERSATION, MESSAGE, OBSERVATION, Row
+from day1.model.rows.origin import Origin
+from day1.model.values.ids import content_hash
+from day1.model.values.wallet_space import Owner
+from day1.ports.additions import Additions
+from day1.ports.reading import Reading
+from day1.services.conversations.messages import NewMessage
+from day1.services.conversations.order import messages_of
+from day1.services.repository.repository import Repository
+from day1.services.rows.recording import BranchAfter
+from day1.services.turns.thread_messages import SessionRecord, ThreadUnit, removed_of
+
+TranscriptId = Literal["sessionId", "threadId"]
+"""What the id of a transcript names."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewTranscript:
+    """A transcript to store: the messages of a thread's session, and what describes it."""
+
+    thread: Thread
+    messages: Sequence[NewMessage]
+    record: SessionRecord
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTranscript:
+    """A stored transcript: its rows, the branch after it, and notes."""
+
+    message_ids: Sequence[str]
+    """The ids of the messages that the thread has, in the order of the transcript. A message that
+    somebody removed or redacted has none."""
+    after: BranchAfter
+    notes: Sequence[str]
+
+
+def store_transcript(
+    repo: Repository, branch: Branch, transcript: NewTranscript, origin: Origin
+) -> StoredTranscript:
+    """Store the messages of a session that its thread lacks, in one unit of work.
+
+    A message that the session has as often as the transcript, with the same role and text, is not
+    stored again, whether a turn or a transcript brought it.
+    """
+    with repo.store.adding(branch.name) as work:
+        ids, new = _missing(work, transcript)
+        unit = ThreadUnit(repo, work, transcript.thread, origin)
+        after, notes = unit.put(new, transcript.record)
+    return StoredTranscript(ids, after, notes)
+
+
+def _missing(
+    work: Additions, transcript: NewTranscript
+) -> tuple[list[str], list[tuple[str, NewMessage]]]:
+    """Find which messages the thread lacks; return the ids of all, and the new ones with theirs."""
+    conversation, session = transcript.thread.conversation_id, transcript.thread.session
+    query = Query(equal={"conversation_id": conversation, "session_id": session})
+    present: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for row_id, role, hashed in work.scan(MESSAGE, ("id", "role", "content_hash"), query):
+        present[str(role), str(hashed)].append(str(row_id))
+    ids: list[str] = []
+    new: dict[str, NewMessage] = {}
+    for place, message in enumerate(transcript.messages, start=1):
+        hashed = content_hash(message.content)
+        same = present[message.role, hashed]
+        if same:
+            ids.append(same.pop(0))
+        elif hashed not in work.mask.hashes:
+            row_id = transcript_message_id(conversation, session, place, hashed)
+            ids.append(row_id)
+            new[row_id] = message
+    removed = removed_of(work, list(new))
+    kept = [(row_id, message) for row_id, message in new.items() if row_id not in removed]
+    return [row_id for row_id in ids if row_id not in removed], kept
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The messages of a session or thread, in their order, and what is known of it."""
+
+    thread: Thread
+    """With the session of the newest message."""
+    messages: Sequence[Row]
+    record: Row | None
+    """The observation that describes the session; None if there is none, or of several sessions."""
+
+
+def find_transcript(
+    repo: Repository, reading: Reading, owner: Owner, name: str, kind: TranscriptId | None
+) -> Transcript | None:
+    """Find the transcript of a session or thread that an owner sees; None if there is none.
+
+    Args:
+        repo: the repository of the reading.
+        reading: the state to read.
+        owner: whose call it is.
+        name: the session or thread.
+        kind: what `name` is; None: a session, and if there is none, a thread.
+    """
+    conversation, session = None, None
+    if kind != "threadId":
+        conversation = _conversation_of(reading, owner, name)
+        session = None if conversation is None else name
+    if conversation is None and kind != "sessionId":
+        conversation = _thread(reading, owner, name)
+    if conversation is None:
+        return None
+    rows = [row for _, row in messages_of(repo, reading, str(conversation["id"]))]
+    rows = [row for row in rows if session is None or row["session_id"] == session]
+    if not rows:
+        return None
+    sessions = [str(row["session_id"]) for row in rows if row["session_id"] is not None]
+    name = _thread_name(conversation)
+    thread = Thread(owner_in(conversation["detail"]), name, sessions[-1] if sessions else name)
+    records = reading.get(OBSERVATION, [thread.record_id]) if len({*sessions}) == 1 else {}
+    return Transcript(thread, rows, records.get(thread.record_id))
+
+
+def _conversation_of(reading: Reading, owner: Owner, session: str) -> Row | None:
+    """Find the conversation of a session in the nearest space: that of its newest message."""
+    newest = Query(equal={"session_id": session}, order="created_at", descending=True)
+    found = reading.scan(MESSAGE, ("conversation_id",), newest)
+    ids = list(dict.fromkeys(str(row[0]) for row in found))
+    conversations = reading.get(CONVERSATION, ids) if ids else {}
+    seen = [conversations[i] for i in ids if i in conversations]
+    seen = [row for row in seen if _is_seen(row, owner)]
+    return min(seen, key=lambda row: owner.spaces.index(row["space"]), default=None)
+
+
+def _thread(reading: Reading, owner: Owner, name: str) -> Row | None:
+    """Find the conversation of a thread, in the nearest space that has it."""
+    ids = [conversation_id(space, name) for space in owner.spaces]
+    conversations = reading.get(CONVERSATION, ids)
+    seen = (conversations[i] for i in ids if i in conversations)
+    return next((row for row in seen if _is_seen(row, owner)), None)
+
+
+def _is_seen(conversation: Row, owner: Owner) -> bool:
+    return conversation["space"] in owner.spaces and bool(_thread_name(conversation))
+
+
+def _thread_name(conversation: Row) -> str:
+    """The name of a conversation's thread; empty if Compose did not write the conversation."""
+    written = owner_in(conversation["detail"]).wallet is not None
+    return str(read_detail(conversation["detail"]).get("threadId") or "") if written else ""

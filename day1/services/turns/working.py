@@ -1,0 +1,146 @@
+"""Working sessions: the desks of sessions, which end a day after the last write."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from day1.errors import Conflict, Day1Error, InvalidRequest
+from day1.model.branches.branch import Branch
+from day1.model.layers.thread import Thread
+from day1.model.layers.working import LASTS, MOST_BYTES, WorkingMemory, working_memory
+from day1.model.records.desk import Desk, desk_id, next_desk
+from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.rows.kind import MESSAGE, canonical
+from day1.model.values.wallet_space import Owner
+from day1.ports.reading import Reading
+from day1.services.repository.repository import Repository
+
+log = logging.getLogger(__name__)
+
+CLIENT: Final = "compose"
+"""The client of the desks of working sessions."""
+_TRIES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingSession:
+    """A session's working memory, and its times in microseconds UTC."""
+
+    memory: WorkingMemory
+    created_at: int
+    changed_at: int
+
+    @property
+    def expires_at(self) -> int:
+        """When it ends, unless somebody writes before."""
+        return self.changed_at + LASTS
+
+
+def find_working(
+    repo: Repository, branch: Branch, owner: Owner, session: str, now: int
+) -> WorkingSession | None:
+    """Find the working session of a wallet; None if it ended, or is of another user or device.
+
+    A wallet without a user sees the sessions of all its users, by their ids.
+    """
+    desk = repo.ledger.record(Desk, desk_id(*_whose(branch, owner, session)))
+    found = None if desk is None else _session_of(desk, now)
+    if found is None:
+        return None
+    ends = ((owner.user, found.memory.user), (owner.device, found.memory.device))
+    hidden = any(None not in pair and pair[0] != pair[1] for pair in ends)
+    return None if hidden else found
+
+
+def write_working(
+    repo: Repository,
+    branch: Branch,
+    key: tuple[Owner, str],
+    change: Callable[[WorkingMemory], WorkingMemory],
+    now: int,
+) -> WorkingSession:
+    """Change the working memory of an owner's session; one that ended begins anew.
+
+    Args:
+        repo: whose ledger has the desks.
+        branch: the branch of the session.
+        key: the owner and the session.
+        change: makes the new working memory of the present one; it returns the very same object
+            if there is nothing to write.
+        now: the present time: microseconds UTC.
+
+    Raises:
+        Conflict: the session is of another user or device, or others write to it all the time.
+        InvalidRequest: the working memory would be too long.
+    """
+    owner, session = key
+    whose = _whose(branch, owner, session)
+    for _ in range(_TRIES):
+        desk = repo.ledger.record(Desk, desk_id(*whose))
+        present = None if desk is None else _session_of(desk, now)
+        memory = WorkingMemory(owner.user, owner.device) if present is None else present.memory
+        if not memory.is_of(owner):
+            raise Conflict("Another user or device works in the session: use another sessionId.")
+        changed = change(memory)
+        if changed is memory and present is not None:
+            return present
+        value = _checked(changed).value
+        fresh = next_desk(None if present is None else desk, whose, value, now)
+        if repo.ledger.swap(desk, fresh):
+            return WorkingSession(working_memory(value), fresh.created_at, fresh.changed_at)
+    raise Conflict("Others write to the working session at the same time: try again.")
+
+
+def remember_messages(
+    repo: Repository, branch: Branch, thread: Thread, message_ids: Sequence[str], now: int
+) -> bool:
+    """Note messages that were stored in the working session; returns whether that was possible.
+
+    The messages are stored whatever happens here.
+    """
+
+    def noted(memory: WorkingMemory) -> WorkingMemory:
+        fresh = replace(memory.with_messages(message_ids), thread=thread.name)
+        return memory if fresh == memory else fresh
+
+    try:
+        write_working(repo, branch, (thread.owner, thread.session), noted, now)
+    except Day1Error as error:
+        log.warning("the working session was not updated: %s", error.code)
+        return False
+    return bool(message_ids)
+
+
+def lines_of(reading: Reading, memory: WorkingMemory) -> list[str]:
+    """Return the lines of the caller, then the messages of turns that may be shown."""
+    rows = reading.get(MESSAGE, memory.messages) if memory.messages else {}
+    messages = (rows[row_id] for row_id in memory.messages if row_id in rows)
+    shown = (row for row in messages if row["content_hash"] != REDACTED_HASH)
+    return [*memory.context, *(f"{row['role']}: {row['content']}" for row in shown)]
+
+
+def _whose(branch: Branch, owner: Owner, session: str) -> tuple[str, str, str]:
+    return branch.id, CLIENT, canonical([owner.wallet, session])
+
+
+def _session_of(desk: Desk, now: int) -> WorkingSession | None:
+    if desk.changed_at + LASTS <= now:
+        return None
+    return WorkingSession(working_memory(desk.value), desk.created_at, desk.changed_at)
+
+
+def _checked(memory: WorkingMemory) -> WorkingMemory:
+    size = len(memory.value.encode())
+    if size > MOST_BYTES:
+        problem = (
+            f"the working memory would have {size:,} bytes, and may have {MOST_BYTES:,}: shorten "
+            "it, or give a shorter one with `replace`"
+        )
+        raise InvalidRequest(
+            f"{memory.longest}: {problem}.",
+            problems=[{"argument": memory.longest, "problem": problem}],
+        )
+    return memory

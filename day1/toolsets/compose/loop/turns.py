@@ -1,0 +1,226 @@
+"""Recording turns: what was said, and which tools were called."""
+
+import secrets
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from pydantic import AfterValidator
+
+from day1.call.context import Context
+from day1.call.fields import JsonObject, Response, Written, written
+from day1.call.operation import Effect, Operation
+from day1.model.layers.thread import Thread
+from day1.model.prime.framing import without_frames
+from day1.model.rows.kind import canonical
+from day1.model.rows.validation import clean, fits_one_memory, secret_notes
+from day1.model.values.ids import short_hash
+from day1.model.values.wallet_space import Owner
+from day1.services.contexts.vectors import embeds
+from day1.services.conversations.messages import NewMessage
+from day1.services.turns.recording import Turn, record_turn
+from day1.services.turns.thread_messages import SessionRecord
+from day1.services.turns.working import remember_messages
+from day1.toolsets.compose.fields import (
+    AgentMemoryLoopEnvelope,
+    AgentMemoryScope,
+    AgentMemoryTurnMessage,
+    ComposeRequest,
+    Content,
+    Count,
+    Messages,
+    Name,
+    Timestamp,
+    envelope,
+    few,
+    missing,
+)
+from day1.toolsets.compose.said import new_message, to_store
+from day1.toolsets.compose.scope import owner_of, write_of
+from day1.toolsets.shared.fields import Maybe, absent
+
+
+def _one_text(text: str) -> str:
+    return clean(fits_one_memory(text))
+
+
+_Output = Annotated[str, AfterValidator(_one_text)]
+"""What a tool answered; it may be empty."""
+
+
+class AgentMemoryToolEvent(ComposeRequest):
+    """A call of a tool, and what it answered.
+
+    Attributes:
+        name: The tool's name.
+        toolName: The tool's name, where `name` is that of an event.
+        tool: The same as `toolName`.
+        args: The arguments of the call.
+        input: The same as `args`.
+        result: What the tool answered; at most 32,768 characters.
+        output: The same as `result`.
+        status: How the call ended, such as ok or error.
+        timestamp: When it ended, in milliseconds since 1970. Default: when it is stored.
+    """
+
+    name: Name
+    toolName: Maybe[Name] = None
+    tool: Maybe[Name] = None
+    args: Maybe[JsonObject] = None
+    input: Maybe[JsonObject] = None
+    result: Maybe[_Output] = None
+    output: Maybe[_Output] = None
+    status: Maybe[Name] = None
+    timestamp: Maybe[Timestamp] = None
+
+
+_ToolEvents = Annotated[list[AgentMemoryToolEvent], AfterValidator(few)]
+
+
+class AgentMemoryRecordTurnRequest(AgentMemoryScope):
+    """The arguments of `turn_record`.
+
+    Attributes:
+        contextId: The prompt that the agent had. It is not stored: what stands between the marks
+            of a prompt of memory is cut out of all messages.
+        turnId: The turn's name in its thread: the same turn with the same messages is stored once.
+            Default: a new one.
+        sessionId: The session. Default: the thread, else one made from `turnId`.
+        threadId: The thread: a conversation over any number of sessions. Default: the session.
+        messages: What was said, in its order; 1 to 1,000 messages.
+        toolEvents: The tools that were called; they are stored as messages after the others.
+        userMessage: What the user said, instead of `messages`.
+        assistantMessage: What the assistant answered, instead of `messages`.
+        modelUsed: The model that answered.
+        model: The same as `modelUsed`.
+        totalTokens: Tokens of the turn; they are not stored.
+        tokenCount: The same as `totalTokens`.
+        contextWindow: Tokens that the model can read; not stored.
+        summary: What the session is about so far; it replaces the session's summary.
+        metadata: What you note of the session: its keys are set, the others stay.
+        filters: Not used.
+    """
+
+    contextId: Maybe[str] = None
+    turnId: Maybe[Name] = None
+    sessionId: Maybe[Name] = None
+    messages: Maybe[Messages] = None
+    toolEvents: Maybe[_ToolEvents] = None
+    userMessage: Maybe[Content] = None
+    assistantMessage: Maybe[Content] = None
+    modelUsed: Maybe[Name] = None
+    model: Maybe[Name] = None
+    totalTokens: Maybe[Count] = None
+    tokenCount: Maybe[Count] = None
+    contextWindow: Maybe[Count] = None
+    summary: Maybe[Content] = None
+
+
+class AgentMemoryTurnStored(Response):
+    """What was stored of a turn."""
+
+    transcript: bool
+    working: bool
+    vector: bool
+    graph: bool
+
+
+class AgentMemoryRecordTurnResponse(Response):
+    """Where a turn was stored."""
+
+    loop: AgentMemoryLoopEnvelope
+    success: Literal[True]
+    sessionId: str
+    threadId: str
+    turnId: str
+    vectorId: Maybe[str] = absent()
+    stored: AgentMemoryTurnStored
+    written: Written
+
+
+def turn_record(
+    ctx: Context, request: AgentMemoryRecordTurnRequest
+) -> AgentMemoryRecordTurnResponse:
+    """Store a turn after the final answer: its messages, its tools and the working session."""
+    said = _messages(request)
+    owner = owner_of(ctx, request)
+    ids = _ids(request, owner)
+    thread = Thread(owner, ids.thread, ids.session)
+    messages = [*to_store(said, request.modelUsed), *map(_event, request.toolEvents or ())]
+    texts = (text for message in messages for text in (message.content, message.tool_calls))
+    notes = secret_notes(ctx.limits.secrets, *texts, request.summary)
+    write = write_of(ctx, owner, ids.session)
+    record = SessionRecord(request.summary, None, request.metadata or {})
+    turn = Turn(thread, ids.turn, messages, record)
+    recorded = record_turn(write.repo, write.branch, turn, write.origin)
+    write.repo.point("turn.recorded")
+    message_ids = turn.message_ids
+    working = remember_messages(write.repo, write.branch, thread, message_ids, ctx.clock())
+    vector = bool(message_ids) and embeds(ctx.search.embedder)
+    return AgentMemoryRecordTurnResponse(
+        loop=envelope("post_turn", "remember", "pre_turn"),
+        success=True,
+        sessionId=ids.session,
+        threadId=ids.thread,
+        turnId=ids.turn,
+        vectorId=message_ids[-1] if vector else None,
+        stored=AgentMemoryTurnStored(
+            transcript=bool(message_ids), working=working, vector=vector, graph=False
+        ),
+        written=written(
+            write.branch.name,
+            recorded.after.tip,
+            recorded.after.pending,
+            (*notes, *recorded.notes),
+        ),
+    )
+
+
+def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMessage]:
+    """Return the messages of a turn, in whichever of two forms they are given.
+
+    Raises:
+        InvalidRequest: there are none, or both forms are given and disagree.
+    """
+    single = {
+        "userMessage": ("user", request.userMessage),
+        "assistantMessage": ("assistant", request.assistantMessage),
+    }
+    given = [(name, role, text) for name, (role, text) in single.items() if text is not None]
+    if not request.messages:
+        if not given:
+            raise missing("messages", "is needed, or `userMessage` or `assistantMessage`")
+        return [AgentMemoryTurnMessage(role=role, content=text) for _, role, text in given]
+    said = {(message.role, message.content) for message in request.messages}
+    for name, role, text in given:
+        if (role, text) not in said:
+            raise missing(name, "is no message of `messages`: give one of the two")
+    return request.messages
+
+
+@dataclass(frozen=True, slots=True)
+class _Ids:
+    thread: str
+    session: str
+    turn: str
+
+
+def _ids(request: AgentMemoryRecordTurnRequest, owner: Owner) -> _Ids:
+    """Complete the ids of a turn: thread and session name each other, else the turn names both."""
+    turn = request.turnId or f"turn_{secrets.token_hex(16)}"
+    made = f"thread_{short_hash('compose', owner.space or '', turn)}"
+    thread = request.threadId or request.sessionId or made
+    return _Ids(thread, request.sessionId or thread, turn)
+
+
+def _event(event: AgentMemoryToolEvent) -> NewMessage:
+    """Make the message of a tool's call."""
+    name = event.toolName or event.tool or event.name
+    call = {"name": name, "args": event.args or event.input or {}}
+    if event.status is not None:
+        call["status"] = event.status
+    text = without_frames(event.result or event.output or "")
+    content = text if text.strip() else f"The tool {name} was called."
+    return new_message("tool", content, canonical([call]), None, event.timestamp)
+
+
+OPERATIONS: Final = (Operation("turn_record", turn_record, Effect.WRITE),)

@@ -1,0 +1,74 @@
+"""Messages of turns and transcripts: how they are stored, and how they are shown again."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from day1.model.prime.framing import without_frames
+from day1.model.rows.kind import Cell, Row, canonical, when
+from day1.services.conversations.messages import NewMessage
+from day1.toolsets.compose.fields import (
+    MILLISECOND,
+    AgentMemoryTurnMessage,
+    Role,
+    ToolCall,
+    milliseconds,
+)
+
+
+def to_store(
+    messages: Sequence[AgentMemoryTurnMessage], model: str | None = None
+) -> list[NewMessage]:
+    """Make the messages to store: without frames of memory, and without those that were only such.
+
+    `model` wrote the messages of the assistant.
+    """
+    stored = []
+    for message in messages:
+        text = without_frames(message.content)
+        if text.strip():
+            calls = None if message.toolCalls is None else _calls_json(message.toolCalls)
+            by = model if message.role == "assistant" else None
+            stored.append(new_message(message.role, text, calls, by, message.timestamp))
+    return stored
+
+
+def new_message(
+    role: str, text: str, calls: str | None, model: str | None, timestamp: int | None
+) -> NewMessage:
+    """Make a message to store; `timestamp` is in milliseconds."""
+    at = None if timestamp is None else timestamp * MILLISECOND
+    return NewMessage(role, text, tool_calls=calls, model=model, happened_at=at)
+
+
+def as_said(row: Row) -> AgentMemoryTurnMessage:
+    """Show a stored message."""
+    calls = _calls_in(row["tool_calls"])
+    return AgentMemoryTurnMessage.model_construct(
+        role=cast("Role", row["role"]),
+        content=str(row["content"]),
+        timestamp=milliseconds(when(row)),
+        toolCalls=calls or None,
+    )
+
+
+def _calls_json(calls: Sequence[ToolCall]) -> str:
+    return canonical([call.model_dump(mode="json") for call in calls])
+
+
+def _calls_in(cell: Cell) -> list[ToolCall]:
+    """Read tool calls; those that other programs wrote in another form are left out."""
+    calls: Any = None if cell is None else json.loads(str(cell))
+    return [
+        ToolCall.model_construct(
+            name=call["name"], args=call["args"], status=_text(call.get("status"))
+        )
+        for call in (calls if isinstance(calls, list) else [])
+        if isinstance(call, dict)
+        and isinstance(call.get("name"), str)
+        and isinstance(call.get("args"), dict)
+    ]
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
