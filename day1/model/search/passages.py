@@ -171,10 +171,12 @@ def passage(
         start = max(within.start, min(core.start - lead, within.end - size))
     if start > ends.start:
         start = _begin(text, start, latest)
-    end = min(within.end, start + size)
-    if end < ends.end:
-        end = _end(text, min(end, max(core_end, start + 2 * size // 3)), end)
-    return Span(start, end)
+    latest_end = min(within.end, start + size)
+    if latest_end == ends.end:
+        return Span(start, latest_end)
+    earliest = min(latest_end, max(core_end, start + 2 * size // 3))
+    end = _end(text, earliest, latest_end)
+    return Span(start, end if end > start else latest_end)  # a passage of blanks only stays
 
 
 def _stems(question: str) -> dict[str, list[str]]:
@@ -258,7 +260,7 @@ def _begin(text: str, start: int, latest: int) -> int:
     for match in _ENDS.finditer(text, max(0, start - 3), latest):
         if start <= match.end() <= latest:
             return match.end()
-    for at in range(start, latest):
+    for at in range(start, latest + 1):
         if text[at - 1].isspace() and not text[at].isspace():
             return at
     at = start
@@ -275,7 +277,7 @@ def _end(text: str, earliest: int, end: int) -> int:
         sentence = stop if stop <= end else sentence
     if sentence is not None:
         return len(text[:sentence].rstrip())
-    for at in range(end, earliest, -1):
+    for at in range(end, earliest - 1, -1):
         if text[at].isspace():
             return len(text[:at].rstrip())
     at = end

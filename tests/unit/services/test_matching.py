@@ -54,7 +54,11 @@ class Searches:
         """Row -> its keyword score and its cosine."""
         self.requests: list[SearchRequest] = []
 
-    def __call__(self, ports: Any, ref: Ref, _: str, request: SearchRequest) -> SearchAnswer:
+    def __call__(
+        self, ports: Any, ref: Ref, branch_id: str, request: SearchRequest
+    ) -> SearchAnswer:
+        assert ports.store is self.bench.store
+        assert (ref, branch_id) == (Ref(branch=MAIN), self.bench.branch().id)
         self.requests.append(request)
         with self.bench.store.reading(ref) as reading:
             rows = {
@@ -145,9 +149,12 @@ def test_a_vector_as_long_as_no_other_is_refused(
 ) -> None:
     for number, vector in enumerate(given):
         memory(bench, f"m{number}", vector)
-    with pytest.raises(InvalidRequest, match=expected):
+    with pytest.raises(InvalidRequest, match=expected) as caught:
         found(bench, Wanted(SPACE, bench.now, vector=(1.0, 0.0, 0.0)), embedder)
     assert searches.requests == []
+    lengths = [len(vector) for vector in given]
+    own = None if embedder is None else embedder.dimension
+    assert caught.value.details == {"given": 3, "model": own, "there": lengths}
 
 
 def test_a_vector_as_long_as_the_models_is_searched_by_its_direction(
@@ -183,6 +190,56 @@ def test_vectors_of_another_model_are_compared_with_one_another(
     assert answer.mode_used == ("vector" if text is None else "hybrid")
     assert answer.notes[0].startswith("compared with 3 vectors")
     assert "; 1 memories of the namespace have none" in answer.notes[0]
+
+
+def test_a_memory_found_by_its_given_vector_comes_with_its_scores(
+    bench: Bench, searches: Searches
+) -> None:
+    near = memory(bench, "near", (1.0, 0.0, 0.0))
+    both = memory(bench, "both", (3.0, 4.0, 0.0))
+    context, _ = save(bench.repo, bench.branch(), NewContext(SPACE, "state", "words"), ADA)
+    searches.scores = {both: (0.5, None), str(context["id"]): (1.0, None)}
+    wanted = Wanted(SPACE, bench.now, "left", (2.0, 0.0, 0.0))
+    _, answer = matching.matching(where(bench), wanted)
+    hits = [
+        (hit.row["id"], hit.kind, round(hit.score, 3), hit.cosine, hit.keyword, hit.text)
+        for hit in answer.hits
+    ]
+    assert hits == [
+        (near, FACT, 0.7, 1.0, 0.0, FoundText("near")),
+        (both, FACT, 0.57, 0.6, 0.5, FoundText("both")),
+        (context["id"], OBSERVATION, 0.3, None, 1.0, FoundText("words")),
+    ]
+    with bench.store.reading(Ref(branch=MAIN)) as reading:
+        assert (answer.commit, answer.pending) == (reading.tip, reading.pending)
+    assert answer.pending_vectors == 0
+
+
+def test_twice_as_many_memories_as_wanted_are_scored_by_their_given_vectors(
+    bench: Bench, searches: Searches
+) -> None:
+    """Some of them may be passages of one context; equal scores are in the order of their ids."""
+    ids = [memory(bench, f"m{n}", (1.0, n, 0.0)) for n in (3, 1, 2, 5, 4)]
+    equal = [memory(bench, name, (1.0, 0.0, 0.0)) for name in ("x", "y")]
+    wanted = Wanted(SPACE, bench.now, vector=(1.0, 0.0, 0.0), k=2)
+    matches, answer = matching.matching(where(bench), wanted)
+    assert [match.row["id"] for match in matches] == sorted(equal)
+    assert [hit.row["id"] for hit in answer.hits] == [*sorted(equal), ids[1], ids[2]]
+    assert searches.requests == []
+
+
+def test_metadata_limits_which_given_vectors_are_compared(bench: Bench, searches: Searches) -> None:
+    topic = {"topic": "a"}
+    memory(bench, "in", (0.0, 1.0, 0.0), metadata=topic)
+    memory(bench, "in, without a vector", metadata=topic)
+    memory(bench, "out", (1.0, 0.0, 0.0), metadata={"topic": "b"})
+    wanted = Wanted(SPACE, bench.now, vector=(1.0, 0.0, 0.0), metadata=topic)
+    assert found(bench, wanted) == [("in", 0.0)]
+    _, answer = matching.matching(where(bench), wanted)
+    assert answer.notes == [
+        "compared with 1 vectors that were given with their texts; "
+        "1 memories of the namespace have none of this length"
+    ]
 
 
 @pytest.mark.parametrize(

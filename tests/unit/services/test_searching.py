@@ -34,6 +34,7 @@ FACTS: dict[str, dict[str, Any]] = {
     "red": {"category": "red"},
     "old": {"happened_at": 10},
     "superseded": {"status": "superseded"},
+    "true_once": {"status": "superseded", "happened_at": 50, "valid_until": 600},
     "archived": {"status": "archived"},
     "invalid": {"verification": "invalidated"},
     "ended": {"valid_until": 500},
@@ -60,9 +61,9 @@ ALWAYS = {"plain", "red", "old", "task", "in_a"}
         ({"spaces": (A, None)}, ALWAYS),
         (
             {"include_inactive": True},
-            ALWAYS | {"superseded", "archived", "invalid", "ended"},
+            ALWAYS | {"superseded", "true_once", "archived", "invalid", "ended"},
         ),
-        ({"as_of_event": 400}, {"old", "ended"}),
+        ({"as_of_event": 400}, {"old", "ended", "true_once"}),
         ({"as_of_event": 400, "before": 10}, {"old"}),
     ],
 )
@@ -78,8 +79,10 @@ def test_a_search_finds_the_rows_that_its_request_is_about(
 
 
 def test_a_kind_without_text_is_refused(searching: Searching) -> None:
-    with pytest.raises(InvalidRequest, match="relations"):
-        searching("gateway", kinds=("relations",))
+    for kind in ("relations", "other"):
+        with pytest.raises(InvalidRequest, match=kind) as caught:
+            searching("gateway", kinds=("facts", kind))
+        assert caught.value.details["kinds"] == ["facts", "observations", "messages"]
 
 
 @pytest.mark.parametrize(
@@ -90,6 +93,7 @@ def test_a_kind_without_text_is_refused(searching: Searching) -> None:
         (("facts", "observations", "facts"), {}, ["fact_a", "obs_b"]),
         (("facts", "observations"), {"category": "red"}, ["fact_a"]),
         (("facts", "messages"), {"spaces": (None,)}, ["fact_a"]),
+        (("messages", "facts"), {"spaces": (None,)}, ["fact_a"]),
     ],
 )
 def test_only_kinds_are_searched_that_can_have_what_is_asked(
