@@ -8,9 +8,21 @@ import pytest
 from day1.errors import InvalidRequest
 from day1.model.merge.plan import MergePlan
 from day1.model.merge.row_merge import PlanRow
-from day1.model.merge.tiers import FIELDS, Judged, judged, rule_of, strictest
+from day1.model.merge.tiers import FIELDS, Judged, asks_who, judged, rule_of, strictest
 from day1.model.rows.change import Writes
-from day1.model.rows.kind import EDIT, FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
+from day1.model.rows.kind import (
+    CONVERSATION,
+    EDIT,
+    FACT,
+    HELD,
+    MESSAGE,
+    OBSERVATION,
+    RELATION,
+    Cell,
+    Kind,
+    Row,
+    cell_value,
+)
 
 
 def row(kind: Kind = FACT, **columns: Cell) -> Row:
@@ -103,6 +115,124 @@ def test_everybody_who_made_a_change_counts() -> None:
     assert tier(rules, change(row(), None)).tier == "one", "nobody says who removed it"
 
 
+MOVED = change(row(category="note"), row(category="x", confidence=0.5))
+"""A fact of which two cells changed."""
+
+
+def told(cell: str, value: Cell = None) -> Row:
+    """An edit by the agent `bot` of a cell; without a value, of the cell as the source has it."""
+    source = MOVED.source or {}
+    given = cell_value(FACT, source, cell) if value is None and cell != "*" else value
+    return edit("bot") | {"cell": cell, "value": given}
+
+
+@pytest.mark.parametrize(
+    ("one", "edits", "expected"),
+    [
+        (MOVED, [told("category"), told("confidence")], "none"),
+        (MOVED, [told("category")], "one"),
+        (MOVED, [told("category"), told("confidence", "older")], "one"),
+        (MOVED, [told("category"), told("confidence"), edit("eve")], "one"),
+        (MOVED, [], "one"),
+        (change(row(), None), [told("*")], "none"),
+        (change(row(), None), [told("category")], "one"),
+        (change(row(), None), [], "one"),
+    ],
+)
+def test_a_change_that_edits_do_not_cover_has_an_unknown_writer(
+    one: PlanRow, edits: list[Row], expected: str
+) -> None:
+    assert tier(["none agent=bot"], one, *edits).tier == expected
+
+
+@pytest.mark.parametrize(
+    ("rules", "brought", "expected"),
+    [
+        (["none agent=bot"], set(), "none"),
+        (["none agent=bot"], {"fact_a"}, "one"),
+        (["none source=import"], {"fact_a"}, "one"),
+        (["none source=import,agent"], {"fact_a"}, "none"),
+        (["none source=import,agent", "two source=import"], {"fact_a"}, "two"),
+        (["none source=import,agent", "two source=import"], {"edit_1"}, "two"),
+        (["none source=import,agent", "two source=import"], {"edit_2", "fact_b"}, "none"),
+    ],
+)
+def test_rows_and_edits_of_a_file_are_also_imported(
+    rules: list[str], brought: set[str], expected: str
+) -> None:
+    """The origin of a row in a file is only what the file says."""
+    records: Writes = {EDIT.table: {"edit_1": edit("bot") | {"id": "edit_1"}, "edit_2": None}}
+    plan = MergePlan("auto", (NEW,), records, (), (), moves_base=True)
+    assert judged(plan, rules, "side", brought)["fact_a"].tier == expected
+
+
+@pytest.mark.parametrize(
+    ("items", "rules", "expected"),
+    [
+        ({"held_2": "held_1"}, ["none"], {"fact_a": "none", "fact_b": "one"}),
+        ({"held_1": None}, ["none"], {"fact_a": "none"}),
+        ({"held_1": None, "held_2": "held_1"}, ["none"], {"fact_a": "none"}),
+        ({"held_2": "held_1"}, ["two"], {"fact_a": "two", "fact_b": "one"}),
+    ],
+)
+def test_deciding_what_the_target_holds_needs_a_look(
+    items: dict[str, str | None], rules: list[str], expected: dict[str, str]
+) -> None:
+    held = {name: row(HELD, row_id="fact_b", closes=closes) for name, closes in items.items()}
+    records: Writes = {HELD.table: {**held, "held_gone": None}}
+    plan = MergePlan("auto", (NEW,), records, (), (), moves_base=True)
+    tiers = judged(plan, rules, "side")
+    assert {row_id: found.tier for row_id, found in tiers.items()} == expected
+    assert all(
+        tiers[row_id].why == "what is held of it was decided on the branch"
+        for row_id in expected.keys() - {"fact_a"}
+    )
+
+
+def test_a_closed_item_of_a_changed_row_raises_its_tier() -> None:
+    records: Writes = {HELD.table: {"held_2": row(HELD, row_id="fact_a", closes="held_1")}}
+    plan = MergePlan("auto", (NEW,), records, (), (), moves_base=True)
+    assert judged(plan, ["none"], "side")["fact_a"].tier == "one"
+    assert judged(plan, ["two"], "side")["fact_a"] == Judged("two", "two")
+
+
+@pytest.mark.parametrize(
+    ("rules", "asked"),
+    [
+        ([], False),
+        (["none", "two category=agent space=source"], False),
+        (["none", "two category=x agent=bot"], True),
+        (["one source=import", "two"], True),
+    ],
+)
+def test_who_made_a_change_is_looked_up_only_for_rules_about_it(
+    rules: list[str], asked: bool
+) -> None:
+    assert asks_who(rules) is asked
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "rule", "about"),
+    [
+        (FACT, {"space": "project:a"}, "two space=project:*", True),
+        (FACT, {"space": "project:a"}, "two space=user:*", False),
+        (FACT, {"agent_id": "Bot"}, "two agent=bot", True),
+        (FACT, {"confidence": 0.5}, "two confidence>=0.5", True),
+        (FACT, {"confidence": 0.5}, "two confidence<0.5", False),
+        (RELATION, {"relation_type": "needs"}, "two category=needs", True),
+        (CONVERSATION, {"title": "needs"}, "two category=*", False),
+        (OBSERVATION, {}, "two confidence<=1", False),
+        (MESSAGE, {"role": "tool"}, "two category=user", False),
+    ],
+)
+def test_a_condition_compares_the_column_of_its_field(
+    kind: Kind, columns: dict[str, Cell], rule: str, about: bool
+) -> None:
+    whole = {"confidence": None} if kind is not FACT else {}
+    new = change(None, row(kind, **whole, **columns), kind=kind)
+    assert tier([rule], new).tier == ("two" if about else "one")
+
+
 def test_what_is_in_conflict_or_was_decided_needs_a_look_at_least() -> None:
     held = change(row(), row(category="x"), row(category="y"))
     held.held["category"] = "both_changed"
@@ -154,8 +284,9 @@ def test_a_plan_has_the_strictest_tier_of_its_rows_and_without_any_none() -> Non
     ],
 )
 def test_what_is_no_rule_is_refused_and_says_what_one_is(rule: str) -> None:
-    with pytest.raises(InvalidRequest, match="A rule is a tier"):
+    with pytest.raises(InvalidRequest, match="A rule is a tier") as caught:
         rule_of(rule)
+    assert caught.value.details == {"rule": rule}
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,7 @@ def test_the_place_of_a_store_is_judged(bench: Bench, search: Any, case: str) ->
     found = findings(bench, search, replace(HERE, **change))[name]
     assert found.level == level
     assert text in f"{found.text} {found.advice}"
+    assert bool(found.advice) == (level == "warn"), "a warning comes with advice"
     if case == "five files":
         assert "…" not in str(found.text)
 
