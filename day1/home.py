@@ -96,7 +96,8 @@ def locate(settings: Asked, start: Path | None = None) -> Home:
     if named.project == "origin" and repository is not None:
         origin = _origin(repository)
         if origin is not None:
-            folder = _data_folder() / "day1" / "projects" / _hashed(origin)
+            data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+            folder = data / "day1" / "projects" / _hashed(origin)
             return Home(folder, "origin", repository)
     return _existing(absolute, repository) or _proposed(repository)
 
@@ -172,7 +173,3 @@ def _hashed(text: str) -> str:
 def cache_folder() -> Path:
     """Return the user's folder for files that can be made again."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-
-
-def _data_folder() -> Path:
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")

@@ -21,7 +21,6 @@ class Capabilities:
 
     engine: str
     version: str
-    merge_base_moves: bool
     row_history: bool
     compaction: bool
 

@@ -1,11 +1,13 @@
-"""The embedding model of this machine, and installing without a network."""
+"""The embedding model of this machine, installing without a network, and an empty index."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from day1.adapters.embedders import install
 from day1.adapters.embedders.minilm import MiniLm
+from day1.adapters.index.index import LocalIndex
 from tests.adapters.embedding_models import folder_named_by
 
 
@@ -29,3 +31,10 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(install, "_from_chroma", fail)
     monkeypatch.setattr(install, "_from_wheel", fail)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[LocalIndex]:
+    opened = LocalIndex(tmp_path)
+    yield opened
+    opened.close()

@@ -17,13 +17,6 @@ from tests.suites.index_suite import embedder as embedder  # noqa: PLC0414 - a f
 VERSIONS = [f"{text} Version {number}." for text in TEXTS for number in range(25)]
 
 
-@pytest.fixture
-def index(tmp_path):
-    opened = LocalIndex(tmp_path)
-    yield opened
-    opened.close()
-
-
 def truncate_vectors(folder: Path) -> None:
     (file,) = (folder / "vectors").glob("*.f32")
     os.truncate(file, 100)

@@ -17,13 +17,6 @@ from tests.suites.index_suite import embedder as embedder  # noqa: PLC0414 - a f
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def index(tmp_path):
-    opened = LocalIndex(tmp_path)
-    yield opened
-    opened.close()
-
-
 PEER = """
 import os, signal, sys
 from pathlib import Path

@@ -166,7 +166,7 @@ def _ended(row: Row, at: int) -> bool:
 class MemoryStore:
     """`ports.store.Store`: commits by id, and branches as a tip with what is pending."""
 
-    capabilities = Capabilities("memory", "1", True, True, False)
+    capabilities = Capabilities("memory", "1", True, False)
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self.clock = clock

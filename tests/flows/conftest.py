@@ -1,10 +1,12 @@
-"""A store that was made, and its backup, for the flows that begin with them."""
+"""A store that was made, its backup, and a memory to import into."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.flows.backed_up_store import backed_up
+from tests.flows.imported_memory import ImportedMemory
 from tests.flows.opened_store import make, opened
 
 
@@ -20,3 +22,10 @@ def backup(store: Path) -> Path:
     with opened(store) as opened_store:
         backed_up(opened_store, file)
     return file
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[ImportedMemory]:
+    memory = ImportedMemory(tmp_path / "store")
+    yield memory
+    memory.close()

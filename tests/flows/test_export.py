@@ -14,13 +14,6 @@ from tests.flows.imported_memory import ImportedMemory
 
 
 @pytest.fixture
-def memory(tmp_path):
-    memory = ImportedMemory(tmp_path / "store")
-    yield memory
-    memory.close()
-
-
-@pytest.fixture
 def other(tmp_path):
     """An empty store on another day."""
     other = ImportedMemory(tmp_path / "other store")

@@ -26,12 +26,6 @@ from tests.flows.opened_store import (
 KEPT = ("memory.db", "ledger.db")
 
 
-@pytest.fixture
-def store(tmp_path):
-    make(tmp_path / "store")
-    return tmp_path / "store"
-
-
 def try_writes(opened_store, acknowledged: list[str], number: int) -> set[str]:
     """Try one of each kind of write; gives the codes of those that failed."""
     codes: set[str] = set()

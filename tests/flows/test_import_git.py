@@ -13,13 +13,6 @@ from tests.flows.imported_memory import ImportedMemory, Stopped
 
 
 @pytest.fixture
-def memory(tmp_path):
-    memory = ImportedMemory(tmp_path / "store")
-    yield memory
-    memory.close()
-
-
-@pytest.fixture
 def git(tmp_path):
     return GitRepository(tmp_path / "project")
 

@@ -1,16 +1,6 @@
 """What a merge held of an imported row is decided here before an import changes the row again."""
 
-import pytest
-
 from day1.adapters.sources.markdown import MarkdownSource
-from tests.flows.imported_memory import ImportedMemory
-
-
-@pytest.fixture
-def memory(tmp_path):
-    memory = ImportedMemory(tmp_path / "store")
-    yield memory
-    memory.close()
 
 
 def test_a_row_that_was_removed_elsewhere_and_held_is_left(memory, tmp_path):

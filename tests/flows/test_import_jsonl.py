@@ -24,13 +24,6 @@ GRAPH: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-def memory(tmp_path):
-    memory = ImportedMemory(tmp_path / "store")
-    yield memory
-    memory.close()
-
-
-@pytest.fixture
 def other(tmp_path):
     other = ImportedMemory(tmp_path / "other store")
     yield other

@@ -9,7 +9,7 @@ from day1.model.rows.origin import Origin
 from day1.services.branches.lookup import find
 from day1.services.exchange import importing
 from day1.services.rows import editing
-from tests.flows.imported_memory import ImportedMemory, Stopped
+from tests.flows.imported_memory import Stopped
 
 NOTES = """---
 title: Not a note
@@ -39,13 +39,6 @@ Run `make undo`.
 ## C#
 Use records.
 """
-
-
-@pytest.fixture
-def memory(tmp_path):
-    memory = ImportedMemory(tmp_path / "store")
-    yield memory
-    memory.close()
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from tests.flows.opened_store import (
     call,
     digest,
     facts,
-    make,
     open_and_close,
     opened,
     read_only,
@@ -39,12 +38,6 @@ READS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("memory_time_travel", {"timestamp": "2100-01-01T00:00:00Z", "query": "one"}),
     ("memory_held", {"action": "list"}),
 )
-
-
-@pytest.fixture
-def store(tmp_path):
-    make(tmp_path / "store")
-    return tmp_path / "store"
 
 
 @pytest.fixture

@@ -14,19 +14,12 @@ from tests.flows.opened_store import (
     call,
     digest,
     facts,
-    make,
     opened,
     refused,
     write,
 )
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def store(tmp_path):
-    make(tmp_path / "store")
-    return tmp_path / "store"
 
 
 def openers(running: ExitStack, count: int) -> list[subprocess.Popen[str]]:

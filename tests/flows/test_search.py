@@ -84,13 +84,12 @@ def test_an_empty_branch_has_no_hits(ask):
     assert ask("anything", until=5).hits == []
 
 
-def test_the_limit_and_the_least_score_are_kept(memory, ask):
+def test_the_limit_is_kept(memory, ask):
     for number in range(9):
         memory.add_fact("main", f"fact_{number}", fact_text=f"gateway {'pad ' * number}")
     scores = [hit.score for hit in ask("gateway", limit=9).hits]
     assert scores == sorted(scores, reverse=True)
     assert len(ask("gateway", limit=4).hits) == 4
-    assert len(ask("gateway", limit=9, min_score=scores[3]).hits) == 4
 
 
 def test_search_filters_by_category_time_and_kind(memory, ask):

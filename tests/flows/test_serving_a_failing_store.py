@@ -25,12 +25,6 @@ ENRICH = ("memory_branch_enrich", {"branch_name": "side", "owner": "new"})
 
 
 @pytest.fixture
-def store(tmp_path):
-    make(tmp_path / "store")
-    return tmp_path / "store"
-
-
-@pytest.fixture
 def session(store):
     with Session(store, DAY1_STORE__WAIT_S="0.3") as session:
         yield session

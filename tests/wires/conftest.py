@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.chat_server import MODEL, ChatServer, gullible
+from tests.wires.command_line import CommandLine
 from tests.wires.diverged_branches import Pair
 from tests.wires.judged_facts import KEY
 from tests.wires.mcp_session import Session
@@ -147,3 +148,17 @@ def chat(_judged_by_chat: Session, chat_model: ChatServer) -> Session:
     chat_model.answer = gullible
     chat_model.asked.clear()
     return _judged_by_chat
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> CommandLine:
+    """The command line in a folder with a new store."""
+    cli = CommandLine(tmp_path)
+    cli("init")
+    return cli
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> CommandLine:
+    """The command line in a folder without a store."""
+    return CommandLine(tmp_path)

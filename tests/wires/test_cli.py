@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -33,19 +32,6 @@ PROMISED = (
     *("doctor", "gc", "mcp", "call", "held", "task", "template", "handoff", "bundle", "verify"),
     *("history", "blame", "revert", "review", "redact", "token", "serve", "backup", "copy"),
 )
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
-
-
-@pytest.fixture
-def bare(tmp_path: Path) -> CommandLine:
-    """A folder without a store."""
-    return CommandLine(tmp_path)
 
 
 # Help, start-up, exit codes

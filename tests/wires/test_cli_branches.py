@@ -1,19 +1,11 @@
 """Branches on the command line: made, left, deleted, retired, and what status says of them."""
 
 import sqlite3
-from pathlib import Path
 
 import pytest
 
 from tests.engine import needs_files
 from tests.wires.command_line import CommandLine
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
 
 
 def test_branches_are_made_listed_and_left(cli: CommandLine) -> None:

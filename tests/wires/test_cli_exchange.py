@@ -3,22 +3,7 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.wires.command_line import CommandLine
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
-
-
-@pytest.fixture
-def bare(tmp_path: Path) -> CommandLine:
-    """A folder without a store."""
-    return CommandLine(tmp_path)
 
 
 def test_an_export_comes_back_byte_for_byte(cli: CommandLine, tmp_path: Path) -> None:

@@ -29,13 +29,6 @@ TEXTS = {
 """The column that holds the text of a table."""
 
 
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
-
-
 @pytest.fixture(params=DATABASES)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)

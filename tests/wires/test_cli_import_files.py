@@ -2,21 +2,11 @@
 
 import json
 import zipfile
-from pathlib import Path
-
-import pytest
 
 from tests.flows.git_repository import GitRepository
 from tests.wires import tool_memories as tools
 from tests.wires.command_line import CommandLine
 from tests.wires.tool_memories import note, texts
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
 
 
 def test_the_rules_of_basic_memorys_notes(cli: CommandLine) -> None:

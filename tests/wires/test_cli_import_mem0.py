@@ -18,13 +18,6 @@ from tests.wires.tool_memories import note, texts
 NEXT = "2025-04-01T17:00:00.000000+00:00"
 
 
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
-
-
 def commits(cli: CommandLine, branch: str) -> list[dict[str, Any]]:
     """The import's commits, the oldest first."""
     found = cli.json("log", branch)["result"]

@@ -11,13 +11,6 @@ from tests.wires.command_line import CommandLine
 from tests.wires.tool_memories import claude_code, codex, lines, note, texts
 
 
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
-
-
 def test_a_note_keeps_its_type_and_its_links(cli: CommandLine) -> None:
     claude_code(cli)
     done = cli.json("import", "claude-code")

@@ -5,15 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wires.command_line import CommandLine
 from tests.wires.tool_memories import ALL, Written, texts
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
 
 
 @pytest.fixture(params=ALL)

@@ -1,20 +1,9 @@
 """Looking on the command line: short ids, the log, the past, what changed since."""
 
 import os
-from pathlib import Path
-
-import pytest
 
 from day1.interfaces.web.rendering import short
 from tests.wires.command_line import CommandLine
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
-
 
 # Short names
 

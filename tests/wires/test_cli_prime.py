@@ -1,7 +1,6 @@
 """`day1 prime`, and the file that commands renew."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,13 +8,6 @@ from day1.formats import prime_file
 from tests.engine import url_of
 from tests.wires.command_line import CommandLine
 from tests.wires.test_mcp_recall import OTHERS
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
 
 
 @pytest.fixture

@@ -14,13 +14,6 @@ OWN = "task/fix-login/ada"
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
-
-
-@pytest.fixture
 def far(tmp_path: Path) -> CommandLine:
     """Another store."""
     far = CommandLine(tmp_path / "far")

@@ -1,18 +1,8 @@
 """Upkeep on the command line: doctor, gc, and which model is used."""
 
 import sqlite3
-from pathlib import Path
-
-import pytest
 
 from tests.wires.command_line import CommandLine
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
 
 
 def test_doctor_finds_nothing_in_a_sound_store(cli: CommandLine) -> None:

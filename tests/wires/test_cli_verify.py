@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,13 +13,6 @@ from tests.wires.command_line import CommandLine
 
 CLAIM = "The payment gateway of Acme times out after 30 seconds."
 AGREES = "In staging the Acme payment gateway timed out after 30 seconds."
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
 
 
 @pytest.fixture

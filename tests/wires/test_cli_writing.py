@@ -2,16 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.wires.command_line import CommandLine
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
 
 
 def test_each_kind_of_memory_is_added(cli: CommandLine) -> None:

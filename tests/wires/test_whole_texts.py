@@ -12,13 +12,6 @@ from tests.wires.command_line import CommandLine
 BEACON = "The beacon of the harbour is tested every second Tuesday."
 
 
-@pytest.fixture
-def cli(tmp_path: Path) -> CommandLine:
-    cli = CommandLine(tmp_path)
-    cli("init")
-    return cli
-
-
 def long_text(paragraphs: int) -> str:
     """Paragraphs of which all speak of the beacon, and each of something else."""
     said = (

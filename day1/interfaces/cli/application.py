@@ -98,16 +98,6 @@ class Models(Protocol):
         """Install the model from `path`, else by download; None if neither works."""
 
 
-class Servers(Protocol):
-    """Start the servers."""
-
-    def serve_stdio(self, settings: Settings, toolsets: str, branch: str | None) -> None:
-        """Serve MCP over stdin and stdout until the client leaves."""
-
-    def serve_http(self, settings: Settings, ready: Callable[[str], None]) -> None:
-        """Serve over HTTP until a signal; `ready` is called with the address."""
-
-
 class Application(Protocol):
     """The functions of `day1.app` that commands call, by subject: `day1.app.commands`."""
 
@@ -127,9 +117,11 @@ class Application(Protocol):
     def models(self) -> Models:
         """Find and install the embedding model."""
 
-    @property
-    def servers(self) -> Servers:
-        """Start the servers."""
+    def serve_stdio(self, settings: Settings, toolsets: str, branch: str | None) -> None:
+        """Serve MCP over stdin and stdout until the client leaves."""
+
+    def serve_http(self, settings: Settings, ready: Callable[[str], None]) -> None:
+        """Serve over HTTP until a signal; `ready` is called with the address."""
 
     def now(self) -> int:
         """Return the time: microseconds since 1970 UTC."""

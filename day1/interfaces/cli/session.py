@@ -91,9 +91,9 @@ class Session:
             self._renewer.begin()
         return self._store
 
-    def repo(self, *, create: bool = False) -> Repository:
+    def repo(self) -> Repository:
         """Open the store, and return its repository."""
-        return self.store(create=create).repo
+        return self.store().repo
 
     def context(self, *, create: bool = False) -> Context:
         """Make the context of an operation that a person calls."""

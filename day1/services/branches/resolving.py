@@ -10,7 +10,7 @@ from day1.model.branches.branch import Branch
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.snapshot import Snapshot
 from day1.model.rows.change import Commit, CommitId, Query, Ref
-from day1.model.rows.kind import BY_PREFIX, MEMORIES, Kind, Row, kind_of
+from day1.model.rows.kind import BY_PREFIX, MEMORIES, Row, kind_of
 from day1.model.values.instant import parse
 from day1.ports.reading import Reading
 from day1.services.branches.snapshots import find_snapshot
@@ -32,7 +32,7 @@ class NamedState:
     snapshot: Snapshot | None = None
 
 
-def row_id(reading: Reading, text: str, kinds: Iterable[Kind] = MEMORIES) -> str:
+def row_id(reading: Reading, text: str) -> str:
     """Resolve six or more first or last letters of a row's id to the whole id.
 
     A whole id is taken as it is, whether the row is here or not.
@@ -47,7 +47,7 @@ def row_id(reading: Reading, text: str, kinds: Iterable[Kind] = MEMORIES) -> str
     ids: list[str] = []
     if short is not None:
         prefix, letters = (short[1] or "").lower(), short[2].upper()
-        for kind in [BY_PREFIX[prefix]] if prefix in BY_PREFIX else [] if prefix else kinds:
+        for kind in [BY_PREFIX[prefix]] if prefix in BY_PREFIX else [] if prefix else MEMORIES:
             for (whole,) in reading.scan(kind, ("id",), Query()):
                 rest = str(whole).partition("_")[2]
                 if rest.endswith(letters) or rest.startswith(letters):

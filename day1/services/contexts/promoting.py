@@ -147,18 +147,14 @@ def _promoted_last(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> 
         edits.setdefault(str(edit["row_id"]), []).append(edit)
 
     def last(fact: str) -> bool:
-        ids = [edit["id"] for edit in edits.get(fact, ()) if _is_promotion(edit)]
+        promoted = f"{_PROMOTED} from "
+        own_edits = edits.get(fact, ())
+        ids = [edit["id"] for edit in own_edits if str(edit["reason"]).startswith(promoted)]
         if fact in reading.mask.rows:  # which hides the reasons of its edits, too
-            ids = [
-                edit["id"] for edit in edits.get(fact, ()) if edit["id"] == _edit_id(firsts[fact])
-            ]
+            ids = [edit["id"] for edit in own_edits if edit["id"] == _edit_id(firsts[fact])]
         return ids[-1:] == [_edit_id(firsts[fact])]
 
     return {str(row["id"]) for fact, row in firsts.items() if last(fact)}
-
-
-def _is_promotion(edit: Mapping[str, Cell]) -> bool:
-    return str(edit["reason"]).startswith(f"{_PROMOTED} from ")
 
 
 def _edit_id(row: Mapping[str, Cell]) -> str:

@@ -61,7 +61,7 @@ def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origi
             return Imported(unchanged=1)
         if why := _why_left(work, event, comparison, rows):
             return Imported(left=[LeftRow(fact_id, branch.name, why)])
-        edits = _edits_of(event)
+        edits = ImportEdits(_ids_of(event), _reason(event), (_TEXT,))
         if event.name == "remove" and present is not None:
             fact_ids = dict.fromkeys((fact_id, *part_ids(FACT, present)))
             remove(work, FACT, list(work.get(FACT, list(fact_ids)).values()), edits)
@@ -102,10 +102,6 @@ def _why_left(
     groups = () if present is None else changed_groups(FACT, present, claimed(FACT, rows[fact_id]))
     why = why_left(FACT, present, groups, edits_of(work, [fact_id]).get(fact_id, ()))
     return why or ("held" if held_among(work, [fact_id]) else None)
-
-
-def _edits_of(event: EventDraft) -> ImportEdits:
-    return ImportEdits(_ids_of(event), _reason(event), (_TEXT,))
 
 
 def _reason(event: EventDraft) -> str:

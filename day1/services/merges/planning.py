@@ -198,7 +198,9 @@ def _successors(
     checked_ids = set(target_rows)
     while True:
         successor_ids = {
-            str(row["superseded_by"]) for row in known_rows.values() if row and _is_replaced(row)
+            str(successor_id)
+            for row in known_rows.values()
+            if row and (successor_id := row.get("superseded_by")) is not None
         }
         unchecked_ids = sorted(successor_ids - checked_ids)
         if not unchecked_ids:
@@ -209,10 +211,6 @@ def _successors(
         rows = source.get(FACT, unread_ids) if unread_ids else {}
         successors |= rows
         known_rows |= rows
-
-
-def _is_replaced(row: Row) -> bool:
-    return row.get("superseded_by") is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ class SearchRequest:
     after: int | None = None
     before: int | None = None
     limit: int = 10
-    min_score: float = 0.0
     include_inactive: bool = False
     """Whether superseded, archived, invalidated and no longer valid facts are found too."""
     as_of_event: int | None = None

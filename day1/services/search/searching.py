@@ -267,13 +267,12 @@ class _Search:
             return {i: texts[found[i].text] for i in row_ids if found[i].text in texts}
 
         question = replace(self._question(), votes=self._engine.votes())
-        ranked, rows = best_rows(
+        best, rows = best_rows(
             [f.candidate for f in found.values()],
             self._request.limit,
             lambda some, limit: rank(some, question, limit, read),
             partial(shown_rows, reading, self._filters),
         )
-        best = [s for s in ranked if s.score >= self._request.min_score]
         passages: dict[TextId, int] = {}
         vector, vectors = self._query_vector, self._index.vectors
         if vector is not None:

@@ -240,8 +240,9 @@ class CachedView:
             self._ending, self._order = {}, WritingOrder()
             rows = reading.scan(self.kind, self._columns, self._active)
             self._put(rows, index)
-            oldest = reading.pending.oldest
-            self._waiting = {e.row_id for e in self._rows.values() if _since(e, oldest)}
+            oldest, self._waiting = reading.pending.oldest, set()
+            if oldest is not None:
+                self._waiting |= {e.row_id for e in self._rows.values() if e.created_at >= oldest}
             return
         # The difference has rows that were pending, if they were committed and not removed since.
         self._drop(self._waiting)
@@ -323,10 +324,6 @@ class CachedView:
 def _shows_again(changes: Changes) -> bool:
     """Whether a row has stopped being secret, so that rows derived from it can be found again."""
     return any(is_secret(c.before) and not is_secret(c.after) for t in changes for c in changes[t])
-
-
-def _since(entry: Entry, oldest: int | None) -> bool:
-    return oldest is not None and entry.created_at >= oldest
 
 
 class ViewCache:

@@ -5,11 +5,10 @@ A verdict is written only if the fact still has the text that the judge saw.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from day1.model.branches.branch import Branch
-from day1.model.records.judgement import Judgement, Score
+from day1.model.records.judgement import Judgement
 from day1.model.redaction.basis import VERDICT_BASIS
 from day1.model.rows.change import CommitId, Message, Pending, Ref
 from day1.model.rows.kind import FACT, Row, canonical
@@ -69,12 +68,8 @@ def write_verdicts(
 
 
 def _as_json(judgement: Judgement) -> str:
-    scores = [_score_json(score) for score in judgement.scores]
+    scores = [asdict(score) for score in judgement.scores]
     return canonical({"judge": judgement.judge, "reason": judgement.reason, "scores": scores})
-
-
-def _score_json(score: Score) -> dict[str, Any]:
-    return {"dimension": score.dimension, "score": score.score, "reason": score.reason}
 
 
 def _has_verdict(row: Row | None, verdict: JudgedFact) -> bool:

@@ -160,7 +160,7 @@ def test_a_search_of_empty_spaces_says_so(
     searching: Searching, spaces: tuple[str | None, ...], notes: list[str]
 ) -> None:
     searching.fact("a", "gateway", space="project:a")
-    found = searching("nothing", spaces=spaces, min_score=0.99, mode="keyword")
+    found = searching("nothing", spaces=spaces, mode="keyword")
     assert found.hits == []
     assert [note.partition(" Similar")[0] for note in found.notes] == notes
 

@@ -149,14 +149,6 @@ def test_a_search_has_the_best_hits_up_to_its_limit(searching: Searching, limit:
     assert searching.ids("gateway", limit=limit) == every[:limit]
 
 
-def test_hits_below_the_least_score_are_left_out(searching: Searching) -> None:
-    searching.fact("near", "gateway")
-    searching.fact("far", "elephants")
-    every = searching("gateway", wait=True).hits
-    for least in ((every[0].score + every[-1].score) / 2, every[0].score):
-        assert searching.ids("gateway", min_score=least) == ["fact_near"]
-
-
 def test_the_texts_of_all_kinds_that_wait_are_counted(searching: Searching) -> None:
     searching.fact("a", "gateway")
     searching.observation("b", "slow gateway")

@@ -140,7 +140,6 @@ class DoltStore(SqlStore):
         return Capabilities(
             engine="dolt",
             version=self._server.version,
-            merge_base_moves=True,
             row_history=True,
             compaction=False,
         )

@@ -99,7 +99,6 @@ class DoltLiteStore(SqlStore):
         return Capabilities(
             engine="doltlite",
             version=driver.engine_version(),
-            merge_base_moves=True,
             row_history=True,
             compaction=True,
         )

@@ -90,7 +90,6 @@ class MatrixOneStore(SqlStore):
         return Capabilities(
             engine="matrixone",
             version=self._server.version,
-            merge_base_moves=True,
             row_history=False,
             compaction=False,
         )

@@ -24,4 +24,4 @@ def mcp_command(
     settings = session.settings
     if agent is not None:
         settings = settings.model_copy(update={"agent_id": agent})
-    session.app.servers.serve_stdio(settings, tools or toolsets, branch)
+    session.app.serve_stdio(settings, tools or toolsets, branch)

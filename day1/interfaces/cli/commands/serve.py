@@ -30,4 +30,4 @@ def serve_command(session: Session, **options: Any) -> None:
         for path, what in (("/review", "people"), ("/mcp", "agents"), ("/api/v1", "scripts")):
             click.echo(f"{address}{path:<9} {what}", err=True)
 
-    session.app.servers.serve_http(settings, ready)
+    session.app.serve_http(settings, ready)

@@ -100,7 +100,7 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
         rows=_rows(ctx, merge_request, result),
         conflicts=conflicts_of(result.plan, ctx.clock()),
         held=held,
-        possible_duplicates=[_duplicate(t) for t in twins],
+        possible_duplicates=[Duplicate.from_record(t, cosine=round(t.cosine, 4)) for t in twins],
         choices=_holding(twins) if request.hold_duplicates else [],
         read=Read(branch=source.name, commit=result.source_commit, pending=result.pending.count),
     )
@@ -111,10 +111,6 @@ def _rows(ctx: Context, merge_request: MergeRequest, result: Preview) -> list[di
     tiers = tiers_of(ctx.repo, merge_request.source, merge_request.target, result.plan)
     rows = [summary(row, ctx.clock()) for row in result.plan.rows]
     return [row | asdict(tiers[row["id"]]) if tiers else row for row in rows]
-
-
-def _duplicate(twin: Twin) -> Duplicate:
-    return Duplicate.from_record(twin, cosine=round(twin.cosine, 4))
 
 
 def _holding(twins: list[Twin]) -> list[dict[str, Any]]:

@@ -131,7 +131,10 @@ def review_rows(
                 theirs_by=_by(row, row.source, theirs.get(row.id, ()), examined.source.name),
                 decisions=decisions.get(row.id, []),
                 held=_held(examined, row.id),
-                twins=[_twin(twin) for twin in twins.get(row.id, ())],
+                twins=[
+                    TwinShown(id=t.other_id, text=t.other_text, cosine=round(t.cosine, 4))
+                    for t in twins.get(row.id, ())
+                ],
                 tier=tiers[row.id].tier if row.id in tiers else None,
                 why=tiers[row.id].why if row.id in tiers else None,
             )
@@ -210,7 +213,3 @@ def _held(examined: Examined, row_id: str) -> list[HeldCell]:
         HeldCell.from_record(item, held_at=show(item.created_at))
         for item in examined.held.get(row_id, ())
     ]
-
-
-def _twin(twin: Twin) -> TwinShown:
-    return TwinShown(id=twin.other_id, text=twin.other_text, cosine=round(twin.cosine, 4))
