@@ -1,4 +1,4 @@
-"""The embedding model of this machine, installing without a network, and an empty index."""
+"""The embedding model of this machine, no network, an empty index, a DoltLite database."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +8,8 @@ import pytest
 from day1.adapters.embedders import install
 from day1.adapters.embedders.minilm import MiniLm
 from day1.adapters.index.index import LocalIndex
+from day1.adapters.versioned.doltlite.dbapi import driver
+from tests.adapters.doltlite_database import make
 from tests.adapters.embedding_models import folder_named_by
 
 
@@ -36,5 +38,20 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[LocalIndex]:
     opened = LocalIndex(tmp_path)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A database with an empty table, committed, and closed again."""
+    file = tmp_path / "memory.db"
+    make(file)
+    return file
+
+
+@pytest.fixture
+def connection(path: Path) -> Iterator[driver.Connection]:
+    opened = driver.connect(path)
     yield opened
     opened.close()

@@ -5,7 +5,6 @@ import sys
 import textwrap
 import threading
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,21 +20,6 @@ COUNT_FOR_LONG = """
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000)
     SELECT count(*) FROM n
 """
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A database with an empty table, committed, and closed again."""
-    file = tmp_path / "memory.db"
-    make(file)
-    return file
-
-
-@pytest.fixture
-def connection(path: Path) -> Iterator[driver.Connection]:
-    opened = driver.connect(path)
-    yield opened
-    opened.close()
 
 
 # Threads

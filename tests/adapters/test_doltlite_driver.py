@@ -1,30 +1,12 @@
 """The DoltLite driver: values, statements, transactions, errors."""
 
 import sqlite3
-from collections.abc import Iterator
 from enum import IntEnum, StrEnum
-from pathlib import Path
 
 import pytest
 
 from day1.adapters.versioned.doltlite.dbapi import driver, library, statement
-from tests.adapters.doltlite_database import commit, ids, make, write
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A database with an empty table, committed, and closed again."""
-    file = tmp_path / "memory.db"
-    make(file)
-    return file
-
-
-@pytest.fixture
-def connection(path: Path) -> Iterator[driver.Connection]:
-    opened = driver.connect(path)
-    yield opened
-    opened.close()
-
+from tests.adapters.doltlite_database import commit, ids, write
 
 # Values
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.wires.http_server import HttpServer, HttpSession
+from tests.wires.http_server import WIRES, HttpServer, HttpSession
 from tests.wires.mcp_session import Session
 
 METAL = {"namespace": "project:metal"}
@@ -68,3 +68,15 @@ def found(client: Session, text: str, /, **wanted: Any) -> list[str]:
     namespace = wanted.pop("namespace", METAL["namespace"])
     answer = client.ok("search_memory", namespace=namespace, query={"text": text, **wanted})
     return [match["id"] for match in answer["matches"]]
+
+
+@pytest.fixture(scope="module", params=WIRES)
+def shared(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
+    with clients(request.param, tmp_path_factory.mktemp("shared") / "store") as both:
+        yield both
+
+
+@pytest.fixture
+def both(shared: Both) -> Iterator[Both]:
+    with on_a_branch(shared) as both:
+        yield both

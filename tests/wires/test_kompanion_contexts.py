@@ -23,8 +23,9 @@ from tests.wires.kompanion_client import (
     contents,
     found,
     model,
-    on_a_branch,
 )
+from tests.wires.kompanion_client import both as both  # noqa: PLC0414 - a fixture
+from tests.wires.kompanion_client import shared as shared  # noqa: PLC0414 - a fixture
 from tests.wires.mcp_session import environment
 from tests.wires.raw_pipe import RawPipe
 
@@ -34,18 +35,6 @@ PLAN: Any = {"a": [1, 2.5, None, "ü"]}
 
 def dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-@pytest.fixture(scope="module", params=WIRES)
-def shared(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
-    with clients(request.param, tmp_path_factory.mktemp("shared") / "store") as both:
-        yield both
-
-
-@pytest.fixture
-def both(shared: Both) -> Iterator[Both]:
-    with on_a_branch(shared) as both:
-        yield both
 
 
 @pytest.fixture(scope="module", params=WIRES)

@@ -12,7 +12,9 @@ import pytest
 
 from tests.waiting import until
 from tests.wires.http_server import WIRES
-from tests.wires.kompanion_client import METAL, WOOD, Both, clients, found, model, on_a_branch
+from tests.wires.kompanion_client import METAL, WOOD, Both, clients, found, model
+from tests.wires.kompanion_client import both as both  # noqa: PLC0414 - a fixture
+from tests.wires.kompanion_client import shared as shared  # noqa: PLC0414 - a fixture
 from tests.wires.mcp_session import environment
 
 TEN = [
@@ -24,18 +26,6 @@ TEN = [
     )
 ]
 OTHERS = [f"Server {n} listens on port {n + 4000} behind a proxy." for n in range(60)]
-
-
-@pytest.fixture(scope="module", params=WIRES)
-def shared(request: pytest.FixtureRequest, tmp_path_factory: Any) -> Iterator[Both]:
-    with clients(request.param, tmp_path_factory.mktemp("shared") / "store") as both:
-        yield both
-
-
-@pytest.fixture
-def both(shared: Both) -> Iterator[Both]:
-    with on_a_branch(shared) as both:
-        yield both
 
 
 @pytest.fixture(scope="module", params=WIRES)

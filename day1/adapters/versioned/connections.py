@@ -41,6 +41,7 @@ class Connections(Protocol):
 
     def fresh(self, branch: str = "main") -> AbstractContextManager[Connection]:
         """Open a connection as `on_branch` that sees all commits of other processes."""
+        return self.on_branch(branch)
 
     def begin(self, connection: Connection, *, writes: bool) -> None:
         """Begin a transaction, whose reads all see one state."""

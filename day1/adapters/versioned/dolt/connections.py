@@ -12,7 +12,6 @@ from day1.adapters.mysql.lock import Queues, lock_name
 from day1.adapters.mysql.url import ServerDatabase, opened
 from day1.adapters.versioned.connections import Connections
 from day1.errors import Advice, NotFound, UnknownBranch
-from day1.model.branches.branch import MAIN
 
 _UNKNOWN_DATABASE, _DENIED = 1049, "Access denied"
 
@@ -53,13 +52,6 @@ class DoltConnections(Connections):
         with self._queues.held(
             lock_name(self.database, branch), lambda: self.on_branch(branch)
         ) as connection:
-            yield connection
-
-    @override
-    @contextmanager
-    def fresh(self, branch: str = MAIN) -> Iterator[Connection]:
-        """Open a connection on a branch; outside a transaction it reads the newest state."""
-        with self.on_branch(branch) as connection:
             yield connection
 
     def switch_to(self, connection: Connection, branch: str) -> None:

@@ -14,7 +14,6 @@ from day1.adapters.versioned.matrixone.position import Position, position_of, se
 from day1.adapters.versioned.matrixone.retention import Retention
 from day1.adapters.versioned.matrixone.time_cursor import PastState
 from day1.errors import Advice, NotFound, StoreUnavailable, UnknownBranch
-from day1.model.branches.branch import MAIN
 from day1.model.rows.change import CommitId
 
 
@@ -70,12 +69,6 @@ class MatrixOneConnections(Connections):
             self._recover(connection, position.tip)
             connection.exec_driver_sql(f"USE `{position.database}`")
             set_position(connection, position)
-            yield connection
-
-    @override
-    @contextmanager
-    def fresh(self, branch: str = MAIN) -> Iterator[Connection]:
-        with self.on_branch(branch) as connection:
             yield connection
 
     @contextmanager
