@@ -246,6 +246,18 @@ def _command(text: str) -> str:
     return text
 
 
+class JobsSettings(_Section):
+    """Jobs that maintain the memory of a wallet (Compose Memory)."""
+
+    hour: int = Field(2, ge=0, le=23, description="Hour of daily and weekly jobs, in UTC.")
+    weekday: int = Field(6, ge=0, le=6, description="Day of weekly jobs; 0 is Monday.")
+    transcript_days: int | None = Field(
+        None,
+        ge=1,
+        description="Days after which a cleanup may remove transcripts; default: it removes none.",
+    )
+
+
 class Settings(BaseSettings):
     """All settings."""
 
@@ -291,6 +303,7 @@ class Settings(BaseSettings):
     write: WriteSettings = WriteSettings()
     chat: ChatSettings = ChatSettings()
     http: HttpSettings = HttpSettings()
+    jobs: JobsSettings = JobsSettings()
     project: Literal["repository", "origin"] = Field(
         "repository",
         description="What shares one store: repository, with its worktrees and subfolders; or "

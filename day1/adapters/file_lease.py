@@ -1,5 +1,6 @@
 """A lease by the lock of a file, for stores in folders: the kernel frees it with the process."""
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -32,3 +33,20 @@ class FileLease(Lease):
         handle, self._handle = self._handle, None
         if handle is not None:
             os.close(handle)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether some process holds the lock of a file, which is not made if it is missing."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError as exc:
+        raise of_system(exc, path, writing=False) from exc
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False

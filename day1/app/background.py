@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from day1.adapters.chore_file import ChoreFile
 from day1.app.ingest import spool_ingester
+from day1.app.leases import LeasePlace
 from day1.app.noticing import noticing
 from day1.errors import InvalidRequest
 from day1.interfaces.heads import spaced
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
     from day1.interfaces.open_store import OpenStore
     from day1.ports.lease import Lease
     from day1.services.prime.renewing import PrimeRenewer
-    from day1.services.upkeep.chores import ChoreState, Clock, Report
+    from day1.services.upkeep.chores import ChoreRunner, ChoreState, Clock, Report
     from day1.services.upkeep.worker import BackgroundWorker
+
+
+_JOBS_S: Final = 2.0
+"""Seconds between two looks for due schedules and waiting jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +35,31 @@ class Background:
     worker: BackgroundWorker
     notices: Noticing | None
     """The runner of `DAY1_NOTIFY`, with a thread of its own, since it waits for that command."""
+    jobs: ChoreRunner | None
+    """The runner of schedules and background jobs."""
 
     def start(self) -> None:
         """Start the threads."""
         self.worker.start()
         if self.notices is not None:
             self.notices.start()
+        if self.jobs is not None:
+            self.jobs.start()
 
     def stop(self) -> None:
         """Kill the running command of `DAY1_NOTIFY`, and stop after the present chore."""
         if self.notices is not None:
             self.notices.stop()
+        if self.jobs is not None:
+            self.jobs.stop()
         self.worker.stop()
 
 
 def background(store: OpenStore, branch: str | None = None) -> Background:
     """Make the threads of a server; sessions begin on `branch`."""
     report = failures_of(store)
-    return Background(background_worker(store, branch, report), noticing(store, report))
+    worker = background_worker(store, branch, report)
+    return Background(worker, noticing(store, report), job_runner(store, report))
 
 
 def background_worker(
@@ -81,14 +93,26 @@ def failures_of(store: OpenStore) -> Report:
 
 def lease_of(store: OpenStore, name: str) -> Lease:
     """Make the lease of a chore for one process: on servers a record, in folders a lock."""
-    if not store.node:
-        from day1.adapters.file_lease import FileLease
+    return LeasePlace(store.folder, store.node, store.repo.ledger, store.clock).lease(name)
 
-        return FileLease(store.folder / f"{name}.lock")
+
+def job_runner(store: OpenStore, report: Report, clock: Clock | None = None) -> ChoreRunner | None:
+    """Make the runner of jobs, with a thread of its own, since a job may take long.
+
+    None: the store is read-only.
+    """
+    if store.read_only:
+        return None
     from day1.model.values.ids import new_id
-    from day1.services.upkeep.ledger_lease import LedgerLease
+    from day1.services.jobs.job_services import CHORE
+    from day1.services.jobs.worker import JobWorker
+    from day1.services.jobs.workshop import Workshop
+    from day1.services.upkeep.chores import Chore, ChoreRunner, Clock
 
-    return LedgerLease(store.repo.ledger, name, new_id("process", store.clock()), store.clock)
+    shop = Workshop(store.repo, store.search, store.jobs)
+    worker = JobWorker(shop, new_id("process", store.clock()))
+    chore = Chore(CHORE, _JOBS_S, worker.run, lease_of(store, CHORE))
+    return ChoreRunner([chore], clock or Clock(), report, _JOBS_S, what="jobs")
 
 
 def prime_renewer(store: OpenStore, branch: str | None = None) -> PrimeRenewer:

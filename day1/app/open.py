@@ -16,11 +16,13 @@ from day1.adapters.index.uses import FileUses
 from day1.adapters.primes import FilePrimes, closing_stamp
 from day1.app.engines import EngineHandles, create_store, obstacles_in, open_engine
 from day1.app.ingest import ingest_before_command
+from day1.app.leases import LeasePlace
 from day1.app.models import chat, embedder, judge
 from day1.app.owners import own_home
 from day1.errors import NotAStore
 from day1.home import find_home
 from day1.interfaces.open_store import OpenStore
+from day1.model.jobs.schedule import Calendar
 from day1.model.redaction.mask import Mask
 from day1.model.search.passages import PassageLimits
 from day1.model.search.ranking import Weights
@@ -31,6 +33,7 @@ from day1.services.access.calls import now
 from day1.services.branches.adopting import adopt
 from day1.services.branches.lookup import first_commit
 from day1.services.exchange.store_copy import begin, created_at, refuse_incomplete_copy
+from day1.services.jobs.job_services import CHORE, JobServices
 from day1.services.prime.prime_services import PrimeServices
 from day1.services.recoveries import recover
 from day1.services.redaction.redacting import forget_redacted
@@ -108,6 +111,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             prime,
             chat_model,
             judge(settings, chat_model),
+            _job_services(settings, LeasePlace(folder, engine.node, ledger, now)),
             read_only,
             now,
             partial(obstacles_in, folder),
@@ -155,6 +159,12 @@ def _repository(engine: EngineHandles, index: Index, primes: FilePrimes) -> Repo
     store.hide = primes.forget
     forget = index.forget, primes.forget
     return Repository(store, store.history, engine.ledger, new_id, now, store.point, *forget)
+
+
+def _job_services(settings: Settings, place: LeasePlace) -> JobServices:
+    jobs = settings.jobs
+    calendar = Calendar(jobs.hour, jobs.weekday)
+    return JobServices(calendar, jobs.transcript_days, partial(place.is_held, CHORE))
 
 
 def _recover(repo: Repository) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from day1.errors import Json, Say
 from day1.services.access.caller import Caller
 from day1.services.access.calls import BranchRule, active_branch
+from day1.services.jobs.job_services import JobServices
 from day1.services.prime.prime_services import PrimeServices
 
 if TYPE_CHECKING:
@@ -64,3 +65,5 @@ class Context:
     """The settings in force, without secrets and paths."""
     prime: PrimeServices = field(default_factory=PrimeServices)
     """The services that make primes."""
+    jobs: JobServices = field(default_factory=JobServices)
+    """When jobs run, and whether a server runs them."""

@@ -13,6 +13,7 @@ from day1.errors import Day1Error
 from day1.services.access.caller import Caller
 from day1.services.access.scoped import scoped
 from day1.services.access.scoped_ledger import ScopedUses
+from day1.services.jobs.job_services import JobServices
 from day1.services.prime.prime_services import PrimeServices
 from day1.services.repository.repository import Repository
 from day1.services.search.search_engine import SearchEngine
@@ -39,6 +40,7 @@ class OpenStore:
     prime: PrimeServices
     chat: Chat | None
     judge: Judge
+    jobs: JobServices
     read_only: bool
     clock: Callable[[], int]
     """Returns the time in microseconds since 1970 UTC."""
@@ -72,6 +74,7 @@ class OpenStore:
             self.chat,
             configuration=self.settings.told,
             prime=prime,
+            jobs=self.jobs,
         )
 
     def obstacles(self) -> list[Day1Error]:

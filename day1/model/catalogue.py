@@ -6,6 +6,8 @@ from day1.model.access.lease import HeldLease
 from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import Branch
 from day1.model.branches.protection_change import ProtectionChange
+from day1.model.jobs.job import Job
+from day1.model.jobs.schedule import Schedule
 from day1.model.lessons.rating import Rating
 from day1.model.records.desk import Desk
 from day1.model.records.intent import Intent
@@ -21,5 +23,5 @@ from day1.model.redaction.redaction import Redaction
 RECORDS: Final[tuple[type[Any], ...]] = (
     *(Branch, Session, Snapshot, MergeRecord, Task, TaskAgent, Objective),
     *(Template, Handoff, Bundle, Token, SignIn, Intent, Review, Redaction),
-    *(ProtectionChange, CopyMark, Rating, Desk, HeldLease),
+    *(ProtectionChange, CopyMark, Rating, Desk, HeldLease, Job, Schedule),
 )

@@ -25,11 +25,11 @@ from day1.services.access.caller import Caller
 from day1.services.branches import retiring
 from day1.services.branches.lookup import find
 from day1.services.skills.mining import Extraction, extract_patterns
-from day1.services.skills.promoting import skill_id
 from day1.toolsets import LISTS
 from day1.toolsets.over_http import TOOLSETS
 from tests.engine import needs_files
 from tests.fakes.hashing_embedder import HashingEmbedder
+from tests.flows.compose_calls import COMPOSE_CALLS
 from tests.flows.opened_store import opened
 from tests.tool_threads import FIX, asked, called, write_thread
 
@@ -62,6 +62,10 @@ def make(store: OpenStore) -> Ids:
     ids["lesson"] = deed(store, "engram.memory_store", **LESSON)["id"]
     for name in ("mine/a", "mine/b"):
         deed(store, "core.memory_branch_create", branch_name=name, parent_branch=MAIN)
+    job = {"type": "decay_update", "agentWallet": "ann"}
+    ids["job"] = deed(store, "compose.jobs_create", MINE, **job)["jobId"]
+    made = deed(store, "compose.schedules_create", MINE, agentWallets=["ann"])
+    ids["schedule"] = made["scheduleIds"][-1]
     for text in ("Ada likes black tea.", "Bo likes the deploy job.", "The gate opens at nine."):
         ids["fact"] = deed(store, "core.memory_write_fact", MINE, fact_text=text)["id"]
     deed(
@@ -142,6 +146,8 @@ def hide(store: OpenStore, ids: Ids) -> None:
             TOOLS["engram.memory_judge"].call(store.context(caller), arguments)
         for query in ("who likes tea?", "deploy", "gate"):
             deed(store, "engram.memory_search", branch, query=query)
+        deed(store, "compose.jobs_create", branch, type="consolidate", agentWallet="ann")
+        deed(store, "compose.schedules_create", branch, agentWallets=["ann", "bo"])
         deed(store, "engram.memory_store", branch, **RESTARTED)
         deed(store, "engram.memory_insights", branch, action="generate")
         deed(store, "engram.memory_consolidate", branch)
@@ -320,24 +326,7 @@ CALLS: dict[str, Any] = {
         "rememberWorkingMemory": True,
     },
     "compose.sessions_working_update": {"sessionId": "s1", "context": ["Tea."], **OF_W},
-    "compose.loops_list": {},
-    "compose.loops_get": {"loopId": "agent_memory_loop"},
-    "compose.patterns_list": {"agentWallet": "ann"},
-    "compose.patterns_get": lambda ids: {"patternId": ids["pattern"], "agentWallet": "ann"},
-    "compose.patterns_validate": lambda ids: {"patternId": ids["pattern"]},
-    "compose.patterns_promote": lambda ids: {
-        "patternId": ids["pattern"],
-        "skillName": "Fix",
-        "validationData": {
-            "valid": True,
-            "confidence": 0.3,
-            "occurrences": 2,
-            "successRate": 1,
-            "toolSequence": [],
-        },
-    },
-    "compose.skills_list": {"agentWallet": "ann"},
-    "compose.skills_get": lambda ids: {"skillId": skill_id(ids["pattern"]), "agentWallet": "ann"},
+    **COMPOSE_CALLS,
     "admin.token_create": {"name": "root", "scope": "read"},
     "admin.token_revoke": {"name": "root"},
 }

@@ -21,6 +21,8 @@ from day1.model.access.tokens import SignIn, Token
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.branches.protection_change import ProtectionChange
 from day1.model.catalogue import RECORDS
+from day1.model.jobs.job import Job
+from day1.model.jobs.schedule import Schedule
 from day1.model.lessons.rating import rating_of
 from day1.model.records.desk import Desk
 from day1.model.records.intent import Intent
@@ -239,6 +241,11 @@ def about(scene: Scene) -> list[Any]:
         rating_of("fact_1", None, None, 1.0, 1).on(main),
         Desk("1", main, "", "", "", 1, 1, 1),
         HeldLease("1", "process_1", 1, 2),
+        Job(
+            *("1", "cleanup", "inline", "running", main, "w", ("w",), {}, {}),
+            *(None, None, None, None, None, 2, 1),
+        ),
+        Schedule("1", "cleanup", "w", main, None, False, 1, None, None, 1),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -120,6 +121,19 @@ def lines_of(reading: Reading, memory: WorkingMemory) -> list[str]:
     messages = (rows[row_id] for row_id in memory.messages if row_id in rows)
     shown = (row for row in messages if row["content_hash"] != REDACTED_HASH)
     return [*memory.context, *(f"{row['role']}: {row['content']}" for row in shown)]
+
+
+def drop_ended(repo: Repository, branch: Branch, wallets: Sequence[str], now: int) -> int:
+    """Drop the working sessions of wallets that have ended; return how many there were."""
+    ended = [
+        desk.id
+        for desk in repo.ledger.records(Desk, branch_id=branch.id)
+        if desk.client == CLIENT
+        and desk.changed_at + LASTS <= now
+        and json.loads(desk.name)[0] in wallets
+    ]
+    repo.ledger.remove(Desk, *ended)
+    return len(ended)
 
 
 def _whose(branch: Branch, owner: Owner, session: str) -> tuple[str, str, str]:

@@ -6,7 +6,7 @@ from day1.call.toolset import DocumentHead, ErrorShape, Namespace, Toolset
 from day1.toolsets.compose.loop import manifests, turns
 from day1.toolsets.compose.routes import PREFIX, ROUTES
 from day1.toolsets.compose.stores import transcripts, working
-from day1.toolsets.compose.upkeep import patterns, skills
+from day1.toolsets.compose.upkeep import jobs, patterns, schedules, skills
 from day1.toolsets.shared.errors import PLAIN
 
 _OPERATIONS: Final = (
@@ -16,6 +16,8 @@ _OPERATIONS: Final = (
     *working.OPERATIONS,
     *patterns.OPERATIONS,
     *skills.OPERATIONS,
+    *jobs.OPERATIONS,
+    *schedules.OPERATIONS,
 )
 _FAILURE: Final = {
     "type": "object",

@@ -8,6 +8,8 @@ PREFIX: Final = "/api/memory"
 _WHOSE: Final = {"agentWallet": "agentWallet", "userAddress": "userAddress"}
 """The names in a query that say whose rows are meant."""
 _WHOSE_DEVICE: Final = {**_WHOSE, "scope": "scope", "haiId": "haiId"}
+_WALLETS: Final = {"agentWallets": "agentWallets"}
+"""The name in a query that lists agents."""
 
 
 def _queried(*names: str) -> dict[str, str]:
@@ -101,4 +103,12 @@ ROUTES: Final = (
         Binding("skills_list", query=_queried("agentWallet", "category", "limit")),
     ),
     Route("GET", "/skills/{skillId}", 200, Binding("skills_get", query=_queried("agentWallet"))),
+    _post("/jobs", "jobs_create"),
+    Route("GET", "/jobs/{jobId}", 200, Binding("jobs_get")),
+    Route("GET", "/schedules", 200, Binding("schedules_list", query=_WALLETS)),
+    _post("/schedules", "schedules_create"),
+    Route("DELETE", "/schedules", 200, Binding("schedules_delete", query=_WALLETS)),
+    _post("/schedules/{scheduleId}/pause", "schedules_pause"),
+    _post("/schedules/{scheduleId}/resume", "schedules_resume"),
+    _post("/schedules/{scheduleId}/trigger", "schedules_trigger"),
 )

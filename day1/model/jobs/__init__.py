@@ -1,0 +1,1 @@
+"""Maintenance of a wallet: jobs, and the schedules that repeat them."""

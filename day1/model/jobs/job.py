@@ -1,0 +1,80 @@
+"""Jobs: maintenance of a wallet's memory, run once, with a lease of the process that runs it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Literal, get_args
+
+from day1.errors import Json
+from day1.model.rows.change import CommitId
+from day1.model.values.instant import SECOND
+from day1.model.values.record_kind import RecordKind
+
+JobKind = Literal["consolidate", "patterns_extract", "archive_create", "decay_update", "cleanup"]
+KINDS: Final[tuple[JobKind, ...]] = get_args(JobKind)
+Execution = Literal["inline", "temporal"]
+"""`inline`: in the request's own thread; `temporal`: in the background of a server."""
+JobStatus = Literal["running", "completed", "failed"]
+LEASE: Final = 60 * SECOND
+"""Microseconds until the lease of a running job is over, unless its process renews it."""
+WAITS: Final = 3_600 * SECOND
+"""Microseconds that a job waits for a server to begin it, at most."""
+ENDED: Final = "Its process ended before the job did."
+NEVER_BEGUN: Final = "No server began it within an hour."
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job; while its status is `running`, it waits (without a holder) or is run by its holder."""
+
+    KIND: ClassVar = RecordKind(
+        "jobs", ("wallet", "schedule_id", "status"), branch_ids=("branch_id",)
+    )
+
+    id: str
+    kind: JobKind
+    execution: Execution
+    status: JobStatus
+    branch_id: str
+    wallet: str | None
+    """The only wallet that it works on; None: there are several."""
+    wallets: tuple[str, ...]
+    params: Mapping[str, Json]
+    """What the caller asked for: days, a time range, limits."""
+    data: Mapping[str, Json]
+    """What it did: counts, the commit, the review, notes."""
+    error: str | None
+    commit: CommitId | None
+    schedule_id: str | None
+    token_id: str | None
+    """The token that asked for it: whoever has it is an author of what the job writes."""
+    holder: str | None
+    """The process that runs it; None: it waits for one."""
+    lease_until: int
+    """From this instant on, a job that is `running` counts as failed."""
+    created_at: int
+    started_at: int | None = None
+    completed_at: int | None = None
+
+    def is_over(self, now: int) -> bool:
+        """Whether the job is not done and never will be, since nobody renews its lease."""
+        return self.status == "running" and self.lease_until <= now
+
+    def seen_at(self, now: int) -> "Job":
+        """Return the job as it reads: a job whose lease is over has failed."""
+        if not self.is_over(now):
+            return self
+        error = NEVER_BEGUN if self.holder is None else ENDED
+        return replace(self, status="failed", error=error, completed_at=self.lease_until)
+
+    def held_by(self, holder: str, now: int) -> "Job":
+        """Return the job as its holder begins it."""
+        return replace(self, holder=holder, lease_until=now + LEASE, started_at=now)
+
+    def waiting_again(self, now: int) -> "Job":
+        """Return the job as a process gives it back before it changed anything."""
+        return replace(self, holder=None, lease_until=now + WAITS, started_at=None)
+
+    def ended(self, now: int, **result: Any) -> "Job":
+        """Return the job with its result; one whose lease is over has failed, whatever it did."""
+        fresh = replace(self, **result, completed_at=now)
+        return replace(fresh, status="failed", error=ENDED) if self.is_over(now) else fresh

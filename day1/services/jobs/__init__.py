@@ -1,0 +1,1 @@
+"""Jobs that maintain the memory of a wallet, and their schedules."""

@@ -1,0 +1,117 @@
+"""Writing what a job changes: one commit on its branch, or a review where that is protected."""
+
+from collections.abc import Callable
+
+from day1.errors import Json
+from day1.model.branches.branch import Branch
+from day1.model.jobs.job import Job
+from day1.model.records.review import Review
+from day1.model.rows.change import CommitId, Message
+from day1.model.rows.origin import Origin
+from day1.services.branches.deleting import delete_taken
+from day1.services.branches.forking import fork_under, new_below
+from day1.services.branches.lookup import find_again, refuse_closed
+from day1.services.jobs.workshop import JobRun
+from day1.services.merges.planning import MergeRequest
+from day1.services.merges.proposing import Proposer, propose
+from day1.services.merges.protection import TIERED, Merger, guard
+from day1.services.merges.reviews import open_review
+from day1.services.rows.editing import Editor
+from day1.services.tasks.sessions import register_writer
+
+Change = Callable[[Editor], str]
+"""Changes rows in open work; returns what it did in a few words, empty if nothing."""
+Write = Callable[[Branch], CommitId | None]
+"""Writes to a branch that takes writes; returns the commit, None if there was nothing to write."""
+_STILL_OPEN = "The review of an earlier job is still open: nothing was proposed again."
+
+
+def change_rows(run: JobRun, change: Change) -> dict[str, Json]:
+    """Change rows in one commit; as `apply`."""
+    return apply(run, lambda branch: _commit(run, branch, change))
+
+
+def apply(run: JobRun, write: Write) -> dict[str, Json]:
+    """Let a job write to its branch; where that is protected, propose the commit in a review.
+
+    Returns:
+        `commit` and `review_id`, as far as there are any.
+
+    Raises:
+        UnknownBranch, BranchClosed: the branch takes no change any more.
+        JobStoppedError: the job must end.
+    """
+    branch = refuse_closed(find_again(run.repo, run.branch))
+    if not branch.protection:
+        commit = _written(run, branch, write)
+        return {} if commit is None else {"commit": commit}
+    waiting = _open_review_of(run)
+    if waiting is not None:
+        return {"review_id": waiting.id, "notes": [_STILL_OPEN]}
+    fork = fork_under(
+        run.repo,
+        lambda: f"jobs/{run.job.kind}",
+        lambda name: (new_below(run.repo, branch, name, run.repo.clock()), ()),
+    )
+    if _written(run, fork, write) is None:
+        delete_taken(run.repo, fork, None, run.repo.clock())
+        return {}
+    return _proposed(run, fork, branch)
+
+
+def _written(run: JobRun, branch: Branch, write: Write) -> CommitId | None:
+    """Write to a branch, after its author is recorded; None: there was nothing to write."""
+    now, token = run.repo.clock(), run.job.token_id
+    register_writer(run.repo, branch, run.origin, now)
+    if token is not None:
+        register_writer(run.repo, branch, Origin(), now, token)
+    run.repo.point("job.before_commit")
+    commit = write(branch)
+    run.repo.point("job.after_commit")
+    return commit
+
+
+def _commit(run: JobRun, branch: Branch, change: Change) -> CommitId | None:
+    """Make a change of rows on a branch that takes writes; None: there was nothing to change."""
+    with run.repo.store.changing(branch.name) as work:
+        line = change(Editor(run.repo, work, run.origin, run.job.kind))
+        if not line:
+            return None
+        run.go_on()
+        return work.commit(Message("change", f"{run.job.kind}: {line}"))
+
+
+def _proposed(run: JobRun, fork: Branch, branch: Branch) -> dict[str, Json]:
+    """Open a review of the fork; with tiers, merge what needs no approval."""
+    now, token = run.repo.clock(), run.job.token_id
+    if TIERED not in branch.protection:
+        texts = f"Maintenance: {run.job.kind}", None
+        review = open_review(run.repo, (fork, branch), texts, (run.job.wallet, token), now)
+        return {"review_id": review.id}
+    proposed = propose(
+        run.repo,
+        MergeRequest(fork, branch, "auto"),
+        Proposer(run.origin, token),
+        now,
+        guard(run.repo, Merger(token)),
+    )
+    commit = None if proposed.merged is None else proposed.merged.record.commit
+    review_id = None if proposed.review is None else proposed.review.id
+    found: dict[str, Json] = {"commit": commit, "review_id": review_id}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _open_review_of(run: JobRun) -> Review | None:
+    """Find the open review of an earlier job of the same kind, wallets and branch."""
+    for job in reversed(run.repo.ledger.records(Job, status="completed")):
+        review_id = job.data.get("review_id")
+        if _subject(job) != _subject(run.job):
+            continue
+        review = run.repo.ledger.record(Review, str(review_id)) if review_id else None
+        if review is not None:
+            return review if review.status == "open" else None
+    return None
+
+
+def _subject(job: Job) -> tuple[object, ...]:
+    return job.kind, job.wallets, job.branch_id

@@ -1,0 +1,128 @@
+"""The job `cleanup`: archive expired facts, drop ended sessions, remove old transcripts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from day1.errors import Json
+from day1.model.rows.change import Query
+from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, WHOLE, Kind, Row
+from day1.model.values.instant import DAY
+from day1.ports.reading import Reading
+from day1.ports.store import Work
+from day1.services.jobs.applying import change_rows
+from day1.services.jobs.workshop import JobRun, is_of_compose
+from day1.services.rows.editing import Editor
+from day1.services.turns.working import drop_ended
+
+OLDER_THAN_DAYS: Final = 30
+"""The age at which a cleanup acts, by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Transcript:
+    """A conversation and all its messages."""
+
+    conversation: Row
+    messages: Sequence[Row]
+
+    def is_unchanged(self, work: Work) -> bool:
+        """Whether nobody added a message since the transcript was read."""
+        equal = {"conversation_id": self.conversation["id"]}
+        return work.count(MESSAGE, equal) == len(self.messages)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a cleanup may change, found in one reading."""
+
+    facts: list[Row] = field(default_factory=list)
+    transcripts: list[_Transcript] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def clean_up(run: JobRun) -> dict[str, Json]:
+    """Archive expired facts and remove old transcripts in one commit, and drop ended sessions."""
+    days = run.number("olderThanDays", OLDER_THAN_DAYS)
+    before = run.repo.clock() - round(days * DAY)
+    with run.repo.store.reading(run.reading_ref()) as reading:
+        found = _found(run, reading, before, days)
+    counts = dict.fromkeys(("archivedFacts", "removedConversations", "removedMessages"), 0)
+
+    def change(editor: Editor) -> str:
+        counts["archivedFacts"] = _archive(editor, found.facts)
+        old = [each for each in found.transcripts if each.is_unchanged(editor.work)]
+        messages = [message for each in old for message in each.messages]
+        counts["removedMessages"] = _remove(editor, MESSAGE, messages)
+        rows = [each.conversation for each in old]
+        counts["removedConversations"] = _remove(editor, CONVERSATION, rows)
+        lines = [f"{name} {count}" for name, count in counts.items() if count]
+        return ", ".join(lines)
+
+    written = change_rows(run, change) if found.facts or found.transcripts else {}
+    added = written.pop("notes", [])
+    notes: list[Json] = [*found.notes, *(added if isinstance(added, list) else [])]
+    return {
+        "olderThanDays": days,
+        **counts,
+        "endedSessions": drop_ended(run.repo, run.branch, run.job.wallets, run.repo.clock()),
+        **written,
+        **({"notes": notes} if notes else {}),
+    }
+
+
+def _found(run: JobRun, reading: Reading, before: int, days: float) -> _Found:
+    found = _Found()
+    oldest = run.shop.services.transcript_days
+    if oldest is None:
+        found.notes.append("No transcript is removed: DAY1_JOBS__TRANSCRIPT_DAYS is not set.")
+    elif days < oldest:
+        found.notes.append(f"No transcript is removed before it is {oldest} days old.")
+    for space in run.spaces(reading):
+        run.go_on()
+        facts = reading.find(FACT, Query(equal={"status": "active", "space": space}))
+        found.facts += [row for row in facts if run.covers(row) and _has_expired(row, before)]
+        if oldest is not None and days >= oldest:
+            _find_transcripts(run, reading, space, before, found)
+    return found
+
+
+def _has_expired(row: Row, before: int) -> bool:
+    return row["expires_at"] is not None and int(row["expires_at"]) <= before
+
+
+def _find_transcripts(
+    run: JobRun, reading: Reading, space: str, before: int, found: _Found
+) -> None:
+    """Find the conversations of a space whose messages are all old enough."""
+    for conversation in reading.find(CONVERSATION, Query(equal={"space": space})):
+        if not is_of_compose(conversation["detail"]):
+            continue
+        run.go_on()
+        query = Query(equal={"conversation_id": conversation["id"]})
+        messages = reading.find(MESSAGE, query)
+        rows = [conversation, *messages]
+        if all(int(row["created_at"] or 0) <= before for row in rows):
+            found.transcripts.append(_Transcript(conversation, messages))
+
+
+def _archive(editor: Editor, rows: Sequence[Row]) -> int:
+    """Archive the facts that are still active and expired as they were."""
+    present = editor.work.get(FACT, [str(row["id"]) for row in rows])
+    count = 0
+    for row in rows:
+        now = present.get(str(row["id"]))
+        same = ("status", "expires_at")
+        if now is not None and all(now[column] == row[column] for column in same):
+            editor.change(FACT, now, {"status": "archived"})
+            count += 1
+    return count
+
+
+def _remove(editor: Editor, kind: Kind, rows: Sequence[Row]) -> int:
+    """Remove the rows that are still there; history keeps them."""
+    present = editor.work.get(kind, [str(row["id"]) for row in rows])
+    for row_id, row in present.items():
+        editor.work.apply({kind.table: {row_id: None}})
+        editor.add_edits(kind, row, [WHOLE])
+    return len(present)

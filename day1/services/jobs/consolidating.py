@@ -1,0 +1,168 @@
+"""The job `consolidate`: supersede facts that say what a better worded one of their space says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from day1.errors import Json, Refused
+from day1.model.lessons.consolidation import MOST_WITHOUT_EXPECT
+from day1.model.lessons.experience import Experience
+from day1.model.lessons.rewording import ALIKE, same_in_words
+from day1.model.rows.change import Query
+from day1.model.rows.json_columns import read_detail
+from day1.model.rows.kind import EDIT, FACT, RELATION, Cell, Row, canonical, revision
+from day1.model.search.grouping import plain, worded
+from day1.ports.store import Work
+from day1.services.jobs.applying import change_rows
+from day1.services.jobs.workshop import JobRun
+from day1.services.rows.editing import Editor, end_of
+from day1.services.search.grouping import group_rows
+
+MOST: Final = 2_000
+"""Facts that are compared in each space, at most: the newest ones."""
+_DERIVED: Final = frozenset({"pattern", "skill", "archive"})
+"""Categories of facts that other jobs make."""
+
+
+@dataclass(slots=True)
+class _Plan:
+    """Which fact supersedes which, found in one reading."""
+
+    spaces: int = 0
+    examined: int = 0
+    pairs: list[tuple[Row, Row]] = field(default_factory=list)
+    """A superseded fact and its successor."""
+    notes: list[str] = field(default_factory=list)
+
+
+def consolidate(run: JobRun) -> dict[str, Json]:
+    """Supersede the facts that say the same as another fact of their space, in one commit.
+
+    Raises:
+        Refused: more than a third of the branch would be superseded.
+    """
+    plan = _planned(run)
+    superseded: list[str] = []
+
+    def change(editor: Editor) -> str:
+        _refuse_too_much(editor.work, len(plan.pairs))
+        superseded[:] = _superseded(editor, plan.pairs)
+        return f"supersede {len(superseded)}" if superseded else ""
+
+    written = change_rows(run, change) if plan.pairs else {}
+    notes = [*plan.notes, *_texts(written.pop("notes", []))]
+    return {
+        "spaces": plan.spaces,
+        "examined": plan.examined,
+        "superseded": len(superseded),
+        **written,
+        **({"notes": list(notes)} if notes else {}),
+    }
+
+
+def _texts(notes: Json) -> list[str]:
+    return [str(note) for note in notes] if isinstance(notes, list) else []
+
+
+def _planned(run: JobRun) -> _Plan:
+    plan = _Plan()
+    cosine = max(ALIKE, run.number("confidenceThreshold", ALIKE))
+    most = min(MOST, int(run.number("batchSize", MOST)))
+    with run.repo.store.reading(run.reading_ref()) as reading:
+        spaces = run.spaces(reading)
+        facts = {space: reading.find(FACT, _lasting(space)) for space in spaces}
+    for rows in facts.values():
+        own = [row for row in rows if _may_be_merged(run, row)]
+        plan.spaces += 1
+        plan.examined += len(own[-most:])
+        for alike in _comparable(own[-most:]):
+            run.go_on()
+            grouped = group_rows(run.shop.engine, FACT, alike)
+            plan.notes += [note for note in grouped.notes if note not in plan.notes]
+            near = {(a, b) for a, b, how in grouped.pairs if how >= cosine}
+            for group in grouped.groups:
+                plan.pairs += _pairs(group, near)
+    kept = _brought_back(run, [str(row["id"]) for row, _ in plan.pairs])
+    plan.pairs = [(row, best) for row, best in plan.pairs if row["id"] not in kept]
+    return plan
+
+
+def _brought_back(run: JobRun, ids: Sequence[str]) -> set[Cell]:
+    """Find active facts that an earlier job superseded: somebody undid that, so they stay."""
+    query = Query(equal={"reason": run.job.kind}, among={"row_id": ids})
+    with run.repo.store.reading(run.reading_ref()) as reading:
+        return {row_id for (row_id,) in reading.scan(EDIT, ("row_id",), query)} if ids else set()
+
+
+def _lasting(space: str) -> Query:
+    """Query the public facts of a space that do not end by themselves."""
+    ends = {"expires_at": None, "valid_until": None}
+    return Query(equal={"status": "active", "space": space, **ends}, public=True)
+
+
+def _may_be_merged(run: JobRun, row: Row) -> bool:
+    return (
+        run.covers(row)
+        and row["structure"] is None
+        and row["category"] not in _DERIVED
+        and row["verification"] != "invalidated"
+    )
+
+
+def _comparable(rows: Sequence[Row]) -> list[list[Row]]:
+    """Sort facts by what a caller can choose them by: category, key and metadata."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        detail = read_detail(row["detail"])
+        chosen_by = [row["category"], detail.get("key"), detail.get("metadata")]
+        groups.setdefault(canonical(chosen_by), []).append(row)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _pairs(group: Sequence[Row], near: set[tuple[str, str]]) -> list[tuple[Row, Row]]:
+    """Pair each fact that says the same as the best one of its group with that one."""
+    best = max(group, key=_rank)
+    return [(row, best) for row in group if row is not best and _says_the_same(row, best, near)]
+
+
+def _rank(row: Row) -> tuple[bool, int, int, str]:
+    text, written = str(row["fact_text"]), int(row["created_at"] or 0)
+    return row["verification"] == "verified", worded(text), written, str(row["id"])
+
+
+def _says_the_same(row: Row, best: Row, near: set[tuple[str, str]]) -> bool:
+    one, other = str(row["fact_text"]), str(best["fact_text"])
+    if plain(one) == plain(other):
+        return True
+    is_near = not near.isdisjoint({(plain(one), plain(other)), (plain(other), plain(one))})
+    return is_near and same_in_words(Experience(one, "", ""), Experience(other, "", ""))
+
+
+def _refuse_too_much(work: Work, touched: int) -> None:
+    rows = work.count(FACT, {"status": "active"}) + work.count(RELATION)
+    if touched * MOST_WITHOUT_EXPECT > rows:
+        raise Refused(
+            f"This would supersede {touched} of {rows} rows, more than a third of the branch: "
+            "nothing was changed.",
+            touched=touched,
+            rows=rows,
+        )
+
+
+def _superseded(editor: Editor, pairs: Sequence[tuple[Row, Row]]) -> list[str]:
+    """Supersede the facts of the pairs that are still as they were planned."""
+    ids = [str(row["id"]) for pair in pairs for row in pair]
+    present = editor.work.get(FACT, ids)
+    done = []
+    for row, best in pairs:
+        if all(_is_as_planned(planned, present) for planned in (row, best)):
+            end = end_of(row, best)
+            values: Row = {"status": "superseded", "superseded_by": best["id"], "valid_until": end}
+            editor.change(FACT, row, values)
+            done.append(str(row["id"]))
+    return done
+
+
+def _is_as_planned(planned: Row, present: dict[str, Row]) -> bool:
+    row = present.get(str(planned["id"]))
+    return row is not None and revision(FACT, row) == revision(FACT, planned)

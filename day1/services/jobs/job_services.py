@@ -1,0 +1,25 @@
+"""How a process treats jobs: when they run, what they may remove, and who runs them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from day1.model.jobs.schedule import Calendar
+
+CHORE: Final = "jobs"
+"""The name of the chore that runs jobs, and of its lease."""
+
+
+def _nobody() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class JobServices:
+    """How this process treats jobs: times, settings, and whether a server runs them."""
+
+    calendar: Calendar = field(default_factory=Calendar)
+    transcript_days: int | None = None
+    """The least age in days of transcripts that a cleanup may remove; None: it removes none."""
+    is_served: Callable[[], bool] = _nobody
+    """Whether some process runs the schedules and background jobs of the store now."""

@@ -1,0 +1,223 @@
+"""Jobs: create, claim, run and read them; the record tells the truth whoever reads it.
+
+A process that runs a job renews its lease. A job whose lease is over reads as failed, and no
+process can complete it afterwards.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from day1.errors import (
+    BranchClosed,
+    BranchProtected,
+    Day1Error,
+    Json,
+    NotFound,
+    Refused,
+    UnknownBranch,
+)
+from day1.logs import note_failure
+from day1.model.branches.branch import Branch
+from day1.model.jobs.job import LEASE, WAITS, Execution, Job, JobKind
+from day1.services.branches.lookup import find_again
+from day1.services.jobs.kinds import RUNS
+from day1.services.jobs.workshop import JobRun, JobStoppedError, Workshop
+from day1.services.repository.repository import Repository
+
+log = logging.getLogger(__name__)
+
+_RENEWED_S: Final = LEASE / 3 / 1e6
+"""Seconds between two renewals of a lease."""
+_CANCELLED: Final = "The call was cancelled before the job was done."
+_TOLD: Final = (Refused, BranchClosed, BranchProtected, UnknownBranch)
+"""Errors whose messages quote no memory, so that a job may keep them."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job to create."""
+
+    kind: JobKind
+    execution: Execution
+    branch: Branch
+    wallets: tuple[str, ...]
+    params: Mapping[str, Json]
+    token_id: str | None = None
+    schedule_id: str | None = None
+
+
+def create(repo: Repository, new: NewJob, job_id: str | None = None) -> Job:
+    """Write the record of a job that waits to be run.
+
+    Args:
+        repo: the memory.
+        new: the job.
+        job_id: its id; of those who create a job of one id at once, one succeeds, and all get it.
+    """
+    now = repo.clock()
+    job = Job(
+        id=job_id or repo.new_id("job", now),
+        kind=new.kind,
+        execution=new.execution,
+        status="running",
+        branch_id=new.branch.id,
+        wallet=new.wallets[0] if len(new.wallets) == 1 else None,
+        wallets=new.wallets,
+        params=new.params,
+        data={},
+        error=None,
+        commit=None,
+        schedule_id=new.schedule_id,
+        token_id=new.token_id,
+        holder=None,
+        lease_until=now + WAITS,
+        created_at=now,
+    )
+    if repo.ledger.swap(None, job):
+        return job
+    return repo.ledger.record(Job, job.id) or job
+
+
+def find_job(repo: Repository, job_id: str) -> Job:
+    """Find a job as it reads now.
+
+    Raises:
+        NotFound: there is none.
+    """
+    job = repo.ledger.record(Job, job_id)
+    if job is None:
+        raise NotFound("There is no job of this id.")
+    return job.seen_at(repo.clock())
+
+
+def waiting(repo: Repository) -> list[Job]:
+    """List the background jobs that a server must begin, oldest first."""
+    now = repo.clock()
+    running = repo.ledger.records(Job, status="running")
+    return [
+        job
+        for job in running
+        if job.holder is None and job.execution == "temporal" and not job.is_over(now)
+    ]
+
+
+def claim(repo: Repository, job: Job, holder: str) -> Job | None:
+    """Begin a job for a process; None: another process was quicker, or nobody began it in time."""
+    now = repo.clock()
+    if job.holder is not None or job.is_over(now):
+        return None
+    held = job.held_by(holder, now)
+    return held if repo.ledger.swap(job, held) else None
+
+
+def run(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:
+    """Run a claimed job to its end, and return it with its result.
+
+    A background job whose process ends before it wrote anything waits for the next process.
+    """
+    with _renewed(shop.repo, job) as lease:
+        try:
+            branch = _branch_of(shop.repo, job)
+            at_work = JobRun(shop, job, branch, lambda: stopped() or lease.is_over())
+            at_work.go_on()
+            shop.repo.point("job.claimed")
+            data = RUNS[job.kind](at_work)
+        except JobStoppedError:
+            if job.execution == "temporal":
+                return lease.give_back()
+            return lease.end(status="failed", error=_CANCELLED)
+        except Day1Error as error:
+            note_failure(log, "a job", error)
+            told = str(error) if isinstance(error, _TOLD) else f"It ended with {error.code}."
+            return lease.end(status="failed", error=told)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the record must say so
+            note_failure(log, "a job", error)
+            return lease.end(status="failed", error=f"It ended with {type(error).__name__}.")
+        return lease.end(status="completed", data=data, commit=data.get("commit"))
+
+
+def run_now(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:
+    """Claim and run a new job in the thread of the request that asked for it."""
+    now = shop.repo.clock()
+    held = claim(shop.repo, job, shop.repo.new_id("call", now))
+    return find_job(shop.repo, job.id) if held is None else run(shop, held, stopped)
+
+
+def _branch_of(repo: Repository, job: Job) -> Branch:
+    branch = repo.ledger.record(Branch, job.branch_id)
+    if branch is None:
+        raise UnknownBranch("The branch of this job was deleted.")
+    return find_again(repo, branch)
+
+
+class _JobLease:
+    """The lease of a job that this process runs; a thread renews it."""
+
+    def __init__(self, repo: Repository, job: Job) -> None:
+        self._repo, self._job = repo, job
+        self._guard = threading.Lock()
+        self._ended = threading.Event()
+
+    def renew_until_ended(self) -> None:
+        """Renew the lease three times in its period, until the job has ended."""
+        while not self._ended.wait(_RENEWED_S):
+            try:
+                if not self.renew():
+                    return
+            except Day1Error:  # the store cannot be reached now: the next renewal may come in time
+                continue
+
+    def renew(self) -> bool:
+        """Renew the lease; return whether the job is still this process's."""
+        with self._guard:
+            now = self._repo.clock()
+            if self._ended.is_set() or self._job.is_over(now):
+                return False
+            return self._write(replace(self._job, lease_until=now + LEASE))
+
+    def is_over(self) -> bool:
+        """Whether the job reads as failed already."""
+        return self._job.is_over(self._repo.clock())
+
+    def end(self, **result: Any) -> Job:
+        """Write the result of the job; one whose lease is over has failed."""
+        with self._guard:
+            self._ended.set()
+            self._write(self._job.ended(self._repo.clock(), **result))
+            return self._job
+
+    def give_back(self) -> Job:
+        """Let the job wait for another process; one whose lease is over has failed."""
+        with self._guard:
+            self._ended.set()
+            now = self._repo.clock()
+            over = self._job.is_over(now)
+            self._write(self._job.ended(now) if over else self._job.waiting_again(now))
+            return self._job
+
+    def _write(self, job: Job) -> bool:
+        if self._repo.ledger.swap(self._job, job):
+            self._job = job
+            return True
+        return False
+
+    def stop(self) -> None:
+        """End the thread that renews."""
+        self._ended.set()
+
+
+@contextmanager
+def _renewed(repo: Repository, job: Job) -> Iterator[_JobLease]:
+    """Renew the lease of a job during the block."""
+    lease = _JobLease(repo, job)
+    thread = threading.Thread(target=lease.renew_until_ended, name="day1-job-lease", daemon=True)
+    thread.start()
+    try:
+        yield lease
+    finally:
+        lease.stop()
+        thread.join()

@@ -1,0 +1,78 @@
+"""The kinds of jobs that run, each with the function that does its work."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from day1.errors import Json
+from day1.model.branches.branch import Branch
+from day1.model.jobs.job import JobKind
+from day1.model.rows.change import CommitId, Query
+from day1.model.rows.kind import FACT
+from day1.model.values.decay import HALF_LIFE_DAYS, decay_score
+from day1.model.values.wallet_space import Owner
+from day1.services.jobs.applying import apply
+from day1.services.jobs.cleaning_up import clean_up
+from day1.services.jobs.consolidating import consolidate
+from day1.services.jobs.workshop import JobRun
+from day1.services.skills.mining import Extracted, Extraction, extract_patterns
+
+_LOW: Final = 0.1
+"""The decay score below which a fact is counted as faded, by default."""
+
+
+def count_decayed(run: JobRun) -> dict[str, Json]:
+    """Count the facts whose decay score is low; the score is computed whenever it is read."""
+    half_life = run.number("halfLifeDays", HALF_LIFE_DAYS)
+    low = run.number("confidenceThreshold", _LOW)
+    now, items, below = run.repo.clock(), 0, 0
+    with run.repo.store.reading(run.reading_ref()) as reading:
+        for space in run.spaces(reading):
+            run.go_on()
+            query = Query(equal={"status": "active", "space": space}, public=True, alive_at=now)
+            rows = [row for row in reading.find(FACT, query) if run.covers(row)]
+            uses = run.shop.engine.uses.of([str(row["id"]) for row in rows])
+            for row in rows:
+                last = int(row["created_at"] or 0)
+                if row["id"] in uses:
+                    last = max(last, uses[str(row["id"])].last)
+                items += 1
+                below += decay_score(last, now, half_life) < low
+    return {
+        "computed": True,
+        "items": items,
+        "below": below,
+        "threshold": low,
+        "halfLifeDays": half_life,
+        "notes": ["Decay scores are computed when they are read: no row was changed."],
+    }
+
+
+def extract(run: JobRun) -> dict[str, Json]:
+    """Write the runs of tools that recur in each wallet's threads as patterns."""
+    found: list[Extracted] = []
+    least = run.number("confidenceThreshold", 0.0)
+
+    def write(branch: Branch) -> CommitId | None:
+        for wallet in run.job.wallets:
+            run.go_on()
+            new = Extraction(branch, Owner(wallet), replace(run.origin, agent_id=wallet), least)
+            found.append(extract_patterns(run.repo, new))
+        commits = [each.commit for each in found if each.commit is not None]
+        return commits[-1] if commits else None
+
+    written = apply(run, write)
+    return {
+        "added": sum(len(each.added) for each in found),
+        "present": sum(each.present for each in found),
+        **written,
+    }
+
+
+RUNS: Final[Mapping[JobKind, Callable[[JobRun], dict[str, Json]]]] = {
+    "consolidate": consolidate,
+    "patterns_extract": extract,
+    "decay_update": count_decayed,
+    "cleanup": clean_up,
+}
+"""The kinds that this version runs; the others are refused."""

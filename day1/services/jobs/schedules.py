@@ -1,0 +1,193 @@
+"""Schedules: create, pause, resume, trigger and delete them, and begin what is due.
+
+The job of a due schedule has an id that follows from the schedule and its due time, so there is
+one job however many processes look. What was missed while nothing was served runs once.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from day1.errors import NotFound, StoreBusy
+from day1.model.branches.branch import Branch
+from day1.model.jobs.job import Execution, Job
+from day1.model.jobs.schedule import Calendar, Schedule, schedule_id
+from day1.model.values.ids import derived_id
+from day1.services.jobs.jobs import NewJob, create
+from day1.services.jobs.kinds import RUNS
+from day1.services.repository.repository import Repository
+
+_TRIES: Final = 5
+"""Attempts to change a schedule while others change it too."""
+KEPT: Final = 20
+"""Jobs that are kept of each schedule: the newest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """For whom schedules are made."""
+
+    branch: Branch
+    wallet: str
+    token_id: str | None
+
+
+def create_all(repo: Repository, plan: Plan, calendar: Calendar) -> list[Schedule]:
+    """Make or replace the schedules of a wallet, one for each kind of job that runs.
+
+    A replaced schedule keeps its id, its pause, and its next time if that is earlier.
+    """
+    schedules = []
+    for kind in RUNS:
+        now = repo.clock()
+        new = Schedule(
+            schedule_id(kind, plan.wallet, plan.branch),
+            kind,
+            plan.wallet,
+            plan.branch.id,
+            plan.token_id,
+            paused=False,
+            next_run_at=calendar.next_after(kind, now),
+            last_run_at=None,
+            last_job_id=None,
+            created_at=now,
+        )
+        schedules.append(_put(repo, new))
+    return schedules
+
+
+def _put(repo: Repository, new: Schedule) -> Schedule:
+    for _ in range(_TRIES):
+        stored = repo.ledger.record(Schedule, new.id)
+        fresh = new
+        if stored is not None:
+            next_run_at = min(stored.next_run_at, new.next_run_at)
+            fresh = replace(stored, token_id=new.token_id, next_run_at=next_run_at)
+        if repo.ledger.swap(stored, fresh):
+            return fresh
+    raise _busy()
+
+
+def of_wallets(repo: Repository, wallets: tuple[str, ...] = ()) -> list[Schedule]:
+    """List the schedules of these wallets, or of all; by wallet and kind."""
+    if wallets:
+        lists = [repo.ledger.records(Schedule, wallet=wallet) for wallet in wallets]
+        found = [schedule for schedules in lists for schedule in schedules]
+    else:
+        found = repo.ledger.records(Schedule)
+    return sorted(found, key=lambda schedule: (schedule.wallet, schedule.id))
+
+
+def delete(repo: Repository, wallets: tuple[str, ...]) -> bool:
+    """Delete the schedules of these wallets; return whether there were any."""
+    schedules = of_wallets(repo, wallets)
+    repo.ledger.remove(Schedule, *(schedule.id for schedule in schedules))
+    return bool(schedules)
+
+
+def find_schedule(repo: Repository, name: str) -> Schedule:
+    """Find a schedule by its id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    schedule = repo.ledger.record(Schedule, name)
+    if schedule is None:
+        raise NotFound("There is no schedule of this id.")
+    return schedule
+
+
+def pause(repo: Repository, schedule: Schedule) -> Schedule:
+    """Let a schedule begin no job until it is resumed."""
+    return _change(repo, schedule.id, lambda stored: replace(stored, paused=True))
+
+
+def resume(repo: Repository, schedule: Schedule, calendar: Calendar) -> Schedule:
+    """Let a schedule begin jobs again; what was due during the pause is left out."""
+    now = repo.clock()
+
+    def resumed(stored: Schedule) -> Schedule:
+        if not stored.paused:
+            return stored
+        next_run_at = max(stored.next_run_at, calendar.next_after(stored.kind, now))
+        return replace(stored, paused=False, next_run_at=next_run_at)
+
+    return _change(repo, schedule.id, resumed)
+
+
+def trigger(repo: Repository, schedule: Schedule, execution: Execution) -> Job:
+    """Create a job of a schedule now, whether or not it is paused or due."""
+    job = create(repo, _job_of(repo, schedule, execution))
+
+    def ran(stored: Schedule) -> Schedule:
+        return replace(stored, last_run_at=job.created_at, last_job_id=job.id)
+
+    _change(repo, schedule.id, ran)
+    _prune(repo, schedule)
+    return job
+
+
+def begin_due(repo: Repository, calendar: Calendar) -> int | None:
+    """Create the jobs of the schedules that are due; return when the next one is.
+
+    None: no schedule waits. A schedule whose branch was deleted is removed.
+    """
+    now, next_times = repo.clock(), []
+    for schedule in repo.ledger.records(Schedule):
+        if schedule.is_due(now):
+            if not _branch_exists(repo, schedule):
+                repo.ledger.remove(Schedule, schedule.id)
+                continue
+            schedule = _begin(repo, schedule, calendar)  # noqa: PLW2901 - as it is now
+        if not schedule.paused:
+            next_times.append(schedule.next_run_at)
+    return min(next_times, default=None)
+
+
+def _begin(repo: Repository, schedule: Schedule, calendar: Calendar) -> Schedule:
+    """Create the job of a due schedule, and move the schedule to its next time.
+
+    The job comes first: a process that dies in between leaves a due schedule, whose job exists.
+    """
+    now, due = repo.clock(), schedule.next_run_at
+    job_id = derived_id("job", due, "schedule", schedule.id, str(due))
+    create(repo, _job_of(repo, schedule, "temporal"), job_id)
+    repo.point("schedule.after_job")
+    next_run_at = calendar.next_after(schedule.kind, now)
+    moved = replace(schedule, next_run_at=next_run_at, last_run_at=now, last_job_id=job_id)
+    if repo.ledger.swap(schedule, moved):
+        _prune(repo, moved)
+    return moved
+
+
+def _job_of(repo: Repository, schedule: Schedule, execution: Execution) -> NewJob:
+    branch = repo.ledger.record(Branch, schedule.branch_id)
+    if branch is None:
+        raise NotFound("The branch of this schedule was deleted.")
+    wallets = (schedule.wallet,)
+    return NewJob(schedule.kind, execution, branch, wallets, {}, schedule.token_id, schedule.id)
+
+
+def _branch_exists(repo: Repository, schedule: Schedule) -> bool:
+    return repo.ledger.record(Branch, schedule.branch_id) is not None
+
+
+def _prune(repo: Repository, schedule: Schedule) -> None:
+    """Remove the oldest jobs of a schedule that are done, beyond the newest `KEPT`."""
+    jobs = repo.ledger.records(Job, schedule_id=schedule.id)
+    now = repo.clock()
+    old = [job.id for job in jobs[:-KEPT] if job.seen_at(now).status != "running"]
+    repo.ledger.remove(Job, *old)
+
+
+def _change(repo: Repository, name: str, change: Callable[[Schedule], Schedule]) -> Schedule:
+    for _ in range(_TRIES):
+        stored = find_schedule(repo, name)
+        fresh = change(stored)
+        if fresh == stored or repo.ledger.swap(stored, fresh):
+            return fresh
+    raise _busy()
+
+
+def _busy() -> StoreBusy:
+    return StoreBusy("Others change this schedule all the time: try again.")

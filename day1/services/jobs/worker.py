@@ -1,0 +1,35 @@
+"""The chore that begins due schedules and runs the background jobs of a store."""
+
+from collections.abc import Hashable
+
+from day1.services.jobs.jobs import claim, run, waiting
+from day1.services.jobs.schedules import begin_due
+from day1.services.jobs.workshop import Workshop
+from day1.services.upkeep.chores import IsStopped
+
+
+class JobWorker:
+    """Runs jobs one after the other; several processes may each have a worker of one store."""
+
+    def __init__(self, shop: Workshop, holder: str) -> None:
+        """Work for a store; `holder` names this process in the leases of jobs."""
+        self._shop, self._holder = shop, holder
+        self._stamp: Hashable = None
+        self._next_at: int | None = None
+
+    def run(self, stopped: IsStopped) -> bool:
+        """Begin what is due and run what waits; a look without changes costs very little."""
+        repo = self._shop.repo
+        stamp = repo.ledger.stamp()
+        is_due = self._next_at is not None and self._next_at <= repo.clock()
+        if stamp is not None and stamp == self._stamp and not is_due:
+            return False
+        self._next_at = begin_due(repo, self._shop.services.calendar)
+        for job in waiting(repo):
+            if stopped():
+                return False
+            held = claim(repo, job, self._holder)
+            if held is not None:
+                run(self._shop, held, stopped)
+        self._stamp = stamp
+        return False

@@ -1,0 +1,86 @@
+"""What jobs are run with: the store, the search engine, settings, and one running job."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from day1.model.branches.branch import Branch
+from day1.model.jobs.job import Job
+from day1.model.layers.row_detail import VIA
+from day1.model.rows.change import Ref
+from day1.model.rows.json_columns import read_detail
+from day1.model.rows.kind import Cell, Row
+from day1.model.rows.origin import Origin
+from day1.model.values.wallet_space import Owner
+from day1.ports.reading import Reading
+from day1.services.jobs.job_services import JobServices
+from day1.services.repository.repository import Repository
+from day1.services.rows.spaces import spaces_below
+from day1.services.search.search_engine import SearchEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What every job is run with."""
+
+    repo: Repository
+    engine: SearchEngine
+    services: JobServices
+
+
+class JobStoppedError(Exception):
+    """The process ends, the caller left, or the job's lease is over: nothing more is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobRun:
+    """A job at work on its branch."""
+
+    shop: Workshop
+    job: Job
+    branch: Branch
+    stopped: Callable[[], bool]
+
+    @property
+    def repo(self) -> Repository:
+        """The store."""
+        return self.shop.repo
+
+    @property
+    def origin(self) -> Origin:
+        """The author of the job's changes."""
+        return Origin(self.job.wallet, source="tool")
+
+    def go_on(self) -> None:
+        """Check between parts of the work that the job may go on.
+
+        Raises:
+            JobStoppedError: it must end.
+        """
+        if self.stopped():
+            raise JobStoppedError
+
+    def number(self, name: str, default: float) -> float:
+        """Return a number that the caller asked for, else the default."""
+        value = self.job.params.get(name)
+        return value if isinstance(value, int | float) else default
+
+    def reading_ref(self) -> Ref:
+        """Return the state that the job works on: its branch as it is now."""
+        return Ref(branch=self.branch.name)
+
+    def spaces(self, reading: Reading) -> list[str]:
+        """List the spaces of the wallets: of each wallet, its users and their devices."""
+        roots = [Owner(wallet).space for wallet in self.job.wallets]
+        names = [name for root in roots for name in spaces_below(reading, root)]
+        return [name for name in dict.fromkeys(names) if name is not None]
+
+    def covers(self, row: Row) -> bool:
+        """Whether Compose wrote a row, and in the time range of the job."""
+        first, last = (int(self.number(name, 0)) for name in ("start", "end"))
+        written = int(row["created_at"] or 0)
+        return is_of_compose(row["detail"]) and first <= written and (not last or written <= last)
+
+
+def is_of_compose(detail: Cell) -> bool:
+    """Whether a row's detail says that Compose wrote it."""
+    return read_detail(detail).get("via") == VIA
