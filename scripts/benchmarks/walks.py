@@ -28,11 +28,14 @@ from day1.app.open import open_store
 from day1.services.access.caller import Caller
 from day1.settings import EmbedderSettings, SearchSettings, Settings
 from day1.toolsets import TOOLSETS
+from day1.toolsets.compose import COMPOSE
 
 PACKAGE = f"{Path(day1.__file__).parent}/"
 _SENT: set[CodeType] = {driver.Connection.run.__code__, driver.Connection.run_many.__code__}
 """The functions that send the engine a statement, which is their argument `sql`."""
 
+_TURN = {"agentWallet": "gateway", "threadId": "slow", "userMessage": "Is it slow?"}
+"""Arguments of each turn of a thread."""
 Prepare = Callable[..., Callable[[], dict[str, Any]]]
 """A tool's name and arguments in, a call of it out."""
 
@@ -115,6 +118,7 @@ def walks() -> dict[str, Walk]:
         for content in ("slow", "slower"):
             call("save_context", **key, content=content)
         walk("save_context", **key, content="quick")
+        _turns(call, walk)
         for name in ("first", "second"):
             fork(name)
             for _ in range(2):
@@ -125,10 +129,17 @@ def walks() -> dict[str, Walk]:
         return found
 
 
+def _turns(call: Callable[..., None], walk: Callable[..., None]) -> None:
+    """Record turns of a thread; the last one is counted."""
+    for tell, turn in ((call, "first"), (call, "second"), (walk, "counted")):
+        tell("turn_record", **_TURN, assistantMessage="Yes.", turnId=turn)
+
+
 @contextmanager
 def _store(folder: Path) -> Iterator[Prepare]:
     """A new store, called as a wire does; nothing works beside the calls."""
     tools = {tool.name: tool for tool in TOOLSETS.choose("core,kompanion")}
+    tools |= COMPOSE.tools
     settings = Settings(
         home=folder,
         embedder=EmbedderSettings(kind="none"),

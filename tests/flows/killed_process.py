@@ -195,15 +195,17 @@ def _untold(_done: int, _total: int | None) -> None:
 
 
 def call_system(store: OpenStore, action: Action) -> dict[str, Any]:
-    """A tool of Kompanion or of engram, with the fake embedder."""
+    """A tool of Kompanion, of engram or of Compose, with the fake embedder."""
+    from day1.toolsets.compose import COMPOSE
     from day1.toolsets.engram import ENGRAM
     from day1.toolsets.kompanion import KOMPANION
     from tests.fakes.hashing_embedder import HashingEmbedder
 
     ctx = store.context(Caller())
     ctx = replace(ctx, search=replace(ctx.search, embedder=HashingEmbedder()))
-    tools = (ENGRAM if action["action"] == "engram" else KOMPANION).tools
-    answer: dict[str, Any] = tools[action["tool"]].call(ctx, action["arguments"])
+    toolsets = {"compose": COMPOSE, "engram": ENGRAM, "kompanion": KOMPANION}
+    tool = toolsets[action["action"]].tools[action["tool"]]
+    answer: dict[str, Any] = tool.call(ctx, action["arguments"])
     return answer
 
 
@@ -235,6 +237,7 @@ ACTIONS: dict[str, Callable[[OpenStore, Action], Any]] = {
     "look": look,
     "kompanion": call_system,
     "engram": call_system,
+    "compose": call_system,
 }
 
 

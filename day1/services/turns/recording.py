@@ -1,26 +1,146 @@
-"""Recording a turn of a thread: its messages and tool events, whole or not at all."""
+"""Recording turns: messages at the end of a thread, in one unit of work.
+
+`ThreadUnit` adds messages and the record of a session; turns and transcripts are stored by it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
 
 from day1.errors import Advice, RequestReused
 from day1.model.branches.branch import Branch
-from day1.model.layers.thread import Thread, turn_message_id
+from day1.model.layers.row_detail import detail_of
+from day1.model.layers.thread import SESSION, Thread, turn_message_id
 from day1.model.redaction.mask import REDACTED_HASH
-from day1.model.rows.kind import MESSAGE, Row
+from day1.model.rows.change import REMOVED, Message, Query
+from day1.model.rows.json_columns import read_detail
+from day1.model.rows.kind import CONVERSATION, EDIT, MESSAGE, OBSERVATION, WHOLE, Row, complete
 from day1.model.rows.origin import Origin
 from day1.ports.additions import Additions
-from day1.services.conversations.messages import NewMessage
+from day1.ports.store import AddingUnit
+from day1.services.conversations.messages import NewMessage, last_message
 from day1.services.repository.repository import Repository
-from day1.services.rows.recording import BranchAfter
-from day1.services.turns.thread_messages import (
-    SessionRecord,
-    ThreadUnit,
-    message_columns,
-    removed_of,
+from day1.services.rows.editing import Editor
+from day1.services.rows.recording import BranchAfter, changed_groups, new_row
+
+NewMessages = Sequence[tuple[str, NewMessage]]
+"""Messages to add at the end of a thread, with their ids, which ascend."""
+HIDDEN: Final = (
+    "What this session's record said was redacted, so its summary, tokens and metadata are not "
+    "kept: begin another session to keep new ones."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """What a caller says of a session; what is None or empty stays as it was."""
+
+    summary: str | None = None
+    tokens: int | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to keep."""
+        return self.summary is not None or self.tokens is not None or bool(self.metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadUnit:
+    """An open unit of work on the thread of a session."""
+
+    repo: Repository
+    adding: AddingUnit
+    thread: Thread
+    origin: Origin
+
+    def put(self, messages: NewMessages, record: SessionRecord) -> tuple[BranchAfter, list[str]]:
+        """Add messages and write the session's record; return the branch after it, and notes.
+
+        A record that exists and differs is changed, so that the unit ends in a commit of its own.
+        """
+        record_id = self.thread.record_id
+        if not record or record_id in self.adding.mask.rows:
+            return self._added(messages, []), [HIDDEN] if record else []
+        before = self.adding.get(OBSERVATION, [record_id]).get(record_id)
+        columns = self._columns(before, record)
+        if before is None:
+            now = self.adding.now
+            return self._added(
+                messages, [new_row(OBSERVATION, record_id, columns, self.origin, now)]
+            ), []
+        if not changed_groups(OBSERVATION, before, complete(OBSERVATION, columns)):
+            return self._added(messages, []), []
+        work = self.adding.to_change()
+        Editor(self.repo, work, self.origin).change(OBSERVATION, before, columns)
+        self._add(work, messages)
+        tip = work.commit(Message("change", f"describe session {self.thread.session}"))
+        return BranchAfter(tip, 0, work.now), []
+
+    def _added(self, messages: NewMessages, records: Sequence[Row]) -> BranchAfter:
+        if records:
+            self.adding.add(OBSERVATION, records)
+        count = self._add(self.adding, messages) + len(records)
+        return BranchAfter.of(self.adding, count)
+
+    def _add(self, work: Additions, messages: NewMessages) -> int:
+        """Add messages; the first ones of a thread create its conversation. Returns the rows."""
+        if not messages:
+            return 0
+        conversation, last = self.thread.conversation_id, None
+        is_new = not work.get(CONVERSATION, [conversation])
+        if is_new:
+            owner = self.thread.owner
+            values: Row = {
+                "space": owner.space,
+                "detail": detail_of(owner, threadId=self.thread.name),
+            }
+            work.add(
+                CONVERSATION, [new_row(CONVERSATION, conversation, values, self.origin, work.now)]
+            )
+        else:
+            last = last_message(self.repo, work, conversation)
+        rows = []
+        for row_id, message in messages:
+            columns: Row = {**asdict(message), "conversation_id": conversation, "previous_id": last}
+            rows.append(new_row(MESSAGE, row_id, columns, self.origin, work.now))
+            last = row_id
+        work.add(MESSAGE, rows)
+        self.repo.point("turn.after_rows")
+        return len(rows) + is_new
+
+    def _columns(self, before: Row | None, record: SessionRecord) -> Row:
+        """Build the columns of the session's record: those of `before` with what is new."""
+        old = {} if before is None else read_detail(before["detail"])
+        thread = self.thread
+        placeholder = f"Session {thread.session} of thread {thread.name}."
+        summary = placeholder if before is None else str(before["summary"])
+        metadata = {**_object(old.get("metadata")), **record.metadata}
+        detail = detail_of(
+            thread.owner,
+            threadId=thread.name,
+            sessionId=thread.session,
+            tokenCount=old.get("tokenCount") if record.tokens is None else record.tokens,
+            metadata=metadata,
+            summarized=True if record.summary is not None else old.get("summarized"),
+        )
+        return {
+            "summary": record.summary or summary,
+            "observation_type": SESSION,
+            "space": thread.owner.space,
+            "detail": detail,
+        }
+
+
+def removed_of(work: Additions, message_ids: Sequence[str]) -> set[str]:
+    """Return those of some ids of missing messages that somebody removed."""
+    query = Query(equal={"cell": WHOLE, "value": REMOVED}, among={"row_id": message_ids})
+    return {str(row[0]) for row in work.scan(EDIT, ("row_id",), query)} if message_ids else set()
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +207,7 @@ def _was_recorded(work: Additions, turn: Turn, origin: Origin) -> bool:
         )
     if not present:
         return False
-    said = {i: message_columns(m) for i, m in zip(ids, turn.messages, strict=True)}
+    said = dict(zip(ids, turn.messages, strict=True))
     if present.keys() != said.keys() or not all(
         _is_same(row, said[row_id], origin) for row_id, row in present.items()
     ):
@@ -99,8 +219,8 @@ def _was_recorded(work: Additions, turn: Turn, origin: Origin) -> bool:
     return True
 
 
-def _is_same(row: Row, columns: Row, origin: Origin) -> bool:
+def _is_same(row: Row, message: NewMessage, origin: Origin) -> bool:
     if row["content_hash"] == REDACTED_HASH:
         return True
-    columns = {**columns, "session_id": origin.session_id}
+    columns: Row = {**asdict(message), "session_id": origin.session_id}
     return all(row[column] == value for column, value in columns.items())

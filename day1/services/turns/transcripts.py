@@ -22,7 +22,7 @@ from day1.services.conversations.messages import NewMessage
 from day1.services.conversations.order import messages_of
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import BranchAfter
-from day1.services.turns.thread_messages import SessionRecord, ThreadUnit, removed_of
+from day1.services.turns.recording import SessionRecord, ThreadUnit, removed_of
 
 TranscriptId = Literal["sessionId", "threadId"]
 """What the id of a transcript names."""

@@ -107,6 +107,7 @@ def remember_messages(
         fresh = replace(memory.with_messages(message_ids), thread=thread.name)
         return memory if fresh == memory else fresh
 
+    repo.point("turn.recorded")
     try:
         write_working(repo, branch, (thread.owner, thread.session), noted, now)
     except Day1Error as error:

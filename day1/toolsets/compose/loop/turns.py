@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator
 
 from day1.call.context import Context
-from day1.call.fields import JsonObject, Response, Written, written
+from day1.call.fields import JsonObject, Response, Written
 from day1.call.operation import Effect, Operation
 from day1.model.layers.thread import Thread
 from day1.model.prime.framing import without_frames
@@ -17,8 +17,7 @@ from day1.model.values.ids import short_hash
 from day1.model.values.wallet_space import Owner
 from day1.services.contexts.vectors import embeds
 from day1.services.conversations.messages import NewMessage
-from day1.services.turns.recording import Turn, record_turn
-from day1.services.turns.thread_messages import SessionRecord
+from day1.services.turns.recording import SessionRecord, Turn, record_turn
 from day1.services.turns.working import remember_messages
 from day1.toolsets.compose.fields import (
     AgentMemoryLoopEnvelope,
@@ -152,7 +151,6 @@ def turn_record(
     record = SessionRecord(request.summary, None, request.metadata or {})
     turn = Turn(thread, ids.turn, messages, record)
     recorded = record_turn(write.repo, write.branch, turn, write.origin)
-    write.repo.point("turn.recorded")
     message_ids = turn.message_ids
     working = remember_messages(write.repo, write.branch, thread, message_ids, ctx.clock())
     vector = bool(message_ids) and embeds(ctx.search.embedder)
@@ -166,11 +164,11 @@ def turn_record(
         stored=AgentMemoryTurnStored(
             transcript=bool(message_ids), working=working, vector=vector, graph=False
         ),
-        written=written(
-            write.branch.name,
-            recorded.after.tip,
-            recorded.after.pending,
-            (*notes, *recorded.notes),
+        written=Written(
+            branch=write.branch.name,
+            commit=recorded.after.tip,
+            pending=recorded.after.pending,
+            notes=[*notes, *recorded.notes],
         ),
     )
 

@@ -15,7 +15,7 @@ from day1.model.rows.kind import Row
 from day1.model.rows.validation import secret_notes
 from day1.services.access.calls import branch_of
 from day1.services.contexts.vectors import embeds
-from day1.services.turns.thread_messages import SessionRecord
+from day1.services.turns.recording import SessionRecord
 from day1.services.turns.transcripts import (
     NewTranscript,
     StoredTranscript,

@@ -1,0 +1,119 @@
+"""`kill -9` in a turn of Compose: it is whole or absent, and recording it again completes it."""
+
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from day1.errors import NotFound
+from day1.interfaces.open_store import OpenStore
+from day1.model.rows.change import Ref
+from day1.model.rows.kind import CONVERSATION, MESSAGE, OBSERVATION
+from day1.services.access.caller import Caller
+from day1.toolsets.compose import COMPOSE
+from tests.engine import needs_files
+from tests.flows.kill_scenarios import Process, die_at
+from tests.flows.killed_process import call_system, opened
+from tests.flows.test_processes import together
+
+OF = {"agentWallet": "w", "threadId": "th1", "sessionId": "s1"}
+EVENTS = [{"name": "grep", "result": "found"}]
+
+
+def turn(name: str, **more: Any) -> dict[str, Any]:
+    said = {
+        "userMessage": f"Ask {name}.",
+        "assistantMessage": f"Tell {name}.",
+        "toolEvents": EVENTS,
+    }
+    return {
+        "action": "compose",
+        "tool": "turn_record",
+        "arguments": {**OF, "turnId": name, **said, **more},
+    }
+
+
+PLAIN = turn("new")
+FIRST = turn("new", threadId="th2", sessionId="s2", summary="The second.")
+DESCRIBED = turn("new", summary="About the new one.")
+KILLS = [
+    *((point, deed) for deed in (PLAIN, FIRST) for point in ("turn.after_rows", "add.before_commit")),
+    *((point, PLAIN) for point in ("add.after_commit", "turn.recorded")),
+    *((point, DESCRIBED) for point in ("turn.after_rows", "change.before_commit")),
+    *((point, DESCRIBED) for point in ("change.after_commit", "turn.recorded")),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    needs_files()
+    folder = tmp_path_factory.mktemp("compose") / "store"
+    store = opened(folder)
+    call_system(store, turn("old", summary="About the old one."))
+    store.close()
+    return folder
+
+
+def there(store: OpenStore, deed: dict[str, Any]) -> list[Any]:
+    """The number of rows of each kind, and the transcript of the turn's thread, if there is one."""
+    with store.repo.store.reading(Ref(branch="main")) as reading:
+        counts = [reading.count(kind) for kind in (CONVERSATION, MESSAGE, OBSERVATION)]
+    arguments = {"id": deed["arguments"]["threadId"], "agentWallet": "w"}
+    try:
+        answer: Any = COMPOSE.tools["transcript_get"].call(store.context(Caller()), arguments)
+    except NotFound:
+        return [counts]
+    said = [message["content"] for message in answer["messages"]]
+    return [counts, said, answer.get("summary")]
+
+
+@pytest.mark.parametrize(("point", "deed"), KILLS)
+def test_a_kill_leaves_a_turn_whole_or_absent(
+    before: Path, tmp_path: Path, point: str, deed: dict[str, Any]
+) -> None:
+    untouched, killed = tmp_path / "untouched", tmp_path / "killed"
+    for folder in (untouched, killed):
+        shutil.copytree(before, folder)
+    states = []
+    for folder in (untouched, killed):
+        if folder is killed:
+            die_at(point, killed, deed)
+        store = opened(folder)
+        found = there(store, deed)
+        answer = call_system(store, deed)
+        assert answer["stored"]["working"]
+        states.append((found, there(store, deed)))
+        store.close()
+    (old, new), (left, again) = states
+    assert left == (old if "before" in point or "rows" in point else new)
+    assert again == new != old
+
+
+def test_one_turn_from_four_processes_is_one_turn(before: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    shutil.copytree(before, folder)
+    peers = [Process(folder) for _ in range(4)]
+    answers: list[dict[str, Any]] = []
+    start = threading.Barrier(len(peers))
+
+    def record(peer: Process) -> None:
+        start.wait()
+        for _ in range(5):
+            answer = peer.do(PLAIN)
+            answers.append({name: part for name, part in answer.items() if name != "written"})
+
+    together(*(lambda peer=peer: record(peer) for peer in peers))
+    assert [peer.end() for peer in peers] == [(0, "")] * 4
+    assert answers == answers[:1] * 20
+    assert answers[0]["stored"] == {
+        "transcript": True,
+        "working": True,
+        "vector": True,
+        "graph": False,
+    }
+    assert answers[0]["vectorId"]
+    store = opened(folder)
+    assert there(store, PLAIN)[0] == [1, 6, 1]
+    store.close()
