@@ -13,6 +13,7 @@ from day1.model.records.intent import Intent, IntentKind
 from day1.model.redaction.mask import Mask, mask_of
 from day1.model.redaction.redaction import Redaction
 from day1.ports.ledger import Recover
+from tests.fakes.checked import check_record
 
 
 class MemoryLedger:
@@ -75,6 +76,7 @@ class MemoryLedger:
 
     def put(self, *records: object) -> None:
         for record in records:
+            check_record(record)
             self._records[type(record)][record.id] = record  # type: ignore[attr-defined]  # every record has one
 
     def remove(self, kind: type, *record_ids: str) -> None:

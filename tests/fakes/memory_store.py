@@ -35,6 +35,7 @@ from day1.model.rows.change import (
 from day1.model.rows.kind import BY_TABLE, HELD, KINDS, Cell, Kind, Row, when
 from day1.ports.reading import Reading
 from day1.ports.store import Capabilities
+from tests.fakes.checked import check_row
 
 Tables = Mapping[str, Mapping[str, Row]]
 
@@ -117,6 +118,8 @@ class MemoryReading:
 
     def apply(self, writes: Writes) -> None:
         for table, rows in writes.items():
+            for row in rows.values():
+                check_row(BY_TABLE[table], row or {})
             self.writes[table].update(rows)
         self.tables = _with(self.tables, writes)
 

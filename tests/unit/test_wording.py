@@ -9,6 +9,8 @@ from day1.adapters.index.database import fts5_expression
 from day1.model.search.wording import (
     MAX_KEYWORDS,
     STOP_WORDS,
+    Match,
+    all_of,
     any_of,
     asked_about,
     content_words,
@@ -17,6 +19,7 @@ from day1.model.search.wording import (
     excerpt,
     keyword_terms,
     likeness_by_words,
+    phrase,
     subject,
     usual,
 )
@@ -239,6 +242,37 @@ def test_an_excerpt_begins_shortly_before_the_first_word_of_the_question():
     assert quoted.startswith("\u2026 ")
     assert quoted.endswith(" \u2026")
     assert excerpt("A short one.", "word") == "A short one."
+
+
+LONG_WORDS = " ".join(f"word{number:03}" for number in range(100))
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("zebra", 0),
+        ("word000", 0),
+        ("word010", 0),
+        ("WORD050", 37),
+        ("word050 word060", 37),
+        ("word060 word050", 37),
+        ("zebra word050", 37),
+        ("word099", 86),
+    ],
+)
+def test_an_excerpt_is_of_whole_words_from_a_third_before(question, first):
+    """A word with its blank has 8 characters, an excerpt 300, so 100 of them stand before."""
+    last = min(first + 36, 99)
+    words = " ".join(f"word{number:03}" for number in range(first, last + 1))
+    before, after = "\u2026 " * (first > 0), " \u2026" * (last < 99)
+    assert excerpt(LONG_WORDS, question) == before + words + after
+
+
+def test_a_condition_of_several_is_joined_and_of_one_is_itself():
+    assert any_of("tea") == all_of("tea") == phrase("tea") == Match("phrase", "tea")
+    both = all_of("tea", any_of("milk", "sugar"))
+    assert (both.how, both.words, both.parts[0]) == ("all", "", phrase("tea"))
+    assert both.parts[1] == Match("any", parts=(phrase("milk"), phrase("sugar")))
 
 
 # --- subject

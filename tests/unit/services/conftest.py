@@ -28,11 +28,17 @@ class Bench:
         self.store = MemoryStore(lambda: self.now)
         numbers = count(1)
         ledger = MemoryLedger()
+
+        def new_id(prefix: str, now: int) -> str:
+            assert prefix.islower(), "a kind of id"
+            assert now >= 0, "an id begins with a time"
+            return f"{prefix}_{next(numbers):026}"
+
         self.repo = Repository(
             self.store,
             self.store.history,
             ledger,
-            lambda prefix, _now: f"{prefix}_{next(numbers):026}",
+            new_id,
             lambda: self.now,
         )
         ledger.recover = partial(recover, self.repo)

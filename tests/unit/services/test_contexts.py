@@ -92,8 +92,9 @@ def test_new_and_changed_memories_are_one_commit_after_that_of_pending_rows(
         (["a"], ["a", "b"], (1, 0, 2)),
         (["a"], ["b"], (0, 1, 0)),
         (["a", "b"], ["b", "a"], (0, 2, 0)),
+        (["a", "b"], ["b", "a", "c", "d"], (2, 2, 0)),
     ],
-    ids=["new", "equal", "one more", "changed", "both changed"],
+    ids=["new", "equal", "one more", "changed", "both changed", "two of each"],
 )
 def test_how_many_rows_are_added_changed_and_pending(
     bench: Bench, before: list[str], after: list[str], expected: tuple[int, int, int]

@@ -73,8 +73,13 @@ def test_messages_stay_in_the_order_of_the_session(bench: Bench) -> None:
     said = [event(text=f"Prompt {n}.", turn=str(n)) for n in range(3)]
     ingest(bench, *said)
     assert [text for _, text in texts(bench)] == ["Prompt 0.", "Prompt 1.", "Prompt 2."]
-    times = [int(row["created_at"] or 0) for row in rows(bench)]
-    assert len(set(times)) == 3
+    by_time = sorted(rows(bench), key=lambda row: int(row["created_at"] or 0))
+    assert len({row["created_at"] for row in by_time}) == 3
+    ids = [row["id"] for row in by_time]
+    assert [row["previous_id"] for row in by_time] == [None, *ids[:2]]
+    talk = conversation(bench)
+    assert {row["conversation_id"] for row in by_time} == {talk["id"]}
+    assert (talk["happened_at"], talk["source"], talk["session_id"]) == (AT, "tool", "s1")
 
 
 def test_a_subagent_has_a_conversation_and_a_name_of_its_own(bench: Bench) -> None:

@@ -62,7 +62,7 @@ def test_what_both_changed_keeps_the_targets_side_and_is_held(bench: Bench) -> N
 def test_a_decided_supersession_brings_its_new_fact(bench: Bench, way: str, decision: str) -> None:
     new = Replacement("fact_a", "mate", "fact_b")
     supersede(bench.repo, bench.branch("side"), new, ADA)
-    correct(bench, MAIN, valid_until="9")
+    correct(bench, MAIN, valid_until=9)
     merging.merge(bench.repo, request(bench), ADA, bench.now)
     assert bench.facts() == {"fact_a"}
     if way == "expired":

@@ -6,7 +6,7 @@ from day1.errors import Refused
 from day1.model.branches.branch import MAIN
 from day1.model.records.task import Task
 from day1.model.rows.change import Ref
-from day1.model.rows.kind import EDIT, OBSERVATION
+from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Row
 from day1.model.rows.origin import Origin
 from day1.services.branches import deleting
 from day1.services.rows.recording import NewFact, NewObservation, new_row, record
@@ -99,6 +99,9 @@ def test_observations_that_no_fact_was_made_of_come_first_and_newer_ones_before_
     with bench.store.reading(Ref(branch=MAIN)) as reading:
         rows = reading.get(OBSERVATION, [ids["four"], ids["five"]])
     with bench.store.adding(MAIN) as work:
-        edits = [new_row(EDIT, source_edit_id(row), {}, origin, work.now) for row in rows.values()]
+        about: Row = {"row_id": "fact_a", "row_kind": FACT.table}
+        edits = [
+            new_row(EDIT, source_edit_id(row), about, origin, work.now) for row in rows.values()
+        ]
         work.add(EDIT, edits)
     assert first() == (["two", "three"], 1)
