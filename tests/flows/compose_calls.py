@@ -5,6 +5,10 @@ from typing import Any, Final
 from day1.services.skills.promoting import skill_id
 
 COMPOSE_CALLS: Final[dict[str, Any]] = {
+    "compose.remember": {"agentWallet": "w", "content": "Tea at six."},
+    "compose.graph_add": {"messages": [{"role": "user", "content": "Tea at seven."}]},
+    "compose.graph_search": {"query": "tea"},
+    "compose.list": {"agentWallet": "w"},
     "compose.loops_list": {},
     "compose.loops_get": {"loopId": "agent_memory_loop"},
     "compose.patterns_list": {"agentWallet": "ann"},

@@ -53,6 +53,11 @@ def same_in_words(one: Experience, other: Experience) -> bool:
     return all(_within(a, b) for a, b in parts) or all(_within(b, a) for a, b in parts)
 
 
+def same_text_in_words(one: str, other: str) -> bool:
+    """Whether two texts differ by insertions or inflection only, and nothing contradicts."""
+    return same_in_words(Experience(one, "", ""), Experience(other, "", ""))
+
+
 def _words(text: str) -> list[str]:
     """Return the words that carry meaning, in order, in lower case."""
     words = (word.casefold().replace("\u2019", "'") for word in _WORD.findall(text))

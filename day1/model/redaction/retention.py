@@ -1,10 +1,20 @@
 """How long a memory is true and answered, and whether it is secret, from a caller's words."""
 
-from typing import TypedDict
+import re
+from collections.abc import Mapping
+from typing import Final, TypedDict
 
 from day1.errors import InvalidRequest
 from day1.model.redaction.veil import SECRET
-from day1.model.values.instant import NEVER, parse
+from day1.model.values.instant import DAY, LAST, NEVER, SECOND, parse
+
+_SPAN: Final = re.compile(r"\s*([0-9]{1,6})\s*([mhdw])\s*", re.IGNORECASE)
+_UNITS: Final[Mapping[str, int]] = {
+    "m": 60 * SECOND,
+    "h": 3_600 * SECOND,
+    "d": DAY,
+    "w": 7 * DAY,
+}
 
 
 class ValidTime(TypedDict):
@@ -48,6 +58,21 @@ def retention(expires_at: str | None, sensitivity: str | None, now: int) -> Rete
     if end is not None and end <= now:
         raise InvalidRequest("`expires_at` is over already: give a later time, or `never`.")
     return {"expires_at": end, "sensitivity": sensitivity_of(sensitivity)}
+
+
+def end_of_span(word: str | None, now: int) -> int | None:
+    """Read when a memory expires from a span such as `12h`, `7d` or `4w`; None for other words.
+
+    Raises:
+        ValueError: the span is zero, or ends after the year 9999.
+    """
+    span = None if word is None else _SPAN.fullmatch(word)
+    if span is None:
+        return None
+    length = int(span[1]) * _UNITS[span[2].lower()]
+    if not 0 < length <= LAST - now:
+        raise ValueError("must be longer than nothing, and end before the year 10000")
+    return now + length
 
 
 def sensitivity_of(word: str | None) -> str | None:

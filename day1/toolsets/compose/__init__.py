@@ -3,15 +3,17 @@
 from typing import Final
 
 from day1.call.toolset import DocumentHead, ErrorShape, Namespace, Toolset
-from day1.toolsets.compose.loop import manifests, turns
+from day1.toolsets.compose.loop import manifests, remember, turns
 from day1.toolsets.compose.routes import PREFIX, ROUTES
-from day1.toolsets.compose.stores import transcripts, working
+from day1.toolsets.compose.stores import graph, transcripts, working
 from day1.toolsets.compose.upkeep import jobs, patterns, schedules, skills
 from day1.toolsets.shared.errors import PLAIN
 
 _OPERATIONS: Final = (
     *manifests.OPERATIONS,
+    *remember.OPERATIONS,
     *turns.OPERATIONS,
+    *graph.OPERATIONS,
     *transcripts.OPERATIONS,
     *working.OPERATIONS,
     *patterns.OPERATIONS,

@@ -66,6 +66,12 @@ def _finite(number: float) -> float:
     return number
 
 
+def _part(number: float) -> float:
+    if not 0 <= number <= 1:  # nor NaN
+        raise ValueError("must be from 0 to 1")
+    return number
+
+
 Name = Annotated[str, AfterValidator(_short)]
 """A wallet, user, device, thread, session or turn; its schema is a plain string."""
 Content = Annotated[str, AfterValidator(one_memory)]
@@ -73,6 +79,8 @@ Content = Annotated[str, AfterValidator(one_memory)]
 Timestamp = Annotated[int, AfterValidator(_within_years)]
 """Milliseconds since 1970 UTC, in the years 1 to 9999."""
 Number = Annotated[float, AfterValidator(_finite)]
+Part = Annotated[float, AfterValidator(_part)]
+"""A number from 0 to 1; its schema has no limits."""
 Count = Annotated[int, AfterValidator(_countable)]
 """A number of tokens and the like, not negative; its schema states no bound."""
 Few = Annotated[int, AfterValidator(_few)]
@@ -179,12 +187,24 @@ class AgentMemoryScope(WalletRequired):
     metadata: Metadata = None
 
 
-class MemorySearchRequest(Whose):
+class TwiceNamed(Whose):
+    """Whose rows a call is about, under either of two names.
+
+    Attributes:
+        agent_id: The same as `agentWallet`.
+        user_id: The same as `userAddress`.
+    """
+
+    agent_id: Maybe[Name] = None
+    user_id: Maybe[Name] = None
+
+
+class MemorySearchRequest(TwiceNamed):
     """A search over what an agent and its user stored.
 
     Attributes:
         query: What to look for, as a question or as words.
-        threadId: Only memories of this thread. Default: of all threads.
+        threadId: Without memories of other threads. Default: of all threads.
         runId: Only memories of this run. Default: of all runs.
         limit: How many memories to answer, from 1 to 200. Default: 50, for layers 6 of each.
         layers: The layers to search. Default: all.
@@ -263,6 +283,10 @@ Messages = Annotated[list[AgentMemoryTurnMessage], AfterValidator(few)]
 """At most 1,000 messages; the schema states no limit, because the contract does not."""
 
 
+Objects = Annotated[list[JsonObject], AfterValidator(few)]
+"""At most 1,000 open objects; the schema states no limit."""
+
+
 class AgentMemoryLoopEnvelope(Response):
     """The step of the loop that was answered, and those that may follow."""
 
@@ -308,7 +332,7 @@ class MemoryVectorItem(SearchResult):
 
 
 class GraphMemoryItem(Response):
-    """A fact in the form of graph memory; its times are ISO 8601."""
+    """A fact in the form of graph memory; its times are ISO 8601, and searches add its score."""
 
     id: Maybe[str] = absent()
     memory: Maybe[str] = absent()
@@ -319,6 +343,7 @@ class GraphMemoryItem(Response):
     created_at: Maybe[str] = absent()
     updated_at: Maybe[str] = absent()
     relations: Maybe[list[dict[str, JsonValue]]] = absent()
+    score: Maybe[float] = absent()
 
 
 GraphMemoryItemsResponse = TypeAliasType("GraphMemoryItemsResponse", list[GraphMemoryItem])

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from day1.call.context import Context
+from day1.model.prime.framing import without_frames
+from day1.model.redaction.retention import end_of_span
+from day1.model.rows.validation import secret_notes
 from day1.model.values.space import SHARED
 from day1.model.values.wallet_space import Owner
 from day1.services.access.calls import Writing, writing
@@ -53,3 +56,28 @@ def write_of(ctx: Context, owner: Owner, session_id: str | None = None) -> Writi
     """
     space = SHARED if owner.space is None else owner.space
     return writing(ctx, _Signature(owner.wallet, session_id), None, space)
+
+
+def expiry_of(ctx: Context, retention: str | None) -> int | None:
+    """Read when a memory expires from its retention, such as `7d`; None for any other word.
+
+    Raises:
+        InvalidRequest: the span is zero, or too long.
+    """
+    try:
+        return end_of_span(retention, ctx.clock())
+    except ValueError as error:
+        raise missing("retention", str(error)) from error
+
+
+def own_words(ctx: Context, field: str, text: str) -> tuple[str, list[str]]:
+    """Cut the frames of memory out of a text; return it with notes on secrets in it.
+
+    Raises:
+        InvalidRequest: nothing else is in the text.
+        Refused: it looks like a secret, and the settings refuse secrets.
+    """
+    words = without_frames(text).strip()
+    if not words:
+        raise missing(field, "has no words beside those that memory gave")
+    return words, secret_notes(ctx.limits.secrets, words)

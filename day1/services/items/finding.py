@@ -1,0 +1,188 @@
+"""Finding items: the facts and messages that an owner sees, and relations that they name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from day1.errors import NotFound
+from day1.model.contexts.keyed import fits
+from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.redaction.veil import is_expired
+from day1.model.rows.change import Query
+from day1.model.rows.json_columns import read_detail
+from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, RELATION, Cell, Kind, Row, kind_of
+from day1.ports.reading import Reading
+
+DELETED: Final = "deleted"
+"""The `status` in the detail of an item that its owner deleted."""
+_MOST_RELATIONS: Final = 5_000
+"""The newest relations that are compared with texts."""
+_PER_TEXT: Final = 20
+"""Relations answered beside one text, at most."""
+_LONGEST_NAME: Final = 6
+"""Words of an entity's name that is looked for in texts, at most."""
+_WORD: Final = re.compile(r"\w+")
+
+Spaces = Sequence[str | None]
+"""The spaces that an owner sees; None among them stands for the rows without a space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Which of an owner's items are meant: by metadata, thread and run."""
+
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Values that the metadata of an item must have."""
+    thread: str | None = None
+    """Items of other threads are left out; those of no thread count."""
+    run: str | None = None
+    """Only items of this run."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every item is meant."""
+        return not self.metadata and self.thread is None and self.run is None
+
+    def admits(self, detail: Mapping[str, Any]) -> bool:
+        """Whether an item with this detail is meant."""
+        metadata = detail.get("metadata")
+        return (
+            (self.thread is None or detail.get("threadId") in {None, self.thread})
+            and (self.run is None or detail.get("runId") == self.run)
+            and fits(self.metadata, metadata if isinstance(metadata, Mapping) else None)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A fact or message, and the detail that says whose it is."""
+
+    kind: Kind
+    row: Row
+    detail: dict[str, Any]
+    """A fact's own, or that of a message's conversation."""
+
+
+def item_of(
+    reading: Reading, spaces: Spaces, item_id: str, now: int, *, deleted: bool = False
+) -> Item:
+    """Find a fact or message by its id, if one of these spaces has it.
+
+    Args:
+        reading: the state to read.
+        spaces: the spaces that the caller sees.
+        item_id: the id of the fact or message.
+        now: the instant at which it must not have expired.
+        deleted: whether an item that its owner deleted is found too.
+
+    Raises:
+        NotFound: no such item is in these spaces; whether others have it is not told.
+    """
+    item = _item(reading, item_id)
+    if item is not None and _space(reading, item) in spaces and not is_expired(item.row, now):
+        gone = item.kind is FACT and item.detail.get("status") == DELETED
+        if deleted or not gone:
+            return item
+    raise unknown_item(item_id)
+
+
+def unknown_item(item_id: str) -> NotFound:
+    """Build the error of an id that names no item of the caller."""
+    return NotFound("There is no memory of this id here.", id=item_id[:80])
+
+
+def _item(reading: Reading, item_id: str) -> Item | None:
+    kind = kind_of(item_id)
+    if kind is None or kind not in {FACT, MESSAGE}:
+        return None
+    row = reading.get(kind, [item_id]).get(item_id)
+    if row is None or row["content_hash"] == REDACTED_HASH:
+        return None
+    holder = row if kind is FACT else _conversation(reading, row)
+    return Item(kind, row, read_detail(holder.get("detail")))
+
+
+def _conversation(reading: Reading, message: Row) -> Row:
+    conversation_id = str(message["conversation_id"])
+    return reading.get(CONVERSATION, [conversation_id]).get(conversation_id, {})
+
+
+def _space(reading: Reading, item: Item) -> Cell:
+    """Return the space of an item; a message is in that of its conversation."""
+    holder = item.row if item.kind is FACT else _conversation(reading, item.row)
+    return holder.get("space")
+
+
+def facts_of(spaces: Spaces, now: int) -> Query:
+    """Build the query for the facts of spaces that may be listed at an instant."""
+    return Query(
+        equal={"status": "active"},
+        among={"space": list(spaces)},
+        without={"verification": ("invalidated",)},
+        alive_at=now,
+        present_at=now,
+        public=True,
+    )
+
+
+def newest_facts(reading: Reading, spaces: Spaces, now: int, limit: int) -> list[Row]:
+    """List the facts of spaces, newest first, without redacted ones."""
+    asked = limit
+    while True:
+        query = replace(facts_of(spaces, now), order="created_at", descending=True, limit=asked)
+        scanned = reading.scan(FACT, ("id", "content_hash"), query)
+        ids = [str(row_id) for row_id, content in scanned if content != REDACTED_HASH]
+        if len(ids) >= limit or len(scanned) < asked:
+            rows = reading.get(FACT, ids[:limit])
+            return [rows[row_id] for row_id in ids[:limit]]
+        asked *= 4
+
+
+def meant_facts(
+    reading: Reading, spaces: Spaces, now: int, narrowing: Narrowing
+) -> frozenset[str] | None:
+    """Return the ids of the facts that are meant; None if every fact is."""
+    if narrowing.is_empty:
+        return None
+    rows = reading.scan(FACT, ("id", "detail"), facts_of(spaces, now))
+    return frozenset(
+        str(row_id) for row_id, detail in rows if narrowing.admits(read_detail(detail))
+    )
+
+
+def relations_named(
+    reading: Reading, spaces: Spaces, now: int, texts: Iterable[str]
+) -> list[list[Row]]:
+    """Find for each text the relations whose source or target it names, newest first."""
+    query = Query(
+        among={"space": list(spaces)},
+        present_at=now,
+        order="created_at",
+        descending=True,
+        limit=_MOST_RELATIONS,
+    )
+    ends = ("id", "source_entity", "target_entity")
+    ids_by_name: dict[tuple[str, ...], dict[str, None]] = {}
+    for row_id, *names in reading.scan(RELATION, ends, query):
+        for name in names:
+            ids_by_name.setdefault(_words(str(name)), {})[str(row_id)] = None
+    ids_by_name.pop((), None)
+    found = [_named(text, ids_by_name) for text in texts] if ids_by_name else [[] for _ in texts]
+    rows = reading.get(RELATION, [row_id for ids in found for row_id in ids])
+    return [[rows[row_id] for row_id in ids if row_id in rows] for ids in found]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.casefold() for word in _WORD.findall(text))
+
+
+def _named(text: str, ids_by_name: Mapping[tuple[str, ...], Mapping[str, None]]) -> list[str]:
+    words = _words(text)
+    ids: dict[str, None] = {}
+    for start in range(len(words)):
+        for length in range(1, _LONGEST_NAME + 1):
+            ids |= ids_by_name.get(words[start : start + length], {})
+    return list(ids)[:_PER_TEXT]

@@ -1,0 +1,252 @@
+"""Remembering a fact of a space: a conflict with a known fact is decided in the same unit of work.
+
+A conflict is a fact of the same space with the same key, or one that says the same in other words.
+A fact that is only near stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, get_args
+
+from day1.errors import InvalidRequest
+from day1.model.branches.branch import Branch
+from day1.model.lessons.rewording import same_text_in_words
+from day1.model.rows.change import CommitId, Message, Query
+from day1.model.rows.json_columns import read_detail
+from day1.model.rows.kind import FACT, Cell, Row, canonical
+from day1.model.rows.origin import Origin
+from day1.model.values.parts import MAX_TEXT
+from day1.ports.additions import Additions
+from day1.services.repository.repository import Repository
+from day1.services.rows.editing import Editor, end_of
+from day1.services.rows.recording import BranchAfter, NewFact, fact_row
+
+Policy = Literal["supersede", "keep", "merge"]
+POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
+"""What to do with a fact that a new one conflicts with."""
+
+TextAndKey = tuple[str, str | None]
+"""The text of a fact, and the key under which its caller keeps it."""
+Outcome = Literal["written", "known", "kept"]
+"""A row was added or changed; the content was known; or a conflicting fact was kept instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToRemember:
+    """A fact to remember."""
+
+    fact: NewFact
+    detail: str
+    """Its detail as canonical JSON: owner, metadata, retention."""
+    given: frozenset[str] = frozenset()
+    """The names that the caller gave: only these columns change in a known fact."""
+    policy: Policy = "supersede"
+
+    @property
+    def key(self) -> str | None:
+        """The caller's key of the fact."""
+        return key_of(self.detail)
+
+    def row(self, repo: Repository, origin: Origin, now: int) -> Row:
+        """Build the row of a new fact."""
+        row = fact_row(repo.new_id(FACT.prefix, now), self.fact, origin, now)
+        return {**row, "detail": self.detail}
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The fact that holds what was to be remembered, and the state of the branch."""
+
+    row: Row
+    commit: CommitId
+    pending: int = 0
+    outcome: Outcome = "written"
+    superseded: tuple[str, ...] = ()
+    """Ids of the facts that it replaced."""
+
+
+def key_of(cell: Cell) -> str | None:
+    """Read the key under which a caller keeps a fact, from the fact's detail."""
+    detail = read_detail(cell)
+    metadata = detail.get("metadata")
+    keys = (detail.get("key"), metadata.get("key") if isinstance(metadata, Mapping) else None)
+    return next((k for k in keys if isinstance(k, str) and k), None)
+
+
+def remember(repo: Repository, branch: Branch, new: ToRemember, origin: Origin) -> Remembered:
+    """Keep a fact, and decide its conflicts by its policy; the same content again is not written.
+
+    Raises:
+        InvalidRequest: the merged text would be too long.
+    """
+    with repo.store.adding(branch.name) as adding:
+        same, conflicts = _known(adding, new)
+        if same is None and not conflicts:
+            row = new.row(repo, origin, adding.now)
+            adding.add(FACT, [row])
+            return Remembered(row, adding.tip, adding.pending.count + 1)
+        if same is None and new.policy == "supersede":
+            return _supersede(Editor(repo, adding.to_change(), origin), new, conflicts)
+        known = conflicts[0] if same is None else same
+        columns: Row = {}
+        if new.policy != "keep":
+            columns = _merged(known, new) if same is None else new_columns(new, known)
+        if any(known[column] != cell for column, cell in columns.items()):
+            return _change(Editor(repo, adding.to_change(), origin), known, columns)
+        outcome: Outcome = "kept" if same is None and new.policy == "keep" else "known"
+        return Remembered(known, adding.tip, adding.pending.count, outcome)
+
+
+def remember_each(
+    repo: Repository, branch: Branch, news: Sequence[ToRemember], origin: Origin
+) -> tuple[list[Row], BranchAfter]:
+    """Add facts word for word in one unit of work; a text that its space has is not added again.
+
+    Returns the row of each fact, and the state of the branch.
+    """
+    added: list[Row] = []
+    result: list[Row] = []
+    with repo.store.adding(branch.name) as adding:
+        ids = sorted(repo.new_id(FACT.prefix, adding.now) for _ in news)  # lists keep their order
+        rows = [
+            {**new.row(repo, origin, adding.now), "id": row_id}
+            for new, row_id in zip(news, ids, strict=True)
+        ]
+        known = _known_texts(adding, rows)
+        for row in rows:
+            if _place(row) not in known:
+                known[_place(row)] = row
+                added.append(row)
+            result.append(known[_place(row)])
+        if added:
+            adding.add(FACT, added)
+        return result, BranchAfter.of(adding, len(added))
+
+
+def replace_facts(editor: Editor, old_facts: Sequence[Row], new_fact: Row) -> None:
+    """Mark facts as superseded by another fact of the branch, in open work."""
+    for old_fact in old_facts:
+        values: Row = {
+            "status": "superseded",
+            "superseded_by": new_fact["id"],
+            "valid_until": end_of(old_fact, new_fact),
+        }
+        editor.change(FACT, old_fact, values)
+
+
+def merged_text(old: str, new: str) -> str:
+    """Join two texts: the longer one of two wordings, else both, the older one first.
+
+    Raises:
+        InvalidRequest: both together are longer than one memory may be.
+    """
+    shorter, longer = sorted((old, new), key=len)
+    if shorter in longer or same_text_in_words(old, new):
+        return longer
+    both = f"{old}\n{new}"
+    if len(both) > MAX_TEXT:
+        problem = f"is too long to be merged: together the texts have {len(both):,} characters"
+        raise InvalidRequest(
+            f"content: {problem}.", problems=[{"argument": "content", "problem": problem}]
+        )
+    return both
+
+
+def metadata_of(detail: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the metadata that a caller noted in a detail."""
+    metadata = detail.get("metadata")
+    return metadata if isinstance(metadata, Mapping) else {}
+
+
+def _known(adding: Additions, new: ToRemember) -> tuple[Row | None, list[Row]]:
+    """Find the fact with the same text, and those that conflict with the new one, newest first.
+
+    A row with a structure, such as a lesson or a skill, is no plain fact and stays apart.
+    """
+    equal: Row = {"space": new.fact.space, "sensitivity": new.fact.sensitivity, "structure": None}
+    same: str | None = None
+    conflicts: list[str] = []
+    query = present_facts(equal, adding.now)
+    for row_id, text, detail in adding.scan(FACT, ("id", "fact_text", "detail"), query):
+        key = key_of(detail)
+        if text == new.fact.text and (new.key is None or key in {None, new.key}):
+            same = str(row_id)
+        elif conflicting((new.fact.text, new.key), (str(text), key)):
+            conflicts.append(str(row_id))
+    rows = adding.get(FACT, [*conflicts, *([] if same is None else [same])])
+    by_age = sorted((rows[i] for i in conflicts), key=_age, reverse=True)
+    return None if same is None else rows[same], by_age
+
+
+def _age(row: Row) -> tuple[int, str]:
+    return int(row["created_at"] or 0), str(row["id"])
+
+
+def conflicting(one: TextAndKey, other: TextAndKey) -> bool:
+    """Whether two facts conflict: they have one key, or without two keys say the same in words."""
+    if one[1] is not None and other[1] is not None:
+        return one[1] == other[1]
+    return same_text_in_words(one[0], other[0])
+
+
+def present_facts(equal: Row, now: int) -> Query:
+    """Build the query for facts that are active and true at an instant."""
+    return Query(
+        equal={**equal, "status": "active"},
+        without={"verification": ("invalidated",)},
+        alive_at=now,
+        present_at=now,
+    )
+
+
+def _place(row: Row) -> tuple[Cell, ...]:
+    return row["content_hash"], row["space"], row["sensitivity"]
+
+
+def _known_texts(adding: Additions, rows: Sequence[Row]) -> dict[tuple[Cell, ...], Row]:
+    """Find the facts of the branch that have the texts of new rows, by text and space."""
+    among = {"content_hash": [row["content_hash"] for row in rows]}
+    query = replace(present_facts({}, adding.now), among=among)
+    return {_place(row): row for row in adding.find(FACT, query)} if rows else {}
+
+
+def known_text(adding: Additions, row: Row) -> Row | None:
+    """Find the fact that has the text of a new row in the same space."""
+    return _known_texts(adding, [row]).get(_place(row))
+
+
+def new_columns(new: ToRemember, old: Row) -> Row:
+    """Return what the caller says of a known fact beside its text: only what it named."""
+    columns: Row = {"category": new.fact.category, "confidence": new.fact.confidence}
+    columns = {name: cell for name, cell in columns.items() if name in new.given}
+    before, after = read_detail(old["detail"]), read_detail(new.detail)
+    detail: dict[str, Any] = dict(before)
+    if "metadata" in new.given:
+        detail["metadata"] = {**metadata_of(before), **metadata_of(after)}
+    if "retention" in new.given and before.get("retention") != after.get("retention"):
+        detail["retention"] = after.get("retention")
+        columns["expires_at"] = new.fact.expires_at
+    return columns if detail == before else {**columns, "detail": canonical(detail)}
+
+
+def _merged(old: Row, new: ToRemember) -> Row:
+    columns = new_columns(new, old)
+    return {**columns, "fact_text": merged_text(str(old["fact_text"]), new.fact.text)}
+
+
+def _change(editor: Editor, row: Row, columns: Row) -> Remembered:
+    changed = editor.change(FACT, row, columns)
+    line = f"remember in fact {row['id']}: {', '.join(changed.groups)}"
+    return Remembered(changed.row, editor.work.commit(Message("change", line)))
+
+
+def _supersede(editor: Editor, new: ToRemember, old_facts: Sequence[Row]) -> Remembered:
+    work = editor.work
+    row = new.row(editor.repo, editor.origin, work.now)
+    work.add(FACT, [row])
+    replace_facts(editor, old_facts, row)
+    ids = tuple(str(fact["id"]) for fact in old_facts)
+    commit = work.commit(Message("change", f"supersede fact {', '.join(ids)} by {row['id']}"))
+    return Remembered(row, commit, superseded=ids)
