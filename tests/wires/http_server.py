@@ -68,7 +68,7 @@ class HttpServer:
         self._reader.start()
         assert self._ready.wait(WAIT_S), self.log.read_text(encoding="utf-8")
         assert self.address, self.log.read_text(encoding="utf-8")
-        self.http = httpx2.Client(base_url=self.address, timeout=WAIT_S)
+        self.http = httpx2.Client(base_url=self.address, timeout=WAIT_S, verify=False)
         return self
 
     def _read(self) -> None:
@@ -146,7 +146,7 @@ class HttpSession(Session):
     def __enter__(self) -> Self:
         with ExitStack() as entered:
             self._portal = entered.enter_context(start_blocking_portal())
-            http = httpx2.AsyncClient(headers=self._headers, timeout=WAIT_S)
+            http = httpx2.AsyncClient(headers=self._headers, timeout=WAIT_S, verify=False)
             entered.enter_context(self._portal.wrap_async_context_manager(http))
             wire = streamable_http_client(self.url, http_client=http)
             client = self._made(wire)

@@ -104,7 +104,11 @@ class Browser:
         """Look at a server."""
         self.server = server
         self.http = httpx2.Client(
-            base_url=server.address, timeout=WAIT_S, follow_redirects=True, headers=headers
+            base_url=server.address,
+            timeout=WAIT_S,
+            follow_redirects=True,
+            headers=headers,
+            verify=False,
         )
 
     def __enter__(self) -> Self:

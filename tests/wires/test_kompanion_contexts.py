@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.engine import needs_files
+from tests.forkserver import python
 from tests.unit.test_kept_content import JSON
 from tests.waiting import until
 from tests.wires.http_server import WIRES, HttpServer, HttpSession
@@ -245,7 +245,7 @@ def test_a_secret_is_told_by_its_own_space_alone(
         assert bundle["fact_count"] == 1
     for name, export in (("all", ["export", "-o"]), ("bundle", ["bundle", "export", bundle["id"]])):
         file = tmp_path / f"{name}.jsonl"
-        line = [sys.executable, "-m", "day1", *export, str(file)]
+        line = [*python(), "-m", "day1", *export, str(file)]
         subprocess.run(line, env={**os.environ, **environment(folder)}, check=True, cwd=tmp_path)
         assert "roses need water" in file.read_text()
     holding = sorted(

@@ -3,13 +3,13 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.forkserver import python
 from tests.waiting import until
 from tests.wires.http_server import WIRES
 from tests.wires.kompanion_client import METAL, WOOD, Both, clients, found, model
@@ -285,7 +285,7 @@ def test_what_is_queued_has_no_vector_yet_and_gets_one(tmp_path: Path, *, later:
     def queued(**more: str) -> int:
         """By a process without a worker that would embed the texts before the call does."""
         said = json.dumps({**METAL, **more})
-        call = [sys.executable, "-m", "day1", "call", "warm_cache", said]
+        call = [*python(), "-m", "day1", "call", "warm_cache", said]
         env = {**os.environ, **environment(folder, **model())}
         done = subprocess.run(call, env=env, check=True, capture_output=True, cwd=tmp_path)
         return int(json.loads(done.stdout)["queued"])
