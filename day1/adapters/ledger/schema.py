@@ -35,12 +35,14 @@ def make_tables(connection: Connection, version: int, where: str, marks: Columns
                 name = connection.dialect.identifier_preparer.quote(column.name)
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD {name} {kind}")
     if connection.dialect.name == "sqlite":  # only there checksums are compared
-        _add_sums(connection)
+        _add_sums(connection, existing)
 
 
-def _add_sums(connection: Connection) -> None:
-    """Add checksums to rows that an earlier version of day1 wrote without."""
+def _add_sums(connection: Connection, existing: Columns) -> None:
+    """Add checksums to rows that an earlier version of day1 wrote without, in existing tables."""
     for kind, table in TABLES.items():
+        if table.name not in existing:
+            continue
         rows = connection.execute(select(table).where(table.c[SUM].is_(None))).all()
         sums = [{"row": row.id, "sum": sum_of(kind, row)} for row in rows]
         if sums:
