@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +11,7 @@ from day1.adapters.chore_file import ChoreFile
 from day1.app.ingest import spool_ingester
 from day1.app.leases import LeasePlace
 from day1.app.noticing import noticing
-from day1.errors import InvalidRequest
+from day1.errors import Day1Error, InvalidRequest
 from day1.interfaces.heads import spaced
 from day1.model.branches.branch import MAIN
 from day1.model.values.space import EVERY, SHARED
@@ -111,7 +112,10 @@ def job_runner(store: OpenStore, report: Report, clock: Clock | None = None) -> 
 
     shop = Workshop(store.repo, store.search, store.jobs)
     worker = JobWorker(shop, new_id("process", store.clock()))
-    chore = Chore(CHORE, _JOBS_S, worker.run, lease_of(store, CHORE))
+    lease = lease_of(store, CHORE)
+    with suppress(Day1Error):
+        lease.acquire()  # at once, so that the first request finds a server
+    chore = Chore(CHORE, _JOBS_S, worker.run, lease)
     return ChoreRunner([chore], clock or Clock(), report, _JOBS_S, what="jobs")
 
 

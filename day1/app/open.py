@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from day1.adapters.chore_file import ChoreFile
 from day1.adapters.failures import of_system
 from day1.adapters.index.uses import FileUses
 from day1.adapters.primes import FilePrimes, closing_stamp
@@ -114,6 +115,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             _job_services(settings, LeasePlace(folder, engine.node, ledger, now)),
             read_only,
             now,
+            ChoreFile(folder).failing,
             partial(obstacles_in, folder),
             opened.pop_all(),
         )

@@ -34,7 +34,6 @@ __all__ = [
 
 def place_of(store: OpenStore) -> StoreLocation:
     """Measure what `day1 doctor` reports about a store's folder, disk and files."""
-    from day1.adapters.chore_file import ChoreFile
     from day1.adapters.index.index import chroma_trouble
     from day1.adapters.spool import FolderSpool
     from day1.services.health.doctor import StoreLocation
@@ -51,7 +50,7 @@ def place_of(store: OpenStore) -> StoreLocation:
         unheard=spool.aside(),
         unheard_gone=spool.gone(),
         damaged=(*_damaged(store.folder), *spool.damaged()),
-        failing_chores=tuple(ChoreFile(store.folder).failing()),
+        failing_chores=tuple(store.failing_chores()),
         chroma_server=urlsplit(store.settings.index.chroma_url or "").hostname,
         now=now(),
     )

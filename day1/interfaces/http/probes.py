@@ -116,11 +116,13 @@ def routes(store: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
 
 
 def _ready(store: OpenStore) -> dict[str, Json]:
-    """Read the store and the ledger once, and list problems that prevent only writing."""
+    """Read the store and the ledger once; list what prevents writing, and the failing chores."""
     store.repo.ledger.branch(MAIN)
     with store.repo.store.reading(Ref(branch=MAIN)):
         pass
     problems = [without_place(error).body()["error"] for error in store.obstacles()]
     access = "read" if problems or store.read_only else "write"
     state: dict[str, Json] = {"status": "ready", "access": access}
-    return {**state, "wrong": problems} if problems else state
+    chores: dict[str, Json] = dict(store.failing_chores())
+    lists: dict[str, Json] = {"wrong": problems, "chores": chores}
+    return state | {name: value for name, value in lists.items() if value}

@@ -38,6 +38,7 @@ def status_command(session: Session, branch: str | None, *, exit_code: bool) -> 
         status = branch_status(store.repo, session.find(branch))
         index = index_state(store.repo, store.search, status.state.branch)
         waits = waiting(store.repo, status.state.branch.name)
+    chores = store.failing_chores()
     model = session.app.models.place(session.settings.embedder)
     document = {
         "branch": status.state.branch.name,
@@ -53,12 +54,14 @@ def status_command(session: Session, branch: str | None, *, exit_code: bool) -> 
             "pending_vectors": index.pending_vectors,
             "model": model,
         },
+        "chores": dict(chores),
         "store": store.where,
     }
     if not session.answer(document):
         _say_branch(session, status)
         _say_waiting(session, status, waits)
         _say_index(session, index, model)
+        _say_chores(session, chores)
     if exit_code and waits.every:
         raise click.exceptions.Exit(WAITS)
 
@@ -103,6 +106,14 @@ def _say_waiting(session: Session, status: BranchStatus, waits: Waiting) -> None
             (plural(count, "held item"), "warn"),
             f' on {branch} (use "day1 held -b {branch}" to see)',
         )
+
+
+def _say_chores(session: Session, chores: list[tuple[str, str]]) -> None:
+    """Print the background work that fails in servers of this machine."""
+    if chores:
+        errors = ", ".join(f"{name} ({error})" for name, error in chores)
+        fails = (f"Background work that fails: {errors}", "warn")
+        session.screen.line(fails, ' (use "day1 doctor" for advice)')
 
 
 def _say_index(session: Session, index: IndexState, model: str | None) -> None:
