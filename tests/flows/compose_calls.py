@@ -27,6 +27,10 @@ COMPOSE_CALLS: Final[dict[str, Any]] = {
     },
     "compose.skills_list": {"agentWallet": "ann"},
     "compose.skills_get": lambda ids: {"skillId": skill_id(ids["pattern"]), "agentWallet": "ann"},
+    "compose.sessions_compress": [
+        {"sessionId": session, "agentWallet": "ann", "coordinatorModel": "any"}
+        for session in ("t1", "t3")
+    ],
     "compose.schedules_list": [{}, {"agentWallets": ["ann"]}],
     "compose.jobs_get": lambda ids: {"jobId": ids["job"]},
     "compose.jobs_create": [

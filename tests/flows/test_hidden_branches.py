@@ -103,7 +103,9 @@ def make(store: OpenStore) -> Ids:
         namespace="n",
     )
     for thread in ("t1", "t2"):
-        write_thread(store.repo, WALLET, thread, [asked(), *called(*FIX)], branch=MINE)
+        write_thread(
+            store.repo, WALLET, thread, [asked(), *called(*FIX)], branch=MINE, session=thread
+        )
     extraction = Extraction(find(store.repo, MINE), WALLET, Origin("ann"))
     (ids["pattern"],) = extract_patterns(store.repo, extraction).added
     for name in store.repo.history.branches():  # else who forks it from hidden/x commits it
@@ -114,7 +116,9 @@ def make(store: OpenStore) -> Ids:
 def hide(store: OpenStore, ids: Ids) -> None:
     """What is done on branches that the limited token does not see."""
     deed(store, "core.memory_branch_create", branch_name="hidden/x", parent_branch=MINE)
-    write_thread(store.repo, WALLET, "t3", [asked(), *called(*FIX)], branch="hidden/x")
+    for thread in ("t1", "t3"):
+        lines = [asked(), *called(*FIX), asked("Hidden 3.")]
+        write_thread(store.repo, WALLET, thread, lines, branch="hidden/x", session=thread)
     for branch in (MAIN, "hidden/x"):
         for number in range(30):
             deed(store, "core.memory_write_fact", branch, fact_text=f"Tea number {number}, secret.")

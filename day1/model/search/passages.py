@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from operator import itemgetter
 from typing import Final, NamedTuple, TypeVar
 
@@ -79,6 +79,13 @@ class QuotedText:
     """Characters of the whole text."""
     quotation: str | None = None
     """A short quotation of the nearest passage of a text that is whole."""
+
+
+def sentences(text: str) -> list[str]:
+    """Split a text into its sentences and lines, without blanks around or repeated in them."""
+    ends = [*(match.end() for match in _ENDS.finditer(text)), len(text)]
+    parts = (text[start:end] for start, end in pairwise([0, *ends]))
+    return [" ".join(part.split()) for part in parts if part.strip()]
 
 
 def passage_at(passages: Sequence[str], text: str, number: int) -> Span | None:

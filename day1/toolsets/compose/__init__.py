@@ -6,7 +6,7 @@ from day1.call.toolset import DocumentHead, ErrorShape, Namespace, Toolset
 from day1.toolsets.compose.loop import manifests, remember, turns
 from day1.toolsets.compose.routes import PREFIX, ROUTES
 from day1.toolsets.compose.stores import graph, transcripts, working
-from day1.toolsets.compose.upkeep import jobs, patterns, schedules, skills
+from day1.toolsets.compose.upkeep import archives, jobs, patterns, schedules, skills
 from day1.toolsets.shared.errors import PLAIN
 
 _OPERATIONS: Final = (
@@ -16,6 +16,7 @@ _OPERATIONS: Final = (
     *graph.OPERATIONS,
     *transcripts.OPERATIONS,
     *working.OPERATIONS,
+    *archives.OPERATIONS,
     *patterns.OPERATIONS,
     *skills.OPERATIONS,
     *jobs.OPERATIONS,

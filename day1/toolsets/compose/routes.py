@@ -111,4 +111,6 @@ ROUTES: Final = (
     _post("/schedules/{scheduleId}/pause", "schedules_pause"),
     _post("/schedules/{scheduleId}/resume", "schedules_resume"),
     _post("/schedules/{scheduleId}/trigger", "schedules_trigger"),
+    _post("/sessions/{sessionId}/compress", "sessions_compress"),
+    _post("/archives/{archiveId}/sync", "archives_sync"),
 )

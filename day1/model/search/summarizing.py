@@ -1,0 +1,114 @@
+"""Summaries by rules: the sentences of a text with the most names and numbers, in order. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from day1.model.search.grouping import plain
+from day1.model.search.passages import sentences
+from day1.model.search.wording import STOP_WORDS
+
+MOST_CHARACTERS: Final = 1_200
+"""Characters of a summary, at most; a single longer sentence is cut."""
+_MOST_SENTENCES: Final = 12
+_LONGEST: Final = 400
+"""Characters of a sentence that is quoted whole."""
+_AROUND: Final = ".,;:!?\u2026()[]{}<>\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
+_WITHIN: Final = frozenset("./_@\\")
+"""Signs within a word that make it a path, an address or an identifier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A sentence of a summary, and the number of the text that it stands in."""
+
+    text: int
+    sentence: str
+
+
+def summarize(texts: Sequence[str], most: int = MOST_CHARACTERS) -> list[Quote]:
+    """Choose the sentences with the most names and numbers; they come in the order of the texts.
+
+    Of sentences that say the same the first counts. Those without a name or number are left out,
+    unless none has one.
+    """
+    quotes: dict[str, Quote] = {}
+    for number, text in enumerate(texts):
+        for sentence in sentences(text):
+            quotes.setdefault(plain(sentence), Quote(number, sentence[:_LONGEST]))
+    listed = [quote for key, quote in quotes.items() if key]
+    names = _inner_names(quote.sentence for quote in listed)
+    scores = [_specifics(quote.sentence, names) for quote in listed]
+    least = min(1, max(scores, default=0))
+    ranked = sorted(
+        (place for place, score in enumerate(scores) if score >= least),
+        key=lambda place: (-scores[place], place),
+    )
+    chosen: list[int] = []
+    left = most
+    for place in ranked:
+        length = len(listed[place].sentence) + 1
+        if length <= left + 1 and len(chosen) < _MOST_SENTENCES:
+            chosen.append(place)
+            left -= length
+    return [listed[place] for place in sorted(chosen)]
+
+
+def names_in(texts: Sequence[str]) -> list[str]:
+    """List the names in texts, each once, in order: capitalised words, paths and identifiers.
+
+    A capitalised word that begins a sentence is a name only if it is one within a sentence too.
+    """
+    listed = [sentence for text in texts for sentence in sentences(text)]
+    inner = _inner_names(listed)
+    return list(dict.fromkeys(name for s in listed for name in _names(s, inner)))
+
+
+def _inner_names(listed: Sequence[str] | Iterator[str]) -> frozenset[str]:
+    """Return the capitalised words that occur within sentences, not only at their beginning."""
+    return frozenset(
+        word
+        for sentence in listed
+        for place, token in enumerate(sentence.split())
+        if place and _is_capitalised(word := token.strip(_AROUND))
+    )
+
+
+def _specifics(sentence: str, inner: frozenset[str]) -> int:
+    """Count the distinct names and numbers of a sentence."""
+    numbers = {
+        w for token in sentence.split() if any(map(str.isdecimal, w := token.strip(_AROUND)))
+    }
+    return len(numbers.union(_names(sentence, inner)))
+
+
+def _names(sentence: str, inner: frozenset[str]) -> Iterator[str]:
+    """Yield the names of a sentence; capitalised words that follow one another are one name."""
+    name: list[str] = []
+    for place, token in enumerate(sentence.split()):
+        word = token.strip(_AROUND)
+        capitalised = _is_capitalised(word) and (place > 0 or word in inner)
+        if name and not (capitalised and token.startswith(word)):
+            yield " ".join(name)
+            name = []
+        if capitalised:
+            name.append(word)
+            if not token.endswith(word):  # a sign ends the name
+                yield " ".join(name)
+                name = []
+        elif _is_identifier(word):
+            yield word
+    if name:
+        yield " ".join(name)
+
+
+def _is_capitalised(word: str) -> bool:
+    return word[:1].isupper() and word.lower() not in STOP_WORDS
+
+
+def _is_identifier(word: str) -> bool:
+    """Whether a word is a path, an address or an identifier such as `camelCase`."""
+    has_letter = any(map(str.isalpha, word))
+    has_sign = not _WITHIN.isdisjoint(word)
+    has_capital = word[:1].islower() and any(map(str.isupper, word))
+    return has_letter and (has_sign or has_capital)

@@ -1,0 +1,1 @@
+"""Archives: summaries of sessions, and files of a wallet's memory."""

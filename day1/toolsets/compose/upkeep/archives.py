@@ -1,0 +1,70 @@
+"""Archives: summaries of sessions, and files of a wallet's memory under their content ids."""
+
+from typing import Final
+
+from day1.call.context import Context
+from day1.call.fields import Response, Written, written
+from day1.call.operation import Effect, Operation
+from day1.errors import NotFound
+from day1.model.values.wallet_space import Owner
+from day1.services.archives.compressing import CompressRequest, compress
+from day1.toolsets.compose.fields import ComposeRequest, Name, missing
+from day1.toolsets.compose.scope import wallet_of, write_of
+from day1.toolsets.shared.fields import Maybe
+
+
+class SessionCompressRequest(ComposeRequest):
+    """The arguments of `sessions_compress`.
+
+    Attributes:
+        sessionId: The session, as its turns name it.
+        agentWallet: The agent whose session it is.
+        coordinatorModel: The model that you would like to word the summary. day1 uses the chat
+            model of its settings, else rules, and says which as `summarizer`.
+        userAddress: The user whose session it is. Default: it is found by its id alone.
+    """
+
+    sessionId: Name
+    agentWallet: Name
+    coordinatorModel: Name
+    userAddress: Maybe[Name] = None
+
+
+class SessionCompressResponse(Response):
+    """The summary of a session."""
+
+    summary: str
+    entitiesExtracted: int
+    """The number of names in the summary, which its fact lists."""
+    summarizer: str
+    """The chat model that worded the summary, or `rules`."""
+    archiveId: str
+    """The id of the fact that holds the summary."""
+    written: Written
+
+
+def sessions_compress(ctx: Context, request: SessionCompressRequest) -> SessionCompressResponse:
+    """Summarize a session as a fact, which is hidden when one of its sources is redacted."""
+    owner = Owner(wallet_of(ctx, request.agentWallet).wallet, request.userAddress)
+    write = write_of(ctx, owner, request.sessionId)
+    compressed = compress(
+        write.repo,
+        CompressRequest(write.branch, owner, request.sessionId, write.origin, ctx.chat),
+    )
+    if compressed is None and request.userAddress is not None:
+        raise NotFound("This user has no such session.", sessionId=request.sessionId)
+    if compressed is None:
+        raise missing("sessionId", "names no session of this wallet that has words")
+    after = compressed.after
+    return SessionCompressResponse(
+        summary=str(compressed.row["fact_text"]),
+        entitiesExtracted=len(compressed.entities),
+        summarizer=compressed.summarizer,
+        archiveId=str(compressed.row["id"]),
+        written=written(write.branch.name, after.tip, after.pending, compressed.notes),
+    )
+
+
+OPERATIONS: Final = (
+    Operation("sessions_compress", sessions_compress, Effect.WRITE, idempotent=True),
+)
