@@ -3,11 +3,16 @@
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.fakes.hashing_embedder import HashingEmbedder
+from tests.flows.opened_store import opened
 from tests.wires.compose_client import WALLET, ComposeClient, composing
+from tests.wires.served_toolsets import served
 
 SAID = [
     {"role": "user", "content": "Which port has the gateway?"},
@@ -141,6 +146,16 @@ def test_a_removed_message_does_not_come_back_by_a_repeat(client: ComposeClient)
     assert texts(client) == [SAID[0]["content"]]
     turn(client, turnId="t2")
     assert len(texts(client)) == 3
+
+
+def test_a_redacted_turn_can_be_repeated_and_stays_hidden(client: ComposeClient) -> None:
+    said = [SAID[0], {"role": "assistant", "content": "The vault opens with 4711."}]
+    turn(client, messages=said)
+    hits = client.day1("memory_search_messages", query="vault opens")["result"]
+    row_id = hits[0]["message_id"]
+    client.day1("memory_redact", id=row_id, confirm=row_id)  # on every branch
+    turn(client, messages=said)
+    assert texts(client) == [SAID[0]["content"], "[redacted]"]
 
 
 def test_missing_ids_come_from_one_another(client: ComposeClient) -> None:
@@ -312,6 +327,28 @@ def test_two_branches_record_one_turn_and_merge_to_one(client: ComposeClient) ->
     )
     assert texts(client) == [*(message["content"] for message in SAID), "Elsewhere."]
     assert client.day1("memory_held")["items"] == []
+
+
+def test_a_protected_branch_takes_no_turn(client: ComposeClient) -> None:
+    branch = client.headers["Day1-Branch"]
+    client.day1("memory_branch_protect", branch_name=branch, requires=["review"])
+    assert client.refused(403, "turn_record", **TURN)["code"] == "branch_protected"
+    client.ok("sessions_working_update", sessionId="s1", agentWallet=WALLET, context=["No memory."])
+
+
+def test_with_a_model_messages_have_vectors_or_wait_for_them(tmp_path: Path) -> None:
+    with opened(tmp_path / "store", create=True) as store:
+        store.search = replace(store.search, embedder=HashingEmbedder())
+        with served(store) as http:
+            client = ComposeClient(http)
+            answer = turn(client)
+            assert answer["stored"]["vector"] is True
+            hits = client.day1("memory_search_messages", query="gateway listens")["result"]
+            assert hits[0]["message_id"] == answer["vectorId"]
+            assert hits[0]["content"] == SAID[1]["content"]
+            of = {name: TURN[name] for name in ("agentWallet", "sessionId", "threadId", "messages")}
+            counts = client.ok("transcripts_index", **of)
+            assert counts == {"indexed": True, "messageCount": 2, "vectorCount": 2}
 
 
 def test_a_text_that_looks_secret_is_noted(client: ComposeClient) -> None:
