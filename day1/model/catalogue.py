@@ -8,6 +8,7 @@ from day1.model.branches.branch import Branch
 from day1.model.branches.protection_change import ProtectionChange
 from day1.model.jobs.job import Job
 from day1.model.jobs.schedule import Schedule
+from day1.model.layers.eval_run import EvalRun
 from day1.model.lessons.rating import Rating
 from day1.model.records.desk import Desk
 from day1.model.records.intent import Intent
@@ -23,5 +24,5 @@ from day1.model.redaction.redaction import Redaction
 RECORDS: Final[tuple[type[Any], ...]] = (
     *(Branch, Session, Snapshot, MergeRecord, Task, TaskAgent, Objective),
     *(Template, Handoff, Bundle, Token, SignIn, Intent, Review, Redaction),
-    *(ProtectionChange, CopyMark, Rating, Desk, HeldLease, Job, Schedule),
+    *(ProtectionChange, CopyMark, Rating, Desk, HeldLease, Job, Schedule, EvalRun),
 )

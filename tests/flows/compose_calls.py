@@ -4,11 +4,37 @@ from typing import Any, Final
 
 from day1.services.skills.promoting import skill_id
 
+OF_W: Final = {"agentWallet": "w"}
+SESSION: Final = {"sessionId": "s1", "threadId": "th", **OF_W}
+TURN: Final = {**SESSION, "turnId": "t1"}
+SAID: Final = {"role": "user", "content": "Is there tea?"}
 COMPOSE_CALLS: Final[dict[str, Any]] = {
     "compose.remember": {"agentWallet": "w", "content": "Tea at six."},
     "compose.graph_add": {"messages": [{"role": "user", "content": "Tea at seven."}]},
     "compose.graph_search": {"query": "tea"},
     "compose.list": {"agentWallet": "w"},
+    "compose.transcript_get": [{"id": "s1", **OF_W}, {"id": "th", "type": "threadId", **OF_W}],
+    "compose.sessions_working_get": {"sessionId": "s1", **OF_W},
+    "compose.turn_record": {**TURN, "userMessage": "Tea?"},
+    "compose.transcript_store": {**SESSION, "messages": [SAID], "tokenCount": 1},
+    "compose.transcripts_index": {
+        **SESSION,
+        "messages": [SAID],
+        "totalTokens": 2,
+        "rememberWorkingMemory": True,
+    },
+    "compose.sessions_working_update": {"sessionId": "s1", "context": ["Tea."], **OF_W},
+    "compose.context_assemble": [
+        {"agentWallet": "ann", "query": query, "includeRaw": True}
+        for query in ("likes tea", "gate")
+    ],
+    "compose.layers_search": {"agentWallet": "ann", "query": "likes tea"},
+    "compose.items_search": {"query": "the deploy job"},
+    "compose.rerank": {"query": "tea", "documents": [{"text": "black tea"}, {"text": "milk"}]},
+    "compose.evals_run": {
+        "agentWallet": "ann",
+        "testCases": [{"query": "likes tea", "expected": "black tea"}],
+    },
     "compose.loops_list": {},
     "compose.loops_get": {"loopId": "agent_memory_loop"},
     "compose.patterns_list": {"agentWallet": "ann"},

@@ -23,6 +23,7 @@ from day1.model.branches.protection_change import ProtectionChange
 from day1.model.catalogue import RECORDS
 from day1.model.jobs.job import Job
 from day1.model.jobs.schedule import Schedule
+from day1.model.layers.eval_run import EvalRun
 from day1.model.lessons.rating import rating_of
 from day1.model.records.desk import Desk
 from day1.model.records.intent import Intent
@@ -246,6 +247,7 @@ def about(scene: Scene) -> list[Any]:
             *(None, None, None, None, None, 2, 1),
         ),
         Schedule("1", "cleanup", "w", main, None, False, 1, None, None, 1),
+        EvalRun("1", main, "commit_1", {}, (), 1),
     ]
 
 

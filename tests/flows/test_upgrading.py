@@ -14,7 +14,16 @@ from day1.interfaces.open_store import OpenStore
 from tests.flows.opened_store import MERGE, call, facts, opened, read_only, refused
 
 ROOT = Path(__file__).parents[2]
-LATER_TABLES = ("reviews", "tokens", "sign_ins", "redactions", "clones", "ratings", "desks")
+LATER_TABLES = (
+    "reviews",
+    "tokens",
+    "sign_ins",
+    "redactions",
+    "clones",
+    "ratings",
+    "desks",
+    "eval_runs",
+)
 LATER_COLUMNS = {"branches": "protection", "sessions": "token_id", "merges": "review_id"}
 """What version 1 of the ledger did not have."""
 FACTS = [

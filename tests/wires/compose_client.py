@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,7 @@ from urllib.parse import quote
 import httpx2
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # no stubs
 
+from day1.ports.embedder import Embedder
 from tests.flows.opened_store import opened
 from tests.wires.compose_contract import CONTRACT
 from tests.wires.served_toolsets import served
@@ -82,7 +84,9 @@ class ComposeClient:
 
 
 @contextmanager
-def composing(folder: Path) -> Iterator[ComposeClient]:
-    """Serve a new store without a model, in this process."""
-    with opened(folder, create=True) as store, served(store) as http:
-        yield ComposeClient(http)
+def composing(folder: Path, embedder: Embedder | None = None) -> Iterator[ComposeClient]:
+    """Serve a new store in this process, by default without a model."""
+    with opened(folder, create=True) as store:
+        store.search = replace(store.search, embedder=embedder)
+        with served(store) as http:
+            yield ComposeClient(http)

@@ -46,6 +46,11 @@ def is_made(prefix: str, text: str) -> bool:
     return text.startswith(f"{prefix}_") and _ULID.fullmatch(text) is not None
 
 
+def number_in(made_id: str) -> int:
+    """Read the number of an id that these functions made: `ulid` writes it, with time 0, again."""
+    return _number(made_id.rpartition("_")[2])
+
+
 def ids_of_request(request_id: str, *whose: str) -> NewId:
     """Make the ids that every repetition of a request gives, on any node and after any restart.
 

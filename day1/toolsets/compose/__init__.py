@@ -3,13 +3,16 @@
 from typing import Final
 
 from day1.call.toolset import DocumentHead, ErrorShape, Namespace, Toolset
-from day1.toolsets.compose.loop import manifests, remember, turns
+from day1.toolsets.compose.loop import context, manifests, remember, turns
 from day1.toolsets.compose.routes import PREFIX, ROUTES
-from day1.toolsets.compose.stores import graph, transcripts, working
+from day1.toolsets.compose.stores import evals, graph, looking, transcripts, working
 from day1.toolsets.compose.upkeep import archives, jobs, patterns, schedules, skills
 from day1.toolsets.shared.errors import PLAIN
 
 _OPERATIONS: Final = (
+    *context.OPERATIONS,
+    *looking.OPERATIONS,
+    *evals.OPERATIONS,
     *manifests.OPERATIONS,
     *remember.OPERATIONS,
     *turns.OPERATIONS,

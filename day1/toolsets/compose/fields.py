@@ -204,7 +204,8 @@ class MemorySearchRequest(TwiceNamed):
 
     Attributes:
         query: What to look for, as a question or as words.
-        threadId: Without memories of other threads. Default: of all threads.
+        threadId: Without memories of other threads. Default: of all threads. In a search by layers,
+            it is the thread of `working` and `scene`, and the other layers are not restricted.
         runId: Only memories of this run. Default: of all runs.
         limit: How many memories to answer, from 1 to 200. Default: 50, for layers 6 of each.
         layers: The layers to search. Default: all.

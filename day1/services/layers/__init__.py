@@ -1,0 +1,1 @@
+"""Layers of memory: searching them, packing them into a prompt, ranking texts, evaluations."""

@@ -1,0 +1,259 @@
+"""Finding what the six layers of memory have for a query.
+
+    working   lines of the session's working desk
+    scene     the last messages of the thread
+    graph     facts, with relations that touch a name in them
+    patterns  facts of the category `skill` or `pattern`
+    archives  facts of the category `archive`
+    vectors   messages of other threads; facts of the category `session` or `knowledge`
+
+Facts are searched once and messages once; the layer of a fact follows from its category. The first
+two layers are not searched: their items count by their age.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from day1.model.branches.branch import Branch
+from day1.model.contexts.keyed import fits
+from day1.model.layers.layer import (
+    LAYERS,
+    Layer,
+    LayerItem,
+    categories_of,
+    layer_of,
+    recent_scores,
+)
+from day1.model.layers.thread import conversation_id
+from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.rows.change import CommitId, Pending, Query, Ref
+from day1.model.rows.json_columns import read_detail
+from day1.model.rows.kind import FACT, MESSAGE, Row, kind_of
+from day1.model.search.passages import FoundText
+from day1.model.values.wallet_space import Owner
+from day1.ports.reading import Reading
+from day1.services.layers.relations import with_relations
+from day1.services.repository.repository import Repository
+from day1.services.rows.spaces import newest_messages
+from day1.services.search.filters import active_rows
+from day1.services.search.request import Hit, SearchAnswer, SearchRequest
+from day1.services.search.search_engine import SearchEngine
+from day1.services.search.searching import search
+from day1.services.turns.working import WorkingSession, find_working
+
+LIMIT: Final = 6
+"""Items of a layer, unless the caller says otherwise."""
+_FACTS: Final = 100
+"""Facts that are searched for: those of all layers are in one ranking."""
+_NOT_SEARCHED: Final[tuple[Layer, ...]] = ("working", "scene")
+_READ_AHEAD: Final = 4
+"""Messages that are read for each one of a scene, since redacted ones are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayersQuery:
+    """A query to the layers of an owner."""
+
+    owner: Owner
+    query: str
+    thread: str | None = None
+    """The thread that the query comes from; None: there is no scene."""
+    session: str | None = None
+    """The session that the query comes from; None: the layer `working` is empty."""
+    layers: Sequence[Layer] = LAYERS
+    limit: int = LIMIT
+    """Items of each layer, at most."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Values that the metadata of a row must have. Only facts have metadata."""
+    run: str | None = None
+    """The run that a row must be of; None: any. Only facts are of a run."""
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether a row's detail decides if the row may be found."""
+        return bool(self.metadata) or self.run is not None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLayers:
+    """The items of the layers, and the state that they were read from."""
+
+    items: dict[Layer, list[LayerItem]]
+    """By requested layer, best first."""
+    texts: Mapping[str, FoundText]
+    """The texts of searched items, with the nearest passage, by the id of the row."""
+    commit: CommitId
+    pending: Pending
+    notes: list[str]
+
+    @property
+    def all(self) -> list[LayerItem]:
+        """The items of all layers."""
+        return [item for items in self.items.values() for item in items]
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What is read before the searches."""
+
+    recent: dict[Layer, list[LayerItem]]
+    """The items of the layers that are not searched."""
+    facts: frozenset[str] | None
+    """Ids of the facts that meet the query's conditions; None: all do."""
+    messages: frozenset[str]
+    """Ids of the messages of other threads."""
+    commit: CommitId
+    pending: Pending
+
+
+def find_layers(
+    repo: Repository, engine: SearchEngine, branch: Branch, asked: LayersQuery
+) -> FoundLayers:
+    """Find the best items of each layer.
+
+    Raises:
+        UnknownBranch: the branch was deleted meanwhile.
+    """
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
+        desk = _desk(repo, branch, asked)
+        before = _read(reading, asked, desk, repo.clock())
+    facts = _search_facts(engine, branch, asked, before)
+    messages = _search_messages(engine, branch, asked, before)
+    answers = [answer for answer in (facts, messages) if answer is not None]
+    found = _by_layer([hit for answer in answers for hit in answer.hits], asked)
+    found |= {layer: before.recent.get(layer, []) for layer in _NOT_SEARCHED if layer in found}
+    if found.get("graph"):
+        with repo.store.reading(Ref(branch=branch.name)) as reading:
+            found["graph"] = with_relations(reading, found["graph"], asked.owner, repo.clock())
+    state = answers[0] if answers else before
+    return FoundLayers(
+        items=found,
+        texts={str(hit.row["id"]): hit.text for answer in answers for hit in answer.hits},
+        commit=state.commit,
+        pending=state.pending,
+        notes=list(dict.fromkeys(note for answer in answers for note in _notes(answer))),
+    )
+
+
+def _desk(repo: Repository, branch: Branch, asked: LayersQuery) -> WorkingSession | None:
+    """Find the working desk of the query's session; None if it is another owner's, or has ended."""
+    if asked.session is None or "working" not in asked.layers or asked.has_conditions:
+        return None
+    desk = find_working(repo, branch, asked.owner, asked.session, repo.clock())
+    return desk if desk is not None and desk.memory.is_of(asked.owner) else None
+
+
+def _read(reading: Reading, asked: LayersQuery, desk: WorkingSession | None, now: int) -> _Before:
+    """Read what is not searched, and the ids of the rows that may be found."""
+    thread = None if asked.thread is None else conversation_id(asked.owner.space, asked.thread)
+    recent: dict[Layer, list[LayerItem]] = {}
+    if desk is not None:
+        recent["working"] = _working(reading, desk, asked.limit)
+    if thread is not None and "scene" in asked.layers and not asked.has_conditions:
+        recent["scene"] = _scene(reading, thread, asked.limit)
+    others: frozenset[str] = frozenset()
+    if "vectors" in asked.layers and not asked.has_conditions:
+        others = newest_messages(reading, asked.owner.spaces)
+        if thread is not None:
+            query = Query(equal={"conversation_id": thread})
+            others -= {str(row_id) for (row_id,) in reading.scan(MESSAGE, ("id",), query)}
+    facts = _fitting_facts(reading, asked, now) if asked.has_conditions else None
+    return _Before(recent, facts, others, reading.tip, reading.pending)
+
+
+def _working(reading: Reading, desk: WorkingSession, limit: int) -> list[LayerItem]:
+    """Read the newest lines of a desk; the client's own lines count as newer than messages."""
+    rows = reading.get(MESSAGE, desk.memory.messages) if desk.memory.messages else {}
+    messages = (rows[row_id] for row_id in reversed(desk.memory.messages) if row_id in rows)
+    shown = (row for row in messages if row["content_hash"] != REDACTED_HASH)
+    written = [LayerItem("working", line, 0.0, desk.changed_at) for line in desk.memory.context]
+    return _scored([*reversed(written), *(_item("working", row) for row in shown)][:limit])
+
+
+def _scene(reading: Reading, thread: str, limit: int) -> list[LayerItem]:
+    """Read the last messages of a thread, newest first, without redacted ones."""
+    equal = {"conversation_id": thread}
+    query = Query(equal=equal, order="created_at", descending=True, limit=_READ_AHEAD * limit)
+    ids = [str(row_id) for (row_id,) in reading.scan(MESSAGE, ("id",), query)]
+    rows = reading.get(MESSAGE, ids)
+    shown = [rows[i] for i in ids if i in rows and rows[i]["content_hash"] != REDACTED_HASH]
+    return _scored([_item("scene", row) for row in shown[:limit]])
+
+
+def _scored(newest_first: Sequence[LayerItem]) -> list[LayerItem]:
+    """Score items that are not searched, by their age."""
+    scores = recent_scores(len(newest_first))
+    return [replace(item, score=score) for item, score in zip(newest_first, scores, strict=True)]
+
+
+def _fitting_facts(reading: Reading, asked: LayersQuery, now: int) -> frozenset[str]:
+    """Find the ids of the facts that meet the query's conditions."""
+    active = active_rows(FACT, inactive=False)
+    query = Query(
+        equal=active.equal,
+        without=active.without,
+        among={"space": list(asked.owner.spaces)},
+        alive_at=now,
+        present_at=now,
+        public=True,
+    )
+    rows = reading.scan(FACT, ("id", "detail"), query)
+    return frozenset(str(row_id) for row_id, detail in rows if _fits(asked, read_detail(detail)))
+
+
+def _fits(asked: LayersQuery, detail: Mapping[str, Any]) -> bool:
+    metadata = detail.get("metadata")
+    is_of_run = asked.run is None or detail.get("runId") == asked.run
+    return is_of_run and fits(asked.metadata, metadata if isinstance(metadata, dict) else None)
+
+
+def _search_facts(
+    engine: SearchEngine, branch: Branch, asked: LayersQuery, before: _Before
+) -> SearchAnswer | None:
+    categories = categories_of(asked.layers)
+    if categories == ():
+        return None
+    request = SearchRequest(
+        query=asked.query,
+        limit=_FACTS,
+        spaces=asked.owner.spaces,
+        among={} if categories is None else {"category": categories},
+        only=before.facts,
+    )
+    return search(engine, Ref(branch=branch.name), branch.id, request)
+
+
+def _search_messages(
+    engine: SearchEngine, branch: Branch, asked: LayersQuery, before: _Before
+) -> SearchAnswer | None:
+    if not before.messages:
+        return None
+    kinds = (MESSAGE.table,)
+    request = SearchRequest(asked.query, kinds=kinds, limit=asked.limit, only=before.messages)
+    return search(engine, Ref(branch=branch.name), branch.id, request)
+
+
+def _by_layer(hits: Iterable[Hit], asked: LayersQuery) -> dict[Layer, list[LayerItem]]:
+    """Sort hits into the requested layers, best first, so many of each."""
+    found: dict[Layer, list[LayerItem]] = {layer: [] for layer in LAYERS if layer in asked.layers}
+    for hit in hits:
+        layer = layer_of(hit.row["category"]) if hit.kind is FACT else "vectors"
+        if layer in found:
+            found[layer].append(_item(layer, hit.row, hit.score))
+    for items in found.values():
+        items.sort(key=lambda item: (-item.score, item.place))
+        del items[asked.limit :]
+    return found
+
+
+def _item(layer: Layer, row: Row, score: float = 0.0) -> LayerItem:
+    text = str(row["content" if kind_of(str(row["id"])) is MESSAGE else "fact_text"])
+    return LayerItem(layer, text, score, int(row["created_at"] or 0), row)
+
+
+def _notes(answer: SearchAnswer) -> list[str]:
+    waiting = answer.pending_vectors
+    return [*answer.notes, *([f"pending_vectors: {waiting}"] if waiting else [])]

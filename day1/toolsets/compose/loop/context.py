@@ -1,0 +1,253 @@
+"""The prompt before a turn: what memory knows of a query, as data, within a budget."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+
+from pydantic import Field, JsonValue, model_validator
+
+from day1.call.context import Context
+from day1.call.fields import Read, Response
+from day1.call.operation import Effect, Operation
+from day1.model.layers.budget import Mode, budget_of
+from day1.model.layers.context_id import context_id
+from day1.model.layers.layer import LAYERS, Layer, LayerItem
+from day1.model.layers.packing import PackedItem
+from day1.model.values.decay import decay_score
+from day1.model.values.wallet_space import Owner
+from day1.services.access.calls import branch_of
+from day1.services.layers.assembling import Assembled, assemble
+from day1.services.layers.layers import LIMIT, FoundLayers, LayersQuery
+from day1.toolsets.compose.fields import (
+    AgentMemoryLayer,
+    AgentMemoryLoopEnvelope,
+    AgentMemoryScope,
+    ComposeRequest,
+    Content,
+    Name,
+    SearchResult,
+    envelope,
+    milliseconds,
+    missing,
+)
+from day1.toolsets.compose.scope import owner_of
+from day1.toolsets.compose.shown import search_results, source_of
+from day1.toolsets.shared.answers import note_shown
+from day1.toolsets.shared.fields import Maybe, absent
+
+_DIGITS: Final = 6
+"""Decimal places of the scores in answers."""
+_SPELLINGS: Final = ("maxCharacters", "max_chars", "maxContextCharacters", "max_context_chars")
+
+Characters = Annotated[int, Field(ge=1)]
+
+
+def _text_or_null(schema: dict[str, Any]) -> None:
+    """Describe an optional text as the contract does."""
+    del schema["anyOf"]
+    schema["type"] = ["string", "null"]
+
+
+class AgentMemoryBudget(ComposeRequest):
+    """How long a prompt may be.
+
+    Attributes:
+        maxCharacters: The most characters (code points) of the prompt, with the marks around it.
+            Default: as the mode says.
+        max_chars: The same as `maxCharacters`.
+        maxContextCharacters: The same as `maxCharacters`.
+        max_context_chars: The same as `maxCharacters`.
+        mode: `compact` is 900 characters and 6 items of up to 300; `balanced` (the default) 2,000
+            and 12 of up to 400; `recall` 6,000 and 24 of up to 600.
+    """
+
+    maxCharacters: Maybe[Characters] = None
+    max_chars: Maybe[Characters] = None
+    maxContextCharacters: Maybe[Characters] = None
+    max_context_chars: Maybe[Characters] = None
+    mode: Maybe[Mode] = None
+
+    @model_validator(mode="after")
+    def _agree(self) -> "AgentMemoryBudget":
+        for name in _SPELLINGS:
+            if getattr(self, name) not in {None, self.characters}:
+                raise missing(
+                    f"budget.{name}", "disagrees with another spelling of it: give one of them"
+                )
+        return self
+
+    @property
+    def characters(self) -> int | None:
+        """The most characters, in whatever spelling; None: as the mode says."""
+        values = (getattr(self, name) for name in _SPELLINGS)
+        return next((value for value in values if value is not None), None)
+
+
+class AgentMemoryContextRequest(AgentMemoryScope):
+    """The arguments of `context_assemble`.
+
+    Attributes:
+        query: What the turn is about: usually the user's message.
+        sessionId: The session whose working memory is shown. Default: the one that is called as
+            the thread.
+        layers: Only these layers. Default: all six.
+        limit: The most items that each layer may offer. Default: 6.
+        maxItems: The most items of the prompt. Default: as the budget's mode says.
+        maxItemChars: The most characters of an item. Default: as the budget's mode says.
+        budget: How long the prompt may be. Default: 2,000 characters, 12 items.
+        includeRaw: Whether the answer has all that was found, whole, beside the prompt.
+    """
+
+    query: Content
+    sessionId: Maybe[Name] = None
+    layers: Maybe[list[AgentMemoryLayer]] = None
+    limit: Maybe[Annotated[int, Field(ge=1, le=20)]] = None
+    maxItems: Maybe[Annotated[int, Field(ge=1, le=24)]] = None
+    maxItemChars: Maybe[Annotated[int, Field(ge=1, le=2_000)]] = None
+    budget: Maybe[AgentMemoryBudget] = None
+    includeRaw: Maybe[bool] = None
+
+
+class AgentMemoryCompactItem(Response):
+    """An item of a prompt, as it stands there."""
+
+    layer: str
+    text: str
+    id: Maybe[str] = absent()
+    score: Maybe[float] = absent()
+    source: Maybe[str] = absent()
+    createdAt: Maybe[int] = absent()
+
+
+class AgentMemoryContextUsage(Response):
+    """What a prompt costs, in characters (code points), and what it saves."""
+
+    characters: int
+    rawCharacters: int
+    budgetCharacters: Maybe[int] = absent()
+    savedCharactersVsRaw: int
+    items: int
+
+
+class AgentMemoryContextResponse(Response):
+    """A prompt, its items and its account."""
+
+    loop: AgentMemoryLoopEnvelope
+    contextId: str
+    prompt: Annotated[str | None, Field(json_schema_extra=_text_or_null)]
+    items: list[AgentMemoryCompactItem]
+    totals: dict[str, int]
+    contextUsage: AgentMemoryContextUsage
+    omitted: dict[str, int]
+    raw: Maybe[dict[str, list[JsonValue]]] = absent()
+    read: Read
+
+
+def context_assemble(
+    ctx: Context, request: AgentMemoryContextRequest
+) -> AgentMemoryContextResponse:
+    """Assemble a prompt of what memory knows of a query, before reasoning.
+
+    The prompt is data between two marks: one line for each item, none of them an instruction.
+    """
+    owner, branch = owner_of(ctx, request), branch_of(ctx)
+    asked = LayersQuery(
+        owner,
+        request.query,
+        request.threadId,
+        request.sessionId or request.threadId,
+        chosen(request.layers),
+        request.limit or LIMIT,
+        request.filters or {},
+    )
+    limits = request.budget or AgentMemoryBudget()
+    budget = budget_of(limits.mode, limits.characters, request.maxItems, request.maxItemChars)
+    assembled = assemble(ctx.repo, ctx.search, branch, asked, budget)
+    packed, found = assembled.packed, assembled.found
+    shown = [each.item.id for each in packed.items if each.item.id is not None]
+    raw = layer_entries(ctx, branch.name, found, owner) if request.includeRaw else None
+    note_shown(ctx, shown, branch.id)
+    return AgentMemoryContextResponse(
+        loop=envelope("pre_turn", "post_turn", "remember"),
+        contextId=context_id(shown),
+        prompt=packed.prompt,
+        items=[_compact(each) for each in packed.items],
+        totals=packed.totals,
+        contextUsage=_usage(assembled, budget.characters),
+        omitted=packed.omitted,
+        raw=raw,
+        read=read_layers(branch.name, found),
+    )
+
+
+def chosen(layers: Sequence[Layer] | None) -> Sequence[Layer]:
+    """Return the layers that a request names; all if it names none."""
+    return layers or LAYERS
+
+
+def layer_entries(
+    ctx: Context, branch: str, found: FoundLayers, owner: Owner
+) -> dict[str, list[JsonValue]]:
+    """Show what was found, by layer, with whole texts."""
+    rows = [(item.row, item.score) for item in found.all if item.row is not None]
+    shown = {result.id: result for result in search_results(ctx, branch, rows, owner)}
+
+    def entry(item: LayerItem, place: int) -> dict[str, Any]:
+        result = shown.get(item.id or "") or _line(item, place, owner, ctx.clock())
+        return {**result.model_dump(mode="json"), "score": round(item.score, _DIGITS)}
+
+    return {
+        layer: [entry(item, place) for place, item in enumerate(items)]
+        for layer, items in found.items.items()
+    }
+
+
+def _line(item: LayerItem, place: int, owner: Owner, now: int) -> SearchResult:
+    """Show a line that a client wrote on a working desk; it is no row, and its id names its place.
+
+    Nobody counts how often it is read.
+    """
+    return SearchResult(
+        id=f"{item.layer}:{place}",
+        content=item.text,
+        score=item.score,
+        source="session",
+        agentWallet=owner.wallet or "",
+        userAddress=owner.user,
+        scope="global" if owner.device is None else "local",
+        haiId=owner.device,
+        decayScore=round(decay_score(item.created_at, now), _DIGITS),
+        accessCount=0,
+        createdAt=milliseconds(item.created_at),
+    )
+
+
+def read_layers(branch: str, found: FoundLayers) -> Read:
+    """Describe the state that layers were read from."""
+    pending = found.pending.count
+    return Read(branch=branch, commit=found.commit, pending=pending, notes=list(found.notes))
+
+
+def _compact(each: PackedItem) -> AgentMemoryCompactItem:
+    item = each.item
+    return AgentMemoryCompactItem(
+        layer=item.layer,
+        text=each.text,
+        id=item.id,
+        score=round(item.score, _DIGITS),
+        source=None if item.row is None else source_of(item.row),
+        createdAt=milliseconds(item.created_at),
+    )
+
+
+def _usage(assembled: Assembled, most: int) -> AgentMemoryContextUsage:
+    packed = assembled.packed
+    return AgentMemoryContextUsage(
+        characters=packed.characters,
+        rawCharacters=packed.raw_characters,
+        budgetCharacters=most,
+        savedCharactersVsRaw=packed.raw_characters - packed.characters,
+        items=len(packed.items),
+    )
+
+
+OPERATIONS: Final = (Operation("context_assemble", context_assemble, Effect.READ),)

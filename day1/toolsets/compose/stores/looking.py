@@ -1,0 +1,131 @@
+"""Looking into the layers, and ranking documents that memory does not keep."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, JsonValue
+
+from day1.call.context import Context
+from day1.call.fields import JsonObject, Read, Response
+from day1.call.operation import Effect, Operation
+from day1.errors import InvalidRequest
+from day1.services.access.calls import branch_of
+from day1.services.layers.layers import LIMIT, LayersQuery, find_layers
+from day1.services.layers.reranking import rerank_texts
+from day1.toolsets.compose.fields import ComposeRequest, Content, Few, MemorySearchRequest, missing
+from day1.toolsets.compose.loop.context import chosen, layer_entries, read_layers
+from day1.toolsets.compose.scope import owner_of
+from day1.toolsets.shared.answers import note_shown
+from day1.toolsets.shared.fields import Maybe
+
+_MOST: Final = 20
+"""Entries of a layer, at most."""
+_DOCUMENTS: Final = 200
+_DIGITS: Final = 6
+"""Decimal places of the scores in answers."""
+_TEXTS: Final = ("text", "content", "memory", "document", "summary")
+"""The fields of a document that may hold its text: the first one that is there does."""
+
+
+class LayeredSearchResponse(Response):
+    """What the layers have for a query, in the words of vector search."""
+
+    query: str
+    layers: dict[str, list[JsonValue]]
+    totals: dict[str, int]
+    read: Read
+
+
+def layers_search(ctx: Context, request: MemorySearchRequest) -> LayeredSearchResponse:
+    """Search the layers of memory, each by itself, without a budget."""
+    if request.limit is not None and request.limit > _MOST:
+        raise missing("limit", f"must be from 1 to {_MOST} in each layer")
+    owner, branch = owner_of(ctx, request), branch_of(ctx)
+    asked = LayersQuery(
+        owner,
+        request.query,
+        request.threadId,
+        request.threadId,
+        chosen(request.layers),
+        request.limit or LIMIT,
+        request.filters or {},
+        request.runId,
+    )
+    found = find_layers(ctx.repo, ctx.search, branch, asked)
+    entries = layer_entries(ctx, branch.name, found, owner)
+    by_score = sorted(found.all, key=lambda item: (-item.score, item.place))
+    note_shown(ctx, (item.id for item in by_score), branch.id)
+    return LayeredSearchResponse(
+        query=request.query,
+        layers=entries,
+        totals={layer: len(items) for layer, items in found.items.items()},
+        read=read_layers(branch.name, found),
+    )
+
+
+def items_search(ctx: Context, request: MemorySearchRequest) -> LayeredSearchResponse:
+    """Search the items of memory by layer; the same as `layers_search`."""
+    return layers_search(ctx, request)
+
+
+def _few_documents(documents: list[JsonObject]) -> list[JsonObject]:
+    if len(documents) > _DOCUMENTS:
+        raise ValueError(f"must have at most {_DOCUMENTS} items")
+    return documents
+
+
+class RerankRequest(ComposeRequest):
+    """The arguments of `rerank`.
+
+    Attributes:
+        query: What the documents are ranked by.
+        documents: At most 200 objects. The text of one is its first field of `text`, `content`,
+            `memory`, `document`, `summary`.
+        topK: The most results. Default: all.
+    """
+
+    query: Content
+    documents: Annotated[list[JsonObject], AfterValidator(_few_documents)]
+    topK: Maybe[Few] = None
+
+
+class RerankResponse(Response):
+    """The documents, best first, each with its `index` in the request and its `score`."""
+
+    results: list[dict[str, JsonValue]]
+    read: Read
+
+
+def rerank(ctx: Context, request: RerankRequest) -> RerankResponse:
+    """Rank documents by a query, in memory; nothing of them is stored."""
+    texts = [_text_of(document, place) for place, document in enumerate(request.documents)]
+    ranking = rerank_texts(ctx.search, request.query, texts)
+    best: list[dict[str, Any]] = [
+        {**request.documents[place], "index": place, "score": round(score, _DIGITS)}
+        for place, score in ranking.best[: request.topK]
+    ]
+    read = Read(branch=None, commit="", notes=ranking.notes)
+    return RerankResponse(results=best, read=read)
+
+
+def _text_of(document: JsonObject, place: int) -> str:
+    """Return the text of a document.
+
+    Raises:
+        InvalidRequest: it has none; the error names its place.
+    """
+    text = next((document[name] for name in _TEXTS if name in document), None)
+    if not isinstance(text, str) or not text.strip():
+        raise _without_text(place)
+    return text
+
+
+def _without_text(place: int) -> InvalidRequest:
+    names = ", ".join(f"`{name}`" for name in _TEXTS)
+    return missing(f"documents.{place}", f"needs a text under one of {names}")
+
+
+OPERATIONS: Final = (
+    Operation("layers_search", layers_search, Effect.READ),
+    Operation("items_search", items_search, Effect.READ),
+    Operation("rerank", rerank, Effect.READ),
+)
