@@ -150,12 +150,13 @@ def test_a_removed_message_does_not_come_back_by_a_repeat(client: ComposeClient)
 
 def test_a_redacted_turn_can_be_repeated_and_stays_hidden(client: ComposeClient) -> None:
     said = [SAID[0], {"role": "assistant", "content": "The vault opens with 4711."}]
-    turn(client, messages=said)
+    thread = {"threadId": "vault", "messages": said}  # the row is redacted on every branch
+    turn(client, **thread)
     hits = client.day1("memory_search_messages", query="vault opens")["result"]
     row_id = hits[0]["message_id"]
-    client.day1("memory_redact", id=row_id, confirm=row_id)  # on every branch
-    turn(client, messages=said)
-    assert texts(client) == [SAID[0]["content"], "[redacted]"]
+    client.day1("memory_redact", id=row_id, confirm=row_id)
+    turn(client, **thread)
+    assert texts(client, "vault") == [SAID[0]["content"], "[redacted]"]
 
 
 def test_missing_ids_come_from_one_another(client: ComposeClient) -> None:
