@@ -12,6 +12,7 @@ import pytest
 from day1.adapters.chore_file import FILE, ChoreFile
 from day1.adapters.file_lease import FileLease
 from day1.app.background import failures_of, lease_of
+from day1.app.leases import LeasePlace
 from day1.app.stores import place_of
 from day1.errors import Day1Error
 from day1.services.health.doctor import check
@@ -66,6 +67,23 @@ def test_the_lease_of_a_store_fits_its_place(tmp_path: Path) -> None:
         lease.release()
         on_server = replace(store, node="node_1")
         assert isinstance(lease_of(on_server, "consolidate"), LedgerLease)
+
+
+def test_others_are_told_whether_a_lease_is_held(tmp_path: Path) -> None:
+    make(tmp_path / "store")
+    with opened(tmp_path / "store") as store:
+        for node in ("", "node_1"):
+            place = LeasePlace(store.folder, node, store.repo.ledger, store.clock)
+            assert not place.is_held("jobs")
+            assert not (store.folder / "jobs.lock").exists() or node
+            lease = place.lease("jobs")
+            assert lease.acquire()
+            assert place.is_held("jobs")
+            assert not place.is_held("cleanup")
+            late = replace(place, clock=lambda: store.clock() + 61_000_000)
+            assert late.is_held("jobs") is (node == ""), "a record expires, a lock does not"
+            lease.release()
+            assert not place.is_held("jobs")
 
 
 def test_the_failing_chores_of_processes_that_live_are_known(tmp_path: Path) -> None:
