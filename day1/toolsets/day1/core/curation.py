@@ -16,7 +16,6 @@ from day1.services.tasks.session_context import (
     ConversationEnd,
     QuotedRow,
     SessionRecall,
-    TextBudget,
     recall,
 )
 from day1.toolsets.shared.answers import state_of
@@ -177,14 +176,9 @@ def session_context(ctx: Context, request: SessionContext) -> SessionRecalled:
         ],
         conversations=[conversation_recalled(talk) for talk in context.talks],
         observations=[_observation(quoted_row) for quoted_row in context.observations],
-        size=size(context.room),
+        size=Size.from_record(context.room),
         read=state_of(ctx, _newest_branch(context)),
     )
-
-
-def size(room: TextBudget) -> Size:
-    """Return how many characters of an answer's budget are used."""
-    return Size(characters=room.characters, most=room.most, left_out=room.left_out)
 
 
 def _newest_branch(context: SessionRecall) -> str:

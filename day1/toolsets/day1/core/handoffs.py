@@ -16,7 +16,6 @@ from day1.toolsets.day1.core.curation import (
     Size,
     conversation_recalled,
     fact_given,
-    size,
 )
 from day1.toolsets.shared.answers import state_of
 
@@ -145,7 +144,7 @@ def handoff_get(ctx: Context, request: HandoffGet) -> HandoffPacket:
         target_branch=packet.target,
         facts=[fact_given(quoted_row) for quoted_row in packet.facts],
         conversations=[conversation_recalled(talk) for talk in packet.talks],
-        size=size(packet.room),
+        size=Size.from_record(packet.room),
         created_at=show(handoff.created_at),
         read=Read(branch=packet.source or None, commit=handoff.commit, notes=notes),
     )

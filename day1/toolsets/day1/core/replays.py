@@ -120,20 +120,18 @@ def memory_replay_task_type(ctx: Context, request: ReplayTaskType) -> Replayed:
 
 def _task(replayed: Replay) -> TaskReplayed:
     state = replayed.state
-    return TaskReplayed(
+    return TaskReplayed.from_record(
+        replayed,
         task_id=state.task.id,
         name=state.task.name,
         status=status_of(state.objectives),
-        branch=replayed.branch,
         created_at=show(state.task.created_at),
         completed_at=show_optional(replayed.completed_at),
-        duration_s=replayed.duration_s,
         agents=[agent.agent_id for agent in state.agents],
         objectives=[_objective(objective) for objective in state.objectives],
         completed_order=[objective.position for objective in replayed.finished],
         tools=dict(replayed.tools.most_common()),
         errors=[_error(step) for step in replayed.errors[-_ERRORS:]],
-        counts=replayed.counts,
     )
 
 

@@ -140,17 +140,12 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
             id=request.fact_id,
         )
     judgement = judged_fact.judgement
-    return FactVerified(
+    return FactVerified.from_record(
+        judgement,
         fact_id=request.fact_id,
-        verdict=judgement.verdict,
-        reason=judgement.reason,
-        scores=[
-            ScoreShown(dimension=s.dimension, score=s.score, reason=s.reason)
-            for s in judgement.scores
-        ],
-        judge=judgement.judge,
+        scores=[ScoreShown.from_record(score) for score in judgement.scores],
         tokens=Tokens(prompt=judgement.prompt_tokens, completion=judgement.completion_tokens),
-        evidence=list(judged_fact.judgement.weighed),
+        evidence=list(judgement.weighed),
         written=written(branch.name, verdicts.commit, verdicts.pending.count, verification.notes),
     )
 
@@ -223,14 +218,12 @@ def verify_batch(ctx: Context, request: VerifyBatch) -> BatchVerified:
     selection = FactSelection(equal, request.limit or 50)
     batch = verify_many(verification, branch, selection, origin, watch)
     counts = batch.verdicts
-    return BatchVerified(
+    return BatchVerified.from_record(
+        batch,
         total_processed=counts.total() + batch.errors,
         verified=counts["verified"],
         invalidated=counts["invalidated"],
         unverified=counts["unverified"],
-        errors=batch.errors,
-        remaining=batch.remaining,
-        stopped=batch.stopped,
         judge=", ".join(batch.judges) or ctx.judge.name,
         tokens=Tokens(prompt=batch.prompt_tokens, completion=batch.completion_tokens),
         written=_written_to(ctx, branch, *verification.notes),

@@ -92,7 +92,7 @@ def _answer(ctx: Context, result: Revert, read: Read | None, written: Written | 
         reverted_count=result.count,
         rows=[_row(row, ctx.clock()) for row in plan.rows],
         kept=conflicts_of(plan, ctx.clock()),
-        depends=[Depends(type=d.type, id=d.id, name=d.name) for d in result.depends],
+        depends=[Depends.from_record(dependent) for dependent in result.depends],
         read=read,
         written=written,
     )

@@ -145,14 +145,8 @@ def review_rows(
 def decision_shown(decision: Decision, *, stale: bool = False) -> DecisionShown:
     """Convert a decision to its shown form."""
     value = shown_columns(decision.value) if isinstance(decision.value, dict) else None
-    return DecisionShown(
-        id=decision.row_id,
-        cell=decision.cell,
-        take=decision.take,
-        value=value,
-        by=decision.by,
-        at=show(decision.at),
-        stale=stale,
+    return DecisionShown.from_record(
+        decision, id=decision.row_id, value=value, at=show(decision.at), stale=stale
     )
 
 
