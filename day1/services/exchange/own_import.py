@@ -1,7 +1,7 @@
 """Importing exports of day1: rows come back with every column as it was."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import groupby
 from operator import itemgetter
 
@@ -112,19 +112,14 @@ def _enter(repo: Repository, line: BranchLine, now: int) -> bool:
 
 
 def _create(repo: Repository, line: BranchLine, now: int) -> None:
-    parent = None if line.parent is None else repo.ledger.branch(line.parent)
+    notes = asdict(line)
+    parent_name = notes.pop("parent")
+    parent = None if parent_name is None else repo.ledger.branch(parent_name)
     branch = Branch(
         id=repo.new_id("branch", now),
-        name=line.name,
         parent_id=None if parent is None else parent.id,
         fork_commit=first_commit(repo),
         created_at=now,
-        description=line.description,
-        purpose=line.purpose,
-        owner=line.owner,
-        ttl_days=line.ttl_days,
-        tags=line.tags,
-        archived=line.archived,
-        closed=line.closed,
+        **notes,
     )
     fork(repo, branch)

@@ -1,7 +1,7 @@
 """Bundles: facts and conversations to import into other branches and other stores."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from day1.errors import Advice, BranchExists, Conflict
 from day1.model.branches.branch import MAIN, Branch
@@ -55,18 +55,13 @@ def create_bundle(repo: Repository, source: Branch, new: NewBundle, now: int) ->
     rows = without_private(_rows_of(repo, commit, verified_only=new.verified_only))
     bundle = Bundle(
         id=bundle_id,
-        name=new.name,
-        description=new.description,
-        tags=new.tags,
         source_branch=source.name,
         source_commit=commit,
         commit=commit,
-        verified_only=new.verified_only,
         sha256=digest(rows),
         status="active",
-        created_by=new.created_by,
         created_at=now,
-        **counted(rows),
+        **(asdict(new) | counted(rows)),
     )
     repo.ledger.put(bundle)
     return bundle

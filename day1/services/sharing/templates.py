@@ -1,6 +1,6 @@
 """Templates: frozen versions of a branch from which working branches are forked."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from day1.errors import Advice, NotFound
 from day1.model.branches.branch import Branch
@@ -59,18 +59,14 @@ def _template(repo: Repository, branch: Branch, new: NewTemplate, template_id: s
         conversations = reading.count(CONVERSATION)
     return Template(
         id=template_id,
-        name=new.name,
         version=_next(repo, new.name),
         branch_id=branch.id,
         commit=str(branch.fork_commit),
-        description=new.description,
-        task_types=new.task_types,
-        tags=new.tags,
         fact_count=facts,
         conversation_count=conversations,
         status="active",
-        created_by=new.created_by,
         created_at=branch.created_at,
+        **asdict(new),
     )
 
 
