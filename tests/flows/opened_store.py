@@ -50,6 +50,13 @@ def opened(folder: Path, *, create: bool = False, wait_s: float = 10.0) -> Itera
         store.close()
 
 
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[OpenStore]:
+    """A new store, open."""
+    with opened(tmp_path / "store", create=True) as store:
+        yield store
+
+
 def call(store: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:
     """Call a tool as a client on main does."""
     caller = caller_of(store.settings, ProcessHead(store.repo, "main"), None)

@@ -1,8 +1,6 @@
 """Lessons in an open store: what is nearly the same, and what a consolidation leaves out."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,19 +20,13 @@ from day1.toolsets.day1.review import REVIEW
 from day1.toolsets.engram import ENGRAM
 from day1.toolsets.engram.consolidation import _client
 from tests.fakes.hashing_embedder import HashingEmbedder
-from tests.flows.opened_store import opened
+from tests.flows.opened_store import store as store  # noqa: PLC0414 - a fixture
 
 LESSON = {
     "context": "Uploads of large files failed at night",
     "action": "Raised the client timeout to 30 seconds",
     "result": "All uploads pass",
 }
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[OpenStore]:
-    with opened(tmp_path / "store", create=True) as store:
-        yield store
 
 
 def call(store: OpenStore, tool: str, /, **arguments: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What nobody is to read any more leaves the kept primes, whatever is made of them meanwhile."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,8 @@ from day1.services.branches.deleting import delete
 from day1.services.branches.lookup import find
 from day1.services.branches.retiring import retire
 from day1.services.prime import gathering, renewing
-from tests.flows.opened_store import call, fill, mounted, opened, remember
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[OpenStore]:
-    with opened(tmp_path / "store", create=True) as store:
-        yield store
+from tests.flows.opened_store import call, fill, mounted, remember
+from tests.flows.opened_store import store as store  # noqa: PLC0414 - a fixture
 
 
 def files(store: OpenStore) -> str:

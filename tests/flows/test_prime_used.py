@@ -1,7 +1,6 @@
 """What counts as used: what agents find and open, by whatever tool, and not what a prime has."""
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 from day1.adapters.index.uses import FILE, FileUses
 from day1.adapters.sources.markdown import MarkdownSource
 from day1.app.background import prime_renewer
-from day1.interfaces.open_store import OpenStore
 from day1.model.lessons.rating import rating_of
 from day1.model.rows.change import Message
 from day1.model.rows.kind import FACT
@@ -22,14 +20,9 @@ from day1.services.branches.lookup import find
 from day1.services.exchange.importing import import_foreign
 from day1.services.prime.gathering import prime_of
 from day1.services.prime.prime_services import PrimeServices
-from tests.flows.opened_store import call, opened, remember
+from tests.flows.opened_store import call, remember
+from tests.flows.opened_store import store as store  # noqa: PLC0414 - a fixture
 from tests.flows.test_prime import known, primed
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[OpenStore]:
-    with opened(tmp_path / "store", create=True) as store:
-        yield store
 
 
 def test_passages_of_imported_documents_are_told_if_somebody_said_so_or_used_them(

@@ -4,7 +4,6 @@ A twentieth of `DAY1_ROUND_TRIPS` is how many stores make the journeys.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from day1.services.exchange.store_copy import copy_store, unchanged
 from day1.toolsets.shared.given import given_columns
 from tests.flows.copied_store import ends
 from tests.flows.opened_store import call, opened
+from tests.flows.opened_store import store as store  # noqa: PLC0414 - a fixture
 from tests.flows.random_store import rows
 from tests.whole_rows import EXAMPLES, FIRST, LAST, memories
 
@@ -103,12 +103,6 @@ def _back_up(store: OpenStore, folder: Path) -> None:
     source = copying(store.settings, store.folder)
     back_up(store.repo, source, archives(), folder / "backup.tar.gz", now())
     restore_backup(archives(), folder / "backup.tar.gz", folder / "restored")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[OpenStore]:
-    with opened(tmp_path / "store", create=True) as store:
-        yield store
 
 
 def test_the_first_and_the_last_times_are_written_found_and_told(store: OpenStore) -> None:

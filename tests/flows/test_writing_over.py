@@ -3,9 +3,8 @@
 Or the write is refused, or its answer says which row stays hidden and what to do.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +20,8 @@ from day1.services.rows import editing
 from day1.toolsets.engram import ENGRAM
 from day1.toolsets.kompanion import KOMPANION
 from tests.fakes.hashing_embedder import HashingEmbedder
-from tests.flows.opened_store import call, opened
+from tests.flows.opened_store import call
+from tests.flows.opened_store import store as store  # noqa: PLC0414 - a fixture
 
 WORDS = "The lathe needs oil"
 HERE = {"namespace": "project:metal"}
@@ -120,12 +120,6 @@ TOLD = {"archived", "superseded", "invalidated"}
 """What was decided about the words of a memory stands until it says something else."""
 SHOWN = {("context", "secret"), ("lesson", "moved")}
 """A namespace tells its secret contexts, and lessons of all projects are searched together."""
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[OpenStore]:
-    with opened(tmp_path / "store", create=True) as store:
-        yield store
 
 
 def rows(store: OpenStore, kind: Kind) -> list[Row]:
