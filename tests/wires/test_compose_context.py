@@ -272,6 +272,19 @@ def test_only_rows_of_the_owner_and_shared_ones_are_shown(client: ComposeClient)
     assert seen(userAddress="bo") == {"shared.", "mine."}
 
 
+def test_filters_choose_before_the_best_are_taken(client: ComposeClient) -> None:
+    for number in range(30):
+        stored(client, f"The Lisbon river has gauge number {number}.")
+    turn(client, "t1", "The Lisbon river?")
+    wanted = "Somewhere far from Lisbon there is an old mill."
+    for content, project in ((wanted, 1), ("The Lisbon river is wide.", 2)):
+        metadata = {"project": {"id": project}, "of": "x"}
+        client.ok("remember", agentWallet=WALLET, content=content, metadata=metadata)
+    assert texts(assembled(client, filters={"project": {"id": 1}}, threadId="t1")) == {wanted}
+    assert texts(assembled(client, filters={"project": {"id": 3}})) == set()
+    assert len(texts(assembled(client, filters={"of": "x"}))) == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from day1.model.branches.branch import Branch
-from day1.model.contexts.keyed import fits
 from day1.model.layers.layer import (
     LAYERS,
     Layer,
@@ -30,15 +29,13 @@ from day1.model.layers.layer import (
 from day1.model.layers.thread import conversation_id
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import CommitId, Pending, Query, Ref
-from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import FACT, MESSAGE, Row, kind_of
 from day1.model.search.passages import FoundText
 from day1.model.values.wallet_space import Owner
 from day1.ports.reading import Reading
-from day1.services.layers.relations import with_relations
+from day1.services.items.finding import Narrowing, meant_facts, relations_named
 from day1.services.repository.repository import Repository
 from day1.services.rows.spaces import newest_messages
-from day1.services.search.filters import active_rows
 from day1.services.search.request import Hit, SearchAnswer, SearchRequest
 from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
@@ -48,6 +45,9 @@ LIMIT: Final = 6
 """Items of a layer, unless the caller says otherwise."""
 _FACTS: Final = 100
 """Facts that are searched for: those of all layers are in one ranking."""
+_RELATIONS: Final = 3
+"""Relations of a fact, at most."""
+_ENDS: Final = ("source_entity", "relation_type", "target_entity")
 _NOT_SEARCHED: Final[tuple[Layer, ...]] = ("working", "scene")
 _READ_AHEAD: Final = 4
 """Messages that are read for each one of a scene, since redacted ones are left out."""
@@ -66,15 +66,9 @@ class LayersQuery:
     layers: Sequence[Layer] = LAYERS
     limit: int = LIMIT
     """Items of each layer, at most."""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    """Values that the metadata of a row must have. Only facts have metadata."""
-    run: str | None = None
-    """The run that a row must be of; None: any. Only facts are of a run."""
-
-    @property
-    def has_conditions(self) -> bool:
-        """Whether a row's detail decides if the row may be found."""
-        return bool(self.metadata) or self.run is not None
+    narrowing: Narrowing = field(default_factory=Narrowing)
+    """Which facts are meant; unless all are, no messages and no desk are shown: they have no
+    metadata and no run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +121,7 @@ def find_layers(
     found |= {layer: before.recent.get(layer, []) for layer in _NOT_SEARCHED if layer in found}
     if found.get("graph"):
         with repo.store.reading(Ref(branch=branch.name)) as reading:
-            found["graph"] = with_relations(reading, found["graph"], asked.owner, repo.clock())
+            found["graph"] = _with_relations(reading, found["graph"], asked.owner, repo.clock())
     state = answers[0] if answers else before
     return FoundLayers(
         items=found,
@@ -140,7 +134,7 @@ def find_layers(
 
 def _desk(repo: Repository, branch: Branch, asked: LayersQuery) -> WorkingSession | None:
     """Find the working desk of the query's session; None if it is another owner's, or has ended."""
-    if asked.session is None or "working" not in asked.layers or asked.has_conditions:
+    if asked.session is None or "working" not in asked.layers or not asked.narrowing.is_empty:
         return None
     desk = find_working(repo, branch, asked.owner, asked.session, repo.clock())
     return desk if desk is not None and desk.memory.is_of(asked.owner) else None
@@ -152,15 +146,15 @@ def _read(reading: Reading, asked: LayersQuery, desk: WorkingSession | None, now
     recent: dict[Layer, list[LayerItem]] = {}
     if desk is not None:
         recent["working"] = _working(reading, desk, asked.limit)
-    if thread is not None and "scene" in asked.layers and not asked.has_conditions:
+    if thread is not None and "scene" in asked.layers and asked.narrowing.is_empty:
         recent["scene"] = _scene(reading, thread, asked.limit)
     others: frozenset[str] = frozenset()
-    if "vectors" in asked.layers and not asked.has_conditions:
+    if "vectors" in asked.layers and asked.narrowing.is_empty:
         others = newest_messages(reading, asked.owner.spaces)
         if thread is not None:
             query = Query(equal={"conversation_id": thread})
             others -= {str(row_id) for (row_id,) in reading.scan(MESSAGE, ("id",), query)}
-    facts = _fitting_facts(reading, asked, now) if asked.has_conditions else None
+    facts = meant_facts(reading, asked.owner.spaces, now, asked.narrowing)
     return _Before(recent, facts, others, reading.tip, reading.pending)
 
 
@@ -187,27 +181,6 @@ def _scored(newest_first: Sequence[LayerItem]) -> list[LayerItem]:
     """Score items that are not searched, by their age."""
     scores = recent_scores(len(newest_first))
     return [replace(item, score=score) for item, score in zip(newest_first, scores, strict=True)]
-
-
-def _fitting_facts(reading: Reading, asked: LayersQuery, now: int) -> frozenset[str]:
-    """Find the ids of the facts that meet the query's conditions."""
-    active = active_rows(FACT, inactive=False)
-    query = Query(
-        equal=active.equal,
-        without=active.without,
-        among={"space": list(asked.owner.spaces)},
-        alive_at=now,
-        present_at=now,
-        public=True,
-    )
-    rows = reading.scan(FACT, ("id", "detail"), query)
-    return frozenset(str(row_id) for row_id, detail in rows if _fits(asked, read_detail(detail)))
-
-
-def _fits(asked: LayersQuery, detail: Mapping[str, Any]) -> bool:
-    metadata = detail.get("metadata")
-    is_of_run = asked.run is None or detail.get("runId") == asked.run
-    return is_of_run and fits(asked.metadata, metadata if isinstance(metadata, dict) else None)
 
 
 def _search_facts(
@@ -247,6 +220,18 @@ def _by_layer(hits: Iterable[Hit], asked: LayersQuery) -> dict[Layer, list[Layer
         items.sort(key=lambda item: (-item.score, item.place))
         del items[asked.limit :]
     return found
+
+
+def _with_relations(
+    reading: Reading, facts: Sequence[LayerItem], owner: Owner, now: int
+) -> list[LayerItem]:
+    """Add to facts the relations, of the spaces of their owner, that touch a name in them."""
+    named = relations_named(reading, owner.spaces, now, [fact.text for fact in facts])
+    lines = [dict.fromkeys(" ".join(str(row[c]) for c in _ENDS) for row in rows) for rows in named]
+    return [
+        replace(fact, relations=tuple(own)[:_RELATIONS])
+        for fact, own in zip(facts, lines, strict=True)
+    ]
 
 
 def _item(layer: Layer, row: Row, score: float = 0.0) -> LayerItem:

@@ -10,6 +10,7 @@ from day1.model.layers.layer import Layer
 from day1.model.layers.row_detail import detail_of
 from day1.model.rows.kind import RELATION
 from day1.model.values.wallet_space import Owner
+from day1.services.items.finding import Narrowing
 from day1.services.layers.assembling import assemble
 from day1.services.layers.evaluating import Case, evaluate
 from day1.services.layers.layers import FoundLayers, LayersQuery, find_layers
@@ -67,11 +68,11 @@ def test_conditions_choose_before_the_best_are_taken(either: Searching) -> None:
     either.fact("bare", "The river.", **OWN, detail=detail_of(ANN))
     either.conversation("conv_1", ANN.space)
     either.message("one", "The river?", "conv_1")
-    for conditions in ({"metadata": {"of": {"id": 1}}}, {"run": "r1"}):
-        answer = found(either, **conditions)
+    for narrowing in (Narrowing({"of": {"id": 1}}), Narrowing(run="r1")):
+        answer = found(either, narrowing=narrowing)
         assert {item.id for item in answer.all} == {"fact_far"}
-    assert found(either, metadata={"of": {"id": True}}).all == []
-    assert found(either, metadata={"x": 2}, run="r2").all == []
+    assert found(either, narrowing=Narrowing({"of": {"id": True}})).all == []
+    assert found(either, narrowing=Narrowing({"x": 2}, run="r2")).all == []
     assert names(either, "vectors") == {"msg_one"}
 
 
@@ -136,7 +137,7 @@ def test_relations_of_the_owner_that_touch_a_name_come_with_a_fact(searching: Se
             row |= {"relation_type": "knows", "space": space, "created_at": work.now + number}
             work.add(RELATION, [row])
     (item,) = found(searching).items["graph"]
-    assert item.relations == ("river knows lake", "river knows sea", "Ada Lind knows Acme")
+    assert item.relations == ("Ada Lind knows Acme", "river knows lake", "river knows sea")
 
 
 def test_texts_are_ranked_by_meaning_or_by_words(either: Searching) -> None:

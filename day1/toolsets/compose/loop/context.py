@@ -15,6 +15,7 @@ from day1.model.layers.packing import PackedItem
 from day1.model.values.decay import decay_score
 from day1.model.values.wallet_space import Owner
 from day1.services.access.calls import branch_of
+from day1.services.items.finding import Narrowing
 from day1.services.layers.assembling import Assembled, assemble
 from day1.services.layers.layers import LIMIT, FoundLayers, LayersQuery
 from day1.toolsets.compose.fields import (
@@ -157,7 +158,7 @@ def context_assemble(
         request.sessionId or request.threadId,
         chosen(request.layers),
         request.limit or LIMIT,
-        request.filters or {},
+        Narrowing(request.filters or {}),
     )
     limits = request.budget or AgentMemoryBudget()
     budget = budget_of(limits.mode, limits.characters, request.maxItems, request.maxItemChars)

@@ -8,6 +8,7 @@ from day1.call.context import Context
 from day1.call.fields import Read, Response
 from day1.call.operation import Effect, Operation
 from day1.services.access.calls import branch_of
+from day1.services.items.finding import Narrowing
 from day1.services.layers.evaluating import Case, evaluate
 from day1.services.layers.layers import LayersQuery
 from day1.toolsets.compose.fields import (
@@ -99,9 +100,9 @@ class MemoryEvalRunResponse(Response):
 def evals_run(ctx: Context, request: MemoryEvalRunRequest) -> MemoryEvalRunResponse:
     """Measure whether known questions find their memories, and record the scores."""
     owner, branch = owner_of(ctx, request), branch_of(ctx)
-    layers, metadata = chosen(request.layers), request.filters or {}
-    thread = request.threadId
-    asked = LayersQuery(owner, "", thread, thread, layers, metadata=metadata)
+    thread, narrowing = request.threadId, Narrowing(request.filters or {})
+    layers = chosen(request.layers)
+    asked = LayersQuery(owner, "", thread, thread, layers, narrowing=narrowing)
     cases = [Case(each.query, each.expected, each.expectedMemoryId) for each in request.testCases]
     done = evaluate(ctx.repo, ctx.search, branch, asked, cases)
     scores, run = done.scores, done.run

@@ -9,6 +9,7 @@ from day1.call.fields import JsonObject, Read, Response
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest
 from day1.services.access.calls import branch_of
+from day1.services.items.finding import Narrowing
 from day1.services.layers.layers import LIMIT, LayersQuery, find_layers
 from day1.services.layers.reranking import rerank_texts
 from day1.toolsets.compose.fields import ComposeRequest, Content, Few, MemorySearchRequest, missing
@@ -47,8 +48,7 @@ def layers_search(ctx: Context, request: MemorySearchRequest) -> LayeredSearchRe
         request.threadId,
         chosen(request.layers),
         request.limit or LIMIT,
-        request.filters or {},
-        request.runId,
+        Narrowing(request.filters or {}, run=request.runId),
     )
     found = find_layers(ctx.repo, ctx.search, branch, asked)
     entries = layer_entries(ctx, branch.name, found, owner)
