@@ -52,6 +52,7 @@ def pages(server: HttpServer, secret: str) -> list[str]:
         *(main + tab for tab in ("facts", "observations", "relations", "conversations", "log")),
         f"{main}conversations&conversation={talk['conversation_id']}",
         "/review/search?q=car&branch=main",
+        "/review/jobs",
         f"/review/rows/{scene.timeout}?branch={scene.branch}",
         "/review/reviews",
         review,

@@ -74,9 +74,10 @@ def build_app(served: Served) -> Starlette:
     mcp = streams(servers, body_bytes=settings.body_bytes, sse=settings.sse, former=former)
 
     looking = partial(_looking, callers)
-    site = Site(
-        Server(served.authenticator, store.clock, looking, access_of, status_of), toolsets.tools
+    server = Server(
+        served.authenticator, store.clock, looking, access_of, status_of, store.failing_chores
     )
+    site = Site(server, toolsets.tool)
     events = Events(broadcaster, access_of)
 
     shape = partial(rest.shape_at, toolsets)

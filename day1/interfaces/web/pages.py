@@ -9,7 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from day1.errors import NotFound
-from day1.interfaces.web import branches, memories, reviews
+from day1.interfaces.web import branches, jobs, memories, reviews
 from day1.interfaces.web.events import Events
 from day1.interfaces.web.signing import Signing
 from day1.interfaces.web.site import HOME, LOGIN, Site, Visit
@@ -50,6 +50,8 @@ def routes(site: Site, events: Events) -> list[BaseRoute]:
         site.route("/review/reviews/{id}/merge", reviews.merge, _BOTH),
         site.route("/review/reviews/{id}/close", reviews.close, _POST),
         site.route("/review/revert", reviews.revert, _BOTH),
+        site.route(jobs.PAGE, jobs.listed),
+        site.route(jobs.PAGE, jobs.changed, _POST),
         site.route("/review/{rest:path}", _nothing),
     ]
 

@@ -84,7 +84,10 @@ class Visit:
         if self._context is None:
             self._context = self.site.server.context(self.request)
         given = {key: value for key, value in arguments.items() if value is not None}
-        return self.site.tools[operation].call(self._context, given)
+        tool = self.site.tool(operation)
+        if tool is None:
+            raise KeyError(operation)
+        return tool.call(self._context, given)
 
     def asked(self, name: str) -> str | None:
         """Return a parameter of the query; None if it is missing or empty."""
@@ -127,6 +130,7 @@ class Server:
     context: Callable[[Request], Context]
     access_of: Callable[[Request], Access]
     status_of: Callable[[type[Day1Error]], int]
+    failing_chores: Callable[[], list[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +138,8 @@ class Site:
     """The frame in which a server answers all requests of pages."""
 
     server: Server
-    tools: Mapping[str, Tool]
-    """The tools that pages call, by name."""
+    tool: Callable[[str], Tool | None]
+    """Finds a tool that pages call, by its bare or qualified name."""
 
     def route(self, path: str, view: View, methods: Iterable[str] = ("GET",)) -> Route:
         """Build the route of a page."""

@@ -1,0 +1,54 @@
+"""The page of maintenance: schedules with their last jobs, and background work that fails."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from day1.errors import InvalidRequest, NotFound
+from day1.interfaces.web.site import HOME, Visit
+from day1.model.values.instant import show
+
+PAGE: Final = f"{HOME}/jobs"
+_ACTIONS: Final = {
+    "pause": "compose.schedules_pause",
+    "resume": "compose.schedules_resume",
+    "trigger": "compose.schedules_trigger",
+}
+
+
+def listed(visit: Visit) -> Response:
+    """Show the schedules, each with its last job, and the chores that fail."""
+    schedules = visit.call("compose.schedules_list")["schedules"]
+    rows = [
+        {**schedule, **_times(schedule), "job": _last_job(visit, schedule)}
+        for schedule in schedules
+    ]
+    note = next((schedule["note"] for schedule in schedules if "note" in schedule), None)
+    chores = visit.site.server.failing_chores()
+    return visit.page("jobs.html", schedules=rows, note=note, chores=chores)
+
+
+def changed(visit: Visit) -> Response:
+    """Pause or resume a schedule, or run its job now."""
+    operation = _ACTIONS.get(visit.form.get("do", ""))
+    if operation is None:
+        raise InvalidRequest(f"A schedule can do: {', '.join(_ACTIONS)}.")
+    visit.call(operation, scheduleId=visit.form.get("schedule", ""))
+    return visit.go(PAGE)
+
+
+def _times(schedule: dict[str, Any]) -> dict[str, str | None]:
+    """Write the times of a schedule, which are milliseconds, as pages have them."""
+    times = {name: schedule.get(name) for name in ("nextRunAt", "lastRunAt")}
+    return {name: None if at is None else show(at * 1_000) for name, at in times.items()}
+
+
+def _last_job(visit: Visit, schedule: dict[str, Any]) -> dict[str, Any] | None:
+    if "lastJobId" not in schedule:
+        return None
+    try:
+        return {"error": None, **visit.call("compose.jobs_get", jobId=schedule["lastJobId"])}
+    except NotFound:  # only the newest jobs are kept
+        return None
