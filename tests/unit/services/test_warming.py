@@ -9,7 +9,7 @@ import pytest
 
 from day1.errors import EmbedderUnavailable
 from day1.model.branches.branch import MAIN
-from day1.ports.index import IndexBehind
+from day1.ports.index import EmbedFirst, IndexBehind
 from day1.services.contexts import warming
 from day1.services.contexts.contexts import NewContext, save
 from day1.services.contexts.vectors import foreign, text_vectors, unit
@@ -66,7 +66,13 @@ class Waiting:
     def waiting(self, _: object, texts: Sequence[int]) -> list[int]:
         return [text for text in texts if text in self.left]
 
-    def embed_pending(self, *_: object) -> None:
+    def embed_pending(
+        self, index: object, embedder: object, batch: int, first: EmbedFirst, _: object
+    ) -> None:
+        assert index is self
+        assert isinstance(embedder, Two)
+        assert batch > 0
+        assert self.left[0] in first.texts
         self.turns += 1
         del self.left[: self.a_turn]
 
@@ -151,8 +157,11 @@ def test_facts_that_cannot_be_embedded_now_follow_later(
             raise IndexBehind("busy")
 
     monkeypatch.setattr(warming, "catch_up", catch_up)
-    monkeypatch.setattr(warming, "embed_first", lambda *_: None)
-    index = SimpleNamespace(words=SimpleNamespace(known=lambda _kind, _hashes: {}))
+    embedded: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(warming, "embed_first", lambda *given: embedded.append(given))
+    known = {"h": 7}
+    index = SimpleNamespace(words=SimpleNamespace(known=lambda _kind, _hashes: known))
     ports: Any = SimpleNamespace(store=bench.store, history=None, index=index, words_wait_s=0)
-    here = (MAIN, bench.branch().id)
-    assert len(warming.embed_soon(ports, Two(), here, hashes)) == notes
+    here, embedder = (MAIN, bench.branch().id), Two()
+    assert len(warming.embed_soon(ports, embedder, here, hashes)) == notes
+    assert embedded == ([(ports, embedder, [7])] if hashes and not fails else [])
