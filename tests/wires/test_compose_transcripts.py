@@ -129,6 +129,13 @@ def test_metadata_is_merged_and_a_summary_replaced(client: ComposeClient) -> Non
     assert [hit["fact_text"] for hit in kept] == ["New words."]
 
 
+def test_metadata_of_a_session_do_not_grow_without_end(client: ComposeClient) -> None:
+    store(client, SAID, metadata={"a": "x" * 30_000})
+    given = {**OF, "messages": [*SAID, SAID[0]], "tokenCount": 1, "metadata": {"b": "x" * 3_000}}
+    assert client.problems("transcript_store", **given) == ["metadata"]
+    assert len(texts(client)) == 4
+
+
 def test_a_session_of_a_device_is_read_with_its_name_only(client: ComposeClient) -> None:
     device = {"scope": "local", "haiId": "phone"}
     store(client, SAID, **device)
@@ -150,21 +157,22 @@ def test_indexing_can_also_fill_the_working_session(client: ComposeClient) -> No
 
 
 def test_what_is_redacted_is_nowhere(client: ComposeClient) -> None:
-    store(client, SAID, summary="The proxy deploy.")
-    hits = client.day1("memory_search_messages", query="proxy")["result"]
-    row_id = hits[0]["message_id"]
+    said = [SAID[0], {"role": "user", "content": "The vault opens with 4711."}]
+    vault = {"sessionId": "vault", "threadId": "vault"}  # rows are redacted on every branch
+    store(client, said, summary="About a vault.", **vault)
+    row_id = client.day1("memory_search_messages", query="vault opens")["result"][0]["message_id"]
     client.day1("memory_redact", id=row_id, confirm=row_id)
-    store(client, SAID, tokenCount=8)  # its text is known to be redacted
-    assert texts(client) == [SAID[0]["content"], "ok", "[redacted]", "ok"]
-    (record,) = client.day1("memory_search", query="proxy deploy", types=["observation"])["result"]
+    store(client, said, tokenCount=8, **vault)  # its text is known to be redacted
+    assert texts(client, "vault") == [SAID[0]["content"], "[redacted]"]
+    (record,) = client.day1("memory_search", query="vault", types=["observation"])["result"]
     client.day1("memory_redact", id=record["id"], confirm=record["id"])
-    found = read(client)
+    found = read(client, "vault")
     assert ("summary" in found, found["metadata"]) == (False, {})
     again = client.send(
-        "transcript_store", **OF, messages=SAID, tokenCount=9, summary="The new one."
+        "transcript_store", **{**OF, **vault}, messages=said, tokenCount=9, summary="New."
     )
     assert "redacted" in again.headers["Day1-Notes"]
-    assert "summary" not in read(client)
+    assert "summary" not in read(client, "vault")
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from day1.errors import Advice, RequestReused
+from day1.errors import Advice, InvalidRequest, RequestReused
 from day1.model.branches.branch import Branch
 from day1.model.layers.row_detail import detail_of
 from day1.model.layers.thread import SESSION, Thread, turn_message_id
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import REMOVED, Message, Query
 from day1.model.rows.json_columns import read_detail
-from day1.model.rows.kind import CONVERSATION, EDIT, MESSAGE, OBSERVATION, WHOLE, Row, complete
+from day1.model.rows.kind import (
+    CONVERSATION,
+    EDIT,
+    MESSAGE,
+    OBSERVATION,
+    WHOLE,
+    Row,
+    canonical,
+    complete,
+)
 from day1.model.rows.origin import Origin
+from day1.model.values.parts import MAX_TEXT
 from day1.ports.additions import Additions
 from day1.ports.store import AddingUnit
 from day1.services.conversations.messages import NewMessage, last_message
@@ -75,7 +85,7 @@ class ThreadUnit:
         work = self.adding.to_change()
         Editor(self.repo, work, self.origin).change(OBSERVATION, before, columns)
         self._add(work, messages)
-        tip = work.commit(Message("change", f"describe session {self.thread.session}"))
+        tip = work.commit(Message("change", f"describe session {record_id}"))
         return BranchAfter(tip, 0, work.now), []
 
     def _added(self, messages: NewMessages, records: Sequence[Row]) -> BranchAfter:
@@ -116,7 +126,7 @@ class ThreadUnit:
         thread = self.thread
         placeholder = f"Session {thread.session} of thread {thread.name}."
         summary = placeholder if before is None else str(before["summary"])
-        metadata = {**_object(old.get("metadata")), **record.metadata}
+        metadata = _fitting({**_object(old.get("metadata")), **record.metadata})
         detail = detail_of(
             thread.owner,
             threadId=thread.name,
@@ -137,6 +147,19 @@ def removed_of(work: Additions, message_ids: Sequence[str]) -> set[str]:
     """Return those of some ids of missing messages that somebody removed."""
     query = Query(equal={"cell": WHOLE, "value": REMOVED}, among={"row_id": message_ids})
     return {str(row[0]) for row in work.scan(EDIT, ("row_id",), query)} if message_ids else set()
+
+
+def _fitting(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Refuse metadata that have grown too long.
+
+    Raises:
+        InvalidRequest: they have more characters as JSON than a memory may have.
+    """
+    if len(canonical(metadata)) > MAX_TEXT:
+        problem = f"with the session's other keys it has more than {MAX_TEXT:,} characters as JSON"
+        problems = [{"argument": "metadata", "problem": problem}]
+        raise InvalidRequest(f"metadata: {problem}.", problems=problems)
+    return metadata
 
 
 def _object(value: object) -> Mapping[str, Any]:
