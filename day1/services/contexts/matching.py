@@ -1,4 +1,4 @@
-"""Finding memories of one space: by a text, by a vector, or by both.
+"""Finding memories of some spaces: by a text, by a vector, or by both.
 
 Vectors of different models are never compared. A given vector that is as long as day1's own may
 still be of another model: its text decides, or without a text the model with the nearer vectors.
@@ -33,15 +33,19 @@ _KEYWORD_HITS = 200
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A query for memories of a space. Units: `now` in microseconds UTC."""
+    """A query for memories of some spaces. Units: `now` in microseconds UTC."""
 
-    space: str | None
+    spaces: tuple[str | None, ...]
+    """None among them stands for the memories without a space."""
     now: int
     text: str | None = None
     vector: Sequence[float] | None = None
     k: int = 10
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Values that the metadata of a memory must have; contexts have no metadata."""
+    facts: frozenset[str] | None = None
+    """Ids of the facts that may be found, and no contexts; None: any."""
+    kinds: tuple[str, ...] = (FACT.table, OBSERVATION.table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +77,23 @@ class _GivenVectors:
 
     cosines: dict[str, float]
     without: int
-    """Number of rows in the space without a given vector of this length."""
+    """Number of rows in the spaces without a given vector of this length."""
     lengths: Sequence[int]
-    """The lengths of all given vectors in the space."""
+    """The lengths of all given vectors in the spaces."""
 
 
 def matching(where: Where, memory_query: Wanted) -> tuple[list[Match], SearchAnswer]:
-    """Find memories of a space, best first; return them and the answer of the search.
+    """Find memories of some spaces, best first; return them and the answer of the search.
 
     Raises:
-        InvalidRequest: no vector in the space has the length of the given one.
+        InvalidRequest: no vector in the spaces has the length of the given one.
     """
-    allowed = _ids_by_metadata(where, memory_query)
+    allowed = _allowed_ids(where, memory_query)
     request = SearchRequest(
         query=memory_query.text or "",
-        kinds=(FACT.table,) if memory_query.metadata else (FACT.table, OBSERVATION.table),
+        kinds=memory_query.kinds if allowed is None else (FACT.table,),
         limit=2 * memory_query.k,
-        spaces=(memory_query.space,),
+        spaces=memory_query.spaces,
         only=allowed,
     )
     if memory_query.vector is None:
@@ -189,22 +193,23 @@ def _scored_by_given_vectors(
 
 def _visible_facts(memory_query: Wanted) -> Query:
     active = active_rows(FACT, inactive=False)
-    equal = {**active.equal, "space": memory_query.space}
+    among = {"space": list(memory_query.spaces)}
     return replace(
-        active, equal=equal, alive_at=memory_query.now, present_at=memory_query.now, public=True
+        active, among=among, alive_at=memory_query.now, present_at=memory_query.now, public=True
     )
 
 
-def _ids_by_metadata(where: Where, memory_query: Wanted) -> frozenset[str] | None:
-    """Return the ids of memories whose metadata fits; None if the query names no metadata."""
+def _allowed_ids(where: Where, memory_query: Wanted) -> frozenset[str] | None:
+    """Return the ids of the facts that may be found; None if the query does not narrow them."""
     if not memory_query.metadata:
-        return None
+        return memory_query.facts
     with where.engine.store.reading(where.ref) as reading:
         rows = reading.scan(FACT, ("id", "detail"), _visible_facts(memory_query))
     return frozenset(
         str(row_id)
         for row_id, detail in rows
         if fits(memory_query.metadata, read_detail(detail).get("metadata"))
+        and (memory_query.facts is None or row_id in memory_query.facts)
     )
 
 

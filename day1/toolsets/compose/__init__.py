@@ -5,7 +5,17 @@ from typing import Final
 from day1.call.toolset import DocumentHead, ErrorShape, Namespace, Toolset
 from day1.toolsets.compose.loop import context, manifests, remember, turns
 from day1.toolsets.compose.routes import PREFIX, ROUTES
-from day1.toolsets.compose.stores import evals, graph, looking, transcripts, working
+from day1.toolsets.compose.stores import (
+    conflicts,
+    evals,
+    graph,
+    items,
+    looking,
+    stats,
+    transcripts,
+    vectors,
+    working,
+)
 from day1.toolsets.compose.upkeep import archives, jobs, patterns, schedules, skills
 from day1.toolsets.shared.errors import PLAIN
 
@@ -17,6 +27,10 @@ _OPERATIONS: Final = (
     *remember.OPERATIONS,
     *turns.OPERATIONS,
     *graph.OPERATIONS,
+    *vectors.OPERATIONS,
+    *items.OPERATIONS,
+    *conflicts.OPERATIONS,
+    *stats.OPERATIONS,
     *transcripts.OPERATIONS,
     *working.OPERATIONS,
     *archives.OPERATIONS,

@@ -11,7 +11,17 @@ from day1.model.layers.row_detail import owner_in
 from day1.model.redaction.veil import is_secret
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.json_columns import read_detail
-from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MESSAGE, Kind, Row, kind_of, text_of
+from day1.model.rows.kind import (
+    CONVERSATION,
+    EDIT,
+    FACT,
+    MESSAGE,
+    Cell,
+    Kind,
+    Row,
+    kind_of,
+    text_of,
+)
 from day1.model.values.decay import decay_score
 from day1.model.values.wallet_space import Owner
 from day1.ports.uses import Use
@@ -118,7 +128,12 @@ def source_of(row: Row) -> Source:
     """Tell what a fact or message is, in the words of vector search."""
     if kind_of(str(row["id"])) is MESSAGE:
         return "session"
-    return _SOURCES.get(str(row.get("category")), "fact")
+    return source_of_category(row.get("category"))
+
+
+def source_of_category(category: Cell) -> Source:
+    """Tell what the facts of a category are, in the words of vector search."""
+    return _SOURCES.get(str(category), "fact")
 
 
 def _columns(row: Row, score: float, context: ItemContext) -> dict[str, Any]:

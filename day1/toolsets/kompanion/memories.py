@@ -236,7 +236,7 @@ def search_memory(ctx: Context, request: SearchMemory) -> MemoryMatches:
     """Find texts of one namespace; memory_search looks through all."""
     branch, query = branch_of(ctx), request.query
     memory_query = Wanted(
-        space_of(request.namespace),
+        (space_of(request.namespace),),
         ctx.clock(),
         query.text,
         query.embedding,

@@ -80,7 +80,7 @@ def found(bench: Bench, wanted: Wanted, embedder: Any = None) -> list[tuple[str,
 def test_a_text_asks_a_search_of_facts_and_contexts_of_the_space(
     bench: Bench, searches: Searches
 ) -> None:
-    found(bench, Wanted(SPACE, bench.now, "left", k=3))
+    found(bench, Wanted((SPACE,), bench.now, "left", k=3))
     (request,) = searches.requests
     assert (request.query, request.kinds) == ("left", ("facts", "observations"))
     assert (request.limit, request.spaces, request.only) == (6, (SPACE,), None)
@@ -88,7 +88,7 @@ def test_a_text_asks_a_search_of_facts_and_contexts_of_the_space(
 
 def test_at_most_k_memories_are_answered(bench: Bench, searches: Searches) -> None:
     searches.scores = {memory(bench, f"m{n}"): (0.5, None) for n in range(3)}
-    assert len(found(bench, Wanted(SPACE, bench.now, "m", k=2))) == 2
+    assert len(found(bench, Wanted((SPACE,), bench.now, "m", k=2))) == 2
 
 
 def test_metadata_limits_a_search_to_facts_that_have_it(bench: Bench, searches: Searches) -> None:
@@ -96,7 +96,7 @@ def test_metadata_limits_a_search_to_facts_that_have_it(bench: Bench, searches: 
     memory(bench, "other", metadata={"topic": "b"})
     memory(bench, "none")
     memory(bench, "secret", metadata={"topic": "a"}, sensitivity="secret")
-    found(bench, Wanted(SPACE, bench.now, "left", metadata={"topic": "a"}))
+    found(bench, Wanted((SPACE,), bench.now, "left", metadata={"topic": "a"}))
     assert searches.requests[0].kinds == ("facts",)
     assert searches.requests[0].only == {topic}
 
@@ -120,7 +120,7 @@ def test_a_vector_as_long_as_no_other_is_refused(
     for number, vector in enumerate(given):
         memory(bench, f"m{number}", vector)
     with pytest.raises(InvalidRequest, match=expected) as caught:
-        found(bench, Wanted(SPACE, bench.now, vector=(1.0, 0.0, 0.0)), embedder)
+        found(bench, Wanted((SPACE,), bench.now, vector=(1.0, 0.0, 0.0)), embedder)
     assert searches.requests == []
     lengths = [len(vector) for vector in given]
     own = None if embedder is None else embedder.dimension
@@ -130,8 +130,8 @@ def test_a_vector_as_long_as_no_other_is_refused(
 def test_a_vector_as_long_as_the_models_is_searched_by_its_direction(
     bench: Bench, searches: Searches
 ) -> None:
-    found(bench, Wanted(SPACE, bench.now, vector=(3.0, 0.0)), Two())
-    found(bench, Wanted(SPACE, bench.now, "left", (3.0, 0.0)), Two())
+    found(bench, Wanted((SPACE,), bench.now, vector=(3.0, 0.0)), Two())
+    found(bench, Wanted((SPACE,), bench.now, "left", (3.0, 0.0)), Two())
     modes = [request.mode for request in searches.requests]
     assert modes == ["vector", "hybrid"]
     assert [list(r.vector) for r in searches.requests if r.vector is not None] == [[1.0, 0.0]] * 2
@@ -153,7 +153,7 @@ def test_vectors_of_another_model_are_compared_with_one_another(
     memory(bench, "side", (3.0, 4.0, 0.0))
     far = memory(bench, "far", (-1.0, 0.0, 0.0))
     searches.scores = {far: (0.5, None), memory(bench, "words"): (1.0, None)}
-    wanted = Wanted(SPACE, bench.now, text, (1.0, 0.0, 0.0))
+    wanted = Wanted((SPACE,), bench.now, text, (1.0, 0.0, 0.0))
     assert found(bench, wanted) == expected
     assert [(r.mode, r.limit) for r in searches.requests] == [("keyword", 200)] * (text is not None)
     _, answer = matching.matching(where(bench), wanted)
@@ -169,7 +169,7 @@ def test_a_memory_found_by_its_given_vector_comes_with_its_scores(
     both = memory(bench, "both", (3.0, 4.0, 0.0))
     context, _ = save(bench.repo, bench.branch(), NewContext(SPACE, "state", "words"), ADA)
     searches.scores = {both: (0.5, None), str(context["id"]): (1.0, None)}
-    wanted = Wanted(SPACE, bench.now, "left", (2.0, 0.0, 0.0))
+    wanted = Wanted((SPACE,), bench.now, "left", (2.0, 0.0, 0.0))
     _, answer = matching.matching(where(bench), wanted)
     hits = [
         (hit.row["id"], hit.kind, round(hit.score, 3), hit.cosine, hit.keyword, hit.text)
@@ -191,7 +191,7 @@ def test_twice_as_many_memories_as_wanted_are_scored_by_their_given_vectors(
     """Some of them may be passages of one context; equal scores are in the order of their ids."""
     ids = [memory(bench, f"m{n}", (1.0, n, 0.0)) for n in (3, 1, 2, 5, 4)]
     equal = [memory(bench, name, (1.0, 0.0, 0.0)) for name in ("x", "y")]
-    wanted = Wanted(SPACE, bench.now, vector=(1.0, 0.0, 0.0), k=2)
+    wanted = Wanted((SPACE,), bench.now, vector=(1.0, 0.0, 0.0), k=2)
     matches, answer = matching.matching(where(bench), wanted)
     assert [match.row["id"] for match in matches] == sorted(equal)
     assert [hit.row["id"] for hit in answer.hits] == [*sorted(equal), ids[1], ids[2]]
@@ -203,7 +203,7 @@ def test_metadata_limits_which_given_vectors_are_compared(bench: Bench, searches
     memory(bench, "in", (0.0, 1.0, 0.0), metadata=topic)
     memory(bench, "in, without a vector", metadata=topic)
     memory(bench, "out", (1.0, 0.0, 0.0), metadata={"topic": "b"})
-    wanted = Wanted(SPACE, bench.now, vector=(1.0, 0.0, 0.0), metadata=topic)
+    wanted = Wanted((SPACE,), bench.now, vector=(1.0, 0.0, 0.0), metadata=topic)
     assert found(bench, wanted) == [("in", 0.0)]
     _, answer = matching.matching(where(bench), wanted)
     assert answer.notes == [
@@ -234,7 +234,7 @@ def test_of_which_model_a_vector_is_where_both_are_as_long(
     given = memory(bench, "given", (0.8, 0.6))
     ours = memory(bench, "ours")
     searches.scores = {ours: (0.0, cosine)}
-    names = [name for name, _ in found(bench, Wanted(SPACE, bench.now, text, vector), Two())]
+    names = [name for name, _ in found(bench, Wanted((SPACE,), bench.now, text, vector), Two())]
     assert (names[0] == "ours") is is_ours
     assert given != ours
 
@@ -250,7 +250,7 @@ def test_a_hidden_memory_is_not_compared(
     item = NewMemory("a", "a", None, (1.0, 0.0, 0.0), hidden.get("sensitivity"))
     upsert(bench.repo, bench.branch(), hidden.get("space", SPACE), [item], ADA)
     with pytest.raises(InvalidRequest):
-        found(bench, Wanted(SPACE, bench.now, vector=(1.0, 0.0, 0.0)))
+        found(bench, Wanted((SPACE,), bench.now, vector=(1.0, 0.0, 0.0)))
 
 
 def promoted(bench: Bench, text: str) -> str:
@@ -275,4 +275,4 @@ def test_of_a_context_and_its_passages_one_is_answered(
         bench.now += 1
         save(bench.repo, bench.branch(), NewContext(SPACE, "state", later), ADA)
     searches.scores = {row_id: (0.9, None), passage_id(row_id, 0): (0.5, None)}
-    assert [name for name, _ in found(bench, Wanted(SPACE, bench.now, "left"))] == expected
+    assert [name for name, _ in found(bench, Wanted((SPACE,), bench.now, "left"))] == expected

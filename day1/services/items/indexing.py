@@ -1,0 +1,43 @@
+"""Storing a text with a vector of the caller's, once for each text of a space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from day1.model.branches.branch import Branch
+from day1.model.contexts import given_vector
+from day1.model.rows.change import Message
+from day1.model.rows.kind import FACT, Row
+from day1.model.rows.origin import Origin
+from day1.services.items.remembering import Remembered, ToRemember, known_text, new_columns
+from day1.services.repository.repository import Repository
+from day1.services.rows.editing import Editor
+
+
+@dataclass(frozen=True, slots=True)
+class ToIndex:
+    """A text to store, and its vector if another model than day1's made it."""
+
+    memory: ToRemember
+    vector: Sequence[float] | None = None
+
+
+def index_text(repo: Repository, branch: Branch, new: ToIndex, origin: Origin) -> Remembered:
+    """Keep a text with its vector; the same text of the same space is changed in place."""
+    kept = None if new.vector is None else given_vector.as_kept(new.vector)
+    with repo.store.adding(branch.name) as adding:
+        row = {**new.memory.row(repo, origin, adding.now), "vector": kept}
+        known = known_text(adding, row)
+        if known is None:
+            adding.add(FACT, [row])
+            return Remembered(row, adding.tip, adding.pending.count + 1)
+        columns: Row = new_columns(new.memory, known)
+        if kept is not None:
+            columns["vector"] = kept
+        if all(known[column] == cell for column, cell in columns.items()):
+            return Remembered(known, adding.tip, adding.pending.count, "known")
+        editor = Editor(repo, adding.to_change(), origin)
+        changed = editor.change(FACT, known, columns)
+        line = f"index fact {known['id']}: {', '.join(changed.groups)}"
+        return Remembered(changed.row, editor.work.commit(Message("change", line)))

@@ -1,0 +1,217 @@
+"""Resolving a conflict between two facts of one space, or one that a merge held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from day1.errors import InvalidRequest, NotFound
+from day1.model.branches.branch import Branch
+from day1.model.merge.held import Resolution
+from day1.model.rows.change import CommitId, Message, Ref
+from day1.model.rows.json_columns import read_detail
+from day1.model.rows.kind import (
+    CONVERSATION,
+    FACT,
+    HELD,
+    MESSAGE,
+    Cell,
+    Row,
+    canonical,
+    kind_of,
+    text_of,
+)
+from day1.model.rows.origin import Origin
+from day1.ports.additions import Additions
+from day1.ports.reading import Reading
+from day1.services.items.remembering import (
+    conflicting,
+    key_of,
+    merged_text,
+    metadata_of,
+    present_facts,
+    replace_facts,
+)
+from day1.services.merges.held import HeldDecision, Offer, decide, offers
+from day1.services.repository.repository import Repository
+from day1.services.rows.editing import Editor
+
+How = Literal["supersede", "keep", "merge", "ignore"]
+"""How a conflict is resolved: the winner replaces the other fact, both stay as they are, the other
+is joined to the winner; `ignore` is as `keep`."""
+Sees = Callable[[Cell], bool]
+"""Whether the caller sees the rows of a space."""
+_APART: Final = "apart"
+"""In the detail of a fact the ids of facts that conflict with it and were decided to stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictDecision:
+    """How to resolve the conflict of a fact or held item."""
+
+    item_id: str
+    how: How
+    winner: str | None = None
+    """The id that counts: the fact, the other fact, or the held item for the withheld value."""
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """Whether a conflict was open and is resolved now, the id that counts, and the branch."""
+
+    is_resolved: bool
+    memory_id: str
+    commit: CommitId
+    pending: int = 0
+
+
+def resolve(
+    repo: Repository, branch: Branch, decision: ConflictDecision, origin: Origin, sees: Sees
+) -> Resolved:
+    """Resolve an open conflict; nothing is done for an unknown id, or where none is open.
+
+    Raises:
+        InvalidRequest: the value that a merge held cannot be joined with the present one.
+    """
+    if kind_of(decision.item_id) is HELD:
+        return _resolve_held(repo, branch, decision, origin, sees)
+    with repo.store.adding(branch.name) as adding:
+        pair = _pair(adding, decision, sees)
+        if pair is None:
+            return Resolved(
+                is_resolved=False,
+                memory_id=decision.item_id,
+                commit=adding.tip,
+                pending=adding.pending.count,
+            )
+        winner, losers = pair
+        editor = Editor(repo, adding.to_change(), origin, decision.reason)
+        if decision.how in {"keep", "ignore"}:
+            _keep_apart(editor, winner, losers)
+        else:
+            if decision.how == "merge":
+                winner = _joined(editor, winner, losers)
+            replace_facts(editor, losers, winner)
+        line = f"resolve a conflict of fact {winner['id']}: {decision.how}"
+        commit = editor.work.commit(Message("change", line))
+        return Resolved(is_resolved=True, memory_id=str(winner["id"]), commit=commit)
+
+
+def _pair(
+    adding: Additions, decision: ConflictDecision, sees: Sees
+) -> tuple[Row, list[Row]] | None:
+    """Find the fact that counts and the facts that it conflicts with; None if nothing is open."""
+    fact = _active(adding, decision.item_id, sees)
+    if fact is None:
+        return None
+    if decision.how in {"keep", "ignore"} or decision.winner == fact["id"]:
+        others = _conflicts_of(adding, fact)
+        return (fact, others) if others else None
+    winner = None if decision.winner is None else _active(adding, decision.winner, sees)
+    if winner is None or any(winner[c] != fact[c] for c in ("space", "sensitivity")):
+        return None
+    return winner, [fact]
+
+
+def _active(adding: Additions, fact_id: str, sees: Sees) -> Row | None:
+    query = present_facts({"id": fact_id}, adding.now)
+    row = next(iter(adding.find(FACT, query)), None)
+    return row if row is not None and sees(row["space"]) else None
+
+
+def _conflicts_of(adding: Additions, fact: Row) -> list[Row]:
+    """Find the active facts of the same space that conflict with a fact and may not stay yet."""
+    equal: Row = {column: fact[column] for column in ("space", "sensitivity")}
+    apart = set(read_detail(fact["detail"]).get(_APART, ()))
+    own = (str(fact["fact_text"]), key_of(fact["detail"]))
+    query = present_facts({**equal, "structure": None}, adding.now)
+    ids = [
+        str(row_id)
+        for row_id, text, detail in adding.scan(FACT, ("id", "fact_text", "detail"), query)
+        if row_id not in {fact["id"], *apart}
+        and fact["id"] not in read_detail(detail).get(_APART, ())
+        and conflicting(own, (str(text), key_of(detail)))
+    ]
+    rows = adding.get(FACT, ids)
+    return [rows[row_id] for row_id in ids]
+
+
+def _keep_apart(editor: Editor, fact: Row, others: Sequence[Row]) -> None:
+    """Note in a fact which conflicting facts stay beside it."""
+    detail = read_detail(fact["detail"])
+    known = detail.get(_APART)
+    ids = {*(known if isinstance(known, list) else ()), *(str(row["id"]) for row in others)}
+    editor.change(FACT, fact, {"detail": canonical({**detail, _APART: sorted(ids)})})
+
+
+def _joined(editor: Editor, winner: Row, losers: Sequence[Row]) -> Row:
+    """Join the texts and metadata of facts to the one that stays."""
+    text, detail = str(winner["fact_text"]), read_detail(winner["detail"])
+    metadata: dict[str, Any] = dict(metadata_of(detail))
+    for loser in losers:
+        text = merged_text(text, str(loser["fact_text"]))
+        metadata = {**metadata_of(read_detail(loser["detail"])), **metadata}
+    columns: Row = {"fact_text": text}
+    if metadata:
+        columns["detail"] = canonical({**detail, "metadata": metadata})
+    return editor.change(FACT, winner, columns).row
+
+
+def _resolve_held(
+    repo: Repository, branch: Branch, decision: ConflictDecision, origin: Origin, sees: Sees
+) -> Resolved:
+    offer = next(
+        (o for o in offers(repo, branch) if any(i.id == decision.item_id for i in o.items)), None
+    )
+    with repo.store.reading(Ref(branch=branch.name)) as reading:
+        is_seen = offer is not None and _is_seen(reading, offer, sees)
+        state = (reading.tip, reading.pending.count)
+    nothing = Resolved(
+        is_resolved=False, memory_id=decision.item_id, commit=state[0], pending=state[1]
+    )
+    if offer is None or not is_seen:
+        return nothing
+    held = _held_decision(decision, offer)
+    if held is None:
+        return nothing
+    try:
+        decided = decide(repo, branch, held, origin)
+    except NotFound:  # decided by somebody else meanwhile
+        return nothing
+    return Resolved(is_resolved=True, memory_id=decided.item.row_id, commit=decided.commit)
+
+
+def _is_seen(reading: Reading, offer: Offer, sees: Sees) -> bool:
+    """Whether the caller sees the space of the row that an offer is about."""
+    kind = offer.item.kind
+    row = reading.get(kind, [offer.item.row_id]).get(offer.item.row_id) or offer.offered or {}
+    if kind is MESSAGE:
+        conversation_id = str(row.get("conversation_id"))
+        row = reading.get(CONVERSATION, [conversation_id]).get(conversation_id, {})
+    return "space" in row and sees(row["space"])
+
+
+def _held_decision(decision: ConflictDecision, offer: Offer) -> HeldDecision | None:
+    """Translate a decision to one of a held item; None if the winner is neither of its sides."""
+    how: Resolution = "dismissed"
+    if decision.how in {"keep", "ignore"}:
+        return HeldDecision(decision.item_id, how)
+    if decision.winner not in {decision.item_id, offer.item.row_id}:
+        return None
+    if decision.how == "supersede":
+        how = "taken" if decision.winner == decision.item_id else "dismissed"
+        return HeldDecision(decision.item_id, how)
+    texts = [
+        text_of(side.get("fact_text"))
+        for side in (offer.present, offer.offered)
+        if side is not None and not offer.veil
+    ]
+    if offer.item.kind is not FACT or len(texts) < 2 or None in texts:  # noqa: PLR2004 - both sides
+        raise InvalidRequest(
+            "resolution: only two texts of a fact can be merged: supersede or keep this.",
+            problems=[{"argument": "resolution", "problem": "only texts of facts can be merged"}],
+        )
+    text = merged_text(str(texts[0]), str(texts[1]))
+    return HeldDecision(decision.item_id, "edited", {"fact_text": text})
