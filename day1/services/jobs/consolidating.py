@@ -8,6 +8,7 @@ from day1.errors import Json, Refused
 from day1.model.lessons.consolidation import MOST_WITHOUT_EXPECT
 from day1.model.lessons.experience import Experience
 from day1.model.lessons.rewording import ALIKE, same_in_words
+from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Query
 from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import EDIT, FACT, RELATION, Cell, Row, canonical, revision
@@ -103,6 +104,7 @@ def _lasting(space: str) -> Query:
 def _may_be_merged(run: JobRun, row: Row) -> bool:
     return (
         run.covers(row)
+        and row["content_hash"] != REDACTED_HASH
         and row["structure"] is None
         and row["category"] not in _DERIVED
         and row["verification"] != "invalidated"

@@ -11,6 +11,7 @@ from day1.model.jobs.job import Job
 from day1.model.layers.row_detail import detail_of
 from day1.model.records.desk import Desk, next_desk
 from day1.model.records.review import Review
+from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Message, Ref
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, canonical
 from day1.model.values.instant import DAY
@@ -113,13 +114,14 @@ def test_each_space_of_a_wallet_is_consolidated_by_itself(memory: Maintained) ->
         (DARK, {"detail": detail_of(Owner(W), metadata={"project": "mill"})}),
         (DARK, {"detail": detail_of(Owner(W), key="mode")}),
         (DARK, {"detail": None}),
+        (DARK, {"content_hash": REDACTED_HASH}),
         (DARK, {"verification": "invalidated"}),
         (DARK, {"sensitivity": "secret"}),
         (DARK, {"expires_at": 2**60}),
         (DARK, {"valid_until": 2**60}),
         (DARK, {"status": "archived"}),
     ],
-    ids=["denied", "number", "category", "metadata", "key", "not of Compose", "invalidated", "secret", "expiring", "ending", "archived"],
+    ids=["denied", "number", "category", "metadata", "key", "not of Compose", "redacted", "invalidated", "secret", "expiring", "ending", "archived"],
 )  # fmt: skip
 def test_what_differs_in_more_than_wording_stays(
     memory: Maintained, text: str, columns: dict[str, Any]

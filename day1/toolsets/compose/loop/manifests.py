@@ -60,6 +60,8 @@ _LOOPS: Final[Mapping[str, _Loop]] = {
             "conflicts_resolve": "Decide which of two memories counts.",
             "items_update": "Correct a memory.",
             "items_delete": "Remove a memory, or hide it for good.",
+            "jobs_create": "Supersede what is said twice, find patterns, or clean up.",
+            "schedules_create": "Let a server repeat these jobs.",
         },
     ),
 }
