@@ -43,8 +43,8 @@ from day1.services.turns.working import WorkingSession, find_working
 
 LIMIT: Final = 6
 """Items of a layer, unless the caller says otherwise."""
-_FACTS: Final = 100
-"""Facts that are searched for: those of all layers are in one ranking."""
+_FACTS: Final = 8
+"""Facts that are searched for, for each item of a layer: those of all layers are in one ranking."""
 _RELATIONS: Final = 3
 """Relations of a fact, at most."""
 _ENDS: Final = ("source_entity", "relation_type", "target_entity")
@@ -191,7 +191,7 @@ def _search_facts(
         return None
     request = SearchRequest(
         query=asked.query,
-        limit=_FACTS,
+        limit=_FACTS * asked.limit,
         spaces=asked.owner.spaces,
         among={} if categories is None else {"category": categories},
         only=before.facts,
