@@ -77,8 +77,11 @@ def tool_entry(operation: Operation[Any, Any]) -> str:
     rows = list(_arguments(documented_schema(operation)))
     if rows:
         lines += ["", "| argument | type | default | meaning |", "| --- | --- | --- | --- |", *rows]
-    answer = output_schema(operation.response)
-    lines += ["", "Answers: " + ", ".join(f"`{key}`" for key in answer["properties"]) + ".", ""]
+    answer = output_schema(operation.response).get("properties", {})  # none where it has forms
+    lines += [
+        "",
+        *(["Answers: " + ", ".join(f"`{key}`" for key in answer) + ".", ""] * bool(answer)),
+    ]
     return "\n".join(lines)
 
 

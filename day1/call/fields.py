@@ -129,6 +129,8 @@ class UnionRequest(ExtraRequest):
     FORMS: ClassVar[Mapping[str, type[Request]]]
     """The form of each value of that field."""
 
+    __pydantic_extra__: dict[str, JsonValue]  # the form bounds them
+
     def form(self) -> Request:
         """Validate the other arguments by the form that is named.
 

@@ -45,6 +45,7 @@ COMPOSE_CALLS: Final[dict[str, Any]] = {
     ],
     "compose.conflicts_resolve": lambda ids: {"id": ids["old"], "resolution": "keep"},
     "compose.stats_get": {"agentWallet": "w"},
+    "compose.loop": {"step": "pre_turn", "query": "tea", "agentWallet": "ann", "layers": ["scene"]},
     "compose.loops_list": {},
     "compose.loops_get": {"loopId": "agent_memory_loop"},
     "compose.patterns_list": {"agentWallet": "ann"},

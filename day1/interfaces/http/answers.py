@@ -50,11 +50,11 @@ def _filled(path: str, answer: Answer) -> str:
 def _state(answer: Answer) -> dict[str, str]:
     """Return the branch, commit and notes of an answer as headers, without empty ones."""
     state: Any = next((answer[name] for name in STATES if answer.get(name)), {})
-    is_of_branch = state.get("branch") is not None
+    has_commit = bool(state.get("commit"))
     values = {
         "Day1-Branch": state.get("branch"),
-        "Day1-Commit": state.get("commit") if is_of_branch else None,
-        "Day1-Pending": state.get("pending") if is_of_branch else None,
+        "Day1-Commit": state.get("commit") or None,
+        "Day1-Pending": state.get("pending") if has_commit else None,
         "Day1-Notes": json.dumps(state["notes"]) if state.get("notes") else None,
     }
     return {name: str(value) for name, value in values.items() if value is not None}

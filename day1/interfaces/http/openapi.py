@@ -216,6 +216,8 @@ def _without_state(definitions: Mapping[str, Any], answers: Iterable[str]) -> di
     """Remove branch and commit from the schemas of answers that send them as headers."""
     schemas = dict(definitions)
     for name in answers:
+        if "properties" not in schemas[name]:  # one of several forms, each an answer itself
+            continue
         properties = schemas[name]["properties"].items()
         schemas[name] = {
             **schemas[name],

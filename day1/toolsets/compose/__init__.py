@@ -3,7 +3,7 @@
 from typing import Final
 
 from day1.call.toolset import DocumentHead, ErrorShape, Namespace, Toolset
-from day1.toolsets.compose.loop import context, manifests, remember, turns
+from day1.toolsets.compose.loop import context, loop, manifests, remember, turns
 from day1.toolsets.compose.routes import PREFIX, ROUTES
 from day1.toolsets.compose.stores import (
     conflicts,
@@ -21,6 +21,7 @@ from day1.toolsets.shared.errors import PLAIN
 
 _OPERATIONS: Final = (
     *context.OPERATIONS,
+    *loop.OPERATIONS,
     *looking.OPERATIONS,
     *evals.OPERATIONS,
     *manifests.OPERATIONS,

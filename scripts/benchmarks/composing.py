@@ -1,0 +1,282 @@
+"""Compose Memory over HTTP: turns, prompts and loops, against an empty call and a plain search."""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import statistics
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import anyio.to_thread
+
+from benchmarks.bench import Bench
+from benchmarks.report import Row, quotient, skipped
+from benchmarks.texts import facts, questions
+from benchmarks.wire import day1_over_http, empty_over_http, proportional_memory
+
+_WALLET = {"agentWallet": "bench", "userAddress": "ann"}
+_LOOPS = 24
+"""Loops that run at once."""
+_USERS, _FACTS_OF_A_USER = 1_000, 20
+_MEGABYTE = 1e6
+_numbers = itertools.count()
+
+
+def rows(bench: Bench) -> Iterator[Row]:
+    """All of it; prompts and memory need a store with vectors to mean something."""
+    yield from anyio.run(_turns, bench)
+    yield from anyio.run(_prompts, bench)
+    yield anyio.run(_among_users, bench)
+    yield anyio.run(_at_once, bench)
+    yield anyio.run(_memory, bench)
+
+
+class _Client:
+    """A kept connection that posts JSON."""
+
+    def __init__(self, address: str) -> None:
+        """Connect at the first request."""
+        self._connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=600)
+
+    def post(self, path: str, body: dict[str, Any], method: str = "POST") -> tuple[float, Any]:
+        """Send a body; gives the seconds it took, and the answer."""
+        started = time.perf_counter()
+        headers = {"Content-Type": "application/json", "Accept": _ACCEPTED, **_ERA}
+        self._connection.request(method, path, json.dumps(body), headers)
+        answer = self._connection.getresponse()
+        said = answer.read()
+        spent = time.perf_counter() - started
+        if answer.status != http.client.OK:
+            raise RuntimeError(f"{path}: {answer.status}: {said[:200]!r}")
+        return spent, json.loads(said)
+
+
+_ACCEPTED = "application/json, text/event-stream"
+_ERA = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "empty"}
+_EMPTY = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {
+        "name": "empty",
+        "arguments": {},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    },
+}
+
+
+Call = Callable[[int], tuple[float, Any]]
+
+
+async def _alternate(bench: Bench, *calls: Call) -> list[float]:
+    """The medians of some calls that are made by turns."""
+
+    def measure() -> list[float]:
+        spent: list[list[float]] = [[] for _ in calls]
+        for number in range(bench.sizes.warm + bench.sizes.calls):
+            for call, times in zip(calls, spent, strict=True):
+                seconds, _ = call(number)
+                if number >= bench.sizes.warm:
+                    times.append(seconds)
+        return [statistics.median(times) for times in spent]
+
+    return await anyio.to_thread.run_sync(measure)
+
+
+@asynccontextmanager
+async def _server(bench: Bench, folder: Path) -> AsyncIterator[tuple[int, str]]:
+    async with day1_over_http(bench.environment(folder)) as served:
+        yield served
+
+
+def _turn(client: _Client, number: int, **more: Any) -> tuple[float, Any]:
+    body = {
+        **_WALLET,
+        "threadId": f"t{number % 50}",
+        "turnId": f"turn-{next(_numbers)}",
+        "userMessage": f"How many spindles has mill {number}?",
+        "assistantMessage": f"Mill {number} has {number * 7 % 90} spindles.",
+        **more,
+    }
+    return client.post("/api/memory/turns/record", body)
+
+
+async def _turns(bench: Bench) -> list[Row]:
+    """A new turn, a repeated one, and a working session, beside an empty call."""
+    folder = bench.copy(bench.sizes.middle)
+    async with empty_over_http() as (_, floor), _server(bench, folder) as (_, day1):
+        empty, client = _Client(floor), _Client(day1)
+        path = urlsplit(floor).path or "/mcp"
+
+        def again(_: int) -> tuple[float, Any]:
+            said = {"userMessage": "Is it open?", "assistantMessage": "It is."}
+            return _turn(client, 0, turnId="again", **said)
+
+        def desk(number: int) -> tuple[float, Any]:
+            body = {**_WALLET, "context": [f"line {number % 20}"], "replace": number % 20 == 0}
+            return client.post("/api/memory/sessions/s1/working", body, "PATCH")
+
+        none, new, repeated, session = await _alternate(
+            bench, lambda _: empty.post(path, _EMPTY), partial(_turn, client), again, desk
+        )
+    return [
+        quotient("turn_record of 2 messages, after fsync, p50", new, none, 3, "an empty HTTP call"),
+        quotient("turn_record of a turn that is stored, p50", repeated, new, 1, "a new turn"),
+        quotient("sessions_working_update, p50", session, none, 2.5, "an empty HTTP call"),
+    ]
+
+
+async def _prompts(bench: Bench) -> list[Row]:
+    """A prompt of six layers beside a search, in a store of 10,000 facts and in one of 100,000."""
+    name = "context_assemble of six layers, {:,} facts, p50".format
+    small, large = bench.sizes.middle, bench.sizes.large
+    if bench.model_dir is None:
+        return [skipped(name(small), "<= 2 x memory_search over HTTP", "no model")]
+    asked = questions(bench.sizes.warm + bench.sizes.calls, "compose")
+    folders = [bench.copy(size, f"copy-{size}") for size in (small, large)]
+    async with (
+        _server(bench, folders[0]) as (_, one),
+        _server(bench, folders[1]) as (_, other),
+    ):
+        clients = [_Client(one), _Client(other)]
+        for client in clients:
+            _fill(client)
+        calls: list[Call] = [
+            partial(_assembled, clients[0], asked),
+            partial(_found, clients[0], asked),
+            partial(_assembled, clients[1], asked),
+        ]
+        prompt, search, of_many = await _alternate(bench, *calls)
+    return [
+        quotient(name(small), prompt, search, 2, "memory_search over HTTP"),
+        quotient(name(large), of_many, prompt, 3, f"with {small:,}"),
+    ]
+
+
+def _fill(client: _Client) -> None:
+    """Give the wallet something in each layer that turns and facts can fill."""
+    for number in range(40):
+        _turn(client, number)
+    client.post("/api/memory/sessions/s1/working", {**_WALLET, "context": ["at the mill"]}, "PATCH")
+    for text, _ in facts(20, "wallet"):
+        client.post("/api/memory/remember", {**_WALLET, "content": text})
+
+
+def _assembled(
+    client: _Client, asked: Sequence[str], number: int, **more: Any
+) -> tuple[float, Any]:
+    body = {**_WALLET, "threadId": "t1", "query": asked[number % len(asked)], **more}
+    spent, answer = client.post("/api/memory/context/assemble", body)
+    if not answer["items"]:
+        raise RuntimeError("the prompt is empty")
+    return spent, answer
+
+
+def _found(client: _Client, asked: Sequence[str], number: int) -> tuple[float, Any]:
+    return client.post("/api/v1/memory_search", {"query": asked[number % len(asked)]})
+
+
+async def _among_users(bench: Bench) -> Row:
+    """A prompt for one user of a wallet with 1,000, and for the only one."""
+    users = _USERS if bench.sizes.large > bench.sizes.middle * 4 else 50
+    asked = questions(bench.sizes.warm + bench.sizes.calls, "users")
+    folders = [bench.copy(bench.sizes.small, name) for name in ("many", "alone")]
+    async with (
+        _server(bench, folders[0]) as (_, many),
+        _server(bench, folders[1]) as (_, alone),
+    ):
+        crowd, single = _Client(many), _Client(alone)
+        _users(crowd, users)
+        _users(single, 1)
+        above, below = await _alternate(
+            bench,
+            lambda number: _assembled(crowd, asked, number, userAddress=f"user{number % users}"),
+            lambda number: _assembled(single, asked, number, userAddress="user0"),
+        )
+    name = f"context_assemble for one user among {users:,}, p50"
+    return quotient(name, above, below, 1.5, "for one alone")
+
+
+def _users(client: _Client, users: int) -> None:
+    texts = [text for text, _ in facts(users * _FACTS_OF_A_USER, "of users")]
+    for user in range(users):
+        mine = texts[user * _FACTS_OF_A_USER : (user + 1) * _FACTS_OF_A_USER]
+        messages = [{"role": "user", "content": text} for text in mine]
+        body = {"agentWallet": "bench", "userAddress": f"user{user}", "messages": messages}
+        client.post("/api/memory/add", body)
+
+
+async def _at_once(bench: Bench) -> Row:
+    """Turns a second of 24 loops at once, and of one alone."""
+    folder = bench.copy(bench.sizes.middle)
+    async with _server(bench, folder) as (_, day1):
+        alone, together = [
+            await anyio.to_thread.run_sync(_turns_a_second, day1, count, bench.sizes.seconds)
+            for count in (1, _LOOPS)
+        ]
+    return Row(
+        f"{_LOOPS} loops at once over HTTP: turns a second",
+        f"{together:.0f} / {alone:.0f}",
+        ">= 0.6 x one loop alone, none fails",
+        together / alone,
+        0.6,
+        at_least=True,
+    )
+
+
+def _turns_a_second(address: str, loops: int, seconds: float) -> float:
+    asked, until = questions(500, "loops"), time.perf_counter() + seconds
+    done: list[int] = []
+
+    def work(loop: int) -> None:
+        client, count = _Client(address), 0
+        while time.perf_counter() < until:
+            user = {"userAddress": f"user{loop}"}
+            _assembled_or_empty(client, asked[(loop + count) % 500], user)
+            _turn(client, count, **user)
+            count += 1
+        done.append(count)
+
+    threads = [threading.Thread(target=work, args=(loop,)) for loop in range(loops)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if len(done) < loops:
+        raise RuntimeError(f"{loops - len(done)} loops failed")
+    return sum(done) / seconds
+
+
+def _assembled_or_empty(client: _Client, question: str, whose: dict[str, str]) -> None:
+    client.post("/api/memory/context/assemble", {**_WALLET, **whose, "query": question})
+
+
+async def _memory(bench: Bench) -> Row:
+    """Memory of a server after 1,000 users of 20 facts, and after one of as many."""
+    users = _USERS if bench.sizes.large > bench.sizes.middle * 4 else 50
+    asked, used = questions(users, "memory"), []
+    for count, each in ((users, 1), (1, users)):
+        folder = bench.copy(bench.sizes.small)
+        async with _server(bench, folder) as (pid, day1):
+            client = _Client(day1)
+            for _ in range(each):
+                _users(client, count)
+            for number in range(users):
+                whose = {"userAddress": f"user{number % count}"}
+                _assembled_or_empty(client, asked[number], whose)
+            used.append(proportional_memory(pid))
+    shown = f"{used[0] / _MEGABYTE:.0f} / {used[1] / _MEGABYTE:.0f} MB"
+    name = f"memory with {users:,} users of {_FACTS_OF_A_USER} facts"
+    return Row(name, shown, "<= 1.3 x one user with all", used[0] / used[1], 1.3)
