@@ -1,9 +1,11 @@
 """Which lessons are one in other words: the pairs that vectors take for the same are not."""
 
+import random
+
 import pytest
 
 from day1.model.lessons.experience import Experience, experience_of
-from day1.model.lessons.rewording import same_in_words
+from day1.model.lessons.rewording import rewording_of, same_in_words, same_text_in_words
 from tests.lesson_pairs import DIFFERENT, REPHRASED
 
 BASE = Experience("Uploads failed at night", "Raised the client timeout to 30 seconds", "It works")
@@ -58,3 +60,29 @@ def test_a_lesson_is_read_back_and_nothing_else_is_one() -> None:
         assert experience_of({"structure": other}) is None
     assert experience_of({"structure": '{"action":1,"context":"a","result":"b"}'}) is None
     assert experience_of({}) is None
+
+
+def test_the_quick_test_of_a_text_agrees_with_the_whole_one() -> None:
+    words = [
+        "ann",
+        "bo",
+        "never",
+        "prefers",
+        "preferred",
+        "green",
+        "tea",
+        "in",
+        "the",
+        "early",
+        "morning",
+        "it",
+        "isn’t",
+        "20",
+        "s",
+    ]
+    drawn = random.Random(3)
+    texts = [" ".join(drawn.choices(words, k=drawn.randint(1, 7))) for _ in range(300)]
+    texts += [f"{text} really" for text in texts[:100]]
+    for one in texts[:150]:
+        quick = rewording_of(one)
+        assert [quick(other) for other in texts] == [same_text_in_words(one, other) for other in texts]  # fmt: skip

@@ -6,7 +6,7 @@ that is stored twice can be consolidated later, one that was overwritten is miss
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Final
 
@@ -56,6 +56,22 @@ def same_in_words(one: Experience, other: Experience) -> bool:
 def same_text_in_words(one: str, other: str) -> bool:
     """Whether two texts differ by insertions or inflection only, and nothing contradicts."""
     return same_in_words(Experience(one, "", ""), Experience(other, "", ""))
+
+
+def rewording_of(text: str) -> Callable[[str], bool]:
+    """Build the test whether another text says the same as this one (`same_text_in_words`).
+
+    Nearly all texts lack the beginnings of too many words, and are not compared word by word: of
+    the words of one text at least two thirds stand in the other.
+    """
+    beginnings = [word[:_SHORTEST] for word in _words(text)]
+
+    def same(other: str) -> bool:
+        folded = other.casefold().replace("\u2019", "'")
+        shared = sum(beginning in folded for beginning in beginnings)
+        return 3 * shared >= 2 * len(beginnings) and same_text_in_words(text, other)
+
+    return same
 
 
 def _words(text: str) -> list[str]:

@@ -6,13 +6,13 @@ A fact that is only near stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
 from day1.errors import InvalidRequest
 from day1.model.branches.branch import Branch
-from day1.model.lessons.rewording import same_text_in_words
+from day1.model.lessons.rewording import rewording_of, same_text_in_words
 from day1.model.rows.change import CommitId, Message, Query
 from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import FACT, Cell, Row, canonical
@@ -69,6 +69,8 @@ class Remembered:
 
 def key_of(cell: Cell) -> str | None:
     """Read the key under which a caller keeps a fact, from the fact's detail."""
+    if '"key"' not in str(cell):  # as nearly always; parsing costs ten times as much
+        return None
     detail = read_detail(cell)
     metadata = detail.get("metadata")
     keys = (detail.get("key"), metadata.get("key") if isinstance(metadata, Mapping) else None)
@@ -168,12 +170,14 @@ def _known(adding: Additions, new: ToRemember) -> tuple[Row | None, list[Row]]:
     equal: Row = {"space": new.fact.space, "sensitivity": new.fact.sensitivity, "structure": None}
     same: str | None = None
     conflicts: list[str] = []
+    is_conflict = conflicting((new.fact.text, new.key))
     query = present_facts(equal, adding.now)
-    for row_id, text, detail in adding.scan(FACT, ("id", "fact_text", "detail"), query):
-        key = key_of(detail)
+    columns = ("id", "fact_text", *(() if new.key is None else ("detail",)))
+    for row_id, text, *detail in adding.scan(FACT, columns, query):
+        key = key_of(detail[0]) if detail else None  # without a key of its own none matters
         if text == new.fact.text and (new.key is None or key in {None, new.key}):
             same = str(row_id)
-        elif conflicting((new.fact.text, new.key), (str(text), key)):
+        elif is_conflict((str(text), key)):
             conflicts.append(str(row_id))
     rows = adding.get(FACT, [*conflicts, *([] if same is None else [same])])
     by_age = sorted((rows[i] for i in conflicts), key=_age, reverse=True)
@@ -184,11 +188,19 @@ def _age(row: Row) -> tuple[int, str]:
     return int(row["created_at"] or 0), str(row["id"])
 
 
-def conflicting(one: TextAndKey, other: TextAndKey) -> bool:
-    """Whether two facts conflict: they have one key, or without two keys say the same in words."""
-    if one[1] is not None and other[1] is not None:
-        return one[1] == other[1]
-    return same_text_in_words(one[0], other[0])
+def conflicting(one: TextAndKey) -> Callable[[TextAndKey], bool]:
+    """Build the test whether another fact conflicts with this one.
+
+    They have one key, or without two keys say the same in words.
+    """
+    same_words = rewording_of(one[0])
+
+    def conflicts(other: TextAndKey) -> bool:
+        if one[1] is not None and other[1] is not None:
+            return one[1] == other[1]
+        return same_words(other[0])
+
+    return conflicts
 
 
 def present_facts(equal: Row, now: int) -> Query:

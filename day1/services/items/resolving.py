@@ -125,14 +125,14 @@ def _conflicts_of(adding: Additions, fact: Row) -> list[Row]:
     """Find the active facts of the same space that conflict with a fact and may not stay yet."""
     equal: Row = {column: fact[column] for column in ("space", "sensitivity")}
     apart = set(read_detail(fact["detail"]).get(_APART, ()))
-    own = (str(fact["fact_text"]), key_of(fact["detail"]))
+    is_conflict = conflicting((str(fact["fact_text"]), key_of(fact["detail"])))
     query = present_facts({**equal, "structure": None}, adding.now)
     ids = [
         str(row_id)
         for row_id, text, detail in adding.scan(FACT, ("id", "fact_text", "detail"), query)
         if row_id not in {fact["id"], *apart}
         and fact["id"] not in read_detail(detail).get(_APART, ())
-        and conflicting(own, (str(text), key_of(detail)))
+        and is_conflict((str(text), key_of(detail)))
     ]
     rows = adding.get(FACT, ids)
     return [rows[row_id] for row_id in ids]
