@@ -208,6 +208,18 @@ class ChatSettings(_Section):
     tries: int = Field(3, ge=1, le=10, description="How often day1 asks a busy endpoint.")
 
 
+class PinningSettings(_Section):
+    """The pinning service, which keeps the files of archives."""
+
+    url: str | None = Field(
+        None,
+        description="The address that takes a file as a form and answers its content id, such as "
+        "http://HOST:5001/api/v0/add?cid-version=1&raw-leaves=true.",
+    )
+    key: Annotated[SecretStr, Field(description="The service's key.")] = SecretStr("")
+    timeout_s: float = Field(60.0, gt=0, le=600, description="Seconds that one file may take.")
+
+
 class HttpSettings(_Section):
     """The HTTP server: `day1 serve`."""
 
@@ -302,6 +314,7 @@ class Settings(BaseSettings):
     prime: PrimeSettings = PrimeSettings()
     write: WriteSettings = WriteSettings()
     chat: ChatSettings = ChatSettings()
+    pinning: PinningSettings = PinningSettings()
     http: HttpSettings = HttpSettings()
     jobs: JobsSettings = JobsSettings()
     project: Literal["repository", "origin"] = Field(

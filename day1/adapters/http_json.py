@@ -1,4 +1,4 @@
-"""Send a POST of JSON to an endpoint that the owner configured.
+"""Send a POST to an endpoint that the owner configured, and read its answer as JSON.
 
 The request goes to that address and nowhere else: no redirect is followed, since it would take
 the key and the texts along. An answer is limited in bytes and time, and no error or log quotes
@@ -61,7 +61,7 @@ class Bounds:
 
 
 class JsonEndpoint:
-    """An address that takes and answers JSON; safe to share between threads."""
+    """An address that answers JSON; safe to share between threads."""
 
     def __init__(self, base: str, path: str, *, key: str, bounds: Bounds) -> None:
         """Name the endpoint: `https://host/v1`, with or without `path` at its end.
@@ -87,7 +87,6 @@ class JsonEndpoint:
         self.host = host
         # An answer that is compressed could be far longer than its bytes.
         self._headers = {
-            "Content-Type": "application/json",
             "User-Agent": "day1",
             "Accept-Encoding": "identity",
         }
@@ -100,11 +99,15 @@ class JsonEndpoint:
         self.pause: Callable[[float], None] = time.sleep
 
     def post(self, document: Json) -> Any:
-        """The endpoint's answer, parsed and no more.
+        """Send JSON; returns the endpoint's answer, parsed and no more.
 
         Raises:
             EndpointFailed: there is none, or it is not JSON.
         """
+        return self.send(json.dumps(document).encode(), "application/json")
+
+    def send(self, body: bytes, content_type: str) -> Any:
+        """Send a body of any type; as `post`."""
         import tenacity  # noqa: PLC0415 - see above
 
         ask = tenacity.Retrying(
@@ -116,16 +119,17 @@ class JsonEndpoint:
             reraise=True,
         )
         try:
-            return json.loads(ask(self._ask, json.dumps(document).encode()))
+            return json.loads(ask(self._ask, body, content_type))
         except (ValueError, RecursionError):  # the error's text would quote the answer
             raise EndpointFailed("its answer is not JSON") from None
 
-    def _ask(self, body: bytes) -> bytes:
+    def _ask(self, body: bytes, content_type: str) -> bytes:
         """Send the request once, in an event loop, which can end every part of it in time."""
         import httpx  # noqa: PLC0415 - see above
 
         try:
-            request = httpx.Request("POST", self._url, content=body, headers=self._headers)
+            headers = {**self._headers, "Content-Type": content_type}
+            request = httpx.Request("POST", self._url, content=body, headers=headers)
             return anyio.run(self._answer, request)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ImportError, ValueError) as error:
             raise EndpointFailed(f"it cannot be reached ({_reason(error)})") from error

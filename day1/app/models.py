@@ -1,4 +1,4 @@
-"""Make embedders, chat models and judges by the settings: fulfils the commands' `Models`."""
+"""Make embedders, chat models, judges and pinning services: fulfils the commands' `Models`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from day1.adapters.embedders.model_folder import lacking
 from day1.adapters.judges.rules_judge import RulesJudge
 from day1.errors import EmbedderUnavailable, InvalidRequest
 from day1.home import cache_folder
-from day1.settings import ChatSettings, EmbedderSettings, Settings
+from day1.settings import ChatSettings, EmbedderSettings, PinningSettings, Settings
 
 if TYPE_CHECKING:
     from day1.ports.chat import Chat
     from day1.ports.embedder import Embedder
     from day1.ports.judge import Judge
+    from day1.ports.pinning import Pinning
 
 
 def embedder(settings: EmbedderSettings) -> Embedder | None:
@@ -69,6 +70,20 @@ def chat(settings: ChatSettings) -> Chat | None:
         timeout_s=settings.timeout_s,
         tries=settings.tries,
     )
+
+
+def pinning(settings: PinningSettings) -> Pinning | None:
+    """Make the pinning service that the settings name; None if they name none.
+
+    Raises:
+        InvalidRequest: its address is not http or https.
+    """
+    if settings.url is None:
+        return None
+    from day1.adapters.pinning import HttpPinning
+
+    key = settings.key.get_secret_value()
+    return HttpPinning(settings.url, key=key, timeout_s=settings.timeout_s)
 
 
 def judge(settings: Settings, chat: Chat | None) -> Judge:

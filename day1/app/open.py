@@ -18,7 +18,7 @@ from day1.adapters.primes import FilePrimes, closing_stamp
 from day1.app.engines import EngineHandles, create_store, obstacles_in, open_engine
 from day1.app.ingest import ingest_before_command
 from day1.app.leases import LeasePlace
-from day1.app.models import chat, embedder, judge
+from day1.app.models import chat, embedder, judge, pinning
 from day1.app.owners import own_home
 from day1.errors import NotAStore
 from day1.home import find_home
@@ -111,6 +111,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             replace(search, uses=prime.uses),
             prime,
             chat_model,
+            pinning(settings.pinning),
             judge(settings, chat_model),
             _job_services(settings, LeasePlace(folder, engine.node, ledger, now)),
             read_only,

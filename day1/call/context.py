@@ -15,6 +15,7 @@ from day1.services.prime.prime_services import PrimeServices
 if TYPE_CHECKING:
     from day1.ports.chat import Chat
     from day1.ports.judge import Judge
+    from day1.ports.pinning import Pinning
     from day1.services.repository.repository import Repository
     from day1.services.search.search_engine import SearchEngine
 
@@ -52,6 +53,8 @@ class Context:
     limits: Limits = field(default_factory=Limits)
     chat: Chat | None = None
     """The chat model; None without a configured one."""
+    pinning: Pinning | None = None
+    """The service that keeps files of archives; None without a configured one."""
     progress: Callable[[int, int | None], None] = unseen
     """Reports progress to the caller; each report is a message, so not for each row."""
     stopped: Callable[[], bool] = never

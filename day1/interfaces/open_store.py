@@ -22,6 +22,7 @@ from day1.settings import Settings
 if TYPE_CHECKING:
     from day1.ports.chat import Chat
     from day1.ports.judge import Judge
+    from day1.ports.pinning import Pinning
 
 
 @dataclass(slots=True)
@@ -39,6 +40,7 @@ class OpenStore:
     search: SearchEngine
     prime: PrimeServices
     chat: Chat | None
+    pinning: Pinning | None
     judge: Judge
     jobs: JobServices
     read_only: bool
@@ -74,6 +76,7 @@ class OpenStore:
             caller,
             limits,
             self.chat,
+            self.pinning,
             configuration=self.settings.told,
             prime=prime,
             jobs=self.jobs,

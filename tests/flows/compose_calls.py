@@ -64,6 +64,9 @@ COMPOSE_CALLS: Final[dict[str, Any]] = {
     },
     "compose.skills_list": {"agentWallet": "ann"},
     "compose.skills_get": lambda ids: {"skillId": skill_id(ids["pattern"]), "agentWallet": "ann"},
+    "compose.archives_sync": lambda ids: [
+        {"archiveId": archive, "agentWallet": "ann"} for archive in (ids["archive"], "fact_1")
+    ],
     "compose.sessions_compress": [
         {"sessionId": session, "agentWallet": "ann", "coordinatorModel": "any"}
         for session in ("t1", "t3")

@@ -22,6 +22,7 @@ from day1.model.branches.branch import MAIN
 from day1.model.rows.origin import Origin
 from day1.model.values.wallet_space import Owner
 from day1.services.access.caller import Caller
+from day1.services.archives.archiving import Archiving, create_archive
 from day1.services.branches import retiring
 from day1.services.branches.lookup import find
 from day1.services.skills.mining import Extraction, extract_patterns
@@ -106,6 +107,9 @@ def make(store: OpenStore) -> Ids:
         write_thread(
             store.repo, WALLET, thread, [asked(), *called(*FIX)], branch=MINE, session=thread
         )
+    archived = create_archive(store.repo, Archiving(find(store.repo, MINE), WALLET, Origin("ann")))
+    assert archived is not None
+    ids["archive"] = archived.archive_id
     extraction = Extraction(find(store.repo, MINE), WALLET, Origin("ann"))
     (ids["pattern"],) = extract_patterns(store.repo, extraction).added
     for name in store.repo.history.branches():  # else who forks it from hidden/x commits it

@@ -176,7 +176,6 @@ def test_an_unknown_job_is_not_found(scene: Scene) -> None:
     [
         ("type", {"type": "defragment"}),
         ("type", {"type": None}),
-        ("type", {"type": "archive_create"}),
         ("agentWallet", {"agentWallet": LONG}),
         ("agentWallet", {"agentWallet": ""}),
         ("agentWallet", {"agentWallet": "a\0b"}),
@@ -210,11 +209,6 @@ def test_bad_arguments_are_named(scene: Scene, field: str, arguments: dict[str, 
     assert len(scene.store.repo.ledger.records(Job)) == before
 
 
-def test_a_kind_that_does_not_run_yet_names_those_that_do(scene: Scene) -> None:
-    error = scene.client.refused(400, "jobs_create", type="archive_create", agentWallet=WALLET)
-    assert "consolidate, patterns_extract, decay_update, cleanup" in error["message"]
-
-
 # Schedules
 
 
@@ -235,6 +229,7 @@ def test_schedules_made_twice_are_the_same_and_stay_paused(scene: Scene) -> None
     assert {schedule["type"] for schedule in first} == {
         "consolidate",
         "patterns_extract",
+        "archive_create",
         "decay_update",
         "cleanup",
     }
@@ -243,7 +238,7 @@ def test_schedules_made_twice_are_the_same_and_stay_paused(scene: Scene) -> None
     assert scene.client.ok("schedules_create", agentWallets=[wallet])["created"] is True
     second = listed(scene, wallet)
     assert [each["scheduleId"] for each in second] == [each["scheduleId"] for each in first]
-    assert [each["paused"] for each in second] == [True, False, False, False]
+    assert [each["paused"] for each in second] == [True, False, False, False, False]
     assert "nextRunAt" not in second[0]
     assert scene.client.ok("schedules_resume", scheduleId=name) == {"resumed": True}
     assert listed(scene, wallet) == first
@@ -252,7 +247,7 @@ def test_schedules_made_twice_are_the_same_and_stay_paused(scene: Scene) -> None
 def test_on_main_the_ids_are_plain(shared: Scene) -> None:
     shared.client.ok("schedules_create", agentWallets=["plain"])
     ids = {schedule["scheduleId"] for schedule in listed(shared, "plain")}
-    kinds = ("consolidate", "patterns_extract", "decay_update", "cleanup")
+    kinds = ("consolidate", "patterns_extract", "archive_create", "decay_update", "cleanup")
     assert ids == {f"{kind}:plain" for kind in kinds}
 
 
@@ -304,7 +299,7 @@ def test_nothing_is_deleted_without_a_wallet(scene: Scene) -> None:
     scene.client.ok("schedules_create", agentWallets=[mine(scene)])
     assert scene.client.problems("schedules_delete") == ["agentWallets"]
     assert scene.client.problems("schedules_delete", agentWallets="") == ["agentWallets.0"]
-    assert len(listed(scene, mine(scene))) == 4
+    assert len(listed(scene, mine(scene))) == 5
 
 
 @pytest.mark.parametrize("operation", ["pause", "resume", "trigger"])

@@ -11,7 +11,7 @@ that of the first line without `checksum`. The version is the least one that can
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from day1.errors import ImportBroken, InvalidRequest, Json
 from day1.model.files.export import (
@@ -54,10 +54,15 @@ def digest(rows: Mapping[Kind, Sequence[Row]]) -> str:
     return hasher.hexdigest()
 
 
-def counted(rows: Mapping[Kind, Sequence[Row]]) -> dict[str, int]:
+def counted(rows: Mapping[Kind, Sequence[Row]]) -> dict[str, Any]:
     """Count the rows by kind, in the form that a bundle's header has."""
     kinds = (FACT, RELATION, CONVERSATION, MESSAGE)
     return {f"{kind.name}_count": len(rows.get(kind, ())) for kind in kinds}
+
+
+def format_of(rows: Mapping[Kind, Sequence[Row]]) -> str:
+    """Name the format in which these rows are written, with its version."""
+    return f"{_FORMAT} {_version(rows)}"
 
 
 def bundle_lines(bundle: Bundle, rows: Mapping[Kind, Sequence[Row]]) -> Iterator[bytes]:

@@ -85,3 +85,9 @@ class Bundle:
     status: ShelfStatus
     created_by: str | None
     created_at: int
+    space: str | None = None
+    """Only the rows of this space and those below it are in the bundle; None: all rows."""
+    after: int | None = None
+    """Only facts, relations and messages from this instant on. Units: microseconds UTC."""
+    before: int | None = None
+    """Only facts, relations and messages up to this instant."""

@@ -11,6 +11,7 @@ from day1.model.rows.change import CommitId, Query
 from day1.model.rows.kind import FACT
 from day1.model.values.decay import HALF_LIFE_DAYS, decay_score
 from day1.model.values.wallet_space import Owner
+from day1.services.archives.archiving import Archiving, create_archive
 from day1.services.jobs.applying import apply
 from day1.services.jobs.cleaning_up import clean_up
 from day1.services.jobs.consolidating import consolidate
@@ -69,10 +70,34 @@ def extract(run: JobRun) -> dict[str, Json]:
     }
 
 
+def archive(run: JobRun) -> dict[str, Json]:
+    """Archive the rows of each wallet in a bundle of its own, with a fact that describes it."""
+    start, end = (run.job.params.get(name) for name in ("start", "end"))
+    after, before = (at if isinstance(at, int) else None for at in (start, end))
+    made: list[dict[str, Json]] = []
+
+    def write(branch: Branch) -> CommitId | None:
+        commit = None
+        for wallet in run.job.wallets:
+            run.go_on()
+            origin = replace(run.origin, agent_id=wallet)
+            archived = create_archive(
+                run.repo, Archiving(branch, Owner(wallet), origin, after, before)
+            )
+            if archived is not None:
+                made.append({"archiveId": archived.archive_id, "cid": archived.cid})
+                commit = archived.commit
+        return commit
+
+    written = apply(run, write)
+    return {"archives": list(made), **written}
+
+
 RUNS: Final[Mapping[JobKind, Callable[[JobRun], dict[str, Json]]]] = {
     "consolidate": consolidate,
     "patterns_extract": extract,
+    "archive_create": archive,
     "decay_update": count_decayed,
     "cleanup": clean_up,
 }
-"""The kinds that this version runs; the others are refused."""
+"""The work of each kind."""

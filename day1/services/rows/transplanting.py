@@ -12,7 +12,17 @@ from day1.errors import NotFound
 from day1.model.merge.plan import follow_supersession
 from day1.model.redaction.veil import is_expired, is_secret
 from day1.model.rows.change import CommitId, Message, Query
-from day1.model.rows.kind import CONVERSATION, EDIT, FACT, MEMORIES, MESSAGE, RELATION, Kind, Row
+from day1.model.rows.kind import (
+    CONVERSATION,
+    EDIT,
+    FACT,
+    MEMORIES,
+    MESSAGE,
+    RELATION,
+    Cell,
+    Kind,
+    Row,
+)
 from day1.ports.reading import Reading
 from day1.ports.store import Work
 from day1.services.rows.binding import Brought
@@ -33,6 +43,26 @@ class Selection:
     """Without ids, whether only verified facts are copied."""
     relations: bool = False
     """Whether every relation is copied too."""
+    spaces: Sequence[str | None] | None = None
+    """Without ids, only rows of these spaces are copied; None for those of all."""
+    after: int | None = None
+    """Without ids, only facts, relations and messages that were written from this instant on."""
+    before: int | None = None
+    """Likewise, up to this instant."""
+
+    @property
+    def among(self) -> Mapping[str, Sequence[Cell]]:
+        """The condition on the spaces of rows."""
+        return {} if self.spaces is None else {"space": self.spaces}
+
+    def of_its_time(self, rows: Sequence[Row]) -> list[Row]:
+        """Return the rows that were written in its time."""
+        return [
+            row
+            for row in rows
+            if (self.after is None or int(row["created_at"] or 0) >= self.after)
+            and (self.before is None or int(row["created_at"] or 0) <= self.before)
+        ]
 
 
 @dataclass(slots=True)
@@ -60,11 +90,14 @@ def select_rows(reading: Reading, choice: Selection) -> dict[Kind, list[Row]]:
         NotFound: the state lacks some of the ids; the error names them.
     """
     facts = _facts(reading, choice)
-    conversation_rows = _conversations(reading, choice.conversations)
-    messages = _among(
-        reading, MESSAGE, "conversation_id", [str(c["id"]) for c in conversation_rows]
-    )
-    relations = reading.find(RELATION, Query()) if choice.relations else []
+    conversation_rows = _conversations(reading, choice)
+    messages = _messages(reading, choice, [str(c["id"]) for c in conversation_rows])
+    if choice.after is not None or choice.before is not None:
+        with_messages = {message["conversation_id"] for message in messages}
+        conversation_rows = [c for c in conversation_rows if c["id"] in with_messages]
+    relations: list[Row] = []
+    if choice.relations:
+        relations = choice.of_its_time(reading.find(RELATION, Query(among=choice.among)))
     rows = [*facts, *conversation_rows, *messages, *relations]
     edits = _among(reading, EDIT, "row_id", [str(row["id"]) for row in rows])
     chosen = {
@@ -79,10 +112,10 @@ def select_rows(reading: Reading, choice: Selection) -> dict[Kind, list[Row]]:
 
 def _facts(reading: Reading, choice: Selection) -> list[Row]:
     if choice.facts is None:
-        equal = {"status": "active"}
+        equal: Row = {"status": "active"}
         if choice.verified_only:
             equal["verification"] = "verified"
-        return reading.find(FACT, Query(equal=equal))
+        return choice.of_its_time(reading.find(FACT, Query(equal=equal, among=choice.among)))
     fact_by_id = reading.get(FACT, choice.facts)
     _refuse_unknown(choice.facts, fact_by_id)
     ids_before: list[str] = []
@@ -93,12 +126,17 @@ def _facts(reading: Reading, choice: Selection) -> list[Row]:
     return [fact_by_id[i] for i in follow_supersession(choice.facts, fact_by_id) if i in fact_by_id]
 
 
-def _conversations(reading: Reading, ids: Sequence[str] | None) -> list[Row]:
+def _conversations(reading: Reading, choice: Selection) -> list[Row]:
+    ids = choice.conversations
     if ids is None:
-        return reading.find(CONVERSATION, Query())
+        return reading.find(CONVERSATION, Query(among=choice.among))
     row_by_id = reading.get(CONVERSATION, ids)
     _refuse_unknown(ids, row_by_id)
     return list(row_by_id.values())
+
+
+def _messages(reading: Reading, choice: Selection, conversation_ids: Sequence[str]) -> list[Row]:
+    return choice.of_its_time(_among(reading, MESSAGE, "conversation_id", conversation_ids))
 
 
 def _refuse_unknown(ids: Iterable[str], row_by_id: Mapping[str, Row]) -> None:

@@ -1,6 +1,6 @@
 """Bundles: facts and conversations to import into other branches and other stores."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from day1.errors import Advice, BranchExists, Conflict
@@ -15,6 +15,7 @@ from day1.services.branches.lookup import find, find_open_again, first_commit
 from day1.services.repository.idempotency import made_by
 from day1.services.repository.repository import Repository, find_record
 from day1.services.rows.binding import Brought
+from day1.services.rows.spaces import spaces_below
 from day1.services.rows.transplanting import (
     CopiedRows,
     Selection,
@@ -36,6 +37,9 @@ class NewBundle:
     tags: tuple[str, ...] = ()
     verified_only: bool = True
     created_by: str | None = None
+    space: str | None = None
+    after: int | None = None
+    before: int | None = None
 
 
 def create_bundle(repo: Repository, source: Branch, new: NewBundle, now: int) -> Bundle:
@@ -46,31 +50,56 @@ def create_bundle(repo: Repository, source: Branch, new: NewBundle, now: int) ->
     Raises:
         RequestReused: the request bundled something else.
     """
-    bundle_id = repo.new_id("bundle", now)
+    bundle = plan_bundle(repo, source, new, now)
     fields = {"name": new.name, "description": new.description, "source_branch": source.name}
-    first = made_by(repo.ledger, Bundle, bundle_id, **fields, verified_only=new.verified_only)
+    first = made_by(repo.ledger, Bundle, bundle.id, **fields, verified_only=new.verified_only)
     if first is not None:
         return first
-    commit = repo.store.commit_pending(source.name)
-    rows = without_private(_rows_of(repo, commit, verified_only=new.verified_only))
-    bundle = Bundle(
-        id=bundle_id,
-        source_branch=source.name,
-        source_commit=commit,
-        commit=commit,
-        sha256=digest(rows),
-        status="active",
-        created_at=now,
-        **(asdict(new) | counted(rows)),
-    )
-    repo.ledger.put(bundle)
+    add_bundle(repo, bundle)
     return bundle
 
 
-def _rows_of(repo: Repository, commit: str, *, verified_only: bool) -> dict[Kind, list[Row]]:
-    with repo.store.reading(repo.shown(Ref(commit=commit))) as reading:
-        selection = Selection(verified_only=verified_only, relations=not verified_only)
-        return without_secrets(select_rows(reading, selection))
+def add_bundle(repo: Repository, bundle: Bundle) -> None:
+    """Keep the record of a planned bundle."""
+    repo.ledger.put(bundle)
+
+
+def plan_bundle(repo: Repository, source: Branch, new: NewBundle, now: int) -> Bundle:
+    """Build the record of a bundle of what a branch has now, and count its rows."""
+    commit = repo.store.commit_pending(source.name)
+    bundle = Bundle(
+        id=repo.new_id("bundle", now),
+        source_branch=source.name,
+        source_commit=commit,
+        commit=commit,
+        sha256="",
+        status="active",
+        created_at=now,
+        **(asdict(new) | counted({})),
+    )
+    rows = without_private(_rows_of(repo, bundle))
+    return replace(bundle, sha256=digest(rows), **counted(rows))
+
+
+def _rows_of(repo: Repository, bundle: Bundle) -> dict[Kind, list[Row]]:
+    """Read the rows of a bundle as they may leave the store now.
+
+    Those of one space are read as of the instant of their bundle: its file is named by its
+    content, which must not change with the clock.
+    """
+    ref = repo.shown(Ref(commit=bundle.commit))
+    if bundle.space is not None:
+        ref = replace(ref, shown_at=bundle.created_at)
+    with repo.store.reading(ref) as reading:
+        selection = Selection(
+            verified_only=bundle.verified_only,
+            relations=not bundle.verified_only,
+            spaces=None if bundle.space is None else spaces_below(reading, bundle.space),
+            after=bundle.after,
+            before=bundle.before,
+        )
+        rows = without_secrets(select_rows(reading, selection))
+    return rows if bundle.space is None else without_expired(rows, bundle.created_at)
 
 
 def find_bundle(repo: Repository, bundle_id: str) -> Bundle:
@@ -108,7 +137,7 @@ def import_bundle(repo: Repository, bundle_id: str, target: Branch) -> CopiedRow
         UnknownBranch, BranchClosed, BranchProtected: the branch no longer accepts rows.
     """
     bundle = find_bundle(repo, bundle_id)
-    rows = _rows_of(repo, bundle.commit, verified_only=bundle.verified_only)
+    rows = _rows_of(repo, bundle)
     with repo.store.changing(find_open_again(repo, target).name) as work:
         copied = put(work, target.name, rows, brought=Brought())
         commit_copy(work, copied, "import", f"import {copied.total} rows of a bundle")
@@ -122,14 +151,18 @@ def export_bundle(repo: Repository, bundle_id: str) -> Iterator[bytes]:
         NotFound: there is no such bundle.
     """
     bundle = find_bundle(repo, bundle_id)
-    rows = _exported_rows(repo, bundle)
+    yield from file_lines(bundle, exported_rows(repo, bundle))
+
+
+def file_lines(bundle: Bundle, rows: Mapping[Kind, Sequence[Row]]) -> Iterator[bytes]:
+    """Yield the lines of a bundle's file with the rows that are exported now."""
     # Rows redacted since the bundle was made are left out, so the file gets a digest of its own.
     yield from bundle_lines(replace(bundle, sha256=digest(rows)), rows)
 
 
-def _exported_rows(repo: Repository, bundle: Bundle) -> dict[Kind, list[Row]]:
-    """Return a bundle's rows as they are exported."""
-    return without_private(_rows_of(repo, bundle.commit, verified_only=bundle.verified_only))
+def exported_rows(repo: Repository, bundle: Bundle) -> dict[Kind, list[Row]]:
+    """Return a bundle's rows as they are exported: without the thinking of messages."""
+    return without_private(_rows_of(repo, bundle))
 
 
 def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
@@ -149,7 +182,7 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
         # A row that expired may be in one of the two only: both are compared without expired rows.
         unexpired_digest = digest(without_expired(file.rows, repo.clock()))
         if {file.sha256, unexpired_digest}.isdisjoint(
-            (stored_bundle.sha256, digest(_exported_rows(repo, stored_bundle)))
+            (stored_bundle.sha256, digest(exported_rows(repo, stored_bundle)))
         ):
             raise Conflict("This store has another bundle of the same id.", bundle_id=file.id)
         return stored_bundle

@@ -19,6 +19,7 @@ from tests.unit.services.maintained import Maintained, W, go_on
 
 HOUR = 3_600 * SECOND
 NIGHT = parse("2026-03-05T02:00:00Z")
+SUNDAY = parse("2026-03-08T02:00:00Z")
 
 
 @pytest.fixture
@@ -118,7 +119,7 @@ def test_two_nodes_run_each_due_job_once(memory: Maintained) -> None:
         make(memory, wallet)
     schedule_count = len(memory.repo.ledger.records(Schedule))
     workers = [memory.worker(f"process_{number}", replace(memory.repo)) for number in range(2)]
-    memory.bench.now = NIGHT
+    memory.bench.now = SUNDAY
     barrier = Barrier(2)
 
     def work(number: int) -> None:
@@ -190,7 +191,7 @@ def test_the_schedules_of_a_deleted_branch_go(memory: Maintained) -> None:
     side = memory.bench.fork("side")
     create_all(memory.repo, Plan(side, W, None), memory.shop.services.calendar)
     memory.repo.ledger.remove(Branch, side.id)
-    memory.bench.now = NIGHT
+    memory.bench.now = SUNDAY
     memory.worker().run(go_on)
     assert {each.branch_id for each in memory.repo.ledger.records(Schedule)} == {memory.bench.branch().id}  # fmt: skip
 

@@ -50,6 +50,17 @@ _LOOPS: Final[Mapping[str, _Loop]] = {
             "skills_get": "Look at one of them.",
         },
     ),
+    "memory_archive_loop": _Loop(
+        "Keep the essence of a long session, and name the file of an archive by its content.",
+        "maintenance",
+        "returns metadata only",
+        {
+            "sessions_compress": "Summarize a session that has ended.",
+            "jobs_create": "Make an archive: the type `archive_create`.",
+            "jobs_get": "Ask for its id.",
+            "archives_sync": "Get the content id of its file, and pin it if a service is set.",
+        },
+    ),
     "memory_maintenance_loop": _Loop(
         "Look at what is stored, measure how well it is found, correct and remove it.",
         "maintenance",

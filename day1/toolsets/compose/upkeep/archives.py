@@ -3,13 +3,16 @@
 from typing import Final
 
 from day1.call.context import Context
-from day1.call.fields import Response, Written, written
+from day1.call.fields import Read, Response, Written, written
 from day1.call.operation import Effect, Operation
 from day1.errors import NotFound
 from day1.model.values.wallet_space import Owner
+from day1.services.access.calls import branch_of
+from day1.services.archives.archiving import sync_archive
 from day1.services.archives.compressing import CompressRequest, compress
 from day1.toolsets.compose.fields import ComposeRequest, Name, missing
 from day1.toolsets.compose.scope import wallet_of, write_of
+from day1.toolsets.shared.answers import read_of
 from day1.toolsets.shared.fields import Maybe
 
 
@@ -65,6 +68,44 @@ def sessions_compress(ctx: Context, request: SessionCompressRequest) -> SessionC
     )
 
 
+class ArchiveSyncRequest(ComposeRequest):
+    """The arguments of `archives_sync`.
+
+    Attributes:
+        archiveId: The archive: the id that the job `archive_create` answered.
+        agentWallet: The agent whose archive it is.
+    """
+
+    archiveId: Name
+    agentWallet: Name
+
+
+class ArchiveSyncResponse(Response):
+    """The content id of an archive's file as it is handed out now."""
+
+    ipfsHash: str
+    pinned: bool
+    """Whether the configured pinning service said that it keeps the file under this id."""
+    bundleId: str
+    """The bundle that is the file: `day1 bundle export` writes it."""
+    read: Read
+
+
+def archives_sync(ctx: Context, request: ArchiveSyncRequest) -> ArchiveSyncResponse:
+    """Compute the content id of an archive's file, and hand it to the pinning service, if any."""
+    owner, branch = wallet_of(ctx, request.agentWallet), branch_of(ctx)
+    synced = sync_archive(ctx.repo, branch, owner, request.archiveId, ctx.pinning)
+    if synced is None:
+        raise missing("archiveId", "names no archive of this wallet that has a file")
+    return ArchiveSyncResponse(
+        ipfsHash=synced.cid,
+        pinned=synced.pinned,
+        bundleId=synced.bundle_id,
+        read=read_of(synced.state, branch.name, *synced.notes),
+    )
+
+
 OPERATIONS: Final = (
+    Operation("archives_sync", archives_sync, Effect.WRITE, idempotent=True),
     Operation("sessions_compress", sessions_compress, Effect.WRITE, idempotent=True),
 )

@@ -14,7 +14,6 @@ from day1.services.access.calls import branch_of, note_token
 from day1.services.branches.lookup import name_of, refuse_closed
 from day1.services.jobs.consolidating import MOST
 from day1.services.jobs.jobs import NewJob, create, find_job, run_now
-from day1.services.jobs.kinds import RUNS
 from day1.services.jobs.workshop import Workshop
 from day1.toolsets.compose.fields import (
     MILLISECOND,
@@ -129,8 +128,6 @@ class MemoryJobCreateRequest(ComposeRequest):
 
     @model_validator(mode="after")
     def _sound(self) -> "MemoryJobCreateRequest":
-        if self.type not in RUNS:
-            raise missing("type", f"{self.type} does not run yet; these run: {', '.join(RUNS)}")
         if self.timeRange is not None and self.timeRange.end < self.timeRange.start:
             raise missing("timeRange", "`end` is before `start`")
         one, several = self.agentWallet, self.agentWallets

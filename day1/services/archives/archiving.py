@@ -1,0 +1,164 @@
+"""Archives: a wallet's memory as a file under its content id, and a fact that says what is in it.
+
+An archive is a bundle of the rows of one wallet, in all of its spaces. Its bytes follow from the
+bundle's commit and instant, and from the redactions: a redaction changes them and the id.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from day1.model.branches.branch import Branch
+from day1.model.files.bundle import format_of
+from day1.model.files.cid import cid_of
+from day1.model.layers.row_detail import detail_of
+from day1.model.records.sharing import Bundle
+from day1.model.rows.change import CommitId, Message, ReadState, Ref
+from day1.model.rows.kind import FACT, Cell, Row, canonical
+from day1.model.rows.origin import Origin
+from day1.model.values.instant import show
+from day1.model.values.wallet_space import Owner
+from day1.ports.pinning import Pinning, PinningFailed
+from day1.services.archives.compressing import ARCHIVE
+from day1.services.repository.repository import Repository
+from day1.services.rows.recording import NewFact, fact_row
+from day1.services.sharing.bundles import (
+    NewBundle,
+    add_bundle,
+    exported_rows,
+    file_lines,
+    plan_bundle,
+)
+
+_COUNTED: Final = ("fact", "relation", "conversation", "message")
+
+
+@dataclass(frozen=True, slots=True)
+class Archiving:
+    """What to archive, who writes, and the times of the rows. Units: microseconds UTC."""
+
+    branch: Branch
+    owner: Owner
+    """Its wallet's rows are archived, those of all of its users."""
+    origin: Origin
+    after: int | None = None
+    before: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """A new archive: the id of its fact, its content id, its bundle, and the commit of the fact."""
+
+    archive_id: str
+    cid: str
+    bundle: Bundle
+    commit: CommitId
+
+
+def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
+    """Archive the rows of a wallet in one commit; None if it has none.
+
+    Raises:
+        UnknownBranch: there is no such branch.
+    """
+    owner = Owner(archiving.owner.wallet)
+    new = NewBundle(
+        "archive",
+        verified_only=False,
+        created_by=archiving.origin.agent_id,
+        space=owner.space,
+        after=archiving.after,
+        before=archiving.before,
+    )
+    bundle = plan_bundle(repo, archiving.branch, new, repo.clock())
+    counts = {name: getattr(bundle, f"{name}_count") for name in _COUNTED}
+    if not any(counts.values()):
+        return None
+    add_bundle(repo, bundle)
+    rows = exported_rows(repo, bundle)
+    cid = cid_of(file_lines(bundle, rows))
+    about = {
+        "bundle_id": bundle.id,
+        "cid": cid,
+        "format": format_of(rows),
+        "counts": counts,
+        "after": archiving.after,
+        "before": archiving.before,
+    }
+    repo.point("archive.bundled")
+    with repo.store.changing(archiving.branch.name) as work:
+        archive_id = repo.new_id(FACT.prefix, work.now)
+        fact = NewFact(_text(counts, bundle), ARCHIVE, space=owner.space)
+        own: Row = {"structure": canonical({"archive": about}), "detail": detail_of(owner)}
+        work.add(FACT, [fact_row(archive_id, fact, archiving.origin, work.now) | own])
+        commit = work.commit(Message("change", "describe an archive"))
+    return Archived(archive_id, cid, bundle, commit)
+
+
+def _text(counts: Mapping[str, int], bundle: Bundle) -> str:
+    parts = [
+        f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items() if count
+    ]
+    since = "" if bundle.after is None else f" from {show(bundle.after)}"
+    until = show(bundle.created_at if bundle.before is None else bundle.before)
+    return f"Archive of {', '.join(parts)}{since} until {until}."
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """The id of an archive's file as it would be handed out now, and whether it is pinned."""
+
+    cid: str
+    """Our id; if the service named another one, that one."""
+    pinned: bool
+    bundle_id: str
+    notes: tuple[str, ...]
+    state: ReadState
+
+
+def sync_archive(
+    repo: Repository, branch: Branch, owner: Owner, archive_id: str, pinning: Pinning | None
+) -> Synced | None:
+    """Compute the id of an archive's file and hand the file to the pinning service, if any.
+
+    Returns None if the wallet has no such archive, or only a summary, which has no file.
+    """
+    with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
+        row = reading.get(FACT, [archive_id]).get(archive_id)
+        state = ReadState(reading.tip, reading.pending)
+    about = {} if row is None or row["space"] != owner.space else _about(row["structure"])
+    bundle = repo.ledger.record(Bundle, str(about.get("bundle_id")))
+    if bundle is None or bundle.space is None or bundle.space != owner.space:
+        return None
+    content = b"".join(file_lines(bundle, exported_rows(repo, bundle)))
+    cid = cid_of([content])
+    notes = [] if cid == about.get("cid") else [_changed(about.get("cid"))]
+    named, pinned = cid, False
+    if pinning is None:
+        notes.append("No pinning service is configured: the file was handed to nobody.")
+    else:
+        try:
+            named = pinning.pin(f"{bundle.id}.jsonl", content)
+            pinned = named == cid
+        except PinningFailed as error:
+            notes.append(f"The pinning service does not keep the file: {error}.")
+    if named != cid:
+        notes.append(f"The pinning service named an id of its own; ours is {cid}.")
+    return Synced(named, pinned, bundle.id, tuple(notes), state)
+
+
+def _about(cell: Cell) -> Mapping[str, Any]:
+    """Read what the fact of an archive says of its file; empty for a summary."""
+    try:
+        about = json.loads(str(cell)).get("archive")
+    except (ValueError, AttributeError):
+        return {}
+    return about if isinstance(about, dict) else {}
+
+
+def _changed(earlier: object) -> str:
+    return (
+        "The file is another one than when the archive was made, because rows were redacted or "
+        f"history was rewritten since: its id was {earlier}."
+    )
