@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from pydantic import ValidationError
 
 from day1.call.context import Context
-from day1.call.fields import Response
+from day1.call.fields import Request, Response
 from day1.call.operation import Operation
 from day1.call.problems import invalid
 from day1.errors import Day1Error, InvalidRequest, Json, Say, Step
@@ -147,6 +147,8 @@ class DocumentHead:
     """The name of the schema of errors, and of the response that has one."""
     named_bodies: bool = False
     """Whether each body is a component, with the name of its request."""
+    bases: tuple[type[Request], ...] = ()
+    """Base classes of requests whose schemas are components too, though no call takes them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,12 @@ def test_the_contract_is_whole() -> None:
     assert counts == (41, 36, 71)
 
 
+def test_every_operation_and_schema_is_served_by_its_name(document: dict[str, Any]) -> None:
+    assert COMPOSE.tools.keys() == CONTRACT["operations"].keys()
+    assert {operation["path"] for operation in CONTRACT["operations"].values()} == document["paths"].keys()  # fmt: skip
+    assert {*CONTRACT["schemas"]} <= document["components"]["schemas"].keys()
+
+
 @pytest.mark.parametrize("operation", COMPOSE.tools)
 def test_an_operation_adds_to_the_contract_only(document: dict[str, Any], operation: str) -> None:
     ours, theirs = facts_of(document)["operations"][operation], CONTRACT["operations"][operation]

@@ -38,8 +38,8 @@ class Systems:
             body = {"namespace": space or "shared", "query": {"text": "lathe", "k": 50}}
             found = self.http.post("/api/kompanion/search_memory", json=body).json()
         elif reader == "engram":
-            body = {"query": "lathe", "limit": 50}
-            found = self.http.post("/api/engram/memory_search", json=body).json()
+            asked = {"query": "lathe", "limit": 50}
+            found = self.http.post("/api/engram/memory_search", json=asked).json()
         else:
             wallet = {} if space is None else {"agentWallet": WALLET}
             found = self.client.ok("graph_search", query="lathe", limit=200, **wallet)

@@ -86,7 +86,8 @@ class _Parts:
         self.namespace = namespace
         self.components: dict[str, dict[str, Any]] = {}
         """Shared bodies and parameters: by section of the document, then by name."""
-        models: list[tuple[type[BaseModel], Any]] = []
+        models: list[tuple[type[BaseModel], Any]]
+        models = [(base, _REQUEST) for base in namespace.head.bases]
         for operation in operations:
             models += [(operation.request, _REQUEST), (operation.response, _ANSWER)]
         unique = list(dict.fromkeys(models))

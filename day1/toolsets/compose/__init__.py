@@ -3,6 +3,7 @@
 from typing import Final
 
 from day1.call.toolset import DocumentHead, ErrorShape, Namespace, Toolset
+from day1.toolsets.compose.fields import AgentMemoryScope
 from day1.toolsets.compose.loop import context, loop, manifests, remember, turns
 from day1.toolsets.compose.routes import PREFIX, ROUTES
 from day1.toolsets.compose.stores import (
@@ -69,6 +70,7 @@ COMPOSE: Final = Toolset(
             tag="memory",
             failure="ErrorResponse",
             named_bodies=True,
+            bases=(AgentMemoryScope,),
         ),
     ),
     ErrorShape(PLAIN.body, _FAILURE),
