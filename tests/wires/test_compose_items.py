@@ -210,6 +210,10 @@ def test_a_hard_delete_leaves_the_text_nowhere(tmp_path: Path) -> None:
             assert "day1 gc --purge-redacted" in response.headers["Day1-Notes"]
             client.refused(404, "items_get", id=item_id, **OF)
             client.refused(404, "items_delete", id=item_id, hardDelete=True, **OF)
+        said_again = [{"role": "user", "content": f"{words}."}]
+        client.refused(403, "remember", content=f"{words}.", **OF)
+        client.refused(403, "graph_add", messages=said_again, **OF)
+        client.refused(403, "vector_index", content=f"{words}.", source="fact", **OF)
         asked: list[tuple[str, dict[str, Any]]] = [
             ("list", {}),
             ("graph_search", {"query": "tea"}),

@@ -27,7 +27,7 @@ def index_text(repo: Repository, branch: Branch, new: ToIndex, origin: Origin) -
     """Keep a text with its vector; the same text of the same space is changed in place."""
     kept = None if new.vector is None else given_vector.as_kept(new.vector)
     with repo.store.adding(branch.name) as adding:
-        row = {**new.memory.row(repo, origin, adding.now), "vector": kept}
+        row = {**new.memory.row(repo, origin, adding), "vector": kept}
         known = known_text(adding, row)
         if known is None:
             adding.add(FACT, [row])

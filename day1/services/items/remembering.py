@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
-from day1.errors import InvalidRequest
+from day1.errors import InvalidRequest, Refused
 from day1.model.branches.branch import Branch
 from day1.model.lessons.rewording import rewording_of, same_text_in_words
 from day1.model.rows.change import CommitId, Message, Query
@@ -49,9 +49,17 @@ class ToRemember:
         """The caller's key of the fact."""
         return key_of(self.detail)
 
-    def row(self, repo: Repository, origin: Origin, now: int) -> Row:
-        """Build the row of a new fact."""
-        row = fact_row(repo.new_id(FACT.prefix, now), self.fact, origin, now)
+    def row(self, repo: Repository, origin: Origin, work: Additions) -> Row:
+        """Build the row of a new fact.
+
+        Raises:
+            Refused: its text was redacted, so that nobody could read the row.
+        """
+        row = fact_row(repo.new_id(FACT.prefix, work.now), self.fact, origin, work.now)
+        if row["content_hash"] in work.mask.hashes:
+            raise Refused(
+                "This text was redacted for good, so that nobody could read it: use other words."
+            )
         return {**row, "detail": self.detail}
 
 
@@ -86,7 +94,7 @@ def remember(repo: Repository, branch: Branch, new: ToRemember, origin: Origin) 
     with repo.store.adding(branch.name) as adding:
         same, conflicts = _known(adding, new)
         if same is None and not conflicts:
-            row = new.row(repo, origin, adding.now)
+            row = new.row(repo, origin, adding)
             adding.add(FACT, [row])
             return Remembered(row, adding.tip, adding.pending.count + 1)
         if same is None and new.policy == "supersede":
@@ -113,7 +121,7 @@ def remember_each(
     with repo.store.adding(branch.name) as adding:
         ids = sorted(repo.new_id(FACT.prefix, adding.now) for _ in news)  # lists keep their order
         rows = [
-            {**new.row(repo, origin, adding.now), "id": row_id}
+            {**new.row(repo, origin, adding), "id": row_id}
             for new, row_id in zip(news, ids, strict=True)
         ]
         known = _known_texts(adding, rows)
@@ -256,7 +264,7 @@ def _change(editor: Editor, row: Row, columns: Row) -> Remembered:
 
 def _supersede(editor: Editor, new: ToRemember, old_facts: Sequence[Row]) -> Remembered:
     work = editor.work
-    row = new.row(editor.repo, editor.origin, work.now)
+    row = new.row(editor.repo, editor.origin, work)
     work.add(FACT, [row])
     replace_facts(editor, old_facts, row)
     ids = tuple(str(fact["id"]) for fact in old_facts)
