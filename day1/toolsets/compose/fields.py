@@ -284,7 +284,7 @@ Messages = Annotated[list[AgentMemoryTurnMessage], AfterValidator(few)]
 """At most 1,000 messages; the schema states no limit, because the contract does not."""
 
 
-Objects = Annotated[list[JsonObject], AfterValidator(few)]
+Objects = Annotated[list[dict[str, JsonValue]], AfterValidator(few)]
 """At most 1,000 open objects; the schema states no limit."""
 
 

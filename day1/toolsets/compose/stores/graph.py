@@ -1,12 +1,12 @@
 """Graph memory: facts word for word, and the relations that touch what they name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import JsonValue
 
 from day1.call.context import Context
-from day1.call.fields import JsonObject, Read, Response, Written, written
+from day1.call.fields import Read, Response, Written, written
 from day1.call.operation import Effect, Operation
 from day1.errors import InvalidRequest, NotFound
 from day1.model.contexts.keyed import sensitivity
@@ -140,7 +140,7 @@ def list_memories(ctx: Context, request: MemoryListRequest) -> GraphMemoryFound:
     return GraphMemoryFound(result=_items(ctx, branch.name, found, owner), read=state)
 
 
-def _users_texts(messages: Sequence[JsonObject]) -> list[str]:
+def _users_texts(messages: Sequence[Mapping[str, JsonValue]]) -> list[str]:
     """Return what users said, without what memory gave.
 
     Raises:
