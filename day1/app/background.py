@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from day1.adapters.chore_file import ChoreFile
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from day1.app.noticing import Noticing
     from day1.interfaces.open_store import OpenStore
     from day1.ports.lease import Lease
+    from day1.services.jobs.worker import JobWorker
     from day1.services.prime.renewing import PrimeRenewer
     from day1.services.upkeep.chores import ChoreRunner, ChoreState, Clock, Report
     from day1.services.upkeep.worker import BackgroundWorker
@@ -104,18 +106,22 @@ def job_runner(store: OpenStore, report: Report, clock: Clock | None = None) -> 
     """
     if store.read_only:
         return None
-    from day1.model.values.ids import new_id
     from day1.services.jobs.job_services import CHORE
-    from day1.services.jobs.worker import JobWorker
-    from day1.services.jobs.workshop import Workshop
     from day1.services.upkeep.chores import Chore, ChoreRunner, Clock
 
-    shop = Workshop(store.repo, store.search, store.jobs)
-    worker = JobWorker(shop, new_id("process", store.clock()))
+    @cache
+    def worker() -> JobWorker:  # made by the first look, since it loads what all jobs need
+        from day1.model.values.ids import new_id
+        from day1.services.jobs.worker import JobWorker
+        from day1.services.jobs.workshop import Workshop
+
+        shop = Workshop(store.repo, store.search, store.jobs)
+        return JobWorker(shop, new_id("process", store.clock()))
+
     lease = lease_of(store, CHORE)
     with suppress(Day1Error):
         lease.acquire()  # at once, so that the first request finds a server
-    chore = Chore(CHORE, _JOBS_S, worker.run, lease)
+    chore = Chore(CHORE, _JOBS_S, lambda stopped: worker().run(stopped), lease)
     return ChoreRunner([chore], clock or Clock(), report, _JOBS_S, what="jobs")
 
 

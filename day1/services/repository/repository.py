@@ -1,18 +1,22 @@
 """The repository: store, history and ledger of a memory, as services use them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from day1.errors import Advice, NotFound
 from day1.model.lessons.rating import Votes
 from day1.model.rows.change import CommitId, Ref
-from day1.model.skills.mined import Mined
 from day1.model.values.callbacks import Clock, KillPoint, no_kill_point
 from day1.model.values.ids import NewId
 from day1.ports.history import History
 from day1.ports.ledger import Ledger
 from day1.ports.store import Store
+
+if TYPE_CHECKING:
+    from day1.model.skills.mined import Mined
 
 T = TypeVar("T")
 
