@@ -206,8 +206,12 @@ def test_all_spaces_of_a_wallet_are_counted_without_their_texts(client: ComposeC
 
 
 def test_texts_that_wait_for_a_vector_are_not_counted(client: ComposeClient) -> None:
-    index(client, "a text that nobody searched yet and that waits")
+    said = [{"role": "user", "content": f"river number {n}"} for n in range(60)]
+    client.ok("graph_add", messages=said, **OF)
     assert client.ok("stats_get", **OF)["totalVectors"] == 0
+    response = client.send("vector_search", query="river", **OF)
+    assert "pending_vectors" in response.headers["Day1-Notes"], "a search embeds some of them"
+    assert 0 < client.ok("stats_get", **OF)["totalVectors"] < len(said)
 
 
 @pytest.mark.parametrize(
