@@ -22,6 +22,12 @@ from benchmarks.bench import Bench
 from benchmarks.report import Row, quotient, skipped
 from benchmarks.texts import facts, questions
 from benchmarks.wire import day1_over_http, empty_over_http, proportional_memory
+from day1.app.open import open_store
+from day1.services.access.caller import Caller
+from day1.toolsets.compose import COMPOSE
+from day1.toolsets.day1.core import CORE
+from tests.relevance.written import STORES, Question, fill
+from tests.relevance.written import questions as written_questions
 
 _WALLET = {"agentWallet": "bench", "userAddress": "ann"}
 _LOOPS = 24
@@ -38,6 +44,7 @@ def rows(bench: Bench) -> Iterator[Row]:
     yield anyio.run(_among_users, bench)
     yield anyio.run(_at_once, bench)
     yield anyio.run(_memory, bench)
+    yield _evidence(bench)
 
 
 class _Client:
@@ -280,3 +287,43 @@ async def _memory(bench: Bench) -> Row:
     shown = f"{used[0] / _MEGABYTE:.0f} / {used[1] / _MEGABYTE:.0f} MB"
     name = f"memory with {users:,} users of {_FACTS_OF_A_USER} facts"
     return Row(name, shown, "<= 1.3 x one user with all", used[0] / used[1], 1.3)
+
+
+def _evidence(bench: Bench) -> Row:
+    """What answers the written questions: in a prompt of 900 characters, and in ten hits."""
+    name, target = "evidence in a prompt of 900 characters and 6 items", 0.9
+    if bench.model_dir is None:
+        return skipped(name, f">= {target} x that in the first ten hits", "no model")
+    asked = [each for each in written_questions() if each.branch != "workshop"]  # observations
+    prompts, hits = 0.0, 0.0
+    for branches in STORES:
+        folder = bench.folder / f"written-{branches[0]}"
+        bench.remove(folder)
+        store = open_store(bench.settings(folder), create=True)
+        try:
+            fill(store, branches, halves=2)
+            for each in (each for each in asked if each.branch in branches):
+                ctx = store.context(Caller(branch=each.branch))
+                query = {"query": each.question}
+                of_prompt = {**query, "agentWallet": "bench", "budget": {"mode": "compact"}}
+                prompt: Any = COMPOSE.tools["context_assemble"].call(ctx, of_prompt)
+                of_search = {**query, "types": ["fact", "message"], "limit": 10}
+                found: Any = CORE.tools["memory_search"].call(ctx, of_search)
+                prompts += _recall(each, prompt["items"])
+                hits += _recall(each, found["result"])
+        finally:
+            store.close()
+    shown = f"{prompts / len(asked):.3f} / {hits / len(asked):.3f}"
+    return Row(
+        name,
+        shown,
+        f">= {target} x that in the first ten hits",
+        prompts / hits,
+        target,
+        at_least=True,
+    )
+
+
+def _recall(asked: Question, rows: Sequence[dict[str, Any]]) -> float:
+    ids = {str(row["id"]).partition("_")[2] for row in rows}
+    return len(ids & asked.relevant) / len(asked.relevant)

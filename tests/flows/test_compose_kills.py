@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ import pytest
 
 from day1.errors import NotFound
 from day1.interfaces.open_store import OpenStore
-from day1.model.rows.change import Ref
-from day1.model.rows.kind import CONVERSATION, MESSAGE, OBSERVATION
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, OBSERVATION
 from day1.services.access.caller import Caller
 from day1.toolsets.compose import COMPOSE
 from tests.engine import needs_files
@@ -67,6 +68,82 @@ def there(store: OpenStore, deed: dict[str, Any]) -> list[Any]:
         return [counts]
     said = [message["content"] for message in answer["messages"]]
     return [counts, said, answer.get("summary")]
+
+
+def call(tool: str, **arguments: Any) -> dict[str, Any]:
+    return {"action": "compose", "tool": tool, "arguments": {"agentWallet": "w", **arguments}}
+
+
+RUN = [{"name": name, "result": "done", "status": "ok"} for name in ("grep", "edit", "test")]
+KNOWN = "The mill in Selm has 90 spindles."
+REMEMBER = call("remember", content="The mill in Bork has 12 spindles.")
+REPLACE = call("remember", content="The mill in Selm has 99 spindles.", metadata={"key": "selm"})
+COMPRESS = call("sessions_compress", sessionId="s1", coordinatorModel="any")
+AGAIN = call("sessions_compress", sessionId="s2", coordinatorModel="any")
+EXTRACT = call("jobs_create", type="patterns_extract")
+ARCHIVE = call("jobs_create", type="archive_create")
+ADDED = ("add.before_commit", "add.after_commit")
+CHANGED = ("change.before_commit", "change.after_commit")
+JOB = ("job.claimed", "job.before_commit", "job.after_commit")
+DEEDS = [
+    *((point, REMEMBER) for point in ADDED),
+    *((point, REPLACE) for point in CHANGED),
+    *((point, COMPRESS) for point in ADDED),
+    *((point, AGAIN) for point in ("compress.written", *CHANGED)),
+    *((point, EXTRACT) for point in ("patterns.written", *CHANGED, *JOB)),
+    *((point, ARCHIVE) for point in ("archive.bundled", *CHANGED, *JOB)),
+]
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a fact, threads that call the same tools, and a summary that is outdated."""
+    needs_files()
+    folder = tmp_path_factory.mktemp("worked") / "store"
+    store = opened(folder)
+    call_system(store, call("remember", content=KNOWN, metadata={"key": "selm"}))
+    for thread in range(3):
+        call_system(store, turn("a", threadId=f"t{thread}", sessionId="s1", toolEvents=RUN))
+        call_system(store, turn("b", threadId=f"t{thread}", sessionId="s1", toolEvents=[]))
+    for name, mill in (("c", "Selm"), ("d", "Bork")):
+        if name == "d":
+            call_system(store, AGAIN)
+        said = f"The mill in {mill} has {len(mill)}0 spindles."
+        call_system(store, turn(name, threadId="t9", sessionId="s2", userMessage=said))
+    store.close()
+    return folder
+
+
+def facts(store: OpenStore) -> Counter[tuple[object, ...]]:
+    """The facts of the branch by their category and status."""
+    with store.repo.store.reading(Ref(branch="main")) as reading:
+        rows = reading.find(FACT, Query())
+    return Counter((row["category"], row["status"]) for row in rows)
+
+
+@pytest.mark.parametrize(("point", "deed"), DEEDS)
+def test_a_kill_leaves_what_is_written_whole_or_absent(
+    worked: Path, tmp_path: Path, point: str, deed: dict[str, Any]
+) -> None:
+    store = opened(worked)
+    before = facts(store)
+    store.close()
+    untouched, killed = tmp_path / "untouched", tmp_path / "killed"
+    for folder in (untouched, killed):
+        shutil.copytree(worked, folder)
+    store = opened(untouched)
+    call_system(store, deed)
+    whole = facts(store)
+    store.close()
+    assert whole != before
+    die_at(point, killed, deed)
+    store = opened(killed)
+    assert facts(store) in (before, whole)
+    call_system(store, deed)
+    again = facts(store)
+    store.close()
+    assert again == whole or deed is ARCHIVE, "each archive is one of its own"
+    assert again - whole <= Counter({("archive", "active"): 1})
 
 
 @pytest.mark.parametrize(("point", "deed"), KILLS)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from day1.model.redaction.mask import REDACTED
+from tests.flows import test_compose_kills as compose_kills
 from tests.flows.kill_scenarios import POINTS, ROOT, State, kill_at, told
 from tests.sampling import sampled
 
@@ -143,5 +144,7 @@ def test_every_named_point_is_tried() -> None:
     of_hooks = {
         point for point in named if point.startswith("taking.")
     }  # by test_hearing_killed.py
+    of_compose = {point for point, _ in (*compose_kills.KILLS, *compose_kills.DEEDS)} - set(POINTS)
+    of_compose |= {"schedule.after_job"}  # by test_jobs_killed.py
     assert MUST_HOLD.keys() <= set(POINTS)
-    assert named == set(POINTS) | of_a_server | of_a_step | of_lessons | of_hooks
+    assert named == set(POINTS) | of_a_server | of_a_step | of_lessons | of_hooks | of_compose

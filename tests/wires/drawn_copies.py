@@ -17,7 +17,7 @@ from day1.errors import NotFound, Refused
 from day1.interfaces.open_store import OpenStore
 from day1.model.files.client_event import ClientEvent
 from day1.model.records.judgement import Case, Judgement, Score
-from day1.model.rows.change import Ref
+from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Kind
 from day1.model.values.instant import show
 from day1.services.access.caller import Caller
@@ -134,6 +134,16 @@ class Copies:
         add_message(self.store.repo, find(self.store.repo, branch), message)
         self._source(MESSAGE, message.id, mark)
 
+    def compress(self, branch: str) -> None:
+        mark, session = self._mark(), f"c{len(self.sources)}"
+        said = {"userMessage": f"The {mark} crane lifts {len(self.sources)} tons in Selm."}
+        mine: dict[str, Any] = {"agentWallet": "w", "sessionId": session, "branch": branch}
+        self.call("compose.turn_record", **mine, turnId="1", **said)
+        with self.store.repo.store.reading(Ref(branch=branch)) as reading:
+            (row,) = reading.find(MESSAGE, Query(equal={"session_id": session}))
+        self._source(MESSAGE, str(row["id"]), mark)
+        self.call("compose.sessions_compress", **mine, coordinatorModel="any")
+
     def verify(self, branch: str) -> None:
         made = self.call(
             "memory_write_fact",
@@ -215,7 +225,7 @@ class Copies:
 
 
 WRITES = ("write_context", "write_lessons", "write_observation", "write_fact")
-DERIVES = ("promote", "generate", "consolidate", "hear", "verify")
+DERIVES = ("promote", "generate", "consolidate", "hear", "verify", "compress")
 HIDES = ("make_secret", "expire", "move", "remove", "redact")
 GOES_ON = ("merge", "revert", "fork", "search", "show_again")
 CANNOT = (NotFound, Refused)

@@ -15,9 +15,14 @@ from day1.services.access.caller import Caller
 from day1.services.rows.recording import NewFact, NewObservation, fact_row, observation_row
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets import TOOLSETS
+from day1.toolsets.compose import COMPOSE
 from day1.toolsets.engram import ENGRAM
 
-TOOLS = {**TOOLSETS.tools, **{f"engram.{name}": tool for name, tool in ENGRAM.tools.items()}}
+TOOLS = {
+    **TOOLSETS.tools,
+    **{f"engram.{name}": tool for name, tool in ENGRAM.tools.items()},
+    **{f"compose.{name}": tool for name, tool in COMPOSE.tools.items()},
+}
 """Of all toolsets, those of engram by their whole names."""
 BOTH = {"source_branch": "side", "target_branch": "main"}
 WORDS = ("quokka", "numbat", "bandicoot", "potoroo")

@@ -77,6 +77,25 @@ def answers(made: Copies, branch: str) -> Iterator[tuple[str, str]]:
         ("engram.memory_insights", {"action": "list", **here}),
         ("memory_graph", here),
     ]
+    of_wallet: dict[str, Any] = {"agentWallet": "w", **here}
+    asked.append(("compose.list", {"limit": 200, **of_wallet}))
+    sessions = [f"c{number}" for number in range(len(made.sources))]
+    asked += [("compose.transcript_get", {"id": each, **of_wallet}) for each in sessions]
+    asked += [
+        ("compose.sessions_working_get", {"sessionId": each, **of_wallet}) for each in sessions
+    ]
+    for words in (
+        "furnace heat",
+        "upload failed passes",
+        "harbour backups key",
+        "crane lifts tons",
+    ):
+        asked += [
+            (f"compose.{tool}", {"query": words, **of_wallet})
+            for tool in ("items_search", "graph_search", "vector_search")
+        ]
+        whole = {"includeRaw": True, "budget": {"mode": "recall"}, **of_wallet}
+        asked.append(("compose.context_assemble", {"query": words, **whole}))
     for words in ("furnace heat", "upload failed passes", "service port", "harbour backups key"):
         asked += [
             ("memory_search", {"query": words, "include_inactive": True, "limit": 100, **here}),
