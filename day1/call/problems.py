@@ -15,8 +15,11 @@ _BRING_IN: Final = (
 )
 
 
-def invalid(name: str, request: type[BaseModel], exc: ValidationError) -> InvalidRequest:
-    """Build the error with every problem of the arguments, without repeating their values."""
+def invalid(what: str, request: type[BaseModel], exc: ValidationError) -> InvalidRequest:
+    """Build the error with every problem of the arguments, without repeating their values.
+
+    `what` names the arguments in the plural, such as "The arguments of memory_add".
+    """
     too_long = False
     problems: list[dict[str, Json]] = []
     for error in exc.errors(include_url=False, include_input=False, include_context=True):
@@ -32,8 +35,8 @@ def invalid(name: str, request: type[BaseModel], exc: ValidationError) -> Invali
             problems.append(problem)
     shown = "; ".join(f"{p['argument']}: {p['problem']}" for p in problems)
     if too_long:
-        return text_too_long(f"{name}: {shown}", problems=problems)
-    return InvalidRequest(f"{name}: {shown}", problems=problems)
+        return text_too_long(f"{what} are invalid: {shown}", problems=problems)
+    return InvalidRequest(f"{what} are invalid: {shown}.", problems=problems)
 
 
 def text_too_long(what: str, **details: Json) -> InvalidRequest:

@@ -283,7 +283,7 @@ class Tool:
                 return answer.model_dump(mode="json", context=said)
         except ValidationError as exc:
             outcome = InvalidRequest.code
-            raise invalid(operation.name, operation.request, exc) from exc
+            raise invalid(f"The arguments of {operation.name}", operation.request, exc) from exc
         except Day1Error as exc:
             outcome = exc.code
             exc.advice = exc.advice.by(toolset)

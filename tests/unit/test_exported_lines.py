@@ -232,7 +232,7 @@ def test_a_row_with_a_column_that_does_not_fit_is_refused(
 def test_a_time_that_does_not_fit_is_refused_with_the_years_that_do() -> None:
     with pytest.raises(ValueError, match=r"happened_at .*years 1 to 9999"):
         parsed_row(changed(happened_at=LAST + 1))
-    with pytest.raises(ValueError, match=r"^category does not fit$"):
+    with pytest.raises(ValueError, match=r"^the value of column category is not of its type$"):
         parsed_row(changed(category=7))
 
 

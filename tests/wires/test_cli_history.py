@@ -99,8 +99,8 @@ def test_a_preview_changes_nothing_and_says_what_still_has_it(cli: CommandLine) 
     before = cli.json("log")["result"][0]["commit"]
     answer = cli("revert", cli.env["MERGE"], "--preview")
     assert "Would undo merge" in answer.out
-    assert "snapshot: after (still has it)" in answer.err
-    assert "branch: later (still has it)" in answer.err
+    assert "The commit stays in snapshot after" in answer.err
+    assert "The commit stays in branch later" in answer.err
     assert cli.json("log")["result"][0]["commit"] == before
     assert cli.json("revert", cli.env["MERGE"], "--preview")["digest"]
 

@@ -86,7 +86,7 @@ def test_a_person_sets_rules_looks_and_merges(cli: CommandLine) -> None:
     cli("review", "approve", "work", "--expect", digest)
     taken = cli("review", "approve", "work", "--withdraw")
     assert "it has 0" in taken.err
-    assert "Looks: 1 of 1 (one category=policy,claim)" in cli("review", "approve", "work").err
+    assert "Approvals: 1 of 1 (one category=policy,claim)" in cli("review", "approve", "work").err
     cli("review", "merge", "work")
     cli("status", "--exit-code")
 

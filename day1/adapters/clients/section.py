@@ -15,7 +15,7 @@ def found(data: bytes) -> bytes | None:
     """The section with its marks; None if there is none.
 
     Raises:
-        NotUnderstood: the marks do not fit.
+        NotUnderstood: the marks are not one pair, or the file is no text.
     """
     if b"\0" in data:
         raise NotUnderstood(f"it is no UTF-8 text (byte {data.index(0)} is zero)")
@@ -24,7 +24,7 @@ def found(data: bytes) -> bytes | None:
         return None
     start, end = data.find(_BEGINS), data.find(END.encode())
     if (begins, ends) != (1, 1) or end < start:
-        raise NotUnderstood("the marks of day1's section do not fit together")
+        raise NotUnderstood("the marks of day1's section are not one pair: mend them by hand")
     return data[start : end + len(END)]
 
 

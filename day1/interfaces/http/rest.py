@@ -144,17 +144,17 @@ class _Call:
         if argument is None:
             names = ", ".join(self.route.binding.query) or "none"
             raise InvalidRequest(
-                f"{self.tool.name}: the query has no {name[:80]!r}; known are: {names}."
+                f"The query of {self.tool.name} has no {name[:80]!r}; known are: {names}."
             )
         values = request.query_params.getlist(name)
         if argument not in self._lists and len(values) > 1:
-            raise InvalidRequest(f"{self.tool.name}: the query gives {name!r} more than once.")
+            raise InvalidRequest(f"The query of {self.tool.name} gives {name!r} more than once.")
         return argument, values if argument in self._lists else values[0]
 
     def _put(self, arguments: dict[str, Any], argument: str, value: Any) -> None:
         if argument in arguments:
             raise InvalidRequest(
-                f"{self.tool.name}: {argument!r} stands in the address: leave it out of the body."
+                f"The address of {self.tool.name} gives {argument!r}: leave it out of the body."
             )
         arguments[argument] = value
 
@@ -171,7 +171,9 @@ def _in_body(name: str, body: bytes) -> dict[str, Any]:
     try:
         arguments = loads(body or b"{}")
     except (ValueError, RecursionError) as exc:  # ValueError also for numbers of 5,000 digits
-        raise InvalidRequest(f"{name}: the body is not JSON: send an object of arguments.") from exc
+        raise InvalidRequest(
+            f"The body of {name} is not JSON: send an object of arguments."
+        ) from exc
     if not isinstance(arguments, dict):
-        raise InvalidRequest(f"{name}: the body must be a JSON object of arguments.")
+        raise InvalidRequest(f"The body of {name} must be a JSON object of arguments.")
     return arguments

@@ -84,7 +84,7 @@ def unredacted(reading: Reading, rows: list[KeyedRow]) -> list[KeyedRow]:
     redacted_ids = [row.id for row in rows if row.id in reading.mask.rows]
     if redacted_ids:
         raise Refused(
-            "What has this key or id was redacted, and what replaced it would not be found: use "
+            "The memory with this key or id was redacted, and a new one would not be found: use "
             "another key or id.",
             ids=redacted_ids,
         )

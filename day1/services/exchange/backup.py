@@ -125,7 +125,7 @@ def _unpack(archives: Archives, file: Path, folder: Path) -> Manifest:
     with archives.opened(folder) as copied:
         if _content(copied, "use another backup") != manifest.content:
             raise StoreDamaged(
-                f"{file.name} holds another memory than it says: use another backup.",
+                f"{file.name} does not match its own manifest: use another backup.",
                 file=file.name,
             )
     return manifest

@@ -74,8 +74,8 @@ def _set_right(repo: Repository, name: str, places: dict[int, int], now: int) ->
     with repo.store.changing(name) as work:
         rows = _date(work, places, now)
         work.turn_back(now + len(places))
-        line = f"date {rows} rows by the clock, which was wrong"
-        commit = work.commit(Message("change", line))
+        text = f"correct the dates of {rows} rows that a wrong clock wrote"
+        commit = work.commit(Message("change", text))
     if branch is not None and branch.merged_tip == old_tip:
         repo.ledger.put_branch(replace(branch, merged_tip=commit))
     return rows

@@ -89,7 +89,7 @@ def judge_memory(
         read = ReadState(reading.tip, reading.pending)
     if row is None:
         raise NotFound(
-            f"{request.memory_id} is not a memory of branch {branch.name!r}.",
+            f"{request.memory_id} is not a fact on branch {branch.name!r}: only facts are rated.",
             Advice("{memory_search} finds those there are."),
             id=request.memory_id,
         )

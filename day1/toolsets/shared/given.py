@@ -68,7 +68,7 @@ def given_columns(kind: Kind, cell: str, value: Mapping[str, Any] | None) -> Row
     try:
         checked_columns = model.model_validate(dict(value)).model_dump(exclude_unset=True)
     except ValidationError as exc:
-        raise invalid("value", model, exc) from exc
+        raise invalid("The columns in `value`", model, exc) from exc
     refuse_marks(checked_columns)
     return {c: canonical(v) if isinstance(v, dict) else v for c, v in checked_columns.items()}
 

@@ -62,5 +62,5 @@ def test_a_memory_of_another_branch_is_not_found(bench: Bench) -> None:
     bench.fork("side")
     row_id = fact(bench)
     request = JudgeRequest(row_id, "named so", None, 0.5)
-    with pytest.raises(NotFound, match="named so is not a memory of branch 'side'"):
+    with pytest.raises(NotFound, match="named so is not a fact on branch 'side'"):
         judge_memory(bench.repo, bench.branch("side"), request, by_length)

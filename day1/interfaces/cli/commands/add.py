@@ -99,11 +99,11 @@ def _check_options(text: str | None, options: dict[str, Any]) -> None:
         raise click.UsageError("--relation takes no TEXT and no -o.")
     of_facts = [name for name in ("category", "confidence") if options[name] is not None]
     if of_facts and (options["relation"] or options["observation"]):
-        raise click.UsageError(f"--{of_facts[0]} is of facts only.")
+        raise click.UsageError(f"--{of_facts[0]} can be given for a fact only.")
     if options["relation"] and (options["expires_at"] or options["sensitivity"]):
         raise click.UsageError("--expires-at and --sensitivity do not go with --relation.")
     if options["observation"] and options["valid_until"]:
-        raise click.UsageError("--valid-until is of facts and relations only.")
+        raise click.UsageError("--valid-until can be given for a fact or a relation only.")
     if options["tool"] and not options["observation"]:
         raise click.UsageError("--tool goes with -o.")
 

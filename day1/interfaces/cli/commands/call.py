@@ -38,11 +38,11 @@ def call_command(
         parsed = json.loads(text)
     except (ValueError, RecursionError) as exc:
         raise InvalidRequest(
-            f"{tool}: the arguments are not JSON; give a JSON object, such as '{{}}'."
+            f"The arguments of {tool} are not JSON; give a JSON object, such as '{{}}'."
         ) from exc
     if not isinstance(parsed, dict):
         raise InvalidRequest(
-            f"{tool}: the arguments are JSON, but no object; give one, such as '{{}}'."
+            f"The arguments of {tool} are JSON, but no object; give one, such as '{{}}'."
         )
     context = session.context(create=tool_found.operation.effect is not Effect.READ)
     session.screen.json(tool_found.call(context, parsed))

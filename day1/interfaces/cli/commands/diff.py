@@ -35,7 +35,7 @@ def diff_command(session: Session, a: str | None, b: str | None, category: str |
     since = state(repo, a)
     if since.how != "branch":
         if category is not None:
-            raise click.UsageError("--category goes with branches.")
+            raise click.UsageError("--category compares branches only: name two branches.")
         _since(session, since.commit, b)
         return
     answer = session.call(

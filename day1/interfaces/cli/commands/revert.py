@@ -84,5 +84,5 @@ def _draw_dependents(session: Session, depends: list[dict[str, Any]]) -> None:
     by_type.pop("row", None)  # rows that stay are named above
     for what, names in by_type.items():
         more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-        verb = "stays open" if what == "held" else "still has it"
-        session.screen.note(f"{what}: {', '.join(names[:_SHOWN])}{more} ({verb})")
+        text = "Held items that stay open:" if what == "held" else f"The commit stays in {what}"
+        session.screen.note(f"{text} {', '.join(names[:_SHOWN])}{more}")

@@ -311,10 +311,12 @@ def _draw_left(screen: Screen, answer: Document) -> None:
     """Draw what is still required before the review can be merged."""
     if answer["stale"]:
         ids = ", ".join(short(row["id"]) for row in answer["stale"])
-        screen.note(f"Decided, and changed since: {ids}; decide anew, or =clear.")
+        screen.note(
+            f"Changed after the decision: {ids}. Decide them again, or clear them with ID=clear."
+        )
     if answer["tier"] and answer["tier"]["needs"] and "tiers" not in answer["missing"]:
         tier = answer["tier"]
-        screen.note(f"Looks: {tier['looks']} of {tier['needs']} ({tier['why']})")
+        screen.note(f"Approvals: {tier['looks']} of {tier['needs']} ({tier['why']})")
     for required, why in answer["missing"].items():
         if required != "review":  # it means undecided conflicts, which the next note counts
             screen.note(f"{answer['target_branch']} is protected. {why}")

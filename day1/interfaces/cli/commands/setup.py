@@ -44,7 +44,9 @@ def setup_command(session: Session, clients: Sequence[str], **options: Any) -> N
 
     dry_modes = [options[name] for name in ("check", "dry_run", "prints")]
     if sum(dry_modes) > 1 or (options["prints"] and options["remove"]):
-        raise click.UsageError("--check, --dry-run and --print exclude one another.")
+        raise click.UsageError(
+            "--check, --dry-run and --print exclude one another; --print also excludes --remove."
+        )
     if options["everywhere"] and session.settings.store.url is not None:
         raise click.UsageError("DAY1_STORE__URL names one store for all: leave --everywhere out.")
     _refuse_unknown(options["tools"])

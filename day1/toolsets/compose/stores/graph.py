@@ -131,7 +131,9 @@ def graph_search(ctx: Context, request: MemorySearchRequest) -> GraphMemoryFound
 def list_memories(ctx: Context, request: MemoryListRequest) -> GraphMemoryFound:
     """List the facts that an agent sees, newest first."""
     if request.agentWallet == _RESERVED:
-        raise NotFound("This is no wallet: paths of other operations begin so.")
+        raise NotFound(
+            "A wallet cannot have this name: the paths of other operations begin with it."
+        )
     owner, branch = owner_of(ctx, request), branch_of(ctx)
     with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
         rows = newest_facts(reading, owner.spaces, ctx.clock(), request.limit or LISTED)
