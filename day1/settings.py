@@ -248,7 +248,7 @@ class HttpSettings(_Section):
 
 
 def _command(text: str) -> str:
-    """Check that a text is a command of one word or more.
+    """Check that a text is a command of one word or more, and return it.
 
     Raises:
         ValueError: the text has no word, or a quote is not closed.

@@ -47,11 +47,11 @@ class Registry(Mapping[str, Toolset]):
         return self._toolsets[name]
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the toolsets, in the order in which they were registered."""
+        """Yield the names of the toolsets, in the order in which they were registered."""
         return iter(self._toolsets)
 
     def __len__(self) -> int:
-        """The number of toolsets."""
+        """Count the toolsets."""
         return len(self._toolsets)
 
     def register(self, toolset: Toolset) -> None:
@@ -84,7 +84,7 @@ class Registry(Mapping[str, Toolset]):
         return self._first.get(name) or self._qualified.get(name)
 
     def of(self, toolset: Toolset, operation: str) -> Tool:
-        """The tool that an operation's name means in a toolset.
+        """Return the tool that an operation's name means in a toolset.
 
         It is the toolset's own, else one of its namespace, else the first that was registered.
 
@@ -98,7 +98,7 @@ class Registry(Mapping[str, Toolset]):
         return self._first[operation]
 
     def meant(self, step: Step) -> Tool:
-        """The tool that a step means: that of the toolset which advised it.
+        """Return the tool that a step means: that of the toolset which advised it.
 
         Raises:
             KeyError: there is none.
@@ -147,7 +147,7 @@ class Registry(Mapping[str, Toolset]):
         return (tool,)
 
     def endpoints(self) -> Iterator[tuple[str, str]]:
-        """Each choice of tools that has an endpoint of its own: its name there, and the choice.
+        """Yield each choice of tools that has an endpoint: its name in the address, and the choice.
 
         The default has the empty name.
         """

@@ -122,7 +122,7 @@ class Route:
         return self.status.statuses if isinstance(self.status, StatusOf) else (self.status,)
 
     def status_of(self, answer: Answer) -> int:
-        """The status of an answer."""
+        """Return the HTTP status of an answer."""
         return self.status.choose(answer) if isinstance(self.status, StatusOf) else self.status
 
     @property

@@ -176,7 +176,7 @@ def _sum_of(fields: Mapping[str, Any]) -> int:
 
 
 def damaged(store: Path) -> list[str]:
-    """The names of entries among the primes that are not primes."""
+    """List the names of entries among the primes that are not primes."""
     folder = store / FOLDER
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         return [FOLDER]

@@ -35,7 +35,7 @@ class Copied(Protocol):
         """The commits of the copy."""
 
     def records(self) -> dict[str, int]:
-        """The number of records of each kind in the copy's ledger.
+        """Count the records of each kind in the copy's ledger.
 
         Raises:
             StoreDamaged: the ledger is not whole.
@@ -66,7 +66,7 @@ class Archives(Protocol):
         """
 
     def parts(self, folder: Path) -> tuple[Part, ...]:
-        """The files of a copy, with their sizes and hashes."""
+        """Return the name, size and hash of each file of a copy."""
 
     def pack(self, folder: Path, manifest: Manifest, archive: Path) -> None:
         """Write an archive of a copy."""

@@ -11,10 +11,10 @@ class History(Protocol):
     """The commit graph. Nothing here changes rows."""
 
     def branches(self) -> dict[str, CommitId]:
-        """Every branch of the engine with its tip."""
+        """Return the tip of every branch of the engine, by its name."""
 
     def dirty_branches(self) -> set[str]:
-        """Branches that have pending rows."""
+        """Return the names of branches that have pending rows."""
 
     def fork(self, name: str, start: CommitId) -> None:
         """Create a branch at a commit; the cost does not depend on the number of rows.
@@ -30,7 +30,7 @@ class History(Protocol):
         """Tag a commit, so that compaction keeps it; a tag that exists stays as it is."""
 
     def tags(self) -> dict[str, CommitId]:
-        """Every tag with its commit."""
+        """Return the commit of every tag, by its name."""
 
     def commit(self, commit: CommitId) -> Commit:
         """Return a commit; a known one is not read again, so it may be deleted by now.
@@ -40,28 +40,28 @@ class History(Protocol):
         """
 
     def log(self, start: str | CommitId) -> Iterator[Commit]:
-        """A branch's tip, or a commit, and its first parents, newest first."""
+        """Yield a branch's tip, or a commit, and its first parents, newest first."""
 
     def graph(self, starts: Sequence[CommitId]) -> list[Commit]:
-        """Every commit reachable from `starts`, children before parents."""
+        """List every commit reachable from `starts`, children before parents."""
 
     def merge_base(self, one: CommitId, other: CommitId) -> CommitId:
-        """The merge base of two commits."""
+        """Return the merge base of two commits."""
 
     def changes(self, base: CommitId, ref: Ref) -> Changes:
-        """Rows that differ between a commit and a state; the cost grows with their number."""
+        """Return the rows that differ between a commit and a state; the cost grows with them."""
 
     def unmasked(self, kind: Kind, row_id: str) -> list[Row]:
-        """Every version of a row on any branch or tag, as it was written: for redaction only.
+        """List all versions of a row on any branch or tag, as written: for redaction only.
 
         For the kind `held`: every version of every item held on that row.
         """
 
     def row(self, kind: Kind, row_id: str, commit: CommitId) -> Row | None:
-        """One row at a commit; the cost does not grow with the history."""
+        """Return a row at a commit; the cost does not grow with the history."""
 
     def versions(self, kind: Kind, row_id: str, start: CommitId) -> dict[CommitId, Row]:
-        """A row at each commit that has it and is reachable from `start` over any parent.
+        """Return a row at each commit that has it and is reachable from `start` over any parent.
 
         Raises:
             NotFound: no such commit.
@@ -69,4 +69,4 @@ class History(Protocol):
         """
 
     def at(self, branch: str, instant: int) -> Ref:
-        """The state of a branch at an instant (microseconds UTC), found on its first parents."""
+        """Return a branch's state at an instant (microseconds UTC), found on its first parents."""

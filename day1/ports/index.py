@@ -62,10 +62,10 @@ class Words(Protocol):
     """
 
     def cursor(self, key: str) -> Cursor | None:
-        """The state up to which a branch, by its id, is indexed; a past commit is its own key."""
+        """Return the state up to which a branch, by its id, is indexed; a commit is its own key."""
 
     def cursors(self) -> list[Cursor]:
-        """Every cursor, the one that moved last first."""
+        """List every cursor, the one that moved last first."""
 
     def move(self, key: str, cursor: Cursor) -> None:
         """Record that the words of a state are all indexed."""
@@ -74,19 +74,19 @@ class Words(Protocol):
         """Delete all cursors, so that every branch is indexed anew."""
 
     def known(self, kind: Kind, hashes: Sequence[str]) -> dict[str, TextId]:
-        """The numbers of texts by content hash; texts that are not indexed are left out."""
+        """Return the numbers of texts by content hash; texts that are not indexed are left out."""
 
     def learn(self, kind: Kind, texts: Mapping[str, str]) -> None:
         """Index texts by content hash; those that are indexed stay as they are."""
 
     def best(self, kind: Kind, match: Match, limit: int) -> dict[TextId, float]:
-        """The best matching texts of all branches, best first, with their BM25.
+        """Return the best matching texts of all branches, best first, with their BM25.
 
         BM25 is above 0; a higher one is better.
         """
 
     def newest(self, kind: Kind, match: Match, limit: int) -> list[TextId]:
-        """The matching texts that were learned last, newest first.
+        """Return the matching texts that were learned last, newest first.
 
         Unlike `best` it costs what the rarest words of the match cost, in a store of any size.
         """
@@ -99,7 +99,7 @@ class Words(Protocol):
     def each(
         self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: Again = False
     ) -> list[dict[TextId, float]]:
-        """For each of `terms`, a word or a phrase, the BM25 of those of `texts` that have it.
+        """Return, for each word or phrase of `terms`, the BM25 of those of `texts` that have it.
 
         With `again`, as for a small space, the same texts will be asked for again: their words may
         be remembered, and a term is then weighed by a count of texts that is a tenth off at most.
@@ -110,7 +110,7 @@ class Words(Protocol):
         """Content hashes by number, of the texts that `texts` would give."""
 
     def texts(self, kind: Kind, texts: Sequence[TextId]) -> dict[TextId, str]:
-        """Texts by number; those of other kinds, and deleted ones, are left out."""
+        """Return texts by number; those of other kinds, and deleted ones, are left out."""
 
 
 class Vectors(Protocol):
@@ -120,10 +120,10 @@ class Vectors(Protocol):
     """
 
     def pending(self, embedder: Embedder) -> int:
-        """The number of texts without a vector of this embedder."""
+        """Count the texts without a vector of this embedder."""
 
     def waiting(self, embedder: Embedder, texts: Sequence[TextId]) -> list[TextId]:
-        """Those of `texts` that have no vector of this embedder."""
+        """Return those of `texts` that have no vector of this embedder."""
 
     def embed(
         self,
@@ -152,7 +152,7 @@ class Vectors(Protocol):
     def nearest(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId], limit: int
     ) -> tuple[dict[TextId, float], int]:
-        """The nearest of `texts` by their best passage, nearest first, with their cosines.
+        """Return the nearest of `texts` by their best passage, nearest first, with their cosines.
 
         The result is exact. The second value is the number of `texts` without a vector.
         """
@@ -160,13 +160,13 @@ class Vectors(Protocol):
     def neighbours(
         self, kind: Kind, embedder: Embedder, vector: Vector, limit: int
     ) -> list[TextId] | None:
-        """The nearest texts of all branches, approximately, nearest first; one may occur twice.
+        """Find about the nearest texts of all branches, nearest first; one may occur twice.
 
         None if this process could only tell by comparing all.
         """
 
     def closest(self, kind: Kind, embedder: Embedder, vector: Vector, limit: int) -> list[TextId]:
-        """The nearest texts of all branches, nearest first, each once, by comparing all vectors.
+        """Find the nearest texts of all branches, nearest first, each once: compare all vectors.
 
         Fewer than `limit` are all that have vectors.
         """
@@ -177,10 +177,10 @@ class Vectors(Protocol):
     def cosines(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
     ) -> dict[TextId, float]:
-        """The cosine of the best passage of each of `texts` that has vectors."""
+        """Return the cosine of the best passage of each of `texts` that has vectors."""
 
     def likeness(self, embedder: Embedder, pairs: Sequence[tuple[TextId, TextId]]) -> list[float]:
-        """The cosine of the first passages of each pair of texts that both have vectors."""
+        """Return the cosine of the first passages of each pair of texts that both have vectors."""
 
     def pairs(
         self,
@@ -189,18 +189,18 @@ class Vectors(Protocol):
         others: Sequence[TextId],
         above: float,
     ) -> list[tuple[TextId, TextId, float]]:
-        """Pairs of one of `some` and one of `others` that are alike: first passages, by cosine.
+        """List alike pairs of `some` and `others`, each with the cosine of their first passages.
 
         Texts without vectors are left out.
         """
 
     def several_passages(self, embedder: Embedder, texts: Sequence[TextId]) -> dict[TextId, int]:
-        """How many passages each of `texts` has, of those that have several."""
+        """Return how many passages each of `texts` has, for those that have several."""
 
     def best_passages(
         self, embedder: Embedder, vector: Vector, texts: Sequence[TextId]
     ) -> dict[TextId, int]:
-        """The number of the nearest passage, from 0, of each of `texts` that has several."""
+        """Return the number of the nearest passage, from 0, of each of `texts` with several."""
 
 
 class Index(Protocol):
@@ -219,16 +219,16 @@ class Index(Protocol):
         """Whether the index is read-only."""
 
     def size(self) -> int:
-        """Bytes that its files take on disk."""
+        """Return the bytes that the index's files take on disk."""
 
     def generation(self) -> str:
-        """A value that changes when the index is made anew; numbers of texts are void then."""
+        """Return a value that changes when the index is rebuilt; numbers of texts are void then."""
 
     def edition(self) -> str:
-        """A value that changes with the generation, and when texts were taken out."""
+        """Return a value that changes with the generation, and when texts were taken out."""
 
     def in_memory(self) -> Index:
-        """An empty index of words in this process's memory."""
+        """Make an empty index of words in this process's memory."""
 
     def check(self) -> None:
         """Read the whole index, and compare hashes and checksums.

@@ -29,7 +29,7 @@ class Ledger(Protocol):
         """Read the whole ledger; return a description of each fault."""
 
     def stamp(self) -> Hashable:
-        """A value that changes with every write of any process; None where the engine has none."""
+        """Return a value that changes with every write of any process; None if none is known."""
 
     def same_version(self) -> AbstractContextManager[None]:
         """Let this thread ask for the stamp only once during the block, which is one call.
@@ -39,20 +39,20 @@ class Ledger(Protocol):
         """
 
     def mask(self) -> Mask:
-        """All redactions so far, by any process; the store and the index apply them.
+        """Return all redactions so far, by any process; the store and the index apply them.
 
         The same object is given as long as nothing more is redacted, so that what was read through
         it can be kept with it.
         """
 
     def votes(self) -> Votes:
-        """All ratings in the form that searches use; remembered until there are new ones."""
+        """Return all ratings in the form that searches use; remembered until there are new ones."""
 
     def branches(self) -> list[Branch]:
-        """Every branch, retired ones too, oldest first."""
+        """List every branch, retired ones too, oldest first."""
 
     def branch(self, name: str) -> Branch | None:
-        """A branch by name; upper and lower case are the same."""
+        """Return a branch by name, without regard to case; None if there is none."""
 
     def put_branch(self, branch: Branch) -> None:
         """Write a branch by id.
@@ -65,10 +65,10 @@ class Ledger(Protocol):
         """Delete a branch's record."""
 
     def record(self, kind: type[T], record_id: str) -> T | None:
-        """A record by id: a snapshot, a merge, a task, a template, and others."""
+        """Return a record by id: a snapshot, a merge, a task and others; None if there is none."""
 
     def records(self, kind: type[T], **equal: str) -> list[T]:
-        """The records of a kind with these values, oldest first."""
+        """List the records of a kind with these values, oldest first."""
 
     def swap(self, there: T | None, record: T) -> bool:
         """Write a record if the one of its id is still as `there`; returns whether it was.
@@ -102,13 +102,13 @@ class Ledger(Protocol):
         """Recover the open intents if nobody is in `open_intent`; returns how many."""
 
     def open_intents(self) -> list[Intent]:
-        """Intents that were not removed: their process is at work, or died."""
+        """List the intents that were not removed: their process is at work, or died."""
 
     def head(self, key: str) -> str | None:
-        """The branch id that a client's HEAD points at."""
+        """Return the branch id that a client's HEAD points at; None if the client has no HEAD."""
 
     def heads(self) -> dict[str, str]:
-        """Every client's HEAD: the branch id by its key."""
+        """Return the branch id of every client's HEAD, by its key."""
 
     def set_head(self, key: str, branch_id: str) -> None:
         """Set a client's HEAD to a branch."""

@@ -39,7 +39,7 @@ class Primes(Protocol):
     """Keeps primes; no method fails where the files cannot be used."""
 
     def stamp(self) -> Stamp:
-        """The store's fingerprint now; take it before reading the store."""
+        """Return the store's fingerprint now; take it before reading the store."""
 
     def kept(self, branch: str, space: str | None) -> KeptPrime | None:
         """Return the kept prime of a branch, or the one kept until it was deleted."""

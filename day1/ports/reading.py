@@ -32,10 +32,10 @@ class Reading(Protocol):
         """The redactions: rows are masked by them, and no query finds the hidden words."""
 
     def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
-        """Rows by id; unknown ids are left out."""
+        """Return rows by id; unknown ids are left out."""
 
     def find(self, kind: Kind, query: Query) -> list[Row]:
-        """Rows by conditions, ordered by time and id, whatever order the query says."""
+        """List rows by conditions, ordered by time and id, whatever order the query says."""
 
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
         """Some columns of the rows that `find` would give, as tuples.
@@ -51,10 +51,10 @@ class Reading(Protocol):
         """Count the rows by their value of `column`."""
 
     def merge_base(self, other: CommitId) -> CommitId:
-        """The merge base of this state and an older commit."""
+        """Return the merge base of this state and an older commit."""
 
     def changes(self, base: CommitId, of: "Reading | None" = None) -> Changes:
-        """Rows that differ between a commit and this state; the cost grows with their number.
+        """Return the rows that differ between a commit and this state; the cost grows with them.
 
         With `of`, an older reading of the same store: the rows that differ in that one's state. Who
         goes on with this reading asks it.

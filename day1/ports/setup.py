@@ -53,10 +53,10 @@ class Setup(Protocol):
     """Knows the clients, finds them on this machine, and edits their files."""
 
     def titles(self) -> dict[str, str]:
-        """Every client by its name, with the name that people know."""
+        """Return the name that people know of every client, by its short name."""
 
     def found(self) -> list[str]:
-        """The clients that seem to be on this machine."""
+        """List the clients that seem to be on this machine."""
 
     def run(
         self, asked: Asked, *, write: bool, point: KillPoint

@@ -81,10 +81,10 @@ class Source(Protocol):
         """The kind of source, such as `git`: part of each derived id."""
 
     def total(self) -> int | None:
-        """The number of items; None if only reading them tells."""
+        """Return the number of items; None if only reading them tells."""
 
     def items(self) -> Iterator[Sequence[Item]]:
-        """The drafts of each item; none for an item that is left out.
+        """Yield the drafts of each item; none for an item that is left out.
 
         Raises:
             NotFound: there is nothing at that path.

@@ -12,7 +12,7 @@ class Spool(Protocol):
         """Become the only process that ingests, for the block; yield False if another one is."""
 
     def waiting(self) -> Sequence[str]:
-        """The waiting files, oldest first."""
+        """List the waiting files, oldest first."""
 
     def read(self, name: str) -> Sequence[bytes]:
         """Read the lines of a file in the order of their events, without newlines.
@@ -33,7 +33,7 @@ class Spool(Protocol):
         """
 
     def aside(self) -> int:
-        """The number of kept lines that could not be ingested."""
+        """Count the kept lines that could not be ingested."""
 
     def gone(self) -> int:
-        """The number of such lines that were dropped because there were too many."""
+        """Count the lines that could not be ingested and were dropped: too many were kept."""

@@ -133,10 +133,10 @@ class Store(Protocol):
         """Commit a branch's pending rows if there are 256, or if the oldest is ten minutes old."""
 
     def stamp(self) -> Hashable:
-        """A value that changes with every unit of work of any process; cheap to ask for."""
+        """Return a value that changes with every unit of work of any process; cheap to ask for."""
 
     def size(self) -> int:
-        """The store's size on disk in bytes; 0 where the server does not tell."""
+        """Return the store's size on disk in bytes; 0 where the server does not tell."""
 
     def compact(self) -> dict[str, Json]:
         """Give unused space back; returns the sizes before and after, in bytes.
@@ -149,7 +149,7 @@ class Store(Protocol):
         """Read all of the store; return a description of each fault."""
 
     def warnings(self) -> list[str]:
-        """Warnings about the store; each says what to do."""
+        """List warnings about the store; each says what to do."""
 
     def close(self) -> None:
         """Close files and connections."""

@@ -34,7 +34,7 @@ class Uses(Protocol):
         """Return the use of every row that was shown, by id."""
 
     def of(self, row_ids: Collection[str], branches: Branches = None) -> Mapping[str, Use]:
-        """Those of these rows that were shown, by id; the cost grows with the ids alone."""
+        """Return how the rows among these that were shown are used, by id; only the ids cost."""
 
     def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
         """Return the most often used rows and the last shown used rows, so many of each."""

@@ -44,7 +44,7 @@ class FileArchives(Archives):
     @override
     @contextmanager
     def staging(self, target: Path, *, folder: bool = False) -> Iterator[Path]:
-        """A folder with the suffix `.tmp`, which a lock keeps for one process."""
+        """Lend an empty folder with the suffix `.tmp`; a lock keeps it for this process."""
         _nothing_at(target, folder=folder)
         place = target.with_name(f"{target.name}.tmp")
         try:

@@ -36,7 +36,7 @@ _format: Final = TypeAdapter(dict[str, object])
 
 
 def parts(folder: Path) -> tuple[Part, ...]:
-    """The name, size and hash of each file of a copy."""
+    """Return the name, size and hash of each file of a copy."""
     parts_of_copy = []
     for name in FILES:
         with (folder / name).open("rb") as file:

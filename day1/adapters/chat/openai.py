@@ -77,5 +77,5 @@ def _object(content: str) -> dict[str, Any]:
 
 
 def _count(tokens: object) -> int:
-    """A number of tokens as an endpoint states it; 0 for anything else."""
+    """Return a number of tokens as an endpoint states it; 0 for anything else."""
     return tokens if type(tokens) is int and 0 <= tokens <= _MOST_TOKENS else 0

@@ -27,27 +27,27 @@ class Document(Protocol):
     """A document with nothing in it."""
 
     def value_of(self, data: bytes) -> dict[str, Any]:
-        """The document as values.
+        """Parse a document: return its content as a dictionary.
 
         Raises:
             NotUnderstood: it is not sound.
         """
 
     def put(self, data: bytes, keys: Keys, value: Any) -> bytes:
-        """The document with a value at a path of keys, which is made where it is missing.
+        """Return the document with a value at a path of keys; missing containers are made.
 
         Raises:
             NotUnderstood: the document is not sound, or something else is on the path.
         """
 
     def take_out(self, data: bytes, keys: Keys) -> bytes:
-        """The document without what is at a path of keys."""
+        """Return the document without the value at a path of keys."""
 
     def own(self, data: bytes, paths: Sequence[Keys]) -> Ranges:
-        """The byte ranges of entries at paths of keys, with containers that hold nothing else."""
+        """Return the byte ranges of entries at paths of keys, with containers of nothing else."""
 
     def shown(self, keys: Keys, value: Any) -> str:
-        """What a person would add to a document."""
+        """Return the text that a person would add to a document by hand."""
 
 
 def at(value: Any, keys: Keys) -> Any:

@@ -37,7 +37,7 @@ class Edit(Protocol):
 
     @property
     def client(self) -> str:
-        """The client that it is for."""
+        """The client whose file is edited."""
 
     @property
     def path(self) -> Path:
@@ -45,40 +45,40 @@ class Edit(Protocol):
 
     @property
     def what(self) -> str:
-        """What of the file is meant."""
+        """The name of day1's part, for messages, such as `mcpServers.day1`."""
 
     @property
     def blank(self) -> bytes:
-        """The file when there is nothing of anybody in it."""
+        """The content of the file when it holds nothing of day1 or of anybody else."""
 
     @property
     def separators(self) -> bytes:
-        """The letters that part day1's bytes from others'."""
+        """The bytes that may separate day1's part from the rest of the file."""
 
     def present(self, data: bytes) -> Any:
-        """What `day1 setup` wrote into the text; None if it wrote nothing.
+        """Return what `day1 setup` wrote into the file; None if it wrote nothing.
 
         Raises:
             NotUnderstood: the text is not sound, or something of somebody else is in the place.
         """
 
     def by_hand(self, data: bytes) -> Sequence[str]:
-        """The places of entries that a person wrote to start day1; day1 leaves them alone."""
+        """Return the places of entries by which a person starts day1; day1 leaves them alone."""
 
     def own(self, data: bytes) -> Ranges:
-        """The byte ranges of day1's entries in the file."""
+        """Return the byte ranges of day1's part of the file; empty if it has none."""
 
     def put(self, data: bytes) -> bytes:
-        """The text with what should be there."""
+        """Return the file with day1's part added or corrected."""
 
     def put_again(self, data: bytes, present: Any) -> bytes:
-        """The text with what `present` found in another."""
+        """Return the file with the part that `present` found in another version of the file."""
 
     def take_out(self, data: bytes) -> bytes:
-        """The text without it."""
+        """Return the file without day1's part."""
 
     def shown(self) -> str:
-        """What a person would add."""
+        """Return the text that a person would add to the file by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +96,17 @@ class ServerEdit:
 
     @property
     def keys(self) -> tuple[str, str]:
-        """Where the entry is."""
+        """The path of keys at which the entry stands."""
         return self.about.key, SERVER
 
     @property
     def what(self) -> str:
-        """The entry's place in the file."""
+        """The path of the entry, with dots, for messages."""
         return ".".join(self.keys)
 
     @property
     def blank(self) -> bytes:
-        """A document without anything."""
+        """A document without any entry."""
         return self._document.BLANK
 
     @property
@@ -119,25 +119,25 @@ class ServerEdit:
         return SEPARATORS
 
     def present(self, data: bytes) -> Any:
-        """The entry, if `day1 setup` wrote it."""
+        """Return the entry if `day1 setup` wrote it, else None."""
         entry = self._entry_in(data)
         return entry if entry is not None and self._is_own(entry) else None
 
     def by_hand(self, data: bytes) -> Sequence[str]:
-        """The entry, if it starts day1 in another form than that of `day1 setup`."""
+        """Return the entry's place if its form is not that of `day1 setup`, else nothing."""
         entry = self._entry_in(data)
         return [] if entry is None or self._is_own(entry) else [self.what]
 
     def own(self, data: bytes) -> Ranges:
-        """The bytes of the entry."""
+        """Return the byte ranges of day1's entry in the file; none if a person wrote the entry."""
         return self._document.own(data, self.own_keys(data))
 
     def own_keys(self, data: bytes) -> Sequence[Keys]:
-        """Where the entry is, or would be; nowhere if it is a person's."""
+        """Return the path of keys of day1's entry, there or not; none for a person's entry."""
         return [] if self.by_hand(data) else [self.keys]
 
     def put(self, data: bytes) -> bytes:
-        """The text with the entry; of one that is there, only what is missing or wrong changes."""
+        """Return the file with the entry; in day1's own entry only missing or wrong keys change."""
         entry, new_entry = self._entry_in(data), self._entry()
         if entry is None:
             return self._document.put(data, self.keys, new_entry)
@@ -147,19 +147,19 @@ class ServerEdit:
         return data
 
     def put_again(self, data: bytes, present: Any) -> bytes:
-        """The text with an entry as it is."""
+        """Return the file with its entry set to `present`."""
         return self._document.put(data, self.keys, present)
 
     def take_out(self, data: bytes) -> bytes:
-        """The text without the entry."""
+        """Return the file without the entry."""
         return self._document.take_out(data, self.keys)
 
     def shown(self) -> str:
-        """A file with the entry alone."""
+        """Return a file that holds the entry alone."""
         return self._document.shown(self.keys, self._entry())
 
     def _entry_in(self, data: bytes) -> Any:
-        """What starts day1; None if there is nothing.
+        """Return the entry that starts day1; None if the file has no entry at its place.
 
         Raises:
             NotUnderstood: what is in the place does not start day1.
@@ -193,7 +193,7 @@ class ServerEdit:
     def _missing(
         self, entry: dict[str, Any], new_entry: dict[str, Any]
     ) -> list[tuple[tuple[str, ...], Any]]:
-        """What an entry of day1's lacks; what a person added or chose stays."""
+        """List the keys and values that an entry of day1's must change; a person's others stay."""
         command = _words(entry)
         program = self.program if is_gone(command[0]) else command[0]
         arguments = _words(new_entry)[1:] if self.tools else command[1:]
@@ -220,12 +220,12 @@ class NotesEdit:
 
     @property
     def what(self) -> str:
-        """The section."""
+        """The name of day1's part, for messages."""
         return "section day1"
 
     @property
     def blank(self) -> bytes:
-        """What the file begins with."""
+        """The head with which a new file begins."""
         return self.about.head.encode()
 
     @property
@@ -234,41 +234,41 @@ class NotesEdit:
         return SPACE
 
     def present(self, data: bytes) -> Any:
-        """The section, with its marks."""
+        """Return the section with its marks; None if the file has none."""
         return section.found(data)
 
     def by_hand(self, _data: bytes) -> Sequence[str]:
-        """Nothing: what is between the marks is day1's."""
+        """Return nothing: all between the marks is day1's."""
         return []
 
     def own(self, data: bytes) -> Ranges:
-        """The section's bytes."""
+        """Return the section's byte range; empty if the file has no section."""
         present = section.found(data)
         start = -1 if present is None else data.find(present)
         return [] if present is None else [(start, start + len(present))]
 
     def put(self, data: bytes) -> bytes:
-        """The text with the section."""
+        """Return the file with the section."""
         return self._headed(data, section.put(data, self.text))
 
     def put_again(self, data: bytes, present: Any) -> bytes:
-        """The text with a section as it is."""
+        """Return the file with its section set to `present`."""
         text = self._headed(data, section.put(data, self.text))
         now = section.found(text)
         return text.replace(now, present) if now else text
 
     def _headed(self, data: bytes, text: bytes) -> bytes:
-        """A head ends with its own empty line; `put` would add one more."""
+        """Return `text` with no second empty line after the head: the head ends with its own."""
         if not data or data != self.blank:
             return text
         return data + text.removeprefix(data).lstrip(b"\n")
 
     def take_out(self, data: bytes) -> bytes:
-        """The text without the section."""
+        """Return the file without the section."""
         return section.take_out(data)
 
     def shown(self) -> str:
-        """A file with the section alone."""
+        """Return a file that holds the section alone."""
         return self.put(self.blank).decode()
 
 
@@ -299,7 +299,7 @@ def names_day1(word: str) -> bool:
 
 
 def _words(entry: Mapping[str, Any]) -> list[str]:
-    """The command of an entry with its arguments."""
+    """Return the words of an entry's command, then of its arguments."""
     command, arguments = entry.get("command"), entry.get("args", [])
     words: Sequence[Any] = command if isinstance(command, list) else [command]
     rest = arguments if isinstance(arguments, list) else []

@@ -26,12 +26,12 @@ class PluginEdit:
 
     @property
     def what(self) -> str:
-        """The file."""
+        """The name of day1's part, for messages."""
         return "plugin day1"
 
     @property
     def blank(self) -> bytes:
-        """No file."""
+        """The content of a missing file: nothing."""
         return b""
 
     @property
@@ -40,15 +40,15 @@ class PluginEdit:
         return b""
 
     def by_hand(self, _data: bytes) -> Sequence[str]:
-        """Nothing: the whole file is day1's."""
+        """Return nothing: the whole file is day1's."""
         return []
 
     def own(self, data: bytes) -> Ranges:
-        """The whole file."""
+        """Return the byte range of the whole file; empty if there is no file."""
         return [(0, len(data))] if self.present(data) else []
 
     def present(self, data: bytes) -> Any:
-        """The file, if day1 wrote it."""
+        """Return the whole file if day1 wrote it; None if it is empty or missing."""
         if not data:
             return None
         if not data.startswith(_MARK):
@@ -56,20 +56,20 @@ class PluginEdit:
         return data
 
     def put(self, data: bytes) -> bytes:
-        """The file as it has to be."""
+        """Return the plugin's present text, if the file is missing or day1's."""
         self.present(data)
         return self.shown().encode()
 
     def put_again(self, _data: bytes, present: Any) -> bytes:
-        """The file as it is."""
+        """Return the content that `present` found in another version of the file."""
         return bytes(present)
 
     def take_out(self, _data: bytes) -> bytes:
-        """No file."""
+        """Return the content of a missing file: the plugin's file is removed."""
         return self.blank
 
     def shown(self) -> str:
-        """The file."""
+        """Return the text of the plugin."""
         return f"{_MARK.decode()}\n{_OPENCODE.replace('{program}', self.program)}"
 
 
@@ -91,50 +91,53 @@ class JointEdit:
 
     @property
     def what(self) -> str:
-        """All of them."""
+        """The names of the parts, for messages."""
         return " and ".join(part.what for part in self.parts)
 
     @property
     def blank(self) -> bytes:
-        """The file when there is nothing of anybody in it."""
+        """The content of the file when it holds nothing of day1 or of anybody else."""
         return self.parts[0].blank
 
     @property
     def separators(self) -> bytes:
-        """Those of the parts."""
+        """The bytes that may separate day1's parts from the rest of the file."""
         return self.parts[0].separators
 
     def by_hand(self, data: bytes) -> Sequence[str]:
-        """The places of entries that a person wrote, in any of the files."""
+        """Return the places of entries by which a person starts day1, of all parts."""
         return [place for part in self.parts for place in part.by_hand(data)]
 
     def own(self, data: bytes) -> Ranges:
-        """The bytes of all of them."""
+        """Return the byte ranges of all of day1's parts in the file."""
         return jsonc.own(data, [keys for part in self.parts for keys in part.own_keys(data)])
 
     def present(self, data: bytes) -> Any:
-        """What of each part is there; None if there is nothing of any."""
+        """Return what `day1 setup` wrote, for each part or None; None if it wrote no part."""
         parts = [part.present(data) for part in self.parts]
         return None if all(each is None for each in parts) else parts
 
     def put(self, data: bytes) -> bytes:
-        """The text with all of them."""
+        """Return the file with each part added or corrected."""
         for part in self.parts:
             data = part.put(data)
         return data
 
     def put_again(self, data: bytes, present: Any) -> bytes:
-        """The text with those that are in another."""
+        """Return the file with each part set to the value that `present` found in another version.
+
+        A part whose value is None stays as it is.
+        """
         for part, part_present in zip(self.parts, present, strict=True):
             data = data if part_present is None else part.put_again(data, part_present)
         return data
 
     def take_out(self, data: bytes) -> bytes:
-        """The text without any of them."""
+        """Return the file without any of the parts."""
         for part in self.parts:
             data = data if part.present(data) is None else part.take_out(data)
         return data
 
     def shown(self) -> str:
-        """The text that a person would add by hand."""
+        """Return the text that a person would add to the file by hand."""
         return self.put(self.blank).decode()

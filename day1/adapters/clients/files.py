@@ -61,7 +61,7 @@ class Keeper(Protocol):
 
 
 def carry_out(change: Change, copies: Keeper, point: KillPoint) -> Path | None:
-    """Change a file after a copy was kept of it; answers where. The one place that writes.
+    """Change a file after keeping a copy of it; return the copy's path. The one place that writes.
 
     Raises:
         NotTouched: something that is not day1's would change, or the file cannot be written.
@@ -77,7 +77,7 @@ def carry_out(change: Change, copies: Keeper, point: KillPoint) -> Path | None:
 
 
 def read(path: Path) -> bytes | None:
-    """A file's bytes, through links; None if there is none.
+    """Return a file's bytes, through links; None if there is no file.
 
     Raises:
         NotTouched: it is no file, too large, or may not be read or written.
@@ -120,7 +120,7 @@ def same_outside(one: Text, other: Text, separators: bytes) -> bool:
 
 
 def _outside(text: Text, separators: bytes) -> Iterator[tuple[bool, bytes]]:
-    """The parts that are not day1's, the last one first; each says whether it may come and go."""
+    """Yield the pieces outside day1's ranges, the last first; each says if it is separators."""
     part_end = len(text.data)
     for start, stop in [*reversed(text.own), (0, 0)]:
         part = text.data[stop:part_end]

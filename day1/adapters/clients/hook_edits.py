@@ -49,7 +49,7 @@ class HooksEdit:
 
     @property
     def what(self) -> str:
-        """The place in the file."""
+        """The key of the hooks in the file, for messages."""
         return _KEY
 
     @property
@@ -63,22 +63,22 @@ class HooksEdit:
         return SEPARATORS
 
     def present(self, data: bytes) -> Any:
-        """Every event with an entry that `day1 setup` wrote, and that entry."""
+        """Return the entries that `day1 setup` wrote, by event; None if it wrote none."""
         entry_by_event: dict[str, Any] = {}
         for each in self._own(data):
             entry_by_event.setdefault(each.event, each.entry)
         return entry_by_event or None
 
     def by_hand(self, data: bytes) -> Sequence[str]:
-        """The places of other entries that run `day1 hook`."""
+        """Return the places of entries that run `day1 hook` and that a person wrote."""
         return [each.place for each in self._every(data) if not each.own]
 
     def own(self, data: bytes) -> Ranges:
-        """The byte ranges of day1's entries, and of the rest of the file."""
+        """Return the byte ranges of day1's entries, with containers that hold nothing else."""
         return jsonc.own(data, self.own_keys(data))
 
     def own_keys(self, data: bytes) -> Sequence[Keys]:
-        """The paths at which day1's entries are, or would be."""
+        """Return the paths of day1's entries, and of containers and heads it may have made."""
         if is_blank(data):
             return []
         value, own = jsonc.value_of(data), self._own(data)
@@ -89,7 +89,7 @@ class HooksEdit:
         return [*(each.keys for each in own), *lists, [_KEY, NO_PLACE], *heads]
 
     def put(self, data: bytes) -> bytes:
-        """The text with an entry for each event; what a person wrote or chose stays."""
+        """Return the file with an entry for each event; what a person wrote or chose stays."""
         for event in list(self.present(data) or {}):
             if event not in self.about.events:  # an earlier day1 listened to it
                 data = self._without(data, event)
@@ -105,20 +105,20 @@ class HooksEdit:
         return data
 
     def put_again(self, data: bytes, present: Any) -> bytes:
-        """The text with entries as they are, in the order in which `put` adds them."""
+        """Return the file with the entries of `present`, in the order in which `put` adds them."""
         for event in [*self.about.events, *(present.keys() - self.about.events.keys())]:
             if event in present:
                 data = self._with(data, event, present[event])
         return data
 
     def take_out(self, data: bytes) -> bytes:
-        """The text without them."""
+        """Return the file without day1's entries."""
         for event in self.present(data) or {}:
             data = self._without(data, event)
         return data
 
     def shown(self) -> str:
-        """A file with them alone."""
+        """Return a file that holds day1's entries alone."""
         return self.put(self.blank).decode()
 
     def _entry(self, event: str) -> dict[str, Any]:
@@ -154,14 +154,14 @@ class HooksEdit:
         return data
 
     def _own(self, data: bytes) -> list[_Found]:
-        """Every entry that `day1 setup` wrote, in its order.
+        """List the entries that `day1 setup` wrote, in the order of the file.
 
         In a group with commands of others only the command is day1's.
         """
         return [each for each in self._every(data) if each.own]
 
     def _every(self, data: bytes) -> list[_Found]:
-        """Every entry that runs day1, in its order."""
+        """List the entries that run day1, in the order of the file."""
         hooks = None if is_blank(data) else at(jsonc.value_of(data), [_KEY])
         if hooks is None:
             return []
@@ -254,7 +254,7 @@ def _words(entry: dict[str, Any]) -> list[str]:
 
 
 def _right(entry: dict[str, Any], new_entry: dict[str, Any], *, in_group: bool) -> dict[str, Any]:
-    """What an entry that is there has to say: its command and input are day1's to decide.
+    """Return an entry corrected: its command and input are day1's to decide, the rest stays.
 
     So is that it is waited for: an earlier day1 wrote `async`, and hooks were killed at the end.
     """

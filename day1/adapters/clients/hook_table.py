@@ -36,7 +36,7 @@ def grouped(command: str, values: Told) -> dict[str, Any]:
 
 
 def hinted(command: str, values: Told) -> dict[str, Any]:
-    """A group in which the client also asks the server for what is near a prompt.
+    """Build a group in which the client also asks the server for what is near a prompt.
 
     The tool is told the event: Claude Code drops what an `mcp_tool` answers unless it is JSON that
     names it.
@@ -147,5 +147,5 @@ PLUGIN: Final = {
 
 
 def command_of(program: str, event: str, client: str) -> str:
-    """The command line of a hook. Codex asks the person again when it changes, so it stays."""
+    """Return a hook's command line. It must not change: Codex would ask the person again."""
     return f"{program} hook {event} --client {client}"

@@ -32,12 +32,12 @@ BLANK: Final = b"{}\n"
 
 
 def value_of(data: bytes) -> dict[str, Any]:
-    """The document as values."""
+    """Parse a document: return its content as a dictionary."""
     return _read(data).value
 
 
 def put(data: bytes, keys: Keys, value: Any) -> bytes:
-    """The document with a value at a path of keys."""
+    """Return the document with a value at a path of keys; missing containers are made."""
     read = _read(data + BLANK if is_blank(data) else data)
     if at(read.value, keys) == value:
         return read.data
@@ -57,7 +57,7 @@ def put(data: bytes, keys: Keys, value: Any) -> bytes:
 
 
 def take_out(data: bytes, keys: Keys) -> bytes:
-    """The document without what is at a path of keys."""
+    """Return the document without the value at a path of keys."""
     read = _read(data)
     if at(read.value, keys) is None:
         return data
@@ -82,7 +82,7 @@ def take_out(data: bytes, keys: Keys) -> bytes:
 
 
 def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
-    """The byte ranges of entries at paths of keys, with containers that hold nothing else."""
+    """Return the byte ranges of entries at paths of keys, with containers of nothing else."""
     if is_blank(data):
         return []
     read = _read(data)
@@ -139,7 +139,7 @@ def _is_inside(inner: tuple[int, int], outer: tuple[int, int]) -> bool:
 
 
 def shown(keys: Keys, value: Any) -> str:
-    """What a person would add to a document."""
+    """Return the text that a person would add to a document by hand."""
     return put(BLANK, keys, value).decode()
 
 
@@ -162,12 +162,12 @@ class _Read:
         return next((self.indent(pair) for pair in _members(self.root)), "") or "  "
 
     def indent(self, node: Node) -> str:
-        """The space at the start of the line on which a node begins."""
+        """Return the white space at the start of the line on which a node begins."""
         line = self.data[self.data.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte]
         return line[: len(line) - len(line.lstrip(b" \t"))].decode()
 
     def text(self, value: Any, indent: str) -> str:
-        """A value as JSON: objects and lists of objects on lines of their own."""
+        """Return a value as JSON: objects and lists of objects on lines of their own."""
         deeper = indent + self.unit
         if isinstance(value, dict) and value:
             members = [
@@ -184,7 +184,7 @@ class _Read:
 
 
 def _inserted(read: _Read, node: Node, key: str | int, value: Any) -> bytes:
-    """The text with one more member at the end of an object or a list."""
+    """Return the text with one more member at the end of an object or a list."""
     pairs, close = list(_members(node)), node.end_byte - 1
     body_end = len(read.data[:close].rstrip(SPACE))
     name = "" if isinstance(key, int) else f"{_dumped(key)}: "
@@ -211,7 +211,7 @@ def _closed_up(data: bytes, start: int) -> bytes:
 
 
 def _cut(data: bytes, parts: Sequence[tuple[int, int, bytes]]) -> bytes:
-    """The text with parts, given by start and end, replaced."""
+    """Return the text with some parts replaced; each is its start, its end and the new bytes."""
     edited, position = b"", 0
     for start, end, new in sorted(parts, key=lambda part: part[:2]):
         edited += data[position:start] + new
@@ -220,7 +220,7 @@ def _cut(data: bytes, parts: Sequence[tuple[int, int, bytes]]) -> bytes:
 
 
 def _dumped(value: Any) -> str:
-    """A value on one line; half of a surrogate pair stays escaped, as UTF-8 cannot hold it."""
+    """Return a value as JSON on one line; half of a surrogate pair stays escaped."""
     text = json.dumps(value, ensure_ascii=False)
     return text if text.isprintable() else json.dumps(value)
 
@@ -232,7 +232,7 @@ def _checked(data: bytes, expected: dict[str, Any]) -> bytes:
 
 
 def _read(data: bytes) -> _Read:
-    """A sound document.
+    """Parse a document into its text, line break and tree of nodes.
 
     Raises:
         NotUnderstood: it is none.
@@ -309,12 +309,12 @@ def _query() -> Query:
 
 
 def _members(node: Node) -> Iterator[Node]:
-    """The members of an object, or of a list."""
+    """Yield the members of an object or of a list."""
     return (child for child in node.named_children if child.type != "comment")
 
 
 def _member(node: Node, key: str | int) -> Node | None:
-    """The member of an object that has a name, or that of a list which has a place."""
+    """Return an object's member by name, or a list's by place; None if there is none."""
     for place, member in enumerate(_members(node)):
         if key == (place if isinstance(key, int) else _name(member)):
             return member
@@ -326,5 +326,5 @@ def _name(pair: Node) -> str:
 
 
 def _value(member: Node) -> Node:
-    """What a member of an object has; that of a list is the value itself."""
+    """Return the value of an object's member; the member of a list is the value itself."""
     return member.named_children[1] if member.type == "pair" else member

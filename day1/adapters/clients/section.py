@@ -12,7 +12,7 @@ _BEGINS: Final = b"<!-- BEGIN day1"
 
 
 def found(data: bytes) -> bytes | None:
-    """The section with its marks; None if there is none.
+    """Return the section with its marks; None if the file has none.
 
     Raises:
         NotUnderstood: the marks are not one pair, or the file is no text.
@@ -29,7 +29,7 @@ def found(data: bytes) -> bytes | None:
 
 
 def put(data: bytes, body: str) -> bytes:
-    """The text with the section: in its place if it is there, else at the end."""
+    """Return the text with the section: in its place if it is there, else at the end."""
     newline = newline_of(data).encode()
     new = f"{BEGIN}\n{body.strip()}\n{END}".encode().replace(b"\n", newline)
     old = found(data)
@@ -43,7 +43,7 @@ def put(data: bytes, body: str) -> bytes:
 
 
 def take_out(data: bytes) -> bytes:
-    """The text without the section, and without the lines that `put` added around it."""
+    """Return the text without the section and without the lines that `put` added around it."""
     section = found(data)
     if section is None:
         return data

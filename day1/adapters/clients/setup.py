@@ -89,7 +89,7 @@ class ClientSetup(Setup):
                 notes.add(path)
 
     def _settings(self, name: str, files: Files, program: str, request: Asked) -> Iterator[Edit]:
-        """The edits for a client's server and hooks, which some clients have in one file."""
+        """Yield the edits for a client's server and hooks: one for each file."""
         edits: list[ServerEdit | HooksEdit] = []
         if files.servers:
             edits.append(self._server(name, files, program, request))
@@ -160,7 +160,7 @@ class ClientSetup(Setup):
         return "removed", _change(edit, data, before[0] if before else edit.take_out(data))
 
     def _before(self, edit: Edit, data: bytes, present: Any) -> tuple[bytes | None] | None:
-        """The file's content before day1 changed it, if nobody else has changed it since.
+        """Return the file's content before day1 changed it, if nobody else has changed it since.
 
         A file that day1 made was nothing; no answer: it is something else now.
         """

@@ -29,7 +29,7 @@ Entry = Callable[[Sequence[str], str], dict[str, Any]]
 
 
 def plain(command: Sequence[str], agent: str) -> dict[str, Any]:
-    """The entry of most clients."""
+    """Build the entry that most clients understand."""
     program, *arguments = command
     return {"command": program, "args": arguments, "env": {"DAY1_AGENT_ID": agent}}
 
@@ -45,7 +45,7 @@ def custom(command: Sequence[str], agent: str) -> dict[str, Any]:
 
 
 def local(command: Sequence[str], agent: str) -> dict[str, Any]:
-    """The entry of opencode: its command is one list."""
+    """Build the entry of opencode: its command is one list."""
     environment = {"DAY1_AGENT_ID": agent}
     return {
         "type": "local", "command": list(command), "environment": environment, "enabled": True,

@@ -33,7 +33,7 @@ _LINE_END: Final = re.compile(rb"[ \t]*(\r?\n|$)")
 
 
 def value_of(data: bytes) -> dict[str, Any]:
-    """The document as values."""
+    """Parse a document: return its content as a dictionary."""
     try:
         return tomllib.loads(data.removeprefix(BOM).decode("utf-8"))
     except (ValueError, RecursionError) as exc:
@@ -41,7 +41,7 @@ def value_of(data: bytes) -> dict[str, Any]:
 
 
 def put(data: bytes, keys: Keys, value: Any) -> bytes:
-    """The document with a value at a path of keys."""
+    """Return the document with a value at a path of keys; missing tables are made."""
     before = value_of(data)
     present = at(before, keys)
     if present == value:
@@ -56,7 +56,7 @@ def put(data: bytes, keys: Keys, value: Any) -> bytes:
 
 
 def take_out(data: bytes, keys: Keys) -> bytes:
-    """The document without what is at a path of keys."""
+    """Return the document without the value at a path of keys."""
     before = value_of(data)
     value = at(before, keys)
     if value is None:
@@ -73,7 +73,7 @@ def take_out(data: bytes, keys: Keys) -> bytes:
 
 
 def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
-    """The bytes of the tables and pairs at paths of keys, in their order."""
+    """Return the byte ranges of the tables and pairs at paths of keys, in their order."""
     value = value_of(data)
     ranges: list[tuple[int, int]] = []
     for keys in paths:
@@ -89,7 +89,7 @@ def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
 
 
 def shown(keys: Keys, value: Any) -> str:
-    """The text that a person would add to a document by hand."""
+    """Return the text that a person would add to a document by hand."""
     lines = "".join(f"{_key(name)} = {_text(inner)}\n" for name, inner in value.items())
     return f"[{'.'.join(map(_key, keys))}]\n{lines}"
 
@@ -140,7 +140,7 @@ def _nearest(data: bytes, keys: Keys) -> tuple[Node, list[str | int]]:
 
 
 def _path(node: Node) -> tuple[str, ...]:
-    """The keys of a pair or of a table's head."""
+    """Return the keys of a pair, or of a table's head."""
 
     def names(key: Node) -> Iterator[str]:
         if key.type == "dotted_key":
@@ -174,7 +174,7 @@ def _block(data: bytes, keys: Keys, value: Any) -> bytes:
 
 
 def _with_block(data: bytes, block: bytes) -> bytes:
-    """The text with a table at its end, which ends in a newline if the text does."""
+    """Return the text with a table at its end; it ends in a newline if `data` does."""
     line = newline_of(data).encode()
     if not data.removeprefix(BOM):
         return data + block
@@ -184,7 +184,7 @@ def _with_block(data: bytes, block: bytes) -> bytes:
 
 
 def _without_block(data: bytes, block: bytes) -> bytes | None:
-    """The text before a table was added; None if it is not there as it was added."""
+    """Return the text before a table was added; None if the table is not there unchanged."""
     line = newline_of(data).encode()
     open_ended = line * 2 + block.removesuffix(line)
     if data.endswith(open_ended):
@@ -197,7 +197,7 @@ def _without_block(data: bytes, block: bytes) -> bytes | None:
 
 
 def _without_lines(data: bytes, start: int, end: int) -> bytes:
-    """The text without a part, and without the end of its line if nothing else is on it."""
+    """Return the text without a part, and without its line if nothing else is on it."""
     rest = _LINE_END.match(data, end)
     alone = not data[data.rfind(b"\n", 0, start) + 1 : start].strip(b" \t" + BOM)
     return data[:start] + data[rest.end() if rest and alone else end :]
@@ -215,7 +215,7 @@ def _is_written(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """A value as day1 writes it."""
+    """Return a value as TOML, as day1 writes it."""
     if isinstance(value, dict):
         return f"{{{', '.join(f'{_key(name)} = {_text(inner)}' for name, inner in value.items())}}}"
     if isinstance(value, list):

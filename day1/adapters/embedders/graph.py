@@ -112,7 +112,7 @@ class Graph:
         return output
 
     def weight(self, name: str) -> str:
-        """Refer to a tensor of the file."""
+        """Add a reference to a tensor of the file, and return the tensor's name."""
         tensor = self.tensor(name)
         head = b"".join(_int(1, size) for size in tensor.shape) + _int(2, _FLOAT) + _text(8, name)
         self.initializers[name] = head + reference(self.file, tensor.offset, tensor.length)
@@ -130,33 +130,42 @@ class Graph:
         return tensor
 
     def constant(self, name: str, kind: int, shape: Sequence[int], raw: bytes) -> str:
-        """Add numbers that lie in the graph itself; `kind` is a TensorProto.DataType."""
+        """Add numbers that lie in the graph itself, and return their name.
+
+        `kind` is a TensorProto.DataType.
+        """
         head = b"".join(_int(1, size) for size in shape) + _int(2, kind)
         self.initializers[name] = head + _text(8, name) + as_bytes(9, raw)
         return name
 
     def integers(self, name: str, values: list[int]) -> str:
-        """Add a small list of integers that lies in the graph itself."""
+        """Add a small list of integers that lies in the graph itself, and return its name."""
         raw = struct.pack(f"<{len(values)}q", *values)
         return self.constant(name, _INT64, [len(values)], raw)
 
     def number(self, name: str, value: float) -> str:
-        """Add one float32 that lies in the graph itself."""
+        """Add one float32 that lies in the graph itself, and return its name."""
         return self.constant(name, _FLOAT, [], struct.pack("<f", value))
 
     def dense(self, name: str, hidden: str) -> str:
-        """A linear layer; its weight is stored as (out, in)."""
+        """Add the nodes of a linear layer, and return the name of its output.
+
+        Its weight is stored as (out, in).
+        """
         turned = self.node("Transpose", [self.weight(f"{name}.weight")], perm=[1, 0])
         product = self.node("MatMul", [hidden, turned])
         return self.node("Add", [product, self.weight(f"{name}.bias")])
 
     def norm(self, name: str, hidden: str) -> str:
-        """Layer normalisation over the last axis."""
+        """Add layer normalisation over the last axis, and return the name of its output."""
         weights = [self.weight(f"{name}.weight"), self.weight(f"{name}.bias")]
         return self.node("LayerNormalization", [hidden, *weights], axis=-1, epsilon=_EPSILON)
 
     def embeddings(self) -> str:
-        """Word, position and type vectors added; the type is always 0, so it is no input."""
+        """Add the nodes that sum word, position and type vectors; return the output's name.
+
+        The type is always 0, so it is no input.
+        """
         words = self.node("Gather", [self.weight("embeddings.word_embeddings.weight"), "input_ids"])
         zero, length = self.integers("zero", [0]), self.node("Shape", ["input_ids"], start=1, end=2)
         places = self.weight("embeddings.position_embeddings.weight")
@@ -167,14 +176,20 @@ class Graph:
         return self.norm("embeddings.LayerNorm", self.node("Add", [words, rest]))
 
     def mask(self) -> str:
-        """Shape (batch, 1, 1, sequence): 0 where a token is, far below 0 where padding is."""
+        """Add the nodes that turn `attention_mask` into an additive mask; return the output's name.
+
+        Shape (batch, 1, 1, sequence): 0 at a token, a large negative number at padding.
+        """
         mask = self.node("Cast", ["attention_mask"], to=_FLOAT)
         mask = self.node("Unsqueeze", [mask, self.integers("axes", [1, 2])])
         absent = self.node("Sub", [self.number("one", 1.0), mask])
         return self.node("Mul", [absent, self.number("masked", _MASKED)])
 
     def layer(self, name: str, hidden: str, mask: str) -> str:
-        """One encoder layer: attention, then two dense layers, each added to what came in."""
+        """Add the nodes of one encoder layer, and return the name of their output.
+
+        Attention, then two dense layers; each is added to what came in.
+        """
         split = self.integers("split", [0, 0, _HEADS, _HEAD_WIDTH])
         heads = [
             self.node("Reshape", [self.dense(f"{name}.attention.self.{part}", hidden), split])
@@ -197,7 +212,7 @@ class Graph:
         return self.norm(f"{name}.output.LayerNorm", self.node("Add", [narrow, hidden]))
 
     def encoded(self) -> bytes:
-        """The whole model as an ONNX ModelProto."""
+        """Return the nodes and weights added so far as an encoded ONNX ModelProto."""
         (ids, hidden) = _SHAPE
         graph = b"".join(as_bytes(1, node) for node in self.nodes)
         graph += _text(2, "all-MiniLM-L6-v2")
@@ -219,14 +234,14 @@ def reference(file: str, offset: int, length: int) -> bytes:
 
 
 def _port(name: str, kind: int, shape: tuple[str | int, ...]) -> bytes:
-    """A ValueInfoProto: an input or output with the names or sizes of its axes."""
+    """Encode a ValueInfoProto: an input or output with the names or sizes of its axes."""
     axes = [_int(1, axis) if isinstance(axis, int) else _text(2, axis) for axis in shape]
     dims = b"".join(as_bytes(1, axis) for axis in axes)
     return _text(1, name) + as_bytes(2, as_bytes(1, _int(1, kind) + as_bytes(2, dims)))
 
 
 def _attribute(name: str, value: Attribute) -> bytes:
-    """An AttributeProto; field 20 tells which of the value fields counts."""
+    """Encode an AttributeProto; field 20 tells which of the value fields counts."""
     match value:
         case float():
             return as_bytes(5, _text(1, name) + b"\x15" + struct.pack("<f", value) + _int(20, 1))

@@ -55,7 +55,7 @@ class MiniLm(Embedder):
 
     @override
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Of each text only the first 256 tokens are read."""
+        """Return a vector of length 1 for each text; only its first 256 tokens are read."""
         return self._model().vectors(texts)
 
     @override

@@ -130,7 +130,7 @@ class SmallSetBm25:
                 self._texts[number] = each.count(_OPEN), each
 
     def _weight(self, connection: sqlite3.Connection, kind: Kind, term: str, total: int) -> float:
-        """Return the weight of a term, by the number of texts that have it.
+        """Return the weight of a term; the number of texts that have it is remembered.
 
         The number is counted again when so many texts came or went that it may differ by a tenth.
         """

@@ -140,7 +140,7 @@ def _score(dimension: str, given: Mapping[str, Any]) -> Score:
 
 
 def _line(text: Any) -> str:
-    """A reason as one clean line."""
+    """Return a reason as one clean line."""
     if not isinstance(text, str):
         raise TypeError
     seen = "".join(c if c.isprintable() else " " for c in text[: 4 * _REASON])

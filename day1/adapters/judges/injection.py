@@ -113,7 +113,7 @@ _ORDERS = (
 
 @cache
 def _order() -> re.Pattern[str]:
-    """All patterns of orders as one; compiled at first use, since compiling takes long.
+    """Return one pattern of all orders; it is compiled at first use, since compiling takes long.
 
     Those that begin alike are tried together: most places of a text are no beginning.
     """
@@ -202,7 +202,7 @@ def _first_order(text: str) -> int | None:
 
 
 def _visible(text: str) -> str:
-    """The visible letters of a text up to `MOST_JUDGED`, each in its usual form."""
+    """Return the visible letters of a text up to `MOST_JUDGED`, each in its usual form."""
     visible = "".join(islice((c for c in text if not _hidden(c)), MOST_JUDGED + 1))
     usual = _STRUCK.sub("", unicodedata.normalize("NFKC", visible))
     is_whole = max(len(visible), len(usual)) <= MOST_JUDGED
@@ -218,7 +218,7 @@ def _hidden(character: str) -> bool:
 
 
 def _latin(word: re.Match[str]) -> str:
-    """A word that mixes alphabets as it is read; of the same length."""
+    """Return a word of mixed alphabets in Latin letters; its length stays."""
     return word[0].translate(_LOOKALIKES) if _LATIN.search(word[0]) else word[0]
 
 

@@ -187,12 +187,12 @@ def stance(claim: str, other: str, cosine: float | None = None) -> Stance | None
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """The stems of a text's content words: what two texts about one thing share."""
+    """Return the stems of a text's content words: what two texts about one thing share."""
     return _read(text).words
 
 
 def names_in(text: str) -> frozenset[str]:
-    """Words that name something: capitalised, or a number that is a name."""
+    """Return the words that name something: capitalised, or a number that is a name."""
     return _read(text).names
 
 

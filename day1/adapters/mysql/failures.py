@@ -115,7 +115,7 @@ _WORDY: Final = frozenset({1049, 1105, 2003, 20101})
 
 
 def server_number(exc: BaseException | None) -> int | None:
-    """The server's number of an error, 0 if it has none; None if no server's driver raised it.
+    """Return the server's number of an error: 0 if it has none, None if no driver raised it.
 
     The driver may not be installed, so it is recognised by its name.
     """

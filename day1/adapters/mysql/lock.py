@@ -23,7 +23,7 @@ Connect = Callable[[], AbstractContextManager[Connection]]
 
 
 def lock_name(database: str, what: str) -> str:
-    """The name of a lock: of a branch, without regard to case, or of something else."""
+    """Return the name of a lock: of a branch, without regard to case, or of something else."""
     digest = hashlib.sha256(f"{database}/{what.lower()}".encode()).hexdigest()
     return f"day1/{digest[:40]}"
 
@@ -59,7 +59,7 @@ class Queues:
     """
 
     def __init__(self, wait_s: float, hold: Locked = locked) -> None:
-        """A thread will wait at most `wait_s` seconds."""
+        """Make the queues empty; a thread will wait at most `wait_s` seconds."""
         self._wait_s, self._hold = wait_s, hold
         self._guard = threading.Lock()
         self._first: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
@@ -68,7 +68,7 @@ class Queues:
     def held(
         self, name: str, connect: Connect, wait_s: float | None = None
     ) -> Iterator[Connection]:
-        """A connection that holds a named lock of the server.
+        """Lend a connection that holds a named lock of the server.
 
         Raises:
             StoreBusy: others held it for longer than the limit.

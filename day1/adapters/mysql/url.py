@@ -98,7 +98,7 @@ def parse(text: str) -> ServerUrl:
 
 
 def _check_files(url: URL) -> None:
-    """Read what TLS needs once, to say of a file that it does not fit; the driver says less."""
+    """Check the files that TLS needs, once: the driver would not say which of them is wrong."""
     query = {name: str(value) for name, value in url.query.items()}
     try:
         context = ssl.create_default_context(
@@ -127,7 +127,7 @@ _LONGEST = 40
 
 
 def connect(place: ServerUrl, wait_s: float = 10.0, most: int = 64) -> Engine:
-    """A pool of connections to a server; their users switch them to a database or branch.
+    """Make a pool of connections to a server; their users switch them to a database or branch.
 
     A transaction is begun and ended in so many words: what the driver says by itself a
     Dolt server does not hear (a rollback would keep the row). Who finds all `most` connections in
@@ -224,7 +224,7 @@ def _check_alive(raw: Any, record: ConnectionPoolEntry, _lent: object) -> None:
 
 @contextmanager
 def opened(engine: Engine, where: str) -> Iterator[Connection]:
-    """A connection of the pool, given back with nothing begun.
+    """Lend a connection of the pool; it is given back with nothing begun.
 
     A dead one costs all of the pool.
     """
@@ -239,12 +239,12 @@ def opened(engine: Engine, where: str) -> Iterator[Connection]:
 
 
 def clock(connection: Connection) -> int:
-    """Microseconds since 1970 UTC, as the server has it."""
+    """Ask the server for its time: microseconds since 1970 UTC."""
     return instant_of(connection.exec_driver_sql("SELECT utc_timestamp(6)").scalar_one())
 
 
 def instant_of(moment: datetime) -> int:
-    """A server's UTC time in microseconds since 1970."""
+    """Convert a server's UTC time into microseconds since 1970."""
     since = moment.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)
     return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
 
@@ -271,7 +271,7 @@ def make_database(connection: Connection, name: str, where: str) -> None:
 
 
 def engine_of(engine: Engine, where: str) -> tuple[str, str]:
-    """Which engine a server is, and its version: `dolt` or `matrixone`.
+    """Return a server's engine, `dolt` or `matrixone`, and its version.
 
     Raises:
         InvalidRequest: it is neither.

@@ -15,12 +15,12 @@ Columns = Mapping[str, frozenset[str]]
 
 
 def columns_of(metadata: MetaData) -> Columns:
-    """The columns that day1 gives its tables."""
+    """Return the columns that day1 gives its tables, by the table's name."""
     return {name: frozenset(table.columns.keys()) for name, table in metadata.tables.items()}
 
 
 def tables(connection: Connection) -> set[str]:
-    """The tables and views of a connection's database, whoever made them.
+    """Return the names of the tables and views of a connection's database, whoever made them.
 
     SQLAlchemy's inspector would ask for those of a Dolt branch by another name.
     """
@@ -35,7 +35,7 @@ _IN_A_FILE = (
 
 
 def columns(connection: Connection, table: str) -> frozenset[str]:
-    """The columns of a table; its types are not looked at, which differ from engine to engine."""
+    """Return the names of a table's columns; their types differ from engine to engine."""
     result = connection.exec_driver_sql(f"SELECT * FROM `{table}` LIMIT 0")  # noqa: S608 - our own names
     return frozenset(result.keys())
 

@@ -105,7 +105,7 @@ class _Compiled:
         self._fixed = {name: value for name, value in compiled.params.items() if value is not None}
 
     def parameters(self, values: Mapping[str, Cell]) -> Any:
-        """The parameters, as the driver takes them."""
+        """Return the parameters in the form that the driver takes: by name or by place."""
         whole = {**self._fixed, **values}
         return whole if self._names is None else [whole[name] for name in self._names]
 
@@ -331,7 +331,7 @@ class SqlAdditions(SqlReading, Additions):
     """Turns the unit into one that changes rows; set by the store at once."""
 
     def to_change(self) -> Work:
-        """As `ports.store.AddingUnit`."""
+        """Return the unit of work as one that changes rows: `ports.store.AddingUnit.to_change`."""
         return self.widen()
 
     @override
@@ -346,14 +346,14 @@ class Past(Protocol):
     """Reads the commits with which a state is compared, on the connections of readings."""
 
     def base(self, reading: SqlReading, other: CommitId) -> CommitId:
-        """As `SqlReading.merge_base`."""
+        """Return the merge base of a reading and a commit, as `SqlReading.merge_base`."""
 
     def since(self, reading: SqlReading, base: CommitId, through: SqlReading) -> Changes:
-        """As `SqlReading.changes`."""
+        """Return the rows that differ since a commit, as `SqlReading.changes`."""
 
 
 def row_changes(kind: Kind, pairs: Iterable[Sequence[Cell]], mask: Mask) -> list[RowChange]:
-    """Rows that differ, by id; each comes as its columns after, then before.
+    """List the rows that differ, by id; each of `pairs` is its columns after, then before.
 
     A side that has no row has no id there.
     """

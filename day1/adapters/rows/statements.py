@@ -58,7 +58,7 @@ class TableAt(NamedTuple):
 
 @cache
 def columns_at(kind: Kind, version: int) -> tuple[str, ...]:
-    """The columns of a kind that a version of the schema has."""
+    """Return the names of a kind's columns at a version of the schema."""
     return tuple(name for name, column in kind.column.items() if column.since <= version)
 
 
@@ -71,14 +71,14 @@ def named_at(kind: Kind, version: int, form: str) -> str:
 
 @cache
 def table_at(name: str, version: int) -> TableAt:
-    """A table as a version of the schema has it."""
+    """Return a table as a version of the schema has it."""
     table, there = TABLES[name], columns_at(BY_TABLE[name], version)
     columns = ((c.name, c if c.name in there else literal_column("NULL")) for c in table.columns)
     return TableAt(table, Columns(columns))
 
 
 def insert_into(table_name: str, version: int = SCHEMA_VERSION) -> Insert:
-    """The statement that inserts a row."""
+    """Return the statement that inserts a row."""
     names = columns_at(BY_TABLE[table_name], version)
     return insert(TABLES[table_name]).values({name: bindparam(name) for name in names})
 
@@ -93,7 +93,7 @@ def _when(table: TableAt) -> ColumnElement[int]:
 def counting(
     table_name: str, empty: tuple[str, ...], values: tuple[str, ...], version: int
 ) -> Select[Any]:
-    """The statement that counts rows that meet these conditions (as `Shape` has them)."""
+    """Return the statement that counts rows that meet these conditions (as `Shape` has them)."""
     table = table_at(table_name, version)
     return select(func.count()).select_from(table.table).where(*conditions(table, empty, values))
 
@@ -101,7 +101,7 @@ def counting(
 def conditions(
     table: TableAt, empty: tuple[str, ...], values: tuple[str, ...]
 ) -> Iterator[ColumnElement[bool]]:
-    """The conditions: columns without a value, and what the bound values mean.
+    """Yield the conditions of a statement: the columns without a value, and the bound values.
 
     These are `equal_category`, `among_id`, `maybe_space` (one of a list, or no value), or a bound.
     An engine that knows no statistics takes an index on a column without a value, which most rows
@@ -130,7 +130,7 @@ def conditions(
 
 @lru_cache(maxsize=512)
 def selecting(shape: Shape) -> Select[Any]:
-    """The statement of a query's shape, built once: building costs more than running it."""
+    """Return the statement of a query's shape, built once: building costs more than running it."""
     table = table_at(shape.table, shape.version)
     first = {"time": _when(table), "id": None, "created_at": table.c.created_at}[shape.order]
     by = [table.c.id] if first is None else [first, table.c.id]
@@ -168,7 +168,7 @@ _BOUNDS: dict[str, _Test] = {
 
 
 def counting_pending(*before: str) -> Select[Any]:
-    """The statement of the memories later than a tip: how many, the oldest and the newest.
+    """Return the statement that counts the memories after a tip, with the oldest and newest time.
 
     It also reads the values of the expressions `before`.
     """

@@ -48,12 +48,12 @@ def note_version(connection: Connection) -> None:
 
 
 def newest_version(connection: Connection) -> int:
-    """The version to which the tables of a connection's state were stepped."""
+    """Return the version to which the tables of a connection's state were upgraded."""
     return int(connection.execute(select(func.max(SCHEMA.c.version))).scalar_one())
 
 
 def later_schema(version: int) -> StoreVersionUnknown:
-    """Build the refusal of a state that a later day1 stepped: this one would drop its columns."""
+    """Build the refusal of a state that a later day1 upgraded: this one would drop its columns."""
     return StoreVersionUnknown(
         f"The store has schema version {version}, this day1 reads up to {SCHEMA_VERSION}: install "
         "a newer day1, start whatever uses the store anew, and try again.",
@@ -62,7 +62,7 @@ def later_schema(version: int) -> StoreVersionUnknown:
 
 
 def _missing(connection: Connection, table: Table) -> Iterator[Index]:
-    """The indexes that a table lacks."""
+    """Yield the indexes that a table lacks."""
     server = _on_a_server(connection)
     ask = f"SHOW INDEX FROM `{table.name}`" if server else f"PRAGMA index_list('{table.name}')"
     column = "Key_name" if server else "name"

@@ -8,7 +8,7 @@ from day1.foreign_files import broken, bytes_of
 
 
 def text_of(path: Path) -> str:
-    """A file of UTF-8 text, with LF at the ends of its lines.
+    """Read a file of UTF-8 text; line ends become LF.
 
     Raises:
         ImportBroken: it cannot be read so; `details` names the line.
@@ -17,7 +17,7 @@ def text_of(path: Path) -> str:
 
 
 def decoded(data: bytes, path: Path) -> str:
-    """Bytes of a file as text; the same refusals."""
+    """Decode the bytes of a file; it refuses what `text_of` refuses."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
@@ -27,7 +27,7 @@ def decoded(data: bytes, path: Path) -> str:
 
 
 def json_of(text: str, path: Path, line: int = 0) -> Json:
-    """The JSON value that a text is, which is the whole file or its line `line`.
+    """Parse a text as JSON; it is the whole file or its line `line`.
 
     Raises:
         ImportBroken: it is cut off, nested too deeply, has a key twice, or is no JSON; `details`

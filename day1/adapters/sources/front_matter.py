@@ -30,19 +30,19 @@ class FrontMatter:
         self._read(lines)
 
     def all(self, key: str) -> Sequence[str]:
-        """The values of a key; none if it is missing."""
+        """Return the values of a key; empty if the key is missing."""
         self._asked.add(key)
         return self._values.get(key, ())
 
     def first(self, key: str) -> str:
-        """The first value of a key; empty if it is missing. A key with others counts as unread."""
+        """Return the first value of a key, or "". A key with other values counts as unread."""
         values = self._values.get(key, [])
         if len(values) == 1:
             self._asked.add(key)
         return values[0] if values else ""
 
     def joined(self, key: str) -> str:
-        """The values of a key as one text; empty if it is missing."""
+        """Return the values of a key as one text; "" if the key is missing."""
         return ", ".join(self.all(key))
 
     @property
@@ -84,7 +84,7 @@ class FrontMatter:
 
 
 def _divided(text: str) -> tuple[Sequence[str], str, int]:
-    """The lines of the front matter, the rest, and the number of lines before the rest.
+    """Return the lines of the front matter, the rest, and the number of lines before the rest.
 
     Front matter has a key in its first line; a note may as well open with a rule of dashes.
     """
@@ -99,7 +99,7 @@ def _divided(text: str) -> tuple[Sequence[str], str, int]:
 
 
 def _end_of_block(lines: Sequence[str], at: int, indent: str) -> int:
-    """The first line after a block of text, which is indented more than its key."""
+    """Return the place of the first line after a block of text, indented more than its key."""
     while at < len(lines):
         line = lines[at]
         if line.strip() and len(line) - len(line.lstrip()) <= len(indent):
@@ -109,7 +109,7 @@ def _end_of_block(lines: Sequence[str], at: int, indent: str) -> int:
 
 
 def _listed(value: str) -> list[str]:
-    """The values of `[a, b]`, or the one value; none for nothing."""
+    """Return the values of `[a, b]`, or the one value; empty for an empty text."""
     value = value.strip()
     parts = value[1:-1].split(",") if value[:1] == "[" and value[-1:] == "]" else [value]
     return [_unquoted(part) for part in parts if part.strip()]

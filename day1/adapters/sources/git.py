@@ -119,13 +119,13 @@ class GitSource(CountingSource):
 
     @override
     def total(self) -> int:
-        """The number of commits, of bots too, and of tags."""
+        """Count the commits, those of bots too, and the tags."""
         count = self._run("rev-list", "--count", "--no-merges", "HEAD")
         return int(count) + len(list(self._tags()))
 
     @override
     def items(self) -> Iterator[list[Draft]]:
-        """Commits, oldest first, then tags."""
+        """Yield the drafts of each commit, oldest first, then of each tag."""
         self._left_out.clear()
         if merges := int(self._run("rev-list", "--count", "--merges", "HEAD")):
             self.leave_out("merges", f"{merges:,} commits")
@@ -192,12 +192,12 @@ class GitSource(CountingSource):
             self.leave_out(f"what comes after the first {_MOST_BODY:,} characters", place)
 
     def _cut_off(self) -> set[str]:
-        """Commits at which a shallow clone ends: git shows them as if they added every file."""
+        """Return the commits at which a shallow clone ends: git shows them as adding every file."""
         path = Path(self._repo.common_dir) / "shallow"
         return set(bytes_of(path).decode(errors="replace").split()) if path.is_file() else set()
 
     def _tags(self) -> Iterator[tuple[str, ...]]:
-        """Name, commit, date, subject and body of each tag of this history."""
+        """Yield name, commit, date, subject and body of each tag of this history."""
         form = "%00".join(_TAG_FIELDS) + "%00"
         output = self._run("for-each-ref", "--merged=HEAD", f"--format={form}", "refs/tags")
         values = [value.decode(errors="replace") for value in output.split(b"\0")]
@@ -206,7 +206,7 @@ class GitSource(CountingSource):
             yield (name.removeprefix("\n"), commit or own, *rest)
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
-        """A git command on this repository, whatever GIT_DIR and the user's settings say."""
+        """Return a git command on this repository, whatever GIT_DIR and the user's settings say."""
         program = str(self._repo.git.GIT_PYTHON_GIT_EXECUTABLE)
         where = f"--git-dir={self._repo.git_dir}"
         settings = (word for setting in _NO_PROGRAMS for word in ("-c", setting))
@@ -223,7 +223,7 @@ class GitSource(CountingSource):
         return out
 
     def _tokens(self, *arguments: str) -> Iterator[str]:
-        """What a command prints, split at NULs, in the memory of one block."""
+        """Yield the output of a command, split at NULs; only one block is kept in memory."""
         from git.exc import GitCommandError  # noqa: PLC0415 - see _open
 
         process = self._repo.git.execute(self._command(arguments), as_process=True)
@@ -271,7 +271,7 @@ def _cut_at_nul(stream: IO[bytes]) -> Iterator[str]:
 
 
 def _instant(seconds: str) -> int | None:
-    """Microseconds UTC of a commit's date; None for one that cannot be true."""
+    """Return a commit's date in microseconds UTC; None for a date that cannot be true."""
     try:
         at = int(seconds)
     except ValueError:
@@ -299,7 +299,7 @@ def _drafts(commit: _Commit) -> list[Draft]:
 
 
 def _summary(commit: _Commit) -> str:
-    """Subject, body, author, and up to 20 of the files."""
+    """Return a commit's subject, body and author, and up to 20 of its files, as one text."""
     names = ", ".join(commit.files[:_MOST_FILES])
     more = len(commit.files) - _MOST_FILES
     last = f"Author: {commit.author}." + (f" Files: {names}" if names else "")
@@ -308,7 +308,7 @@ def _summary(commit: _Commit) -> str:
 
 
 def _relation(commit: _Commit, triple: tuple[str, str, str], key: str) -> RelationDraft:
-    """A relation of a commit.
+    """Build the draft of a relation that a commit states.
 
     Args:
         commit: what says it.

@@ -68,7 +68,7 @@ class GraphSource(CountingSource):
                 raise ValueError
 
     def _entity(self, item: Mapping[str, Json], number: int) -> list[Draft]:
-        """An entity; one that a file has twice is of the type that comes first."""
+        """List the drafts of an entity; if a file has it twice, the first type counts."""
         name, entity_type = _text(item, "name"), _text(item, "entityType")
         observations = item["observations"]
         if not isinstance(observations, list):
@@ -89,7 +89,7 @@ class GraphSource(CountingSource):
 
 
 def _text(item: Mapping[str, Json], key: str) -> str:
-    """A name: text that is not empty.
+    """Return the name under a key; it is refused if it is missing, empty or no text.
 
     Raises:
         KeyError: it is missing.

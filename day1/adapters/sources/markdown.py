@@ -46,11 +46,11 @@ class Section:
     lines: list[str] = field(default_factory=list)
 
     def pieces(self) -> list[str]:
-        """The body in pieces of at most 2,000 characters, split between paragraphs if possible."""
+        """Split the body into pieces of up to 2,000 characters, between paragraphs if possible."""
         return [piece for piece in _packed(_paragraphs(self.lines), "\n\n") if piece.strip()]
 
     def points(self) -> list[str]:
-        """The items of the body's outermost lists, and the paragraphs between them."""
+        """Return the items of the body's outermost lists, and the paragraphs between them."""
         points: list[list[str]] = [[]]
         fence, ended = "", False
         for line in self.lines:
@@ -139,12 +139,12 @@ class Headings:
         self._told.update(lines)
 
     def left(self, name: str = "") -> list[tuple[int, str]]:
-        """The headings that no row names; `named` is a title that each row names."""
+        """Return the headings that no row names; `name` is a title that each row names."""
         return [place for place in self._all if place not in self._told and place[1] != name]
 
 
 def _files(path: Path, leave_out: LeaveOut) -> Iterator[Path]:
-    """A file itself, whatever its name; of a folder the notes in it, in order of their names."""
+    """Yield a file itself, whatever its name; of a folder the notes in it, ordered by name."""
     if path.is_file():
         if not is_text(path):
             raise broken(path, 1, "its name is not UTF-8: rename it")
@@ -163,7 +163,7 @@ def is_note(file: Path) -> bool:
 
 
 def unfenced(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Lines, each with whether it is outside of a code fence."""
+    """Yield each line with whether it is outside of a code fence."""
     fence = ""
     for line in lines:
         fence, fenced = _fence_after(fence, line)
@@ -205,7 +205,7 @@ def sections(text: str, lines_before: int = 0) -> Iterator[Section]:
 
 
 def _paragraph_after(paragraph: list[str] | None, line: str) -> list[str] | None:
-    """The plain paragraph that goes on after a line; None inside another block of text."""
+    """Return the plain paragraph that goes on after a line; None inside another block of text."""
     if not line.strip() or _RULE.match(line):
         return []
     indented = not paragraph and line.startswith(("    ", "\t"))
@@ -217,7 +217,7 @@ def _paragraph_after(paragraph: list[str] | None, line: str) -> list[str] | None
 
 
 def _fence_after(fence: str, line: str) -> tuple[str, bool]:
-    """The open fence after a line ("" for none), and whether the line belongs to a fence."""
+    """Return the open fence after a line ("" for none), and whether the line is part of a fence."""
     match = _FENCE.match(line)
     if not fence:
         # A fence of backticks has none behind it; else it is code within a line.

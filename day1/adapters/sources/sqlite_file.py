@@ -42,7 +42,7 @@ class SqliteFile:
     def rows(
         self, table: str, needed: Sequence[str], optional: Sequence[str] = ()
     ) -> Iterator[dict[str, Json]]:
-        """The rows of a table in the order in which they were added.
+        """Yield the rows of a table in the order in which they were added.
 
         Columns that this version of the table has not are None. A text that is not UTF-8 has lone
         surrogates, and so has one that was kept as bytes.
@@ -110,7 +110,7 @@ def _text(raw: bytes) -> str:
 
 
 def _stamp(path: Path) -> Stamp:
-    """Size and time of change of a file and of its journals; None for one that is not there."""
+    """Return size and time of change of a file and of its journals; None for a missing one."""
 
     def of(file: Path) -> tuple[int, int] | None:
         if not file.is_file():

@@ -47,13 +47,13 @@ class Dialect(Protocol):
         """Return the merge base of two commits."""
 
     def branches(self, connection: Connection) -> dict[str, CommitId]:
-        """Return all branches with their tips."""
+        """Return the tip of each branch, by name."""
 
     def dirty(self, connection: Connection) -> set[str]:
-        """Return the branches with pending rows."""
+        """Return the names of the branches with pending rows."""
 
     def tags(self, connection: Connection) -> dict[str, CommitId]:
-        """Return all tags with their commits."""
+        """Return the commit of each tag, by name."""
 
     def version(self, connection: Connection, commit: CommitId) -> int:
         """Return the version of a commit's schema."""

@@ -38,7 +38,10 @@ def draw_graph(commits: Iterable[Commit]) -> Iterator[DrawnCommit]:
 
 
 def _part(lanes: list[CommitId], position: int, parents: tuple[CommitId, ...]) -> Iterator[str]:
-    """Replace a commit by its parents: without one the lane ends, each further one opens a lane."""
+    """Replace a commit in `lanes` by its parents, and yield the rows drawn for that.
+
+    Without a parent the lane ends; each further parent opens a lane.
+    """
     if not parents:
         if position < len(lanes) - 1:
             yield _row(len(lanes), {2 * position: " ", **_moved(position + 1, len(lanes), -1)})
@@ -52,7 +55,7 @@ def _part(lanes: list[CommitId], position: int, parents: tuple[CommitId, ...]) -
 
 
 def _meet(lanes: list[CommitId]) -> Iterator[str]:
-    """Join lanes that wait for the same commit into the leftmost of them."""
+    """Join `lanes` that wait for one commit into the leftmost; yield the rows drawn for that."""
     while True:
         again = next((k for k, lane in enumerate(lanes) if lane in lanes[:k]), None)
         if again is None:

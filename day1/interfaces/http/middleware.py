@@ -121,7 +121,7 @@ class AccessMiddleware:
         metrics: Metrics,
         clock: Callable[[], int],
     ) -> None:
-        """Check the requests of an app."""
+        """Wrap an app: admit, limit, log and count its requests, as the class describes."""
         self._app = app
         self._limited = WholeBodies(app, rules.body_bytes, rules.shape)
         self._unknown = WholeBodies(app, min(rules.body_bytes, _UNKNOWN_BYTES), rules.shape)

@@ -189,7 +189,7 @@ def _parameter(where: str, name: str, argument: str, request: Mapping[str, Any])
 
 
 def _without(request: Mapping[str, Any], elsewhere: set[str]) -> dict[str, Any]:
-    """Remove from a request's schema the arguments that stand in path and query."""
+    """Return a request's schema without the arguments that stand in path and query."""
     properties = {k: v for k, v in request["properties"].items() if k not in elsewhere}
     required = [name for name in request.get("required", ()) if name not in elsewhere]
     return {**request, "properties": properties, "required": required}
@@ -214,7 +214,7 @@ def _answer(
 
 
 def _without_state(definitions: Mapping[str, Any], answers: Iterable[str]) -> dict[str, Any]:
-    """Remove branch and commit from the schemas of answers that send them as headers."""
+    """Return schemas without branch and commit in the answers that send them as headers."""
     schemas = dict(definitions)
     for name in answers:
         if "properties" not in schemas[name]:  # one of several forms, each an answer itself

@@ -27,7 +27,7 @@ def documented_schema(operation: Operation[Any, Any]) -> dict[str, Any]:
 
 
 def _listed(operation: Operation[Any, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """Remove `request_id` from the schema of an idempotent operation, which does not need it."""
+    """Remove `request_id` from the schema, in place, of an idempotent operation; return it."""
     if operation.idempotent:
         schema["properties"].pop("request_id", None)
     return schema
@@ -47,7 +47,10 @@ def _refers_to_itself(schema: dict[str, Any]) -> bool:
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
-    """Replace references by their definitions; no definition may refer to itself."""
+    """Return the schema with references replaced by their definitions, which are taken out of it.
+
+    No definition may refer to itself.
+    """
     definitions: dict[str, Any] = schema.pop("$defs", {})
 
     def put(part: Any) -> Any:
@@ -66,7 +69,7 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _slim(part: Any, *, named: bool = False) -> Any:
-    """Drop automatic titles, doc strings, meanings, length limits, null defaults; fold `X or null`.
+    """Return a part without automatic titles, meanings, length limits and null defaults.
 
     `named` says that the keys of `part` are names of properties or definitions.
     """

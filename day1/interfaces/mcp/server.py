@@ -202,7 +202,11 @@ def _call(
 
 
 def _named(served: Mapping[str, Tool], step: Step) -> str:
-    """Word a step of advice for a client of these tools; another product's tool in full."""
+    """Return a step of advice in words for a client of these tools.
+
+    A tool has its plain name here, and its qualified name in another namespace. A step with
+    arguments keeps the words of MCP.
+    """
     if step.arguments or step.operation in served:
         return str(step)
     tool, called = TOOLSETS.meant(step), TOOLSETS.get(step.toolset)

@@ -54,7 +54,7 @@ class Branch:
         return "active"
 
     def with_notes(self, **notes: object) -> "Branch":
-        """Return the branch with the given notes set and the others kept."""
+        """Return the branch with these notes set; a note that is None stays as it is."""
         return replace(self, **{k: v for k, v in notes.items() if v is not None})  # type: ignore[arg-type]  # the caller names fields
 
     @property
@@ -63,7 +63,7 @@ class Branch:
         return tuple(map(shown_rule, self.tiers))
 
     def metadata(self) -> dict[str, Json]:
-        """The branch's notes in the form that tools show."""
+        """Return the branch's notes in the form that tools show."""
         return {
             "purpose": self.purpose,
             "owner": self.owner,

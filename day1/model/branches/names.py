@@ -13,7 +13,7 @@ _HASH_LIKE = re.compile(r"[0-9a-f]{40}|[0-9a-v]{32}")
 
 
 def check_name(name: str) -> str:
-    """Check a branch name by the one rule for all engines.
+    """Check a branch name by the one rule for all engines, and return it.
 
     Raises:
         InvalidRequest: the name breaks the rule; the message states it.

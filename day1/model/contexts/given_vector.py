@@ -21,7 +21,7 @@ _LEAST: Final = 1e-18
 
 
 def sound_vector(values: list[float]) -> list[float]:
-    """Check that a vector has a direction, also in 32-bit numbers.
+    """Check that a vector has a direction, also in 32-bit numbers, and return it.
 
     Raises:
         ValueError: it has none, is too long, or holds what is no number.
@@ -48,12 +48,12 @@ def as_kept(values: Sequence[float]) -> str:
 
 
 def dimension_of(stored: str) -> int:
-    """The dimension of a kept vector."""
+    """Return the dimension of a kept vector."""
     return int(json.loads(stored)["dimension"])
 
 
 def from_kept(stored: str) -> list[float]:
-    """The numbers of a kept vector."""
+    """Return the numbers of a kept vector."""
     numbers = array("f", base64.b64decode(json.loads(stored)["values"]))
     if sys.byteorder == "big":
         numbers.byteswap()
@@ -68,7 +68,7 @@ def _little(values: Sequence[float]) -> bytes:
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    """The cosine of two vectors of one dimension."""
+    """Compute the cosine of two vectors of one dimension."""
     dot = math.fsum(a * b for a, b in zip(one, other, strict=True))
     lengths = math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in other))
     return max(-1.0, min(1.0, dot / lengths))

@@ -72,5 +72,5 @@ class RowsHash:
             self.rows += 1
 
     def hexdigest(self) -> str:
-        """The hash of all rows so far."""
+        """Return the hash of all rows so far, in hex."""
         return self._hash.hexdigest()

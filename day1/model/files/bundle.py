@@ -47,7 +47,7 @@ class BundleFile:
 
 
 def digest(rows: Mapping[Kind, Sequence[Row]]) -> str:
-    """SHA-256 of the rows' lines, in hex."""
+    """Return the SHA-256 of the rows' lines, in hex."""
     hasher = hashlib.sha256()
     for line in _rows(rows):
         hasher.update(line)

@@ -61,12 +61,12 @@ class ClientEvent:
 
 
 def fork_id(session: str) -> str:
-    """The id of the branch of a forked session."""
+    """Return the id of the branch of a forked session."""
     return derived_id("branch", None, "hook", session)
 
 
 def read_event(line: bytes) -> ClientEvent:
-    """An event from a line of the spool.
+    """Parse an event from a line of the spool.
 
     Raises:
         ValueError: it is none.

@@ -61,7 +61,7 @@ class RowLine:
 
 @cache
 def version_columns(kind: Kind) -> tuple[str, ...]:
-    """The columns whose values decide which file version can hold a row."""
+    """Return the columns whose values decide which file version can hold a row."""
     return tuple(n for n, c in kind.column.items() if c.since > 1 or c.type == "time")
 
 
@@ -92,13 +92,13 @@ def check_version(version: object, what: str) -> None:
 
 
 def header_line(version: int, *, with_secrets: bool = False) -> bytes:
-    """The first line: the version of the file, and whether secret rows follow."""
+    """Return the first line: the version of the file, and whether secret rows follow."""
     secrets_field = {"secrets": True} if with_secrets else {}
     return json_line({"format": _FORMAT, "version": version, **secrets_field})
 
 
 def branch_line(branch: BranchLine) -> bytes:
-    """The line before a branch's rows."""
+    """Return the line before a branch's rows."""
     return json_line({"branch": asdict(branch)})
 
 
@@ -108,12 +108,12 @@ def row_line(kind: Kind, row: Mapping[str, Cell]) -> bytes:
 
 
 def end_line(rows: int) -> bytes:
-    """The last line: how many rows came before it."""
+    """Return the last line: how many rows came before it."""
     return json_line({"end": {"rows": rows}})
 
 
 def json_line(value: Mapping[str, object]) -> bytes:
-    """One object as a line of canonical JSON."""
+    """Return one object as a line of canonical JSON."""
     return canonical(value).encode() + b"\n"
 
 
@@ -155,7 +155,7 @@ def _broken(number: int, why: str) -> ImportBroken:
 
 
 def json_object(line: bytes) -> dict[str, Json]:
-    """A line's JSON object.
+    """Parse a line that must be a JSON object.
 
     Raises:
         ValueError: the line is no JSON object, or holds invalid text or numbers.
@@ -178,7 +178,7 @@ def _header(line: bytes) -> Mapping[str, Json]:
 
 
 def _read(line: bytes) -> BranchLine | RowLine | int:
-    """A line after the first: a branch, a row, or the number of rows at the end."""
+    """Parse a line after the first: a branch, a row, or the number of rows at the end."""
     value = json_object(line)
     match value:
         case {"kind": str()}:
@@ -191,7 +191,7 @@ def _read(line: bytes) -> BranchLine | RowLine | int:
 
 
 def parsed_row(line: bytes) -> RowLine:
-    """A row's line.
+    """Parse the line of a row.
 
     Raises:
         ValueError: it is none, or a column does not fit.

@@ -67,11 +67,11 @@ class Job:
         return replace(self, status="failed", error=error, completed_at=self.lease_until)
 
     def held_by(self, holder: str, now: int) -> "Job":
-        """Return the job as its holder begins it."""
+        """Return the job as begun: with its holder, a new lease and its time of beginning."""
         return replace(self, holder=holder, lease_until=now + LEASE, started_at=now)
 
     def waiting_again(self, now: int) -> "Job":
-        """Return the job as a process gives it back before it changed anything."""
+        """Return the job as waiting again, for a process that gives it back unchanged."""
         return replace(self, holder=None, lease_until=now + WAITS, started_at=None)
 
     def ended(self, now: int, **result: Any) -> "Job":

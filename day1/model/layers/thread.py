@@ -36,22 +36,22 @@ class Thread:
 
 
 def conversation_id(space: str | None, thread: str) -> str:
-    """The id of the conversation of a thread."""
+    """Return the id of the conversation of a thread."""
     return derived_id(CONVERSATION.prefix, None, "compose", space or "", thread)
 
 
 def record_id(conversation: str, session: str) -> str:
-    """The id of the observation that describes a session of a conversation."""
+    """Return the id of the observation that describes a session of a conversation."""
     return derived_id(OBSERVATION.prefix, None, "compose", SESSION, conversation, session)
 
 
 def turn_message_id(conversation: str, turn: str, place: int) -> str:
-    """The id of a turn's message: ids ascend with the place, since all have the same time."""
+    """Return the id of a turn's message: ids ascend with the place, as all have one time."""
     return _message_id(place, conversation, turn, str(place))
 
 
 def transcript_message_id(conversation: str, session: str, place: int, content_hash: str) -> str:
-    """The id of a transcript's message: ids ascend with the place, as those of a turn do."""
+    """Return the id of a transcript's message: ids ascend with the place, as a turn's do."""
     return _message_id(place, conversation, "transcript", session, str(place), content_hash)
 
 

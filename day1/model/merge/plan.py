@@ -220,7 +220,7 @@ def _held(sides: Sides) -> Callable[[str], Held]:
 def _take_successors(
     chosen: dict[str, dict[str, Choice]], sides: Sides, rows: dict[str, PlanRow]
 ) -> None:
-    """Add a choice of the new fact where a choice takes its supersession (`taken_along`).
+    """Add to `chosen` the new fact where a choice takes its supersession (`taken_along`).
 
     Args:
         chosen: choices by row and cell.
@@ -266,7 +266,7 @@ def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow
 
 
 def _hold_together(rows: Mapping[str, PlanRow], sides: Sides, *, reverts: bool) -> None:
-    """Hold rows that must stay together, repeated until nothing changes.
+    """Hold rows of a plan, in place, that must stay together, until nothing changes.
 
     A held supersession holds the new fact, and a held new fact its supersession; a held new
     conversation holds its messages.
@@ -286,7 +286,7 @@ def _hold_together(rows: Mapping[str, PlanRow], sides: Sides, *, reverts: bool) 
 def _hold_supersession(
     row: PlanRow, rows: Mapping[str, PlanRow], sides: Sides, *, reverts: bool
 ) -> bool:
-    """Hold a new fact with its supersession, or the supersession without its new fact.
+    """Hold a new fact with its supersession, or the reverse; return whether a row changed.
 
     If the source lacks the new fact too, the old fact stays superseded without naming a successor.
     A revert has a rule of its own for that (`keep_whole`).
@@ -314,7 +314,7 @@ def _hold_supersession(
 
 
 def _hold_back(row: PlanRow, successor: str) -> bool:
-    """Keep the target's side of a supersession; a new fact that a choice decided stays decided."""
+    """Set a supersession to the target's side; return whether the row changed."""
     if row.target is None:
         return _withhold(row, successor)
     row.result = {**(row.result or {}), **{c: row.target[c] for c in FACT.group(_STATUS)}}
@@ -325,7 +325,7 @@ def _hold_back(row: PlanRow, successor: str) -> bool:
 
 
 def _withhold(row: PlanRow, owner: str) -> bool:
-    """Keep a new row out because its owner is held, unless a choice decided the row."""
+    """Keep an undecided new row out because its owner is held; return whether it changed."""
     if row.decided or WHOLE in row.held:
         return False
     row.result, row.belongs_to = row.target, owner

@@ -24,7 +24,7 @@ def needed(row: Mapping[str, object] | None) -> str | None:
 
 
 def keep_whole(rows: dict[str, PlanRow], target: Mapping[str, Row]) -> None:
-    """Keep rows together that the plan would separate, repeated until nothing changes.
+    """Change a plan so that rows which belong together stay together, until nothing changes.
 
     A row that others still need stays, and a fact that stays keeps its supersession. A message
     without its conversation is left out. No fact stays superseded by a missing one.
@@ -47,7 +47,7 @@ def keep_whole(rows: dict[str, PlanRow], target: Mapping[str, Row]) -> None:
 
 
 def _needing(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> dict[str, list[str]]:
-    """Map each row to the rows that point to it, on the target or in the past."""
+    """Return the ids of rows that point to a row, on the target or in the past, by its id."""
     ids_by_owner: dict[str, dict[str, None]] = {}
     for row in (*target.values(), *(row.source for row in rows.values())):
         owner = needed(row)
@@ -68,7 +68,10 @@ class _Plan:
         return self.target.get(row_id) if row is None else row.result
 
     def keep_needed(self, row: PlanRow) -> bool:
-        """Keep a row that others need; if a choice removes a fact, free the facts it replaced."""
+        """Keep a row that others need, or free the facts it replaced; return whether so.
+
+        The facts are freed if a choice removes the row.
+        """
         if row.kind not in {FACT, CONVERSATION}:
             return False
         needing_ids = [i for i in self.needing.get(row.id, ()) if needed(self.final(i)) == row.id]
@@ -86,7 +89,7 @@ class _Plan:
         return True
 
     def keep_superseded(self, row: PlanRow) -> bool:
-        """Keep a fact superseded if the fact that supersedes it stays after all."""
+        """Keep a fact superseded if the fact that supersedes it stays; return whether so."""
         successor = self.rows.get(needed(row.target) or "")
         stays = successor is not None and successor.source is None and successor.result is not None
         decided = STATUS in row.decided or WHOLE in row.decided
@@ -99,7 +102,7 @@ class _Plan:
         return True
 
     def free(self, row: PlanRow) -> bool:
-        """Make a fact active if the revert would restore it as superseded by a missing fact."""
+        """Make a fact active that a missing fact would supersede; return whether so."""
         successor = needed(row.result)
         is_missing = successor is not None and self.final(successor) is None
         if not is_missing or successor == needed(row.target) or row.result is None:
@@ -108,7 +111,7 @@ class _Plan:
         return True
 
     def keep_away(self, row: PlanRow) -> bool:
-        """Leave out a message that would come back without its conversation."""
+        """Leave out a message that would return without its conversation; return whether so."""
         owner = needed(row.result)
         if row.target is not None or owner is None or self.final(owner) is not None:
             return False
@@ -123,7 +126,7 @@ def _untouched(fact: Row) -> PlanRow:
 
 
 def _free(row: PlanRow, fact: Row) -> None:
-    """Make a fact active again, with a valid time from one side only."""
+    """Set a row's result to the active fact, with a valid time from one side only."""
     row.result = _active(fact, row.target)
     if row.result["valid_until"] is not None:
         keep_valid_time(row)

@@ -103,7 +103,7 @@ def source_changed(row: PlanRow, cell: str) -> bool:
 
 
 def merge_row(row: PlanRow, held: Held, chosen: Mapping[str, Choice]) -> None:
-    """Set the row's result, its held cells and what was decided."""
+    """Set a row's result, its held cells and its decided cells by the rules and the choices."""
     whole = chosen.get(WHOLE)
     if whole is not None and whole.take != "skip":
         _decide_whole(row, whole)
@@ -116,7 +116,7 @@ def merge_row(row: PlanRow, held: Held, chosen: Mapping[str, Choice]) -> None:
 
 
 def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, Choice]) -> None:
-    """Merge a row that both sides have, cell by cell."""
+    """Set the result, the held and the decided cells of a row that both sides have."""
     source, whole, result = row.source or {}, chosen.get(WHOLE), dict(row.target or {})
     for group in row.kind.groups:
         name = group[0]
@@ -147,7 +147,10 @@ def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, 
 
 
 def _match_cells(row: PlanRow, result: Row, chosen: Mapping[str, Choice]) -> None:
-    """Take cells that belong together (valid time, text and verdict) from one side."""
+    """Adjust a merged row: hold a mixed valid time, and match a fact's verdict to its text.
+
+    `result` is the row's result and is changed in place.
+    """
     if keep_valid_time(row) and WHOLE not in chosen:
         _decide_valid_time(row, result, chosen)
     if row.kind is FACT:
@@ -163,7 +166,7 @@ def valid_time_cells(kind: Kind) -> tuple[str, ...]:
 
 
 def keep_valid_time(row: PlanRow) -> bool:
-    """Hold cells that would mix the valid times of two sides; returns whether one is held.
+    """Hold cells of a row that would mix two sides' valid times; return whether one is held.
 
     A mix that a choice makes stays.
     """
@@ -190,7 +193,7 @@ def has_valid_time_of_a_side(row: PlanRow) -> bool:
 
 
 def _decide_valid_time(row: PlanRow, result: Row, chosen: Mapping[str, Choice]) -> None:
-    """Take a held time of the valid time from the side that was chosen for the other time."""
+    """Decide the held time of the valid time, in place, as a choice decided the other time."""
     cells = valid_time_cells(row.kind)
     takes = [row.decided[cell] for cell in cells if cell in row.decided]
     for cell in cells:
@@ -209,7 +212,7 @@ def _cell_conflict(row: PlanRow, group: tuple[str, ...]) -> Reason | None:
 
 
 def _merge_new(row: PlanRow, source: Row, held: Held, *, skip: bool) -> None:
-    """Merge a row that the target never had: it comes whole, with its open items.
+    """Set the result of a row that the target never had, or hold the row: it comes whole.
 
     If it were kept out without need, a merge back would treat it as removed.
     """
@@ -224,7 +227,7 @@ def _merge_new(row: PlanRow, source: Row, held: Held, *, skip: bool) -> None:
 
 
 def _merge_removed(row: PlanRow, open_cells: frozenset[str], *, skip: bool) -> None:
-    """Merge a row that one side or both removed since the base."""
+    """Set the result of a row that one side or both removed since the base, or hold the row."""
     if row.source is None and row.target is None:
         return
     if not source_changed(row, WHOLE):
@@ -258,7 +261,7 @@ def _decided_cell(row: PlanRow, group: tuple[str, ...], choice: Choice) -> Row:
 
 
 def _edited(row: PlanRow, result: Row) -> Row:
-    """Mark a fact as unverified if a choice gave it a new text."""
+    """Return `result`; if it has a new text of a fact, first set its verdict to unverified."""
     sides = [s[_TEXT] for s in (row.source, row.target) if s is not None and row.kind is FACT]
     if sides and result[_TEXT] not in sides:
         result |= {_VERDICT: "unverified", "scores": None}
@@ -274,7 +277,7 @@ def _with_origin(source: Row | None, target: Row | None) -> Row | None:
 
 
 def _match_verdict_to_text(row: PlanRow, result: Row, *, decided: bool) -> None:
-    """Give a merged fact the verdict on its merged text, or `unverified` if there is none."""
+    """Set the verdict in `result` to that on its text, else to `unverified`, and release it."""
     base, source, target = row.base or {}, row.source or {}, row.target or {}
     if decided or source[_TEXT] == target[_TEXT] == result[_TEXT]:
         return

@@ -24,7 +24,7 @@ _LONGEST_ATTRIBUTE: Final = 120
 
 
 def size(text: str) -> int:
-    """Characters, as the clients count that count most: UTF-16 units, so never less than ours."""
+    """Count a text's UTF-16 units, as the strictest clients do: never fewer than its characters."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -79,7 +79,7 @@ class Frame:
         self._reserved = size(line) + 1
 
     def room(self) -> int:
-        """The number of characters that the next line may have."""
+        """Return the number of characters that the next line may have."""
         return self._room - self._reserved - 1
 
     def add(self, *lines: str) -> bool:
@@ -96,7 +96,7 @@ class Frame:
         self._reserved = 0
 
     def text(self) -> str:
-        """The lines as one text, without a line break at its end."""
+        """Return the lines as one text, without a line break at its end."""
         return "\n".join([*self._lines, self._end])
 
 

@@ -49,12 +49,12 @@ def _cleaned(value: Any, rows: Collection[str], clean: Callable[[str], str]) -> 
 
 
 def desk_id(branch_id: str, client: str, name: str) -> str:
-    """The id of a client's desk."""
+    """Return the id of a client's desk."""
     return short_hash("desk", branch_id, client, name)
 
 
 def next_desk(current: Desk | None, whose: tuple[str, str, str], value: str, now: int) -> Desk:
-    """The desk with another value; `whose` is the branch's id, the client and the name."""
+    """Return the desk with another value; `whose` is the branch's id, the client and the name."""
     if current is None:
         return Desk(desk_id(*whose), *whose, value, 1, now, now)
     return replace(current, value=value, revision=current.revision + 1, changed_at=now)

@@ -106,7 +106,7 @@ class Review:
     def with_decisions(
         self, new_decisions: Sequence[Decision], cleared: Sequence[tuple[str, str]] = ()
     ) -> "Review":
-        """The review with new decisions, and without those of the cleared rows and cells."""
+        """Return the review with new decisions, and without those of `cleared` rows and cells."""
         cleared_cells = {*cleared}
         decisions = [
             decision
@@ -120,7 +120,7 @@ class Review:
         return replace(self, decisions=tuple(to_json(decision) for decision in decisions))
 
     def cleaned(self, rows: Collection[str], clean: Callable[[str], str]) -> "Review":
-        """The review without values for rows that are redacted, each of its texts cleaned."""
+        """Return the review without values for redacted rows, each of its texts cleaned."""
         decisions: list[Mapping[str, Json]] = []
         for decision in self.decided:
             value = decision.value
@@ -153,7 +153,7 @@ def fingerprint(row: PlanRow, cell: str) -> str:
 
 
 def undecided(plan: MergePlan, choices: Sequence[Choice]) -> list[tuple[PlanRow, str]]:
-    """The conflicts that a merge would hold and nobody decided to hold.
+    """List the conflicts, as row and cell, that a merge would hold and nobody decided to hold.
 
     What is held because of another row goes with that, and what was held before stays held.
     """

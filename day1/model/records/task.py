@@ -64,7 +64,7 @@ class Objective:
 
 
 def status_of(objectives: Iterable[Objective]) -> ObjectiveStatus:
-    """The status of a task: completed when all objectives are, pending while none is begun."""
+    """Return the status of a task: completed when all objectives are, pending if none is begun."""
     statuses = {objective.status for objective in objectives}
     if statuses == {"completed"}:
         return "completed"

@@ -40,7 +40,7 @@ class Pattern:
 
 
 def recurring_runs(orders: Mapping[str, Sequence[T]]) -> dict[tuple[T, ...], list[str]]:
-    """The runs of two or more steps that several orders have, with the names of those orders.
+    """Return runs of two or more steps that several orders have, each with the orders' names.
 
     A run that is part of a longer one with the same orders is left out; the longest have 8 steps.
     """

@@ -56,7 +56,7 @@ class State(Protocol):
         """The redactions in force."""
 
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
-        """Some columns of rows, as `ports.reading.Reading.scan` gives them."""
+        """Return some columns of rows, as `ports.reading.Reading.scan` gives them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ NOTHING: Final = Hiding()
 
 
 def sources_in(edit: Row) -> list[str]:
-    """The ids of the sources that an edit lists; none if it lists no sources."""
+    """Return the ids of the sources that an edit lists; empty if it lists no sources."""
     reason = str(edit["reason"] or "")
     if edit["cell"] in BASES:
         listed = _listed(reason)
@@ -133,7 +133,7 @@ class Sources:
         self._known: dict[str, Hiding] = {}
 
     def of(self, rows: Mapping[str, Row], titles: Collection[str] = ()) -> None:
-        """Look up the sources of rows, and the sources of these.
+        """Look up and note the sources of rows, and the sources of these.
 
         Args:
             rows: rows that may be derived, with the columns `origin_id` and `category`, by id.
@@ -196,7 +196,7 @@ class Sources:
         return rows
 
     def _by_first_message(self, conversations: Collection[str]) -> None:
-        """Find sources of old titles without a basis: each quotes its conversation's first message.
+        """Note sources of old titles without a basis: each quotes its conversation's first message.
 
         A hook begins a conversation with a message: where none is the first, it was removed.
         """

@@ -76,5 +76,5 @@ def end_of_span(word: str | None, now: int) -> int | None:
 
 
 def sensitivity_of(word: str | None) -> str | None:
-    """The sensitivity of a row as its column has it: None for all that is not secret."""
+    """Return the sensitivity as a row's column has it: None for all that is not secret."""
     return SECRET if word == SECRET else None

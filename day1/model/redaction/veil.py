@@ -78,7 +78,7 @@ def without_words(kind: Kind, row: Row, mark: str | None) -> Row:
 
 
 def whole_veil(kind: Kind, mark: str | None) -> Row:
-    """The placeholder for each column of words of a kind, as `without_words` sets it."""
+    """Return the placeholder for each column of words of a kind, as `without_words` sets it."""
     hidden = _HIDDEN.get(kind, {})
     return {} if mark is None else {c: mark if text else None for c, text in hidden.items()}
 

@@ -108,7 +108,7 @@ class Kind:
         return {**cells, WHOLE: tuple(name for group in self.groups for name in group)}
 
     def group(self, name: str) -> tuple[str, ...]:
-        """The columns of the cell called `name` (`*`: all that can change)."""
+        """Return the columns of the cell called `name` (`*`: all that can change)."""
         return self._by_cell[name]
 
 
@@ -151,7 +151,7 @@ _KEPT: Final = (
 
 
 def _text(name: str) -> Column:
-    """A text that search indexes; its hash stands beside it."""
+    """Declare a column of text that search indexes; its hash stands beside it."""
     return Column(name, "text", required=True, redacted="with_text")
 
 
@@ -335,7 +335,7 @@ BY_PREFIX: Final[Mapping[str, Kind]] = {kind.prefix: kind for kind in KINDS}
 
 
 def kind_of(row_id: str) -> Kind | None:
-    """The kind that an id's prefix names; None for an id that is not day1's."""
+    """Return the kind that an id's prefix names; None for an id that is not day1's."""
     return BY_PREFIX.get(row_id.split("_", 1)[0])
 
 

@@ -26,7 +26,7 @@ def rivals(links: Sequence[Link]) -> list[Link]:
 
 
 def in_sequence(links: Sequence[Link], arrived: Mapping[str, int]) -> list[str]:
-    """The ids of all messages of a conversation, in their order.
+    """Return the ids of all messages of a conversation, in their order.
 
     A message whose predecessor is not there begins a run of its own: the run that was said first
     comes first.

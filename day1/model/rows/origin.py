@@ -21,7 +21,7 @@ class Origin:
 
 
 def named(value: object, what: str) -> str | None:
-    """Check a name that a wire brings beside the arguments, by the rule of `Label`.
+    """Check a name that a wire brings beside the arguments, by the rule of `Label`; return it.
 
     Raises:
         InvalidRequest: it is too long, or has characters that no name has.

@@ -16,7 +16,7 @@ J = TypeVar("J", dict[str, JsonValue], list[JsonValue])
 
 
 def clean(text: str) -> str:
-    """Check that a text has no NUL and no half characters.
+    """Check that a text has no NUL and no half characters, and return it.
 
     Raises:
         ValueError: it has some.
@@ -29,7 +29,7 @@ def clean(text: str) -> str:
 
 
 def filled(text: str) -> str:
-    """Check that a text is clean and not blank.
+    """Check that a text is clean and not blank, and return it.
 
     Raises:
         ValueError: it does not.
@@ -40,7 +40,7 @@ def filled(text: str) -> str:
 
 
 def fits_one_memory(text: str) -> str:
-    """Check that a text is no longer than one memory may be.
+    """Check that a text is no longer than one memory may be, and return it.
 
     Raises:
         TooLong: it is.
@@ -51,7 +51,7 @@ def fits_one_memory(text: str) -> str:
 
 
 def one_memory(text: str) -> str:
-    """Check that a text is clean, not blank, and no longer than one memory may be.
+    """Check that a text is clean, not blank and short enough for one memory, and return it.
 
     Raises:
         ValueError: it is not so.
@@ -112,7 +112,7 @@ def looks_secret(*texts: str | None) -> str | None:
 
 
 def secret_notes(rule: str, *texts: str | None) -> list[str]:
-    """Warn of, or refuse, what looks like a secret (`rule` is the setting).
+    """Return a warning for texts that look like a secret, or refuse them (`rule` is the setting).
 
     Raises:
         Refused: the rule is to refuse it.

@@ -236,7 +236,7 @@ def words_in_context(
     shares: Sequence[float],
     parts: Sequence[float],
 ) -> list[float]:
-    """Compute the BM25 of each text of `line` with its neighbours' words: never below its own.
+    """Compute the BM25 of each text of a run with its neighbours' words: never below its own.
 
     Asked "where did the sister move?", one memory says "my sister called" and the next "she is in
     Lisbon now": neither has all words. Each word of the question counts once, where it is nearest,

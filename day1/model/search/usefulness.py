@@ -56,13 +56,13 @@ class _Sum(NamedTuple):
 
 @dataclass(frozen=True)
 class RowVotes:
-    """The votes on one row, by rating; their sum is computed once."""
+    """The votes on one row, by the id of the rating; their sum is computed once."""
 
     by_rating: Mapping[str, Vote]
 
     @cached_property
     def counted(self) -> Mapping[str, Vote]:
-        """The newest vote of each voter, by voter."""
+        """The newest vote of each voter, by `Vote.voter`, or by the rating's id without a voter."""
         vote_by_voter: dict[str, Vote] = {}
         for rating_id, vote in sorted(
             self.by_rating.items(), key=lambda pair: (pair[1].at, pair[0])

@@ -81,7 +81,7 @@ def _number(letters: str) -> int:
 
 
 def content_hash(text: str) -> str:
-    """SHA-256 of the exact UTF-8 text, in hex: the key of the text in the index."""
+    """Return the SHA-256 of the exact UTF-8 text, in hex: the key of the text in the index."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

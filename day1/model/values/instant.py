@@ -47,7 +47,7 @@ def parse(text: str, *, end: bool = False) -> int:
 
 
 def in_range(instant: int) -> int:
-    """Check that every wire, file and engine can carry a time.
+    """Check that every wire, file and engine can carry a time, and return it.
 
     Raises:
         ValueError: the time is not in the years 1 to 9999 of UTC.

@@ -75,14 +75,14 @@ class Part:
 
 
 def part_id(whole: str, number: int) -> str:
-    """The id of a part of the text whose first part is `whole`."""
+    """Return the id of a part of the text whose first part is `whole`."""
     if number == 1:
         return whole
     return derived_id(whole.partition("_")[0], None, "part", whole, str(number))
 
 
 def parts_of(whole: str, text: str) -> Iterator[tuple[str, str]]:
-    """The ids and texts of the rows that keep a text: one row, or parts with their marks."""
+    """Yield ids and texts of the rows that keep a text: one row, or parts with their marks."""
     if len(text) <= MAX_TEXT:
         yield whole, text
         return
@@ -93,7 +93,7 @@ def parts_of(whole: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def part_of(row: Mapping[str, object], text: object) -> Part | None:
-    """The place of a row in a longer text, by the mark in `text`; None if it is no part.
+    """Return a row's place in a longer text, by the mark in `text`; None if it is no part.
 
     A copy under another id is a part as the row is that it was copied from.
     """
@@ -108,13 +108,13 @@ def part_of(row: Mapping[str, object], text: object) -> Part | None:
 
 
 def piece_of(text: str) -> str:
-    """A part's text without its mark."""
+    """Return a part's text without its mark."""
     mark = _mark(text)
     return text if mark is None else text[: mark.start()]
 
 
 def mark_in(text: str) -> str:
-    """The last line of a part; empty for a text that is none."""
+    """Return the last line of a part, its mark; "" for a text that is no part."""
     mark = _mark(text)
     return "" if mark is None else mark[0]
 

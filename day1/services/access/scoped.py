@@ -103,12 +103,12 @@ class ScopedHistory(History):
             self.check(ref.commit)
 
     def branches(self) -> dict[str, CommitId]:
-        """Return the visible branches and their tips."""
+        """Return the tip of each visible branch, by name."""
         every = self._history.branches()
         return {name: tip for name, tip in every.items() if self._access.sees(name)}
 
     def dirty_branches(self) -> set[str]:
-        """Return the visible branches that have pending rows."""
+        """Return the names of visible branches that have pending rows."""
         return {name for name in self._history.dirty_branches() if self._access.sees(name)}
 
     def fork(self, name: str, start: CommitId) -> None:
@@ -128,7 +128,7 @@ class ScopedHistory(History):
         self._history.tag(name, commit)
 
     def tags(self) -> dict[str, CommitId]:
-        """Return the tags of visible commits."""
+        """Return the visible commit of each tag, by name."""
         return {name: tip for name, tip in self._history.tags().items() if self.reaches(tip)}
 
     def commit(self, commit: CommitId) -> Commit:
@@ -227,7 +227,7 @@ class ScopedStore(Store):
         self._store.commit_pending_if_due(branch)
 
     def stamp(self) -> Hashable:
-        """A value that changes with every unit of work on any branch."""
+        """Return a value that changes with every unit of work on any branch."""
         return self._store.stamp()
 
     @override

@@ -70,7 +70,7 @@ def delete_taken(repo: Repository, branch: Branch, current: str | None, now: int
 
 
 def _refuse_deletion(branch: Branch, current: str | None) -> Branch:
-    """Return the branch if it is unprotected and neither `main` nor the current branch.
+    """Refuse to delete `main`, the current branch or a protected one; else return the branch.
 
     Raises:
         BranchProtected: it is protected.
@@ -110,7 +110,7 @@ def kept_as(branch_id: str) -> str:
 
 
 def refuse_loss(branch: Branch) -> Branch:
-    """Return the branch if it is not protected, so that it may be deleted or retired.
+    """Refuse to delete or retire a protected branch; else return the branch.
 
     Raises:
         BranchProtected: it is protected.

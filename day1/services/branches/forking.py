@@ -28,7 +28,7 @@ def create(
 
 
 def check_free(repo: Repository, name: str, branch_id: str | None = None) -> str:
-    """Check that the name of a new branch follows the rule for names and is free.
+    """Check that the name of a new branch follows the rule for names and is free; return it.
 
     The branch `branch_id` may have the name: a repeated request asks for its own branch.
 

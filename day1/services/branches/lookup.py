@@ -83,7 +83,7 @@ def find_open_again(repo: Repository, branch: Branch) -> Branch:
 
 
 def refuse_protected(branch: Branch) -> Branch:
-    """Return the branch if it takes writes.
+    """Refuse a closed or protected branch; return one that takes writes.
 
     Raises:
         BranchClosed: it was squashed, or is kept as a template or bundle.
@@ -103,7 +103,7 @@ def refuse_protected(branch: Branch) -> Branch:
 
 
 def refuse_closed(branch: Branch) -> Branch:
-    """Return the branch if it takes writes or merges.
+    """Refuse a closed branch; return one that takes writes or merges.
 
     Raises:
         BranchClosed: it was squashed, or is kept as a template or bundle.

@@ -38,8 +38,8 @@ def ahead_note(span: int) -> str:
 
 
 def ahead(repo: Repository, now: int) -> dict[str, int]:
-    """Find branches that are more than `TOO_FAR` ahead of the clock; return by how much."""
-    spans = {}
+    """Return how far branches are ahead of the clock, by name, if that is more than `TOO_FAR`."""
+    span_by_branch = {}
     for name, tip in repo.history.branches().items():
         with repo.store.reading(Ref(branch=name)) as reading:
             newest = max(reading.pending.newest or 0, repo.history.commit(tip).ts)
@@ -49,7 +49,7 @@ def ahead(repo: Repository, now: int) -> dict[str, int]:
 
 
 def set_right(repo: Repository, now: int) -> list[tuple[str, int]]:
-    """Repair the times of all branches that are ahead; return names and numbers of rows.
+    """Repair the times of all branches that are ahead; return names and counts of rows.
 
     A row gets the same time on all branches, and rows keep their order.
     """

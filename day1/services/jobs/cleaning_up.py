@@ -94,7 +94,7 @@ def _has_expired(row: Row, before: int) -> bool:
 def _find_transcripts(
     run: JobRun, reading: Reading, space: str, before: int, found: _Found
 ) -> None:
-    """Find the conversations of a space whose messages are all old enough."""
+    """Add to `found` the conversations of a space whose messages are all old enough."""
     for conversation in reading.find(CONVERSATION, Query(equal={"space": space})):
         if not is_of_compose(conversation["detail"]):
             continue

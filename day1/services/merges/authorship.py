@@ -35,7 +35,7 @@ def writers(repo: Repository, source: Branch, target: Branch) -> list[Session]:
 
 
 def brought(repo: Repository, source: Branch, target: Branch) -> frozenset[str]:
-    """Return the ids of imported rows on the source and on the branches that its rows come from.
+    """Return the ids of imported rows that the source may bring to the target.
 
     Only the imported file names the author of such a row. Rows that were copied from a branch
     whose last commit is unknown count as imported too.
@@ -70,7 +70,7 @@ def _last(repo: Repository, branch_id: str, refs: Mapping[str, CommitId]) -> Com
 
 
 def _own(repo: Repository, tips: Iterable[CommitId], target_tip: CommitId) -> Iterator[Commit]:
-    """List the commits that are reachable from `tips` and not from the target's tip.
+    """Yield the commits that are reachable from `tips` and not from the target's tip.
 
     The cost grows with their number, not with the length of the shared history.
     """

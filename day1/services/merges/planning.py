@@ -34,7 +34,7 @@ class MergeRequest:
 
     @property
     def writes(self) -> bool:
-        """Whether a choice writes by itself: a value that neither side has, or a deletion."""
+        """Whether any choice sets a value that neither side has, or deletes a row."""
         return any(choice.take in OWN for choice in self.choices)
 
 
@@ -305,7 +305,7 @@ def completed(choice: Choice) -> Choice:
 
 
 def _items(source: Reading, items: Sequence[str], changes: Changes) -> list[str]:
-    """Add to the picked ids the facts that supersede them.
+    """Return the picked ids, followed by those of the facts that supersede them.
 
     Raises:
         NotFound: an id is not on the source and was not removed there since the merge base.

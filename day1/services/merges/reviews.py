@@ -255,7 +255,7 @@ def no_merge_meanwhile(repo: Repository) -> Iterator[None]:
 
 
 def check_open(review: Review) -> Review:
-    """Return the review if it is open.
+    """Refuse a review that is not open; else return it.
 
     Raises:
         Conflict: it is merged or closed.

@@ -20,8 +20,8 @@ class BestJudged:
         self._known: tuple[Votes, dict[str, float]] = {}, {}
 
     def of(self, votes: Votes) -> dict[str, float]:
-        """Return the best-rated rows and their scores."""
-        cached_votes, best = self._known
+        """Return the scores of the best-rated rows, by row id."""
+        cached_votes, score_by_row = self._known
         if votes is not cached_votes:
             every = (
                 (row_votes.usefulness(frozenset()), row_id) for row_id, row_votes in votes.items()

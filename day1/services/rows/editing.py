@@ -118,7 +118,7 @@ class Editor:
     reason: str | None = None
 
     def change(self, kind: Kind, row: Row, columns: Mapping[str, Cell]) -> Changed:
-        """Set columns of a row, add an edit for each cell and close held items of these cells.
+        """Set columns of a row, add an edit for each changed cell and close held items of these.
 
         Raises:
             InvalidRequest: rows of its kind have no such column, or its valid time would end before

@@ -271,7 +271,7 @@ def by_words(query: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
 def lines_around(
     query: CandidateQuery, visible: CachedView | LiveQuery, near: Best, best_by_words: Best
 ) -> list[list[Entry]]:
-    """Find rows written next to the first rows of both lists, as lines of consecutive rows."""
+    """Find rows written next to the first rows of both lists, as runs of consecutive rows."""
     leading = [*near.entries[:_LEADING], *best_by_words.entries[:_LEADING]]
     far = len(query.question.weights.neighbour_shares)
     return visible.around({entry.row_id: entry for entry in leading}.values(), far) if far else []
@@ -285,7 +285,7 @@ def in_context(
     *,
     again: Again,
 ) -> tuple[dict[TextId, float], dict[str, tuple[float, float]]]:
-    """Score texts by words, each alone, and rows of lines in the context of their neighbours.
+    """Score texts by words, each alone, and rows of runs in the context of their neighbours.
 
     `again`: as for `Words.scores`.
 

@@ -53,14 +53,14 @@ class WritingOrder:
         self._rows: dict[Writer, list[Entry]] = {}
 
     def copy(self) -> WritingOrder:
-        """Copy the order, so that changes do not affect the original."""
+        """Return an independent copy: changes of one do not affect the other."""
         other = WritingOrder()
         other._rows = {writer: list(rows) for writer, rows in self._rows.items()}
         return other
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Insert rows at their places."""
-        new: dict[Writer, list[Entry]] = {}
+        """Insert rows at their places in this order."""
+        new_by_writer: dict[Writer, list[Entry]] = {}
         for entry in entries:
             new.setdefault(entry.writer, []).append(entry)
         for writer, added in new.items():
@@ -80,7 +80,7 @@ class WritingOrder:
             del self._rows[entry.writer]
 
     def around(self, entries: Iterable[Entry], far: int) -> list[list[Entry]]:
-        """Find rows up to `far` places from `entries`, as lines of consecutive rows.
+        """Find rows up to `far` places from `entries`, as runs of consecutive rows.
 
         A line ends between two rows of the same time, or more than an hour apart.
         """
@@ -113,7 +113,7 @@ class WritingOrder:
 
 
 def _reached(rows: Sequence[Entry], at: int, far: int) -> range:
-    """Return the places up to `far` from place `at` in the same line."""
+    """Return the places up to `far` from `at` in the same run of rows, each soon after the last."""
     low = high = at
     while low > max(0, at - far) and _goes_on(rows[low - 1], rows[low]):
         low -= 1

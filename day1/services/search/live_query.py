@@ -50,7 +50,7 @@ class LiveQuery:
         return list(self._index.words.known(self.kind, hashes).values())
 
     def around(self, entries: Iterable[Entry], far: int) -> list[list[Entry]]:
-        """Find most rows that were written next to `entries`, as lines of consecutive rows.
+        """Find most rows that were written next to `entries`, as runs of consecutive rows.
 
         The index numbers texts as they are written, so neighbours are searched for among texts
         with near numbers.

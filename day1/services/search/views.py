@@ -185,7 +185,7 @@ class CachedView:
         return texts[:: len(texts) // most + 1]
 
     def around(self, entries: Iterable[Entry], far: int) -> list[list[Entry]]:
-        """Find rows written next to `entries`, as lines of consecutive rows (`WritingOrder`)."""
+        """Find rows written next to `entries`, as runs of consecutive rows (`WritingOrder`)."""
         return self._order.around(entries, far)
 
     def beside(self, most: int) -> list[tuple[TextId, TextId]]:

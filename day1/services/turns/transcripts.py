@@ -154,6 +154,6 @@ def _is_seen(conversation: Row, owner: Owner) -> bool:
 
 
 def _thread_name(conversation: Row) -> str:
-    """The name of a conversation's thread; empty if Compose did not write the conversation."""
-    written = owner_in(conversation["detail"]).wallet is not None
-    return str(read_detail(conversation["detail"]).get("threadId") or "") if written else ""
+    """Return the name of a conversation's thread; "" if Compose did not write the conversation."""
+    is_of_compose = owner_in(conversation["detail"]).wallet is not None
+    return str(read_detail(conversation["detail"]).get("threadId") or "") if is_of_compose else ""

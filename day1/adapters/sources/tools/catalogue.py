@@ -36,7 +36,7 @@ _BY_NAME: Final[Mapping[str, type[ToolSource]]] = {tool.name: tool for tool in _
 
 
 def tool_memory(name: str, paths: Sequence[Path], machine: Machine) -> ToolSource:
-    """The memory of a tool: at the given paths, else where the tool keeps it.
+    """Return the memory of a tool: at the given paths, else where the tool keeps it.
 
     Raises:
         NotFound: there is none.
@@ -54,6 +54,6 @@ def tool_memory(name: str, paths: Sequence[Path], machine: Machine) -> ToolSourc
 
 
 def found_memories(machine: Machine) -> list[ToolSource]:
-    """The memory of each tool that has some on a machine."""
+    """Return the memory of each tool that has some on a machine."""
     results = ((tool, tool.found(machine)) for tool in _ALL)
     return [tool(paths, machine) for tool, paths in results if paths]

@@ -52,7 +52,7 @@ class ClaudeAi(ToolSource):
                 yield self._points((whose, project), projects, project, place)
 
     def _zipped(self, path: Path) -> str:
-        """The text in a zip file; "" if the file is no such file."""
+        """Return the text in a zip file; "" if the file is no such file."""
         if path == STDIN:
             return ""
         try:
@@ -86,7 +86,7 @@ class ClaudeAi(ToolSource):
     def _points(
         self, key: tuple[str, ...], item: Mapping[str, Json], name: str, place: str
     ) -> list[Draft]:
-        """The points of one text of an object."""
+        """List the drafts of the points of one text of an object."""
         if not isinstance(item.get(name), str | None):
             self.leave_out("memories that are no text", place)
         facts: list[Draft] = []

@@ -66,7 +66,7 @@ class ClaudeCode(ToolSource):
         ]
 
     def _index(self, file: Path, slug: str) -> list[Draft]:
-        """What the index says besides the names of the notes: older versions kept all in it."""
+        """List drafts of the index's text besides names of notes: older versions kept all in it."""
         facts: list[Draft] = []
         front, headings, listed = FrontMatter(self.text(file)), Headings(), 0
         for section in sections(front.body, front.length):

@@ -137,7 +137,7 @@ class ClaudeMem(ToolSource):
         return False
 
     def _list(self, row: Row, key: str) -> Sequence[str]:
-        """A list of texts, which the database keeps as JSON."""
+        """Return a list of texts, which the database keeps as JSON."""
         value = row.get(key)
         if isinstance(value, str):
             try:
@@ -153,6 +153,6 @@ class ClaudeMem(ToolSource):
 
 
 def _key(row: Row) -> tuple[str, ...]:
-    """What tells a row from those of this and of other machines."""
+    """Return the values that tell a row from others of this and of other machines."""
     session = next((text_at(row, name) for name in _SESSION if row.get(name)), "")
     return (session, str(row.get("created_at_epoch")), str(row.get("id")))

@@ -52,7 +52,7 @@ class DatedLines(ToolSource):
 
 
 def heading_of(line: str) -> str | None:
-    """The title of a heading `# Title` or `**Title:**`; None for another line."""
+    """Return the title of a heading `# Title` or `**Title:**`; None for another line."""
     heading = _HEADING.match(line)
     if heading is None:
         return None

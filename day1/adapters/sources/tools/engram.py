@@ -111,7 +111,7 @@ class Engram(ToolSource):
             raise broken(chunk, number + 1, "it is cut off or is no chunk of engram") from exc
 
     def _observations(self, value: Json, file: Path, number: int) -> Iterator[Row]:
-        """The observations of a value: itself, or those of its list."""
+        """Yield the observations of a value: itself, or those of its list."""
         if not isinstance(value, dict):
             raise broken(file, number, "it is no object")
         place = f"{shown(file)}, line {number}"
@@ -161,7 +161,7 @@ class Engram(ToolSource):
 
 
 def _files(path: Path, leave_out: LeaveOut) -> list[Path]:
-    """The files at a path: a database, and chunks beside a manifest.
+    """List the files at a path: a database, and chunks beside a manifest.
 
     What a folder names and is no file in it is left out.
 
@@ -204,7 +204,7 @@ def _instant(row: Row, name: str) -> int | None:
 
 
 def _space(project: str) -> str | None:
-    """The space of a project; none where the name cannot be one."""
+    """Return the space of a project; None if its name cannot be that of a space."""
     try:
         return space_name(f"project:{project}") if project else None
     except InvalidRequest:

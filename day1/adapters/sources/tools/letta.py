@@ -64,7 +64,7 @@ class Letta(ToolSource):
             )
 
     def _history(self, repository: Path) -> Iterator[Sequence[Item]]:
-        """What git knows of a folder, if the repository is in that folder."""
+        """Yield what git knows of a folder, if the repository is in that folder."""
         if repository.is_symlink():
             self.leave_out("links that lead out of the folder", repository)
         elif repository.exists():
@@ -76,7 +76,7 @@ class Letta(ToolSource):
     def _block(
         self, key: tuple[str, str], title: str, front: FrontMatter, place: str
     ) -> list[Draft]:
-        """The paragraphs and points of a block; each is a fact."""
+        """List the paragraphs and points of a block; each becomes a fact."""
         facts: list[Draft] = []
         headings = Headings()
         for section in sections(front.body, front.length):

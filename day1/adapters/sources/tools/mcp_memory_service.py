@@ -101,7 +101,7 @@ class McpMemoryService(ToolSource):
 
 
 def _by_key(named_rows: Iterable[tuple[str, Row]]) -> tuple[dict[str, Row], list[tuple[str, Row]]]:
-    """The first memory of each key, and those whose key another one has."""
+    """Return the first memory of each key, and the memories whose key an earlier one has."""
     rows: dict[str, Row] = {}
     unnamed: list[tuple[str, Row]] = []
     for key, row in named_rows:
@@ -111,7 +111,7 @@ def _by_key(named_rows: Iterable[tuple[str, Row]]) -> tuple[dict[str, Row], list
 
 
 def _without_successor(rows: Mapping[str, Row]) -> set[str]:
-    """The memories in whose place one is used that is not imported, at the end of a chain too."""
+    """Return the keys of memories superseded, at once or over others, by one not imported."""
     older: dict[str, list[str]] = {}
     for key, row in rows.items():
         if newer := text_at(row, "superseded_by"):
@@ -129,7 +129,7 @@ def _without_successor(rows: Mapping[str, Row]) -> set[str]:
 
 
 def _tags(row: Row) -> list[str]:
-    """The tags: the database has them as a text with commas."""
+    """Return a row's tags: the database has them as a text with commas."""
     tags = row.get("tags")
     tag_list = tags.split(",") if isinstance(tags, str) else texts_at(row, "tags")
     return [tag.strip() for tag in tag_list if tag.strip()]

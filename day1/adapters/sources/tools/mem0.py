@@ -74,7 +74,7 @@ class Mem0(ToolSource):
         return [EventDraft(edit, name, fact, f"mem0 {row['event']}", text_at(row, "actor_id"))]
 
     def _answer(self, path: Path) -> Iterator[list[Item]]:
-        """The memories of `{"results": […]}`, or of the list alone."""
+        """Yield the memories of `{"results": […]}`, or of the list alone."""
         value = json_of(self.text(path), path)
         results = value.get("results") if isinstance(value, dict) else value
         if not isinstance(results, list):

@@ -53,7 +53,7 @@ class ToolSource(CountingSource, ToolMemory):
 
     @classmethod
     def found(cls, machine: Machine) -> list[Path]:
-        """The paths at which the tool keeps its memory on a machine; none is known by default."""
+        """Return the paths at which the tool keeps its memory on a machine; by default empty."""
         del machine
         return []
 
@@ -78,12 +78,12 @@ class ToolSource(CountingSource, ToolMemory):
             yield [draft for draft in distinct if draft is not None]
 
     def every(self, paths: Sequence[Path]) -> Iterator[Sequence[Item]]:
-        """The drafts of each item at all paths."""
+        """Yield the drafts of each item at all paths."""
         for path in paths:
             yield from self.read(path)
 
     def _distinct(self, draft: Item, contents: dict[str, set[bytes]]) -> Item | None:
-        """The draft, with an id of its own where the tool uses one key for several things.
+        """Return the draft, with an id of its own where the tool uses one key for several things.
 
         The first one keeps the id, so a second run finds it again. None for a repetition.
         """
@@ -101,10 +101,10 @@ class ToolSource(CountingSource, ToolMemory):
 
     @abstractmethod
     def read(self, path: Path) -> Iterator[Sequence[Item]]:
-        """The drafts of each item at one path."""
+        """Yield the drafts of each item at one path."""
 
     def text(self, path: Path) -> str:
-        """A file of text, or what was given on standard input.
+        """Read a file of text, or what was given on standard input.
 
         Raises:
             ImportBroken: it cannot be read so; `details` names the line.
@@ -118,17 +118,17 @@ class ToolSource(CountingSource, ToolMemory):
     def fact(
         self, key: Sequence[str], text: str, category: str | None = None, at: int | None = None
     ) -> FactDraft:
-        """A fact; `key` tells it from the tool's others, in every run."""
+        """Build the draft of a fact; `key` tells it from the tool's others, in every run."""
         return FactDraft(derived_id("fact", None, self.name, *key), text, category, at)
 
     def superseded(self, fact: FactDraft, key: Sequence[str]) -> FactDraft:
-        """The fact, in whose place the one of another key is used now."""
+        """Return the draft marked as superseded by the fact of another key."""
         return replace(fact, superseded_by=derived_id("fact", None, self.name, *key))
 
     def observation(
         self, key: Sequence[str], text: str, at: int | None = None, kind: str = "insight"
     ) -> ObservationDraft:
-        """An observation of the type `kind`."""
+        """Build the draft of an observation of the type `kind`."""
         return ObservationDraft(
             derived_id("obs", None, self.name, *key), kind, text, happened_at=at
         )
@@ -136,7 +136,7 @@ class ToolSource(CountingSource, ToolMemory):
     def readable(
         self, rows: Iterable[Mapping[str, Json]], key: str
     ) -> Iterator[Mapping[str, Json]]:
-        """The rows of a database whose texts are text; the others are left out by their key."""
+        """Yield the rows of a database whose texts are text; count the others as left out."""
         for row in rows:
             try:
                 "".join(value for value in row.values() if isinstance(value, str)).encode()
@@ -147,12 +147,12 @@ class ToolSource(CountingSource, ToolMemory):
                 yield row
 
     def relation(self, triple: tuple[str, str, str], at: int | None = None) -> RelationDraft:
-        """A relation, which is there once however often the tool says it."""
+        """Build the draft of a relation; it is one however often the tool says it."""
         return RelationDraft(derived_id("rel", None, self.name, *triple), *triple, at)
 
 
 def instant_of(value: Json, unit: int = instant.SECOND) -> int | None:
-    """Microseconds UTC of an ISO text or of a number of units since 1970; None if it is no time.
+    """Convert an ISO text or a number of units since 1970 to microseconds UTC; None for no time.
 
     Args:
         value: as a file has it.
@@ -174,13 +174,13 @@ def instant_of(value: Json, unit: int = instant.SECOND) -> int | None:
 
 
 def text_at(item: Mapping[str, Json], key: str) -> str:
-    """A text of an object without blanks around it; empty if it is missing or something else."""
+    """Return a text of an object, stripped; "" if it is missing or something else."""
     value = item.get(key)
     return value.strip() if isinstance(value, str) else ""
 
 
 def texts_at(item: Mapping[str, Json], key: str) -> list[str]:
-    """The texts of a list in an object that are not empty."""
+    """Return the texts of a list in an object that are not empty."""
     value = item.get(key)
     items = value if isinstance(value, list) else []
     return [text.strip() for text in items if isinstance(text, str) and text.strip()]

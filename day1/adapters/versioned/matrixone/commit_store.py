@@ -102,14 +102,14 @@ class CommitStore:
     def branch(
         self, connection: Connection, name: str, ns: int | None = None
     ) -> tuple[str, CommitId, int] | None:
-        """Read a branch's database, tip and count of units of work, now or at a time."""
+        """Return a branch's database, tip and count of units of work, now or at a time, or None."""
         when = "" if ns is None else f" {{MO_TS = {ns}}}"
         statement = f"SELECT db, tip, units FROM {self._branches}{when} WHERE name = %s"  # noqa: S608 - our own names
         row = connection.exec_driver_sql(statement, (name,)).first()
         return None if row is None else (str(row[0]), str(row[1]), int(row[2]))
 
     def branches(self, connection: Connection) -> dict[str, tuple[str, CommitId]]:
-        """Read all branches with their databases and tips."""
+        """Return the database and the tip of each branch, by name."""
         statement = f"SELECT name, db, tip FROM {self._branches}"  # noqa: S608 - our own names
         rows = connection.exec_driver_sql(statement).all()
         return {str(name): (str(database), str(tip)) for name, database, tip in rows}
@@ -149,7 +149,7 @@ class CommitStore:
         connection.exec_driver_sql(f"DELETE FROM {self._branches} WHERE name = %s", (name,))  # noqa: S608 - our own names
 
     def tags(self, connection: Connection) -> dict[str, CommitId]:
-        """Read all tags with their commits."""
+        """Return the commit of each tag, by name."""
         statement = f"SELECT name, commit_id FROM {self._tags}"  # noqa: S608 - our own names
         return {str(name): str(tip) for name, tip in connection.exec_driver_sql(statement).all()}
 
@@ -186,7 +186,7 @@ class CommitStore:
         connection.exec_driver_sql(statement, (tip, branch))
 
     def units(self, connection: Connection) -> tuple[tuple[str, int], ...]:
-        """Read the count of units of work of each branch's database."""
+        """Return pairs of a branch's database and its count of units of work."""
         statement = f"SELECT db, units FROM {self._branches} ORDER BY db"  # noqa: S608 - our own names
         rows = connection.exec_driver_sql(statement).all()
         return tuple((str(database), int(units)) for database, units in rows)

@@ -111,7 +111,10 @@ class MatrixOneDialect(Dialect):
     def changes(
         self, connection: Connection, base: CommitId, to: str, mask: Mask, versions: Versions
     ) -> Changes:
-        """Compare the states table by table: some milliseconds each, more with many differences."""
+        """Return the rows that differ between two states.
+
+        The states are compared table by table: some milliseconds each, more with many differences.
+        """
         if to != "WORKING" and versions[1] == SCHEMA_VERSION:
             self._refuse_later(connection, to)
         before = self._connections.state(connection, base)
@@ -144,7 +147,7 @@ class MatrixOneDialect(Dialect):
     def uncommitted(
         self, connection: Connection, mask: Mask, touched: Touched, version: int
     ) -> Changes:
-        """Compare the branch with its tip.
+        """Return the branch's changes since its tip.
 
         The server's comparison ignores the open transaction, so the rows that it touched are looked
         up by id. Without touched rows, the tables that may have pending rows are compared.

@@ -30,7 +30,7 @@ class Segment:
     """Whether to treat all rows of both as differing, since the server cannot compare them."""
 
     def differing(self, connection: Connection, kind: Kind) -> set[str]:
-        """Find the ids of rows that may differ between the two states."""
+        """Return the ids of rows that may differ between the two states."""
         states = [state.of(kind.table) for state in (self.later, self.earlier)]
         if self.whole:
             statements = [f"SELECT id FROM {state}" for state in states]  # noqa: S608 - our own names

@@ -394,7 +394,7 @@ class Cursor:
         self._show(Result())
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
-        """Nothing: PEP 249 asks for the name."""
+        """Do nothing: PEP 249 asks for the name."""
 
     def setoutputsize(self, size: int, column: int | None = None) -> None:
-        """Nothing: PEP 249 asks for the name."""
+        """Do nothing: PEP 249 asks for the name."""

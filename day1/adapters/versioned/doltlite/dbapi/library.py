@@ -188,14 +188,14 @@ def _answer(loaded: Library, sql: bytes) -> str:
 
 
 def primary_name(code: int) -> str:
-    """The name of a result code without its extension, such as `BUSY` for 517."""
+    """Return the name of a result code without its extension, such as `BUSY` for 517."""
     names = _CODES.split()
     number = code & 0xFF
     return names[number] if number < len(names) else "UNKNOWN"
 
 
 def full_name(code: int) -> str:
-    """The name of an extended result code, such as `SQLITE_BUSY_SNAPSHOT` for 517."""
+    """Return the name of an extended result code, such as `SQLITE_BUSY_SNAPSHOT` for 517."""
     primary, extension = primary_name(code), code >> 8
     extensions = _EXTENSIONS.get(primary, "").split()
     suffix = f"_{extensions[extension - 1]}" if 0 < extension <= len(extensions) else ""
