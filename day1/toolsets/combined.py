@@ -110,17 +110,17 @@ def combined(toolsets: Iterable[Toolset], decided: Mapping[str, Tool]) -> tuple[
     Raises:
         ValueError: `decided` does not name exactly the tools that two toolsets have.
     """
-    owners: dict[str, list[Tool]] = {}
+    tools_by_name: dict[str, list[Tool]] = {}
     for owner in toolsets:
         for name, tool in owner.tools.items():
-            owners.setdefault(name, []).append(tool)
-    clashes = {name for name, tools in owners.items() if len(tools) > 1}
+            tools_by_name.setdefault(name, []).append(tool)
+    clashes = {name for name, tools in tools_by_name.items() if len(tools) > 1}
     if clashes != decided.keys():
         names = ", ".join(sorted(clashes ^ decided.keys()))
         raise ValueError(
             f"Decide on one tool for each name that two toolsets have, and for no other: {names}."
         )
-    return tuple(decided.get(name, tools[0]) for name, tools in owners.items())
+    return tuple(decided.get(name, tools[0]) for name, tools in tools_by_name.items())
 
 
 COMBINED: Final = combined(

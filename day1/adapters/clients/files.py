@@ -126,12 +126,12 @@ def _outside(text: Text, separators: bytes) -> Iterator[tuple[bool, bytes]]:
         part = text.data[stop:part_end]
         after = part if part_end == len(text.data) else part.rstrip(separators)
         inner = after if not stop else after.lstrip(separators)
-        parts = [
+        pieces = [  # separators, text, separators
             (True, part[len(after) :]),
             (False, inner),
             (True, after[: len(after) - len(inner)]),
         ]
-        yield from (each for each in parts if each[1])
+        yield from (each for each in pieces if each[1])
         part_end = start
 
 

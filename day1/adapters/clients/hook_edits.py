@@ -136,8 +136,8 @@ class HooksEdit:
             return jsonc.put(data, [_KEY, event, len(entries)], entry)
         whole = [keys for keys, _ in own if len(keys) == len([_KEY, event, NO_PLACE])]
         # In a group of others: the first that runs a command, and the first that asks a tool.
-        first = {"tool" in there: keys for keys, there in reversed(own)}
-        kept = whole[:1] or list(first.values())
+        first_keys_by_kind = {"tool" in there: keys for keys, there in reversed(own)}
+        kept = whole[:1] or list(first_keys_by_kind.values())
         for keys, there in reversed(own):
             if keys in kept:
                 data = jsonc.put(data, keys, _right(there, entry, in_group=not whole))
@@ -241,8 +241,8 @@ def _runs_day1(entry: Any) -> bool:
         return False
     command = entry.get("command")
     words = _SHELL.split(command) if isinstance(command, str) else []
-    runs = any(names_day1(one) and two == "hook" for one, two in pairwise(words))
-    return runs or entry.get("tool") == HINT
+    is_hook_command = any(names_day1(one) and two == "hook" for one, two in pairwise(words))
+    return is_hook_command or entry.get("tool") == HINT
 
 
 def _words(entry: dict[str, Any]) -> list[str]:

@@ -189,9 +189,9 @@ def _inserted(read: _Read, node: Node, key: str | int, value: Any) -> bytes:
     body_end = len(read.data[:close].rstrip(SPACE))
     name = "" if isinstance(key, int) else f"{_dumped(key)}: "
     last = pairs[-1].end_byte if pairs else node.start_byte + 1
-    trails = any(last <= comma < close for comma in read.trailing)
-    comma = b"," if pairs and not trails else b""
-    end = "," if trails else ""
+    has_trailing_comma = any(last <= comma < close for comma in read.trailing)
+    comma = b"," if pairs and not has_trailing_comma else b""
+    end = "," if has_trailing_comma else ""
     if pairs and b"\n" not in read.data[node.start_byte : close]:
         member = f" {name}{_dumped(value)}{end}"
         return _cut(read.data, [(last, last, comma), (body_end, body_end, member.encode())])

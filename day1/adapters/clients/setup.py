@@ -162,7 +162,7 @@ class ClientSetup(Setup):
     def _before(self, edit: Edit, data: bytes, present: Any) -> tuple[bytes | None] | None:
         """Return the file's content before day1 changed it, if nobody else has changed it since.
 
-        A file that day1 made was nothing; no answer: it is something else now.
+        The tuple holds None if day1 made the file. Return None if the file was changed since.
         """
         kept = [copy for copy in self._copies.of(edit.path) if _is_without(edit, copy)]
         for copy in kept or [None]:

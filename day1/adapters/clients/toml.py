@@ -110,8 +110,8 @@ def _parts(root: Node) -> Iterator[_Part]:
         if node.type == "pair":
             yield _Part(_path(node), [_range(node)], table=False, node=node)
         elif node.type != "comment":
-            listed = node.type == "table_array_element"
-            path = (*_path(node), None) if listed else _path(node)
+            is_in_array = node.type == "table_array_element"
+            path = (*_path(node), None) if is_in_array else _path(node)
             close = next(c.end_byte for c in node.children if c.type in {"]", "]]"})
             pairs = [_range(pair) for pair in node.named_children if pair.type == "pair"]
             yield _Part(path, [(node.start_byte, close), *pairs], table=True, node=node)
@@ -199,8 +199,8 @@ def _without_block(data: bytes, block: bytes) -> bytes | None:
 def _without_lines(data: bytes, start: int, end: int) -> bytes:
     """Return the text without a part, and without its line if nothing else is on it."""
     rest = _LINE_END.match(data, end)
-    alone = not data[data.rfind(b"\n", 0, start) + 1 : start].strip(b" \t" + BOM)
-    return data[:start] + data[rest.end() if rest and alone else end :]
+    is_alone = not data[data.rfind(b"\n", 0, start) + 1 : start].strip(b" \t" + BOM)
+    return data[:start] + data[rest.end() if rest and is_alone else end :]
 
 
 def _key(name: str | int) -> str:

@@ -136,7 +136,9 @@ class OpenAiEmbedder(Embedder):
 def _rows(answer: Any, count: int) -> list[list[float]]:
     """Read the vectors of one answer, in the order of the texts."""
     entries = answer["data"]
-    rows = {entry.get("index", at): entry["embedding"] for at, entry in enumerate(entries)}
+    vector_by_place = {
+        entry.get("index", at): entry["embedding"] for at, entry in enumerate(entries)
+    }
     if len(entries) != count:
         raise ValueError("the answer has another number of vectors")
-    return [rows[index] for index in range(count)]
+    return [vector_by_place[index] for index in range(count)]

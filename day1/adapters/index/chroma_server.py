@@ -90,14 +90,24 @@ class ServerNeighbours(Neighbours):
                 " CROSS JOIN texts AS t ON t.id = v.text",
                 (json.dumps(positions), space.number),
             ).fetchall()
-        rows = {f"{text}.{passage}": (position, text) for text, passage, position in fetched}
-        present_ids = set(collection.get(ids=list(rows), include=[])["ids"]) if rows else set()
-        new = {row_id: row for row_id, row in rows.items() if row_id not in present_ids}
-        if new:
+        place_by_row_id = {
+            f"{text}.{passage}": (position, text) for text, passage, position in fetched
+        }
+        present_ids = (
+            set(collection.get(ids=list(place_by_row_id), include=[])["ids"])
+            if place_by_row_id
+            else set()
+        )
+        new_by_row_id = {
+            row_id: row for row_id, row in place_by_row_id.items() if row_id not in present_ids
+        }
+        if new_by_row_id:
             collection.upsert(
-                ids=list(new),
-                embeddings=space.snapshot().rows(np.array([p for p, _ in new.values()], np.int64)),
-                metadatas=[{"text": text} for _, text in new.values()],
+                ids=list(new_by_row_id),
+                embeddings=space.snapshot().rows(
+                    np.array([p for p, _ in new_by_row_id.values()], np.int64)
+                ),
+                metadatas=[{"text": text} for _, text in new_by_row_id.values()],
             )
 
     def _feed_all(self, spaces: Sequence[VectorSpace]) -> bool:

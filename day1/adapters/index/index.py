@@ -88,16 +88,16 @@ class LocalIndex:
 
     def forget(self, hashes: Collection[str]) -> None:
         """Delete words and vectors of texts of all kinds, by content hash."""
-        texts: dict[TextId, Kind] = {}
+        kind_by_text: dict[TextId, Kind] = {}
         for kind in KINDS:
             if kind.text:
                 text_by_hash = self.words.known(kind, list(hashes))
-                texts |= dict.fromkeys(text_by_hash.values(), kind)
+                kind_by_text |= dict.fromkeys(text_by_hash.values(), kind)
         # Words last: if this stops halfway, the texts are still found and forgotten later.
-        self.vectors.forget(texts, hashes)
-        if texts:
+        self.vectors.forget(kind_by_text, hashes)
+        if kind_by_text:
             with self._database.writing() as connection:
-                for text, kind in texts.items():
+                for text, kind in kind_by_text.items():
                     words.forget(connection, kind, text)
             self._database.checkpoint()
 

@@ -263,11 +263,13 @@ class VectorSpace:
         begun = self.begun.copy()  # other threads add to it meanwhile
         begun_texts = {text for text, _ in begun}
         begun_texts &= set(texts) if begun_texts else set()
-        best: dict[TextId, float] = {}
+        best_by_text: dict[TextId, float] = {}
         for (text, _), passage in begun.items():
             if text in begun_texts:
-                best[text] = max(best.get(text, -1.0), float(np.vecdot(passage, vector)))
-        return best
+                best_by_text[text] = max(
+                    best_by_text.get(text, -1.0), float(np.vecdot(passage, vector))
+                )
+        return best_by_text
 
     def check(self) -> None:
         """Compare every row that belongs to a text with its checksum.

@@ -114,11 +114,11 @@ class SqliteWords(Words):
     def scores(
         self, kind: Kind, terms: Sequence[str], texts: Sequence[TextId], *, again: Again = False
     ) -> dict[TextId, float]:
-        scores: dict[TextId, float] = {}
+        score_by_text: dict[TextId, float] = {}
         for term_scores in self._each(kind, terms, texts, again=again, together=True):
             for text, score in term_scores.items():
-                scores[text] = scores.get(text, 0.0) + score
-        return scores
+                score_by_text[text] = score_by_text.get(text, 0.0) + score
+        return score_by_text
 
     @override
     def each(

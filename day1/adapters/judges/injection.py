@@ -213,8 +213,8 @@ def _hidden(character: str) -> bool:
     """Whether a letter shows nothing: joiners, direction marks, tags, selectors, controls."""
     kind = unicodedata.category(character)
     code = ord(character)
-    selector = 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF  # noqa: PLR2004 - Unicode's own
-    return kind == "Cf" or selector or (kind == "Cc" and not character.isspace())
+    is_selector = 0xFE00 <= code <= 0xFE0F or 0xE0100 <= code <= 0xE01EF  # noqa: PLR2004 - Unicode's own
+    return kind == "Cf" or is_selector or (kind == "Cc" and not character.isspace())
 
 
 def _latin(word: re.Match[str]) -> str:

@@ -68,8 +68,8 @@ def by_rules(case: Case) -> Judgement:
     0.3: so none is invalidated for it.
     """
     support, against = _support(case), _against(case)
-    refuted = against.total >= _CLEAR and against.total > support.total
-    settled = support.total >= _ENOUGH and support.total > 2 * against.total
+    is_refuted = against.total >= _CLEAR and against.total > support.total
+    is_settled = support.total >= _ENOUGH and support.total > 2 * against.total
     scores = []
     for dimension in case.dimensions:
         rule = _STYLE.get(dimension)
@@ -77,15 +77,15 @@ def by_rules(case: Case) -> Judgement:
             score = _accuracy(case, support, against)
         elif rule is not None:
             score = rule(case)
-            if not settled and score.score > _STYLE_MOST:
+            if not is_settled and score.score > _STYLE_MOST:
                 why = f"{score.reason}; evidence does not settle it"
                 score = replace(score, score=_STYLE_MOST, reason=why)
             score = replace(score, score=max(_STYLE_LEAST, score.score))
         else:
             score = Score(dimension, 0.5, "the rules do not know this dimension")
         scores.append(replace(score, score=round(score.score, 2)))
-    verdict = verdict_of(scores, refuted=refuted)
-    return Judgement(verdict, _reason(verdict, scores, refuted=refuted), tuple(scores), "rules")
+    verdict = verdict_of(scores, refuted=is_refuted)
+    return Judgement(verdict, _reason(verdict, scores, refuted=is_refuted), tuple(scores), "rules")
 
 
 def _reason(verdict: Verdict, scores: Sequence[Score], *, refuted: bool) -> str:
@@ -120,12 +120,12 @@ def _support(case: Case) -> _Weight:
 def _against(case: Case) -> _Weight:
     weight = _Weight()
     for one in _of(case, "contradicts"):
-        newer = one.at > case.at
+        is_newer = one.at > case.at
         value = (_SEEN if one.kind == "observation" else _OTHERS) * one.confidence
-        if not newer:
+        if not is_newer:
             value *= _IF_OLDER if _is_others(one, case) else _OWN
         weight.total += value
-        weight.said.append(f"{'newer' if newer else 'older'} {_called(one, case)}")
+        weight.said.append(f"{'newer' if is_newer else 'older'} {_called(one, case)}")
     return weight
 
 

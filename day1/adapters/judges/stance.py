@@ -170,11 +170,11 @@ def stance(claim: str, other: str, cosine: float | None = None) -> Stance | None
     alike = shared / (len(one.words | two.words) - turned)
     covered = shared / len(one.words)
     near = alike >= _NEAR or ((cosine or 0) >= _NEAR_COSINE and alike >= _NEAR_WITH_COSINE)
-    same_names = one.names <= two.all_words and two.names <= one.all_words
+    has_same_names = one.names <= two.all_words and two.names <= one.all_words
     opposed = _opposed(one, two, turned)
     contrary = opposed or _other_numbers(one, two)
     if _same_time(claim, other) and not other.rstrip().endswith("?"):
-        if near and same_names and contrary:
+        if near and has_same_names and contrary:
             return "contradicts"
         said = covered >= _COVERED or (
             (cosine or 0) >= _LIKE_COSINE and covered >= _COVERED_WITH_COSINE

@@ -107,9 +107,9 @@ def conditions(
     An engine that knows no statistics takes an index on a column without a value, which most rows
     have in common, for narrower than a list or a time: beside these it is not shown one.
     """
-    narrow = any(name == "created_after" or name.startswith("among_") for name in values)
+    has_list_or_time = any(name == "created_after" or name.startswith("among_") for name in values)
     for column in empty:
-        if narrow and column == "space":
+        if has_list_or_time and column == "space":
             yield func.coalesce(table.c[column], "") == ""
         else:
             yield table.c[column].is_(None)

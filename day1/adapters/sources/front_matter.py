@@ -117,5 +117,5 @@ def _listed(value: str) -> list[str]:
 
 def _unquoted(value: str) -> str:
     value = value.strip()
-    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-    return value[1:-1] if quoted else value
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if is_quoted else value

@@ -52,17 +52,17 @@ class Section:
     def points(self) -> list[str]:
         """Return the items of the body's outermost lists, and the paragraphs between them."""
         points: list[list[str]] = [[]]
-        fence, ended = "", False
+        fence, was_blank = "", False
         for line in self.lines:
             fence, fenced = _fence_after(fence, line)
             point = None if fenced else _POINT.match(line)
             if point is not None:
                 points.append([point["text"]])
             elif line.strip() or fenced:
-                if ended and not fenced and not line.startswith(("  ", "\t")):
+                if was_blank and not fenced and not line.startswith(("  ", "\t")):
                     points.append([])
                 points[-1].append(line)
-            ended = not line.strip() and not fenced
+            was_blank = not line.strip() and not fenced
         joined = ("\n".join(lines).strip() for lines in points)
         return [point for point in joined if point]
 
@@ -221,8 +221,8 @@ def _fence_after(fence: str, line: str) -> tuple[str, bool]:
     match = _FENCE.match(line)
     if not fence:
         # A fence of backticks has none behind it; else it is code within a line.
-        opens = match is not None and not (match[1][0] == "`" and "`" in match[2])
-        return (match[1], True) if match and opens else ("", False)
+        is_opening = match is not None and not (match[1][0] == "`" and "`" in match[2])
+        return (match[1], True) if match and is_opening else ("", False)
     closes = match and match[1].startswith(fence) and not match[2].strip()
     return ("" if closes else fence), True
 
@@ -232,8 +232,8 @@ def _heading(line: str, paragraph: Sequence[str]) -> tuple[int, str] | None:
     if atx := _ATX.match(line):
         title = atx[2].strip()
         open_title = title.rstrip("#")  # "## Title ##" is closed, "## C#" is not
-        closed = not open_title or open_title[-1] in " \t"
-        return len(atx[1]), open_title.rstrip() if closed else title
+        is_closed = not open_title or open_title[-1] in " \t"
+        return len(atx[1]), open_title.rstrip() if is_closed else title
     if paragraph and (underline := _UNDERLINE.match(line)):
         return (1 if underline[1][0] == "=" else 2), " ".join(part.strip() for part in paragraph)
     return None

@@ -54,8 +54,8 @@ class _Begun:
 
     def is_due(self, now: int) -> bool:
         """Whether the pending rows are so many or old that they must be committed."""
-        old = self.pending.oldest is not None and now - self.pending.oldest >= MOST_PENDING_AGE
-        return self.pending.count >= MOST_PENDING_ROWS or old
+        is_old = self.pending.oldest is not None and now - self.pending.oldest >= MOST_PENDING_AGE
+        return self.pending.count >= MOST_PENDING_ROWS or is_old
 
     def later(self, now: int) -> int:
         """Return a time for a unit, later than all of the branch even if clocks go back."""

@@ -120,9 +120,9 @@ class Screen:
 
         table = Table(box=None, pad_edge=False, header_style="dim")
         for number, heading in enumerate(headings):
-            wraps = number == len(headings) - 1
+            is_last = number == len(headings) - 1
             table.add_column(
-                visible(heading), no_wrap=not wraps, overflow="fold" if wraps else "ellipsis"
+                visible(heading), no_wrap=not is_last, overflow="fold" if is_last else "ellipsis"
             )
         for row in rows:
             table.add_row(*(Text.from_ansi(self._painted(p, colours=True)) for p in row))

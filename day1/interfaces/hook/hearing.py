@@ -111,8 +111,8 @@ def _is_told(record: Mapping[str, Any], tail: bytes) -> bool:
     for line in tail.splitlines():
         try:
             earlier = json.loads(line)
-            same = all(earlier[key] == record.get(key) for key in ("event", "source"))
-            if same and abs(record["at"] - earlier["at"]) < _AGAIN_S * 1_000_000:
+            is_same = all(earlier[key] == record.get(key) for key in ("event", "source"))
+            if is_same and abs(record["at"] - earlier["at"]) < _AGAIN_S * 1_000_000:
                 return True
         except (ValueError, TypeError, KeyError):
             continue

@@ -118,12 +118,12 @@ class _Parts:
         schema, name = _ref(self.name(request, _REQUEST)), request.__name__
         if elsewhere:
             schema = _without(self.whole(request, _REQUEST), elsewhere)
-        required = any(field.is_required() for field in fields.values())
+        is_required = any(field.is_required() for field in fields.values())
         if not self.namespace.head.named_bodies:
-            return {"required": required, "content": _json(schema)}
+            return {"required": is_required, "content": _json(schema)}
         if elsewhere:
             self.schemas[self.name(request, _REQUEST)] = schema
-        body = {"required": required, "content": _json(_ref(self.name(request, _REQUEST)))}
+        body = {"required": is_required, "content": _json(_ref(self.name(request, _REQUEST)))}
         self.components.setdefault("requestBodies", {})[name] = body
         return {"$ref": f"#/components/requestBodies/{name}"}
 

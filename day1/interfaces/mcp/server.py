@@ -63,19 +63,19 @@ def build_server(
     """Build an MCP server with tools, resources, subscriptions and prompts."""
     by_name = {tool.name: tool for tool in tools}
     called = _unlisted(tools) | by_name | _dotted(tools)
-    listed = {tool.name: listing(tool.operation) for tool in tools}
-    offered = {p.name: (t.toolset, p) for t in tools for p in t.toolset.hints.prompts}
+    listing_by_name = {tool.name: listing(tool.operation) for tool in tools}
+    prompt_by_name = {p.name: (t.toolset, p) for t in tools for p in t.toolset.hints.prompts}
     skills = tuple(dict.fromkeys(s for tool in tools for s in tool.toolset.hints.skills))
-    fixed = {**contents(skills), **apps.documents(listed)}
+    fixed = {**contents(skills), **apps.documents(listing_by_name)}
 
     async def list_tools(ctx: Any, _params: Any) -> ListToolsResult:
-        return ListToolsResult(tools=apps.with_views(ctx, listed.values()))
+        return ListToolsResult(tools=apps.with_views(ctx, listing_by_name.values()))
 
     async def list_prompts(_ctx: Any, _params: Any) -> ListPromptsResult:
-        return prompts.listed(offered)
+        return prompts.listed(prompt_by_name)
 
     def schema(name: str) -> Mapping[str, Any] | None:
-        tool = listed.get(called[name].name) if name in called else None
+        tool = listing_by_name.get(called[name].name) if name in called else None
         return None if tool is None else tool.input_schema
 
     async def call_tool(ctx: Any, params: CallToolRequestParams) -> CallToolResult:
@@ -97,14 +97,14 @@ def build_server(
         on_list_resource_templates=_list_templates,
         on_read_resource=_reading(fixed, _asked(resources.read, make_context)),
         on_list_prompts=list_prompts,
-        on_get_prompt=_asked(partial(prompts.worded, offered), make_context),
+        on_get_prompt=_asked(partial(prompts.worded, prompt_by_name), make_context),
         on_completion=_asked(resources.completed, make_context),
         on_subscriptions_listen=listening.listen,
         on_subscribe_resource=listening.subscribe,
         on_unsubscribe_resource=listening.unsubscribe,
     )
     add_skills(server, skills)
-    apps.add_views(server, listed)
+    apps.add_views(server, listing_by_name)
     return server
 
 
@@ -161,7 +161,7 @@ async def _list_templates(_ctx: Any, _params: Any) -> ListResourceTemplatesResul
 @cache
 def listing(operation: Operation[Any, Any]) -> types.Tool:
     """Build MCP's listing of an operation, once: `day1 serve` lists each on several paths."""
-    reads = operation.effect is Effect.READ
+    is_read = operation.effect is Effect.READ
     return types.Tool(
         name=operation.name,
         description=operation.description,
@@ -170,9 +170,9 @@ def listing(operation: Operation[Any, Any]) -> types.Tool:
         annotations=ToolAnnotations(
             # Hints at their default, and hints that mean nothing for a reading tool, are left
             # out: agents pay for their tokens.
-            read_only_hint=reads or None,
-            destructive_hint=None if reads or operation.effect is Effect.DESTROY else False,
-            idempotent_hint=None if reads else operation.idempotent or None,
+            read_only_hint=is_read or None,
+            destructive_hint=None if is_read or operation.effect is Effect.DESTROY else False,
+            idempotent_hint=None if is_read else operation.idempotent or None,
             open_world_hint=False,
         ),
         meta=_CONFIRMED if operation.asks else None,
@@ -210,8 +210,8 @@ def _named(served: Mapping[str, Tool], step: Step) -> str:
     if step.arguments or step.operation in served:
         return str(step)
     tool, called = TOOLSETS.meant(step), TOOLSETS.get(step.toolset)
-    same = called is None or called.namespace is tool.toolset.namespace
-    return tool.name if same else tool.qualified_name
+    is_same_namespace = called is None or called.namespace is tool.toolset.namespace
+    return tool.name if is_same_namespace else tool.qualified_name
 
 
 def _stopped() -> bool:

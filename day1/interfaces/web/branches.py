@@ -43,8 +43,8 @@ def branch(visit: Visit) -> Response:
     requested = visit.asked("tab") or "facts"
     tab = requested if requested in _TABS else "facts"
     listed = visit.call("memory_branch_list")["result"]
-    items = {item["branch_name"]: item for item in listed}
-    if name not in items:
+    item_by_branch = {item["branch_name"]: item for item in listed}
+    if name not in item_by_branch:
         visit.call("memory_log", branch=name, limit=1)  # raises if the name itself is invalid
         raise UnknownBranch(f"There is no branch {name!r}.", branch=name)
     return visit.page(
@@ -53,7 +53,7 @@ def branch(visit: Visit) -> Response:
         at=at,
         tab=tab,
         tabs=list(_TABS),
-        item=items[name],
+        item=item_by_branch[name],
         children=[other for other in listed if other["parent"] == name],
         given={"tab": tab, "at": at},
         **_TABS[tab](visit, name),
@@ -77,8 +77,8 @@ def _rows(visit: Visit, name: str, kind: str, **more: Any) -> dict[str, Any]:
 
 
 def _facts(visit: Visit, name: str) -> dict[str, Any]:
-    active = visit.asked("all") is None
-    return {**_rows(visit, name, "fact", active_only=active), "active": active}
+    is_active_only = visit.asked("all") is None
+    return {**_rows(visit, name, "fact", active_only=is_active_only), "active": is_active_only}
 
 
 def _observations(visit: Visit, name: str) -> dict[str, Any]:
@@ -122,8 +122,10 @@ def _conversations(visit: Visit, name: str) -> dict[str, Any]:
         page = _rows(visit, name, "conversation")
         if visit.asked("at") is None and not visit.number("offset"):
             listed = visit.call("memory_list_conversations", branch=name, limit=_PAGE)["result"]
-            details = {item["conversation_id"]: item for item in listed}
-            page["rows"] = [{**row, **details.get(row["id"], {})} for row in page["rows"]]
+            detail_by_conversation = {item["conversation_id"]: item for item in listed}
+            page["rows"] = [
+                {**row, **detail_by_conversation.get(row["id"], {})} for row in page["rows"]
+            ]
         return {**page, "talk": None}
     page = _rows(visit, name, "message", conversation_id=conversation_id)
     row = visit.call("memory_get", id=conversation_id, branch=name, at=visit.asked("at"))["row"]
@@ -140,8 +142,8 @@ def _log(visit: Visit, name: str) -> dict[str, Any]:
 def _told(commit: dict[str, Any]) -> str:
     """Word what a commit did: rows added by kind, or its line with short ids."""
     if commit["op"] == "add" and commit["counts"]:
-        counts = commit["counts"].items()
-        return ", ".join(count(n, BY_TABLE[t].name, t) for t, n in counts if t in BY_TABLE)
+        counts_by_table = commit["counts"].items()
+        return ", ".join(count(n, BY_TABLE[t].name, t) for t, n in counts_by_table if t in BY_TABLE)
     line: str = commit["line"].removeprefix(commit["op"]).strip()
     return _WHOLE_ID.sub(lambda match: short(match[0]), line)
 

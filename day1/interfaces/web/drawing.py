@@ -65,13 +65,15 @@ def tree(branches: Sequence[Node], merges: Sequence[Node]) -> Tree:
     """Draw `main` and the branches that moved last, each below its parent."""
     latest = sorted(branches, key=lambda b: (b["parent"] is None, b["moved_at"]))[-_LANES:]
     shown = _parents_first(latest)
-    lane = {branch["branch"]: _TOP + _HIGH * n for n, branch in enumerate(shown)}
-    joins = [m for m in merges if m["source"] in lane and m["target"] in lane]
+    height_by_branch = {branch["branch"]: _TOP + _HIGH * n for n, branch in enumerate(shown)}
+    joins = [
+        m for m in merges if m["source"] in height_by_branch and m["target"] in height_by_branch
+    ]
     times = {t for b in shown for t in (b["forked_at"], b["moved_at"])} | {m["at"] for m in joins}
-    left = max((len(cut(name)) for name in lane), default=0) * _LETTER + 24
+    left = max((len(cut(name)) for name in height_by_branch), default=0) * _LETTER + 24
     step = (_WIDE - left) / max(len(times), 1)
-    place = {t: round(left + step * n, 1) for n, t in enumerate(sorted(times))}
-    paper = _Paper(lane, place, min(step * 0.8, 24))
+    left_by_time = {t: round(left + step * n, 1) for n, t in enumerate(sorted(times))}
+    paper = _Paper(height_by_branch, left_by_time, min(step * 0.8, 24))
     return Tree(
         [paper.lane(branch, shown, joins) for branch in shown],
         [paper.join(merge) for merge in joins],
@@ -83,15 +85,15 @@ def tree(branches: Sequence[Node], merges: Sequence[Node]) -> Tree:
 def _parents_first(branches: Sequence[Node]) -> list[Node]:
     """Sort branches so that children follow their parent; one with an unlisted parent is a root."""
     names = {branch["branch"] for branch in branches}
-    children: dict[str, list[Node]] = {}
+    children_by_parent: dict[str, list[Node]] = {}
     for branch in sorted(branches, key=lambda b: str(b["forked_at"])):
         parent = branch["parent"] if branch["parent"] in names else ""
-        children.setdefault(parent, []).append(branch)
+        children_by_parent.setdefault(parent, []).append(branch)
     ordered: list[Node] = []
-    waiting = children.get("", [])[::-1]
+    waiting = children_by_parent.get("", [])[::-1]
     while waiting:
         ordered.append(waiting.pop())
-        waiting += children.get(ordered[-1]["branch"], [])[::-1]
+        waiting += children_by_parent.get(ordered[-1]["branch"], [])[::-1]
     return ordered
 
 
@@ -181,22 +183,22 @@ _MARGIN: Final = 70
 
 def web(triples: Sequence[tuple[str, str, str]]) -> Web:
     """Draw relations (source, relation, target) between the entities with most relations."""
-    degree: dict[str, int] = {}
+    degree_by_name: dict[str, int] = {}
     for source, _, target in triples:
         for name in (source, target):
-            degree[name] = degree.get(name, 0) + 1
-    names = sorted(degree, key=lambda name: -degree[name])[:_ENTITIES]
-    index = {name: n for n, name in enumerate(names)}
+            degree_by_name[name] = degree_by_name.get(name, 0) + 1
+    names = sorted(degree_by_name, key=lambda name: -degree_by_name[name])[:_ENTITIES]
+    place_by_name = {name: n for n, name in enumerate(names)}
     labels_by_pair: dict[tuple[int, int], list[str]] = {}
     for source, relation, target in triples:
-        if source in index and target in index:
-            labels = labels_by_pair.setdefault((index[source], index[target]), [])
+        if source in place_by_name and target in place_by_name:
+            labels = labels_by_pair.setdefault((place_by_name[source], place_by_name[target]), [])
             labels += [relation] if relation not in labels else []
     height = 260 + 10 * len(names)
     spots = _positions(len(names), list(labels_by_pair), _WIDE, height)
     entities = [Entity(n, cut(n), *map(float, spots[i])) for i, n in enumerate(names)]
     edges = [_edge(entities[a], entities[b], labels) for (a, b), labels in labels_by_pair.items()]
-    return Web(entities, edges, len(degree) - len(names), _WIDE, height)
+    return Web(entities, edges, len(degree_by_name) - len(names), _WIDE, height)
 
 
 def _edge(one: Entity, other: Entity, labels: list[str]) -> Edge:

@@ -91,10 +91,12 @@ def _compared(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for n, version in enumerate(versions):
         older = next((v["row"] for v in versions[n + 1 :] if v["row"]), None)
         row = version["row"]
-        changed = {}
+        sides_by_column = {}
         if row and older:
-            changed = {c: (older.get(c), row[c]) for c in columns(row) if older.get(c) != row[c]}
-        compared.append({**version, "changed": changed})
+            sides_by_column = {
+                c: (older.get(c), row[c]) for c in columns(row) if older.get(c) != row[c]
+            }
+        compared.append({**version, "changed": sides_by_column})
     return compared
 
 

@@ -33,8 +33,8 @@ def listed(visit: Visit) -> Response:
     status = visit.asked("status")
     status = status if status in {"open", "merged", "closed", "all"} else "all"
     answer = visit.call("review_list", status=status, limit=_PAGE)
-    more = bool(answer["read"]["notes"])
-    return visit.page("reviews.html", reviews=answer["result"], status=status, more=more)
+    has_more = bool(answer["read"]["notes"])
+    return visit.page("reviews.html", reviews=answer["result"], status=status, more=has_more)
 
 
 def opened(visit: Visit) -> Response:
@@ -78,7 +78,7 @@ def _shown(
 
 def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[dict[str, Any]]]]:
     """Group a page's rows, and add to each its differences and possible decisions."""
-    groups: dict[str, list[dict[str, Any]]] = {}
+    rows_by_group: dict[str, list[dict[str, Any]]] = {}
     for place, row in enumerate(rows, start=offset + 1):
         delta = _delta(row)
         item = {
@@ -93,8 +93,8 @@ def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[di
             "leads": "*" not in row["clashes"] and TEXTS.isdisjoint({*row["clashes"], *delta}),
             "points": [_point(row, cell, delta.get(cell)) for cell in row["clashes"] or ["*"]],
         }
-        groups.setdefault(row["group"], []).append(item)
-    return list(groups.items())
+        rows_by_group.setdefault(row["group"], []).append(item)
+    return list(rows_by_group.items())
 
 
 def _says(row: dict[str, Any]) -> str:

@@ -103,7 +103,7 @@ def read_bundle(lines: Iterable[bytes]) -> BundleFile:
     Raises:
         ImportBroken: a line does not fit, or the hash or the counts differ; use no row of it.
     """
-    rows: dict[Kind, list[Row]] = {}
+    rows_by_kind: dict[Kind, list[Row]] = {}
     head: Mapping[str, Json] = {}
     number = 0
     for number, line in enumerate(lines, start=1):
@@ -114,14 +114,14 @@ def read_bundle(lines: Iterable[bytes]) -> BundleFile:
             parsed_line: RowLine = parsed_row(line)
         except (ValueError, InvalidRequest) as exc:
             raise _broken(number, str(exc)) from exc
-        rows.setdefault(parsed_line.kind, []).append(parsed_line.row)
+        rows_by_kind.setdefault(parsed_line.kind, []).append(parsed_line.row)
     if not number:
         raise _broken(1, "the file is empty")
-    if counted(rows) != head["counts"]:
+    if counted(rows_by_kind) != head["counts"]:
         raise _broken(number + 1, "the numbers of rows are not those in its first line")
-    if digest(rows) != head["sha256"]:
+    if digest(rows_by_kind) != head["sha256"]:
         raise _broken(1, "the rows do not match the hash in its first line")
-    return _file(head, rows)
+    return _file(head, rows_by_kind)
 
 
 def _header(line: bytes) -> Mapping[str, Json]:

@@ -72,8 +72,8 @@ def version_of(kind: Kind, row: Mapping[str, Cell]) -> int:
         value = row[name]
         if value is not None:
             column = kind.column[name]
-            far = column.type == "time" and not -_FAR < int(value) < _FAR
-            version = max(version, column.since, _WIDE if far else 1)
+            is_far = column.type == "time" and not -_FAR < int(value) < _FAR
+            version = max(version, column.since, _WIDE if is_far else 1)
     return version
 
 
@@ -121,7 +121,7 @@ def parsed(lines: Iterable[bytes]) -> Iterator[BranchLine | RowLine]:
     """Read an export, line by line.
 
     Raises:
-        ImportBroken: a line is cut off or does not fit, or the last one is missing;
+        ImportBroken: a line is cut off or invalid, or the last one is missing;
             `details["line"]` names it. What came before was given.
     """
     number, rows, ended = 0, 0, False
@@ -194,7 +194,7 @@ def parsed_row(line: bytes) -> RowLine:
     """Parse the line of a row.
 
     Raises:
-        ValueError: it is none, or a column does not fit.
+        ValueError: it is not a row, or a value is not of its column's type.
     """
     return _row_line(json_object(line))
 

@@ -94,12 +94,12 @@ def pack(found: Sequence[LayerItem], budget: Budget, near: Near = ()) -> Packed:
 
 def _distinct(found: Iterable[LayerItem], near: Near) -> list[LayerItem]:
     """Drop texts that a better item says too, and halve the score of those that it nearly says."""
-    best: dict[str, LayerItem] = {}
+    best_by_text: dict[str, LayerItem] = {}
     for item in sorted(found, key=lambda item: (-item.score, item.place)):
-        best.setdefault(plain(item.text), item)
+        best_by_text.setdefault(plain(item.text), item)
     nearly_said: set[str | None] = set()
     kept: list[LayerItem] = []
-    for item in best.values():
+    for item in best_by_text.values():
         is_again = item.id in nearly_said
         kept.append(replace(item, score=item.score * _AGAIN) if is_again else item)
         nearly_said |= {other for pair in near if item.id in pair for other in pair}

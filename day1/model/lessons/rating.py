@@ -72,16 +72,18 @@ class KnownVotes:
         """Return these votes with new ones, some of which may be known already."""
         if not fresh:
             return self
-        new: dict[str, dict[str, Vote]] = {}
+        new_by_row: dict[str, dict[str, Vote]] = {}
         for rating in fresh:
             words = frozenset[str]() if rating.query is None else asked_words(rating.query)
             vote = Vote(rating.score, words, rating.voter, rating.created_at, rating.branch_id)
-            new.setdefault(rating.row_id, {})[rating.id] = vote
-        votes = dict(self.votes)
-        for row_id, of_row in new.items():
-            known_votes = votes[row_id].by_rating if row_id in votes else {}
-            votes[row_id] = RowVotes({**known_votes, **of_row})
-        return KnownVotes(votes, max(self.newest or 0, *(rating.created_at for rating in fresh)))
+            new_by_row.setdefault(rating.row_id, {})[rating.id] = vote
+        votes_by_row = dict(self.votes)
+        for row_id, row_votes in new_by_row.items():
+            known_votes = votes_by_row[row_id].by_rating if row_id in votes_by_row else {}
+            votes_by_row[row_id] = RowVotes({**known_votes, **row_votes})
+        return KnownVotes(
+            votes_by_row, max(self.newest or 0, *(rating.created_at for rating in fresh))
+        )
 
 
 def given_on(votes: Votes, branches: Container[str | None]) -> Votes:

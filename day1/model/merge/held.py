@@ -104,8 +104,8 @@ def keeps_out(item: HeldItem) -> bool:
 
     A branch that has the row has nothing to decide about it.
     """
-    new = item.cell == WHOLE and item.ours is None and item.theirs is not None
-    return new and item.reason in WITHHELD
+    is_new = item.cell == WHOLE and item.ours is None and item.theirs is not None
+    return is_new and item.reason in WITHHELD
 
 
 def kept_out(
@@ -121,14 +121,16 @@ def kept_out(
         coming: rows of that table that a merge brings along; their decisions count too.
     """
     rows = list(rows)
-    items = {row["id"]: HeldItem.of(row) for row in rows if row["closes"] is None}
-    items = {item_id: item for item_id, item in items.items() if keeps_out(item)}
-    decisions = [row for row in (*rows, *coming) if row["closes"] in items]
+    item_by_id = {row["id"]: HeldItem.of(row) for row in rows if row["closes"] is None}
+    item_by_id = {item_id: item for item_id, item in item_by_id.items() if keeps_out(item)}
+    decisions = [row for row in (*rows, *coming) if row["closes"] in item_by_id]
     taken_row_ids = {row["row_id"] for row in decisions if row["decision"] != "dismissed"}
     dismissed_by_row = {
-        item.row_id: frozenset[str]() for item in items.values() if item.row_id not in taken_row_ids
+        item.row_id: frozenset[str]()
+        for item in item_by_id.values()
+        if item.row_id not in taken_row_ids
     }
-    for item in (items[row["closes"]] for row in decisions):
+    for item in (item_by_id[row["closes"]] for row in decisions):
         if item.row_id in dismissed_by_row:
             dismissed_by_row[item.row_id] |= {str(item.theirs)}
     return dismissed_by_row

@@ -155,20 +155,20 @@ def plan_merge(
     """Plan a merge; `items` restricts it to a pick of these rows and of their successors."""
     held = _held(sides)
     picked = None if items is None else set(items)
-    rows = {row.id: row for row in three_ways(sides, picked)}
-    chosen: dict[str, dict[str, Choice]] = {}
+    row_by_id = {row.id: row for row in three_ways(sides, picked)}
+    choices_by_row: dict[str, dict[str, Choice]] = {}
     for choice in choices:
-        chosen.setdefault(choice.row_id, {})[choice.cell] = choice
+        choices_by_row.setdefault(choice.row_id, {})[choice.cell] = choice
     if strategy != "revert":
-        _take_successors(chosen, sides, rows)
-    for row in rows.values():
-        merge_row(row, held(row.id), chosen.get(row.id, {}))
-    _hold_together(rows, sides, reverts=strategy == "revert")
+        _take_successors(choices_by_row, sides, row_by_id)
+    for row in row_by_id.values():
+        merge_row(row, held(row.id), choices_by_row.get(row.id, {}))
+    _hold_together(row_by_id, sides, reverts=strategy == "revert")
     if strategy == "revert":
-        keep_whole(rows, sides.target)
+        keep_whole(row_by_id, sides.target)
     moves_base = any(sides.changes.values())
     planned = sorted(
-        (r for r in rows.values() if r.effect != "kept" or r.held or r.decided),
+        (r for r in row_by_id.values() if r.effect != "kept" or r.held or r.decided),
         key=lambda r: (r.kind.table, r.id),
     )
     if picked is None and not moves_base and not any(r.decided for r in planned):
@@ -204,13 +204,13 @@ def follow_supersession(items: Iterable[str], source: Mapping[str, Row]) -> list
 
 def _held(sides: Sides) -> Callable[[str], Held]:
     """Make a function that returns what the held items say about a row."""
-    open_cells: dict[str, frozenset[str]] = {}
+    cells_by_row: dict[str, frozenset[str]] = {}
     for item in (*sides.source_held, *sides.target_held):
         if not keeps_out(item):
-            open_cells[item.row_id] = open_cells.get(item.row_id, frozenset()) | {item.cell}
+            cells_by_row[item.row_id] = cells_by_row.get(item.row_id, frozenset()) | {item.cell}
     removed = {i.row_id for i in sides.target_held if i.cell == WHOLE and not keeps_out(i)}
     return lambda row_id: Held(
-        open_cells.get(row_id, frozenset()),
+        cells_by_row.get(row_id, frozenset()),
         row_id in sides.source_kept_out,
         sides.target_kept_out.get(row_id),
         row_id in removed or row_id in sides.target_removed,
@@ -227,17 +227,17 @@ def _take_successors(
         sides: the input of the plan.
         rows: the rows of the plan; a fact that is taken along is added.
     """
-    after = {c.id: c.after for c in sides.changes.get(FACT.table, ())}
-    source = {i: row for i, row in {**sides.source, **after}.items() if row is not None}
+    after_by_id = {c.id: c.after for c in sides.changes.get(FACT.table, ())}
+    source_by_id = {i: row for i, row in {**sides.source, **after_by_id}.items() if row is not None}
     queue = [row_id for row_id in chosen if row_id in rows]
     for row_id in queue:
         choice = chosen[row_id].get(_STATUS) or chosen[row_id].get(WHOLE)
         if choice is None or choice.take != "theirs":
             continue
         row = rows[row_id]
-        successor = taken_along(row.source, row.target, source, sides.target)
+        successor = taken_along(row.source, row.target, source_by_id, sides.target)
         if successor is not None and successor not in chosen:
-            new = source[successor]
+            new = source_by_id[successor]
             rows.setdefault(successor, PlanRow(FACT, successor, new, new, None, None))
             chosen[successor] = {WHOLE: Choice(successor, "theirs")}
             queue.append(successor)
@@ -253,10 +253,14 @@ def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow
                 target = sides.target.get(change.id)
                 three = change.before, change.after, target
                 yield PlanRow(kind, change.id, *three, target, veil=sides.veils.get(change.id))
-    held = {i.row_id: i.kind for i in sides.target_held if i.source_branch == sides.source_branch}
+    kind_by_row = {
+        i.row_id: i.kind for i in sides.target_held if i.source_branch == sides.source_branch
+    }
     if picked is not None:
-        held = {i: picked_kind for i in sorted(picked) if (picked_kind := kind_of(i)) is not None}
-    for row_id, kind in held.items():
+        kind_by_row = {
+            i: picked_kind for i in sorted(picked) if (picked_kind := kind_of(i)) is not None
+        }
+    for row_id, kind in kind_by_row.items():
         if row_id not in changed_ids:
             source, target = sides.source.get(row_id), sides.target.get(row_id)
             # A picked row comes back even if the target removed it.
@@ -299,8 +303,8 @@ def _hold_supersession(
     is_new = successor is not None and successor.target is None
     if reverts and not is_new:
         return False
-    held = _STATUS in row.held or WHOLE in row.held
-    if successor is not None and is_new and held and successor.result is not None:
+    is_held = _STATUS in row.held or WHOLE in row.held
+    if successor is not None and is_new and is_held and successor.result is not None:
         return _withhold(successor, row.id)
     result = sides.target.get(successor_id) if successor is None else successor.result
     if row.result is None or successor_of(row.result) != successor_id or result is not None:
@@ -378,17 +382,17 @@ def _new_declines(rows: Iterable[PlanRow], sides: Sides) -> Iterable[PlanRow]:
     """Yield new rows that a choice keeps out of the target and that have no open item."""
     held_row_ids = {i.row_id for i in (*sides.source_held, *sides.target_held) if i.cell == WHOLE}
     for row in rows:
-        new = row.base is None and row.source is not None and row.target is None
-        if new and row.decided.get(WHOLE) == "ours" and row.id not in held_row_ids:
+        is_new = row.base is None and row.source is not None and row.target is None
+        if is_new and row.decided.get(WHOLE) == "ours" and row.id not in held_row_ids:
             yield row
 
 
 def _closings(rows: Iterable[PlanRow], sides: Sides) -> Iterable[tuple[HeldItem, Resolution]]:
     """Yield the open items whose cells a choice decided, with the decision."""
-    items = {i.id: i for i in (*sides.target_held, *sides.source_held)}
-    by_row = {row.id: row for row in rows if row.decided}
-    for item in items.values():
-        row = by_row.get(item.row_id)
+    item_by_id = {i.id: i for i in (*sides.target_held, *sides.source_held)}
+    row_by_id = {row.id: row for row in rows if row.decided}
+    for item in item_by_id.values():
+        row = row_by_id.get(item.row_id)
         if row is None:
             continue
         take = row.decided.get(item.cell) or row.decided.get(WHOLE)

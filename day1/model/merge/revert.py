@@ -91,9 +91,11 @@ class _Plan:
     def keep_superseded(self, row: PlanRow) -> bool:
         """Keep a fact superseded if the fact that supersedes it stays; return whether so."""
         successor = self.rows.get(needed(row.target) or "")
-        stays = successor is not None and successor.source is None and successor.result is not None
-        decided = STATUS in row.decided or WHOLE in row.decided
-        if not stays or decided or needed(row.result) == needed(row.target):
+        is_kept = (
+            successor is not None and successor.source is None and successor.result is not None
+        )
+        is_decided = STATUS in row.decided or WHOLE in row.decided
+        if not is_kept or is_decided or needed(row.result) == needed(row.target):
             return False
         target_row = row.target or {}
         row.result = {**(row.result or {}), **{c: target_row[c] for c in FACT.group(STATUS)}}

@@ -231,13 +231,13 @@ def _merge_removed(row: PlanRow, open_cells: frozenset[str], *, skip: bool) -> N
     if row.source is None and row.target is None:
         return
     if not source_changed(row, WHOLE):
-        held = bool(open_cells)
+        is_held = bool(open_cells)
     elif row.target is None:
-        held = True
+        is_held = True
     else:
-        held = skip or bool(open_cells) or differs(row.kind, row.target, row.base)
-        row.result = row.target if held else None
-    if held:
+        is_held = skip or bool(open_cells) or differs(row.kind, row.target, row.base)
+        row.result = row.target if is_held else None
+    if is_held:
         row.held[WHOLE] = "skipped" if skip and row.source is None else "delete_modify"
 
 

@@ -107,21 +107,27 @@ def ordered(
     serving = (fact for fact in facts if _serves(fact, weights))
     newest = sorted(serving, key=lambda fact: (-fact.at, fact.id))
     once = list({" ".join(fact.text.split()): fact for fact in reversed(newest)}.values())
-    scores = {fact.id: worth_of(fact, now, weights) for fact in once}
-    evergreen = sorted((f for f in once if f.evergreen), key=lambda f: (-scores[f.id], -f.at, f.id))
+    score_by_id = {fact.id: worth_of(fact, now, weights) for fact in once}
+    evergreen = sorted(
+        (f for f in once if f.evergreen), key=lambda f: (-score_by_id[f.id], -f.at, f.id)
+    )
     ageing = {f.id: replace(f, evergreen=False) for f in evergreen[weights.most_evergreen :]}
     once = [ageing.get(fact.id, fact) for fact in once]
-    scores |= {fact.id: worth_of(fact, now, weights) for fact in ageing.values()}
+    score_by_id |= {fact.id: worth_of(fact, now, weights) for fact in ageing.values()}
     # The best of a session keeps its worth, so the facts are looked at from the best on.
-    once.sort(key=lambda fact: (-scores[fact.id], -fact.at, fact.id))
+    once.sort(key=lambda fact: (-score_by_id[fact.id], -fact.at, fact.id))
     count_by_session = Counter[str]()
     for fact in once:
         if fact.session_id is None or fact.pinned:
             continue
         if count_by_session[fact.session_id]:
-            scores[fact.id] = worth_of(fact, now, weights, before=count_by_session[fact.session_id])
+            score_by_id[fact.id] = worth_of(
+                fact, now, weights, before=count_by_session[fact.session_id]
+            )
         count_by_session[fact.session_id] += 1
-    return sorted(once, key=lambda f: (not f.pinned, -f.at if f.pinned else -scores[f.id], -f.at))
+    return sorted(
+        once, key=lambda f: (not f.pinned, -f.at if f.pinned else -score_by_id[f.id], -f.at)
+    )
 
 
 def _serves(fact: KnownFact, weights: PrimeWeights) -> bool:

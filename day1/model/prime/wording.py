@@ -87,9 +87,9 @@ def _lines(facts: Sequence[KnownFact], room: int, most: int) -> list[str]:
 
 def ends_of(text: str, facts: Sequence[KnownFact]) -> tuple[tuple[int, int], ...]:
     """Find the lines of a prime's text with facts that end: the end by line number."""
-    ends = {_said(fact): fact.until for fact in facts if fact.until is not None}
-    lines = enumerate(text.split("\n")) if ends else ()
-    return tuple((place, ends[line]) for place, line in lines if line in ends)
+    end_by_line = {_said(fact): fact.until for fact in facts if fact.until is not None}
+    lines = enumerate(text.split("\n")) if end_by_line else ()
+    return tuple((place, end_by_line[line]) for place, line in lines if line in end_by_line)
 
 
 def hint_text(branch: str, commit: str, rows: Sequence[tuple[str, int]], most: int) -> str:

@@ -67,12 +67,14 @@ class Mask:
         """Return the further columns that tell whether one of `columns` is masked."""
         if kind is HELD:
             keys: tuple[str, ...] = ("row_id", "row_kind")
-            touched = not {"ours", "theirs"}.isdisjoint(columns)
+            is_touched = not {"ours", "theirs"}.isdisjoint(columns)
         else:
             by_text = ("content_hash",) if kind.text else ()
             keys = (kind.about, *(("origin_id",) if kind.about == "id" else ()), *by_text)
-            touched = not (_BY_ROW[kind].keys() | _BY_TEXT.get(kind, {}).keys()).isdisjoint(columns)
-        return tuple(key for key in keys if key not in columns) if touched else ()
+            is_touched = not (_BY_ROW[kind].keys() | _BY_TEXT.get(kind, {}).keys()).isdisjoint(
+                columns
+            )
+        return tuple(key for key in keys if key not in columns) if is_touched else ()
 
     def tuples(
         self, kind: Kind, columns: Sequence[str], rows: Sequence[tuple[Cell, ...]]

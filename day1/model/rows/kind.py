@@ -104,8 +104,8 @@ class Kind:
 
     @cached_property
     def _by_cell(self) -> Mapping[str, tuple[str, ...]]:
-        cells = {group[0]: group for group in self.groups}
-        return {**cells, WHOLE: tuple(name for group in self.groups for name in group)}
+        group_by_cell = {group[0]: group for group in self.groups}
+        return {**group_by_cell, WHOLE: tuple(name for group in self.groups for name in group)}
 
     def group(self, name: str) -> tuple[str, ...]:
         """Return the columns of the cell called `name` (`*`: all that can change)."""

@@ -36,23 +36,28 @@ def in_sequence(links: Sequence[Link], arrived: Mapping[str, int]) -> list[str]:
         arrived: when rivals came to the branch; for one that is left out, when it was written.
     """
     # By when it was learned: what a message follows is always older.
-    keys = {link.id: (link.created_at, link.id) for link in links}
-    first: dict[str | None, list[Link]] = {}
-    following: dict[str | None, list[Link]] = {}
+    key_by_id = {link.id: (link.created_at, link.id) for link in links}
+    first_by_parent: dict[str | None, list[Link]] = {}
+    following_by_parent: dict[str | None, list[Link]] = {}
     for link in links:
-        above = keys.get(link.previous_id or "")
+        above = key_by_id.get(link.previous_id or "")
         # The circles that a damaged file may hold are cut open.
-        follows = above is not None and above < keys[link.id]
-        (following if follows else first).setdefault(link.previous_id, []).append(link)
+        is_follower = above is not None and above < key_by_id[link.id]
+        (following_by_parent if is_follower else first_by_parent).setdefault(
+            link.previous_id, []
+        ).append(link)
 
     def turn(link: Link) -> tuple[int, int, str]:
-        return arrived.get(link.id, link.created_at), *keys[link.id]
+        return arrived.get(link.id, link.created_at), *key_by_id[link.id]
 
-    runs = sorted(first.values(), key=lambda run_links: min(keys[link.id] for link in run_links))
+    runs = sorted(
+        first_by_parent.values(),
+        key=lambda run_links: min(key_by_id[link.id] for link in run_links),
+    )
     waiting = [link for run in reversed(runs) for link in sorted(run, key=turn, reverse=True)]
     order = []
     while waiting:
         link = waiting.pop()
         order.append(link.id)
-        waiting += sorted(following.get(link.id, ()), key=turn, reverse=True)
+        waiting += sorted(following_by_parent.get(link.id, ()), key=turn, reverse=True)
     return order

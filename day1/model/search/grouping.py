@@ -74,11 +74,11 @@ def complete_links(things: Sequence[T], pairs: Iterable[Pair[T]]) -> list[list[T
         things: distinct things.
         pairs: the similar pairs; all others are not similar.
     """
-    place = {thing: number for number, thing in enumerate(things)}
-    group_of = dict(enumerate([number] for number in place.values()))
-    links: list[Counter[int]] = [Counter() for _ in place]
-    home = list(place.values())
-    ranked = sorted((-how, place[a], place[b]) for a, b, how in pairs if a != b)
+    place_by_thing = {thing: number for number, thing in enumerate(things)}
+    group_of = dict(enumerate([number] for number in place_by_thing.values()))
+    links: list[Counter[int]] = [Counter() for _ in place_by_thing]
+    home = list(place_by_thing.values())
+    ranked = sorted((-how, place_by_thing[a], place_by_thing[b]) for a, b, how in pairs if a != b)
     for one, other in dict.fromkeys((min(a, b), max(a, b)) for _, a, b in ranked):
         kept_group, joined = sorted((home[one], home[other]))
         if kept_group == joined:
@@ -104,18 +104,18 @@ def word_pairs(texts: Mapping[T, str]) -> list[Pair[T]]:
     Only texts that share one of their rarest words are compared: with 0.8 in common, at least one
     of the rarest fifth must be.
     """
-    words = {key: frozenset(content_words(text)) for key, text in texts.items()}
-    frequency = Counter(word for own in words.values() for word in own)
-    holders: dict[str, list[T]] = {}
+    words_by_key = {key: frozenset(content_words(text)) for key, text in texts.items()}
+    frequency = Counter(word for own in words_by_key.values() for word in own)
+    keys_by_word: dict[str, list[T]] = {}
     pairs: list[Pair[T]] = []
-    for key, own in words.items():
+    for key, own in words_by_key.items():
         rarest = sorted(own, key=lambda word: (frequency[word], word))
         rarest = rarest[: len(own) - ceil(ALIKE_WORDS * len(own)) + 1]
-        near = dict.fromkeys(other for word in rarest for other in holders.get(word, ()))
-        shares = ((o, len(own & words[o]) / len(own | words[o])) for o in near)
+        near = dict.fromkeys(other for word in rarest for other in keys_by_word.get(word, ()))
+        shares = ((o, len(own & words_by_key[o]) / len(own | words_by_key[o])) for o in near)
         pairs += [(other, key, share) for other, share in shares if share >= ALIKE_WORDS]
         for word in rarest:
-            holders.setdefault(word, []).append(key)
+            keys_by_word.setdefault(word, []).append(key)
     return pairs
 
 

@@ -188,12 +188,12 @@ def passage(
 
 def _stems(question: str) -> dict[str, list[str]]:
     """Group the stems of a question's words by their first two letters."""
-    stems: dict[str, list[str]] = {}
+    stems_by_start: dict[str, list[str]] = {}
     for word in content_words(question)[:_MOST_WORDS]:
         stem = _ENDING.sub("", word)
         stem = stem if len(stem) >= _SHORTEST_STEM else word
-        stems.setdefault(stem[:2], []).append(stem)
-    return stems
+        stems_by_start.setdefault(stem[:2], []).append(stem)
+    return stems_by_start
 
 
 def _words(stems: Mapping[str, Sequence[str]], text: str) -> Iterator[_Word]:
@@ -326,10 +326,10 @@ def best_rows(
 
 def once_each(items: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
     """Return the first item of each key, in order."""
-    first: dict[Hashable, T] = {}
+    first_by_key: dict[Hashable, T] = {}
     for item in items:
-        first.setdefault(key(item), item)
-    return list(first.values())
+        first_by_key.setdefault(key(item), item)
+    return list(first_by_key.values())
 
 
 def text_key(row: Row) -> Hashable:

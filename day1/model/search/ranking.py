@@ -232,7 +232,7 @@ def part_lent(words: int, enough: int) -> float:
 
 def words_in_context(
     words: Sequence[Mapping[int, float]],
-    line: Sequence[int],
+    run: Sequence[int],
     shares: Sequence[float],
     parts: Sequence[float],
 ) -> list[float]:
@@ -241,24 +241,24 @@ def words_in_context(
     Asked "where did the sister move?", one memory says "my sister called" and the next "she is in
     Lisbon now": neither has all words. Each word of the question counts once, where it is nearest,
     so a memory that has them all itself stays first. (Most points of all rules.) FTS5's BM25 of an
-    OR is the sum of its terms', so a line of one text gets its plain BM25.
+    OR is the sum of its terms', so a run of one text gets its plain BM25.
 
     Args:
         words: for each word, its BM25 by text.
-        line: texts in the order in which they were written.
+        run: texts in the order in which they were written.
         shares: what a word counts in the texts just before and after, in the next ones, and so on.
-        parts: for each place of the line, the part of the shares that counts there.
+        parts: for each place of the run, the part of the shares that counts there.
     """
-    total = [0.0] * len(line)
+    total = [0.0] * len(run)
     for scores in words:
-        best = [0.0] * len(line)
-        for at, text in enumerate(line):
+        best = [0.0] * len(run)
+        for at, text in enumerate(run):
             score = scores.get(text, 0.0)
             if score > 0:  # seldom: most words are in few texts
                 best[at] = max(best[at], score)
                 for far, share in enumerate(shares, start=1):
                     for place in (at - far, at + far):
-                        if 0 <= place < len(line):
+                        if 0 <= place < len(run):
                             best[place] = max(best[place], share * parts[place] * score)
         total = list(map(add, total, best))
     return total

@@ -32,11 +32,11 @@ def summarize(texts: Sequence[str], most: int = MOST_CHARACTERS) -> list[Quote]:
     Of sentences that say the same the first counts. Those without a name or number are left out,
     unless none has one.
     """
-    quotes: dict[str, Quote] = {}
+    quote_by_text: dict[str, Quote] = {}
     for number, text in enumerate(texts):
         for sentence in sentences(text):
-            quotes.setdefault(plain(sentence), Quote(number, sentence[:_LONGEST]))
-    listed = [quote for key, quote in quotes.items() if key]
+            quote_by_text.setdefault(plain(sentence), Quote(number, sentence[:_LONGEST]))
+    listed = [quote for key, quote in quote_by_text.items() if key]
     names = _inner_names(quote.sentence for quote in listed)
     scores = [_specifics(quote.sentence, names) for quote in listed]
     least = min(1, max(scores, default=0))

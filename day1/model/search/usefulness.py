@@ -92,15 +92,15 @@ class RowVotes:
     @cached_property
     def _sum(self) -> _Sum:
         total = weight = 0.0
-        queries: dict[frozenset[str], tuple[float, int]] = {}
+        sum_by_query: dict[frozenset[str], tuple[float, int]] = {}
         for vote in self.counted.values():
             counts = _OTHER_WEIGHT if vote.words else 1.0
             total += counts * vote.score
             weight += counts
-            score, count = queries.get(vote.words, (0.0, 0))
-            queries[vote.words] = score + vote.score, count + 1
-        words = frozenset[str]().union(*queries)
-        return _Sum(total, weight, queries, words, _usefulness(total, weight))
+            score, count = sum_by_query.get(vote.words, (0.0, 0))
+            sum_by_query[vote.words] = score + vote.score, count + 1
+        words = frozenset[str]().union(*sum_by_query)
+        return _Sum(total, weight, sum_by_query, words, _usefulness(total, weight))
 
 
 NO_VOTES: Final = RowVotes({})

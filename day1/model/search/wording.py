@@ -147,15 +147,21 @@ def likeness_by_words(pairs: Sequence[tuple[str, str]], names: frozenset[str]) -
 
     Names, and all after the first `_COMPARED` characters of a text, are left out.
     """
-    words = {text: set(content_words(text[:_COMPARED])) - names for pair in pairs for text in pair}
-    counts = Counter(chain.from_iterable(words.values()))
-    weight = {word: math.log(len(words) / count) ** 2 for word, count in counts.items()}
-    length = {
-        t: math.sqrt(sum(map(weight.__getitem__, text_words))) for t, text_words in words.items()
+    words_by_text = {
+        text: set(content_words(text[:_COMPARED])) - names for pair in pairs for text in pair
+    }
+    counts = Counter(chain.from_iterable(words_by_text.values()))
+    weight_by_word = {
+        word: math.log(len(words_by_text) / count) ** 2 for word, count in counts.items()
+    }
+    length_by_text = {
+        t: math.sqrt(sum(map(weight_by_word.__getitem__, text_words)))
+        for t, text_words in words_by_text.items()
     }
     return [
-        sum(map(weight.__getitem__, words[one] & words[other])) / (length[one] * length[other])
-        if length[one] and length[other]
+        sum(map(weight_by_word.__getitem__, words_by_text[one] & words_by_text[other]))
+        / (length_by_text[one] * length_by_text[other])
+        if length_by_text[one] and length_by_text[other]
         else 0.0
         for one, other in pairs
     ]

@@ -202,6 +202,6 @@ class Mined:
 
         A run that is part of a longer one in the same threads is left out.
         """
-        orders = {name: [use.name for use in uses] for name, uses in self.threads.items()}
-        runs = recurring_runs(orders)
+        steps_by_thread = {name: [use.name for use in uses] for name, uses in self.threads.items()}
+        runs = recurring_runs(steps_by_thread)
         return sorted(runs, key=lambda steps: (-len(runs[steps]), -len(steps), steps))[:most]

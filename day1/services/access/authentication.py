@@ -143,11 +143,11 @@ class Authenticator:
         The mark is set when a token is made, so it matters only if the ledger was replaced since.
         """
         stamp = self._repo.ledger.stamp()
-        stamp_read, required = self._asked
+        stamp_read, is_required = self._asked
         if stamp is None or stamp != stamp_read:
-            required = _MARK in self._repo.history.tags()
-            self._asked = stamp, required
-        return required
+            is_required = _MARK in self._repo.history.tags()
+            self._asked = stamp, is_required
+        return is_required
 
     @property
     def open(self) -> bool:
@@ -177,8 +177,10 @@ class Authenticator:
         if self.open:
             return EVERYTHING
         sign_in = None if cookie is None else self._repo.ledger.record(SignIn, digest(cookie))
-        live = sign_in is not None and now < sign_in.expires_at
-        token = self._repo.ledger.record(Token, sign_in.token_id) if sign_in and live else None
+        is_signed_in = sign_in is not None and now < sign_in.expires_at
+        token = (
+            self._repo.ledger.record(Token, sign_in.token_id) if sign_in and is_signed_in else None
+        )
         return self._access(token, now)
 
     def _access(self, token: Token | None, now: int) -> Access:

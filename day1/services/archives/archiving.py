@@ -134,18 +134,18 @@ def sync_archive(
     content = b"".join(file_lines(bundle, exported_rows(repo, bundle)))
     cid = cid_of([content])
     notes = [] if cid == about.get("cid") else [_changed(about.get("cid"))]
-    named, pinned = cid, False
+    named, is_pinned = cid, False
     if pinning is None:
         notes.append("No pinning service is configured: the file was handed to nobody.")
     else:
         try:
             named = pinning.pin(f"{bundle.id}.jsonl", content)
-            pinned = named == cid
+            is_pinned = named == cid
         except PinningFailed as error:
             notes.append(f"The pinning service does not keep the file: {error}.")
     if named != cid:
         notes.append(f"The pinning service named an id of its own; ours is {cid}.")
-    return Synced(named, pinned, bundle.id, tuple(notes), state)
+    return Synced(named, is_pinned, bundle.id, tuple(notes), state)
 
 
 def _about(cell: Cell) -> Mapping[str, Any]:

@@ -38,5 +38,5 @@ def adopt(repo: Repository, now: int) -> list[str]:
 def _is_new(repo: Repository, missing: list[str]) -> bool:
     """Whether nothing was ever written to the store."""
     history = repo.history
-    new = missing == [MAIN] and MAIN not in history.dirty_branches()
-    return new and next(history.log(MAIN)).op == "init"
+    is_new = missing == [MAIN] and MAIN not in history.dirty_branches()
+    return is_new and next(history.log(MAIN)).op == "init"

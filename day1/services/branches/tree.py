@@ -23,16 +23,16 @@ def states(repo: Repository) -> list[BranchState]:
     """Read the state of every branch that has a ref, oldest first."""
     tips, dirty = repo.history.branches(), repo.history.dirty_branches()
     branches = repo.ledger.branches()
-    names = {branch.id: branch.name for branch in branches}
+    name_by_id = {branch.id: branch.name for branch in branches}
     branch_states = []
     for branch in branches:
         tip = tips.get(branch.name)
         if tip is None:
             continue
         # Pending rows are counted only where the status depends on them.
-        counts = branch.merged_tip == tip and branch.name in dirty
-        pending = _pending(repo, branch) if counts else Pending()
-        parent = names.get(branch.parent_id or "")
+        is_pending_counted = branch.merged_tip == tip and branch.name in dirty
+        pending = _pending(repo, branch) if is_pending_counted else Pending()
+        parent = name_by_id.get(branch.parent_id or "")
         status = branch.status(tip, pending)
         branch_states.append(BranchState(branch, parent, tip, pending, status))
     return branch_states
@@ -65,15 +65,15 @@ def topology(
     ]
     ids = {s.branch.id for s in shown}
     main = next((s.branch.id for s in shown if s.branch.name == MAIN), None)
-    children: dict[str, list[BranchState]] = {}
+    children_by_parent: dict[str, list[BranchState]] = {}
     for state in shown:
         parent = state.branch.parent_id
         if state.branch.name != MAIN:
             place = parent if parent in ids else main
-            children.setdefault(place or "", []).append(state)
+            children_by_parent.setdefault(place or "", []).append(state)
 
     def grow(state: BranchState, depth: int) -> Node:
-        below = children.get(state.branch.id, []) if depth < max_depth else []
+        below = children_by_parent.get(state.branch.id, []) if depth < max_depth else []
         return Node(state, tuple(grow(child, depth + 1) for child in below))
 
     return grow(next(s for s in shown if s.branch.id == root.id), 0)
@@ -102,14 +102,14 @@ def branch_graph(repo: Repository, limit: int) -> BranchGraph:
     """Build the graph of `main` and the `limit` most recently written branches."""
     every = [(s, repo.history.commit(s.tip).ts) for s in states(repo)]
     lasting = sorted(every, key=lambda pair: (pair[0].branch.name == MAIN, pair[1]))[-limit:]
-    shown = {s.branch.id: s.branch.name for s, _ in lasting}
+    name_by_id = {s.branch.id: s.branch.name for s, _ in lasting}
     merges = [
-        NamedMerge(record, shown.get(record.source_id, ""), shown[record.target_id])
+        NamedMerge(record, name_by_id.get(record.source_id, ""), name_by_id[record.target_id])
         for record in repo.ledger.records(MergeRecord)
-        if record.commit is not None and record.target_id in shown
+        if record.commit is not None and record.target_id in name_by_id
     ]
     return BranchGraph(
-        [pair for pair in every if pair[0].branch.id in shown],
+        [pair for pair in every if pair[0].branch.id in name_by_id],
         merges[-limit:],
-        len(every) - len(shown),
+        len(every) - len(name_by_id),
     )

@@ -64,14 +64,14 @@ def upsert_rows(repo: Repository, branch: Branch, rows_at: RowsAt, origin: Origi
         present = _present(adding, rows)
         if any(_differs(row, present[row.id], adding.now) for row in rows if row.id in present):
             return _change(repo, adding.to_change(), rows, present, origin)
-        added: dict[Kind, list[Row]] = {}
+        added_by_kind: dict[Kind, list[Row]] = {}
         for row in rows:
             if row.id not in present:
                 present[row.id] = _new(row, origin, adding.now)
-                added.setdefault(row.kind, []).append(present[row.id])
-        for kind, new in added.items():
+                added_by_kind.setdefault(row.kind, []).append(present[row.id])
+        for kind, new in added_by_kind.items():
             adding.add(kind, new)
-        count = sum(map(len, added.values()))
+        count = sum(map(len, added_by_kind.values()))
         return UpsertedRows(present, count, 0, adding.tip, adding.pending.count + count)
 
 
@@ -116,20 +116,20 @@ def _new(row: KeyedRow, origin: Origin, now: int) -> Row:
 
 
 def _present(reading: Reading, rows: Sequence[KeyedRow]) -> dict[str, Row]:
-    present: dict[str, Row] = {}
+    row_by_id: dict[str, Row] = {}
     for kind in dict.fromkeys(row.kind for row in rows):
-        present |= reading.get(kind, [row.id for row in rows if row.kind is kind])
-    return present
+        row_by_id |= reading.get(kind, [row.id for row in rows if row.kind is kind])
+    return row_by_id
 
 
 def _columns(row: KeyedRow, before: Row, now: int) -> dict[str, Cell]:
     text = row.kind.text
-    new = text is not None and row.columns.get(text, before[text]) != before[text]
-    active = before.get("status") in {None, "active"}
+    is_new_text = text is not None and row.columns.get(text, before[text]) != before[text]
+    is_active = before.get("status") in {None, "active"}
     past = [
-        c for c in row.endings if active and before[c] is not None and int(before[c] or 0) <= now
+        c for c in row.endings if is_active and before[c] is not None and int(before[c] or 0) <= now
     ]
-    return {**row.columns, **dict.fromkeys(past), **(row.always if new else {})}
+    return {**row.columns, **dict.fromkeys(past), **(row.always if is_new_text else {})}
 
 
 def _differs(row: KeyedRow, before: Row, now: int) -> bool:

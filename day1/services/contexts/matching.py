@@ -111,13 +111,13 @@ def _by_vector(
 ) -> SearchAnswer:
     given_vectors = _given_vectors(where, memory_query, vector, request.only)
     embedder = where.engine.embedder
-    ours = embedder is not None and embedder.dimension == len(vector)
-    if not ours and not given_vectors.cosines:
+    is_ours = embedder is not None and embedder.dimension == len(vector)
+    if not is_ours and not given_vectors.cosines:
         raise _unknown_length(len(vector), embedder, given_vectors.lengths)
-    if ours and given_vectors.cosines and memory_query.text is not None:
-        ours = not foreign(embedder, [(memory_query.text, vector)])[0]
+    if is_ours and given_vectors.cosines and memory_query.text is not None:
+        is_ours = not foreign(embedder, [(memory_query.text, vector)])[0]
     answer = None
-    if ours:
+    if is_ours:
         mode: Mode = "hybrid" if memory_query.text else "vector"
         answer = search(
             where.engine,
@@ -143,7 +143,7 @@ def _scored_by_given_vectors(
     where: Where, request: SearchRequest, given_vectors: _GivenVectors
 ) -> SearchAnswer:
     """Score rows by their given vectors and, if the query has a text, by its words."""
-    words: dict[str, Hit] = {}
+    hit_by_id: dict[str, Hit] = {}
     if request.query:
         answer = search(
             where.engine,
@@ -151,26 +151,26 @@ def _scored_by_given_vectors(
             where.branch_id,
             replace(request, mode="keyword", limit=_KEYWORD_HITS),
         )
-        words = {str(hit.row["id"]): hit for hit in answer.hits}
+        hit_by_id = {str(hit.row["id"]): hit for hit in answer.hits}
     weights = where.engine.weights
     parts = (weights.vector, weights.keyword if request.query else 0.0)
 
     def score(row_id: str) -> float:
-        word = words[row_id].keyword if row_id in words else 0.0
+        word = hit_by_id[row_id].keyword if row_id in hit_by_id else 0.0
         near = max(0.0, given_vectors.cosines.get(row_id, 0.0))
         return (parts[0] * near + parts[1] * word) / sum(parts)
 
-    scores = {row_id: score(row_id) for row_id in {*given_vectors.cosines, *words}}
-    best = sorted(scores, key=lambda row_id: (-scores[row_id], row_id))[: request.limit]
+    score_by_id = {row_id: score(row_id) for row_id in {*given_vectors.cosines, *hit_by_id}}
+    best = sorted(score_by_id, key=lambda row_id: (-score_by_id[row_id], row_id))[: request.limit]
     with where.engine.store.reading(where.ref) as reading:
         rows = {**reading.get(FACT, best), **reading.get(OBSERVATION, best)}
         hits = [
             Hit(
                 rows[i],
                 kind,
-                scores[i],
+                score_by_id[i],
                 given_vectors.cosines.get(i),
-                words[i].keyword if i in words else 0.0,
+                hit_by_id[i].keyword if i in hit_by_id else 0.0,
                 FoundText(str(rows[i][kind.text or ""])),
             )
             for i in best
@@ -220,16 +220,16 @@ def _given_vectors(
         cells = reading.scan(FACT, ("id", "vector"), _visible_facts(memory_query))
     rows = {str(i): text for i, text in cells if allowed is None or i in allowed}
     text_by_id = {i: str(text) for i, text in rows.items() if text is not None}
-    lengths = {i: given_vector.dimension_of(text) for i, text in text_by_id.items()}
-    same = [i for i, length in lengths.items() if length == len(vector)]
-    cosines: dict[str, float] = {}
+    dimension_by_id = {i: given_vector.dimension_of(text) for i, text in text_by_id.items()}
+    same = [i for i, length in dimension_by_id.items() if length == len(vector)]
+    cosine_by_id: dict[str, float] = {}
     if same:
         import numpy as np  # noqa: PLC0415 - costs 0.1 s, which only these calls need
 
         matrix = np.array([given_vector.from_kept(text_by_id[i]) for i in same], np.float64)
         near = matrix @ unit(vector).astype(np.float64) / np.linalg.norm(matrix, axis=1)
-        cosines = {i: float(c) for i, c in zip(same, near, strict=True)}
-    return _GivenVectors(cosines, len(rows) - len(same), sorted(set(lengths.values())))
+        cosine_by_id = {i: float(c) for i, c in zip(same, near, strict=True)}
+    return _GivenVectors(cosine_by_id, len(rows) - len(same), sorted(set(dimension_by_id.values())))
 
 
 def _unknown_length(

@@ -59,8 +59,10 @@ def upsert(
         return unredacted(reading, rows)
 
     written = upsert_rows(repo, branch, rows_at, origin)
-    states = {i: _hidden(written.rows[row]) for i, row in zip(ids, row_ids, strict=True)}
-    return Upserted(ids, written, {i: state for i, state in states.items() if state is not None})
+    state_by_id = {i: _hidden(written.rows[row]) for i, row in zip(ids, row_ids, strict=True)}
+    return Upserted(
+        ids, written, {i: state for i, state in state_by_id.items() if state is not None}
+    )
 
 
 def _hidden(row: Row) -> str | None:

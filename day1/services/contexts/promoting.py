@@ -68,7 +68,7 @@ def promote(repo: Repository, embedder: Embedder, promotion: Promotion) -> Promo
     with repo.store.reading(Ref(branch=promotion.branch.name)) as reading:
         waiting = _waiting(reading, promotion)
         rows = reading.get(OBSERVATION, waiting[: promotion.most])
-    passages = {
+    passages_by_context = {
         row_id: embedder.passages(str(row["summary"]))
         for row_id, row in rows.items()
         if row["summary"] != REDACTED
@@ -78,7 +78,7 @@ def promote(repo: Repository, embedder: Embedder, promotion: Promotion) -> Promo
         return Promoted(0, 0, [])
 
     def facts(state: Reading, _: int) -> list[KeyedRow]:
-        present = state.get(OBSERVATION, list(passages))
+        present = state.get(OBSERVATION, list(passages_by_context))
         same = {
             row_id: row
             for row_id, row in present.items()
@@ -87,7 +87,9 @@ def promote(repo: Repository, embedder: Embedder, promotion: Promotion) -> Promo
         promoted = _up_to_date(state, list(same.values()))
         new = [row for row_id, row in same.items() if row_id not in promoted]
         promoted_ids[:] = [str(row["id"]) for row in new]
-        return [fact for row in new for fact in _facts(state, row, passages[str(row["id"])])]
+        return [
+            fact for row in new for fact in _facts(state, row, passages_by_context[str(row["id"])])
+        ]
 
     written = upsert_rows(repo, promotion.branch, facts, promotion.origin)
     hashes = [str(r["content_hash"]) for r in written.rows.values() if "content_hash" in r]
@@ -114,24 +116,38 @@ def _sorted(reading: Reading, columns: Sequence[str], query: Query) -> Sequence[
 
 def _up_to_date(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set[str]:
     """Find the contexts whose facts on this branch were made of the context's current version."""
-    by_id = {str(row["id"]): row for row in contexts}
-    first = {
+    context_by_id = {str(row["id"]): row for row in contexts}
+    first_fact_by_context = {
         str(row["origin_id"]): row
-        for row in reading.get(FACT, [passage_id(row_id, 0) for row_id in by_id]).values()
+        for row in reading.get(FACT, [passage_id(row_id, 0) for row_id in context_by_id]).values()
     }
-    notes = {i: passages_noted(by_id[i], row["detail"]) for i, row in first.items() if i in by_id}
-    unsure = {row_id: first[row_id] for row_id, count in notes.items() if count is None}
-    several = {row_id: count for row_id, count in notes.items() if count}
-    ids = [passage_id(i, number) for i, count in several.items() for number in range(1, count + 1)]
+    count_by_context = {
+        i: passages_noted(context_by_id[i], row["detail"])
+        for i, row in first_fact_by_context.items()
+        if i in context_by_id
+    }
+    unsure_by_context = {
+        row_id: first_fact_by_context[row_id]
+        for row_id, count in count_by_context.items()
+        if count is None
+    }
+    several_by_context = {row_id: count for row_id, count in count_by_context.items() if count}
+    ids = [
+        passage_id(i, number)
+        for i, count in several_by_context.items()
+        for number in range(1, count + 1)
+    ]
     later_facts = reading.get(FACT, ids)
 
     def whole(row_id: str, count: int) -> bool:
         rows = [later_facts.get(passage_id(row_id, number)) for number in range(1, count + 1)]
-        own = all(row and passages_noted(by_id[row_id], row["detail"]) for row in rows[:-1])
+        own = all(row and passages_noted(context_by_id[row_id], row["detail"]) for row in rows[:-1])
         return own and (rows[-1] is None or rows[-1]["status"] != "active")
 
-    complete_ids = {row_id for row_id, count in several.items() if whole(row_id, count)}
-    return complete_ids | _promoted_last(reading, [by_id[row_id] for row_id in unsure])
+    complete_ids = {row_id for row_id, count in several_by_context.items() if whole(row_id, count)}
+    return complete_ids | _promoted_last(
+        reading, [context_by_id[row_id] for row_id in unsure_by_context]
+    )
 
 
 def _promoted_last(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set[str]:
@@ -139,22 +155,26 @@ def _promoted_last(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> 
 
     Facts made by an earlier version of day1 do not note the context's version.
     """
-    firsts = {passage_id(str(row["id"]), 0): row for row in contexts}
-    if not firsts:
+    context_by_first_fact = {passage_id(str(row["id"]), 0): row for row in contexts}
+    if not context_by_first_fact:
         return set()
-    edits: dict[str, list[Row]] = {}
-    for edit in reading.find(EDIT, Query(among={"row_id": list(firsts)})):
-        edits.setdefault(str(edit["row_id"]), []).append(edit)
+    edits_by_fact: dict[str, list[Row]] = {}
+    for edit in reading.find(EDIT, Query(among={"row_id": list(context_by_first_fact)})):
+        edits_by_fact.setdefault(str(edit["row_id"]), []).append(edit)
 
     def last(fact: str) -> bool:
         promoted = f"{_PROMOTED} from "
-        own_edits = edits.get(fact, ())
+        own_edits = edits_by_fact.get(fact, ())
         ids = [edit["id"] for edit in own_edits if str(edit["reason"]).startswith(promoted)]
         if fact in reading.mask.rows:  # which hides the reasons of its edits, too
-            ids = [edit["id"] for edit in own_edits if edit["id"] == _edit_id(firsts[fact])]
-        return ids[-1:] == [_edit_id(firsts[fact])]
+            ids = [
+                edit["id"]
+                for edit in own_edits
+                if edit["id"] == _edit_id(context_by_first_fact[fact])
+            ]
+        return ids[-1:] == [_edit_id(context_by_first_fact[fact])]
 
-    return {str(row["id"]) for fact, row in firsts.items() if last(fact)}
+    return {str(row["id"]) for fact, row in context_by_first_fact.items() if last(fact)}
 
 
 def _edit_id(row: Mapping[str, Cell]) -> str:
@@ -180,7 +200,7 @@ def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[Keye
         KeyedRow(FACT, passage_id(row_id, number), {"fact_text": text, **shared}, origin_id=row_id)
         for number, text in enumerate(passages)
     ]
-    surplus = reading.get(FACT, passage_ids(row_id)[len(facts) :])
+    outdated_facts = reading.get(FACT, passage_ids(row_id)[len(facts) :])
     first = new_row(FACT, facts[0].id, dict(facts[0].columns), Origin(), 0)
     edit: Mapping[str, Cell] = {
         "row_id": facts[0].id,
@@ -193,6 +213,6 @@ def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[Keye
     return [
         *facts,
         *(KeyedRow(EDIT, basis_id(str(b["row_id"]), b), b) for b in bases),
-        *(KeyedRow(FACT, fact_id, {"status": "archived"}) for fact_id in surplus),
+        *(KeyedRow(FACT, fact_id, {"status": "archived"}) for fact_id in outdated_facts),
         KeyedRow(EDIT, _edit_id(context), edit),
     ]

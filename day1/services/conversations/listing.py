@@ -35,21 +35,28 @@ def recent_conversations(
         ids += _active(reading, equal, limit)
     rows = reading.get(CONVERSATION, ids)
     in_conversations = Query(among={"conversation_id": [*rows]})
-    keys: dict[str, list[tuple[int, str]]] = {}
+    keys_by_conversation: dict[str, list[tuple[int, str]]] = {}
     for row in reading.scan(MESSAGE, ("conversation_id", "created_at", "id"), in_conversations):
-        keys.setdefault(str(row[0]), []).append((int(row[1] or 0), str(row[2])))
+        keys_by_conversation.setdefault(str(row[0]), []).append((int(row[1] or 0), str(row[2])))
 
     def updated(conversation_id: str) -> int:
-        last = max(keys.get(conversation_id, ()), default=None)
+        last = max(keys_by_conversation.get(conversation_id, ()), default=None)
         return int(rows[conversation_id]["created_at"] or 0) if last is None else last[0]
 
     shown = sorted(rows, key=lambda i: (updated(i), i), reverse=True)[:limit]
-    untitled = {i: min(keys[i])[1] for i in shown if rows[i]["title"] is None and i in keys}
+    untitled = {
+        i: min(keys_by_conversation[i])[1]
+        for i in shown
+        if rows[i]["title"] is None and i in keys_by_conversation
+    }
     firsts = reading.get(MESSAGE, [*untitled.values()])
-    titles = {i: _headline(str(firsts[first]["content"])) for i, first in untitled.items()}
+    title_by_id = {i: _headline(str(firsts[first]["content"])) for i, first in untitled.items()}
     return [
         ListedConversation(
-            rows[i], titles.get(i) or text_of(rows[i]["title"]), len(keys.get(i, ())), updated(i)
+            rows[i],
+            title_by_id.get(i) or text_of(rows[i]["title"]),
+            len(keys_by_conversation.get(i, ())),
+            updated(i),
         )
         for i in shown
     ]

@@ -139,8 +139,8 @@ def last_message(repo: Repository, work: Additions, conversation_id: str) -> str
     ((newest, at),) = found
     written_at, oldest = int(at or 0), work.pending.oldest
     # Pending rows are later than every commit.
-    pending = oldest is not None and written_at >= oldest
-    for commit in () if pending else repo.history.log(work.tip):
+    is_pending = oldest is not None and written_at >= oldest
+    for commit in () if is_pending else repo.history.log(work.tip):
         if commit.ts < written_at:
             break
         if may_bring_messages(commit):

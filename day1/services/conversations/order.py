@@ -23,9 +23,11 @@ def order_of(repo: Repository, reading: Reading, conversation_id: str) -> list[s
 def messages_of(repo: Repository, reading: Reading, conversation_id: str) -> list[tuple[int, Row]]:
     """Return a conversation's messages in sequence, each with its place, counted from 1."""
     message_rows = reading.find(MESSAGE, Query(equal={"conversation_id": conversation_id}))
-    rows = {str(row["id"]): row for row in message_rows}
-    links = [Link(i, r["previous_id"], r["created_at"]) for i, r in rows.items()]  # type: ignore[arg-type]  # of these columns
-    return [(place, rows[i]) for place, i in enumerate(_ordered(repo, reading, links), start=1)]
+    row_by_id = {str(row["id"]): row for row in message_rows}
+    links = [Link(i, r["previous_id"], r["created_at"]) for i, r in row_by_id.items()]  # type: ignore[arg-type]  # of these columns
+    return [
+        (place, row_by_id[i]) for place, i in enumerate(_ordered(repo, reading, links), start=1)
+    ]
 
 
 def _ordered(repo: Repository, reading: Reading, links: Sequence[Link]) -> list[str]:

@@ -67,8 +67,8 @@ def export_store(
         StoreBusy: as `export_branch`.
     """
     part = _Part(with_thinking, with_secrets)
-    shown = {s.branch.name: repo.shown(Ref(branch=s.branch.name)) for s in states(repo)}
-    version = _version(repo.store, shown.values(), part)
+    ref_by_branch = {s.branch.name: repo.shown(Ref(branch=s.branch.name)) for s in states(repo)}
+    version = _version(repo.store, ref_by_branch.values(), part)
     yield header_line(version, with_secrets=with_secrets)
     count = 0
     for state in _parents_first(states(repo)):
@@ -120,11 +120,11 @@ def _rows(store: Store, ref: Ref, part: _Part, version: int) -> Iterator[bytes]:
 
 
 def _parents_first(branch_states: list[BranchState]) -> list[BranchState]:
-    parents = {state.branch.name: state.parent for state in branch_states}
+    parent_by_branch = {state.branch.name: state.parent for state in branch_states}
 
     def depth(name: str) -> int:
-        parent = parents[name]
-        return 0 if parent is None or parent not in parents else 1 + depth(parent)
+        parent = parent_by_branch[name]
+        return 0 if parent is None or parent not in parent_by_branch else 1 + depth(parent)
 
     return sorted(branch_states, key=lambda state: (depth(state.branch.name), state.branch.name))
 

@@ -112,26 +112,28 @@ def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -
     surplus = work.get(kind, [i for i in whole_by_part if i not in rows]) if whole_by_part else {}
     wholes |= {row_id: whole_by_part[row_id] for row_id in surplus}
     present |= surplus
-    groups: dict[str, Sequence[str]] = {
+    cells_by_row: dict[str, Sequence[str]] = {
         row_id: changed_groups(kind, before, claimed(kind, rows[row_id]))
         for row_id, before in present.items()
         if row_id in rows
     }
-    groups |= dict.fromkeys(surplus, (kind.text or WHOLE,))
-    differing = [row_id for row_id in rows if groups.get(row_id, (WHOLE,))]
+    cells_by_row |= dict.fromkeys(surplus, (kind.text or WHOLE,))
+    differing = [row_id for row_id in rows if cells_by_row.get(row_id, (WHOLE,))]
     open_to_doubt = [*differing, *surplus]
     edits = edits_of(work, open_to_doubt)
     held = held_among(work, [row_id for row_id in open_to_doubt if row_id in present])
     masked = redacted_among(repo, present, wholes, open_to_doubt)
-    reasons: dict[str, LeftReason] = {}
+    reason_by_row: dict[str, LeftReason] = {}
     for row_id in open_to_doubt:
         whole = wholes.get(row_id, row_id)
         mine: Sequence[Row] = edits.get(row_id, ())
         mine = _since_removed(mine) if whole != row_id else mine
-        why = why_left(kind, present.get(row_id), groups.get(row_id, ()), mine)
+        why = why_left(kind, present.get(row_id), cells_by_row.get(row_id, ()), mine)
         if why or row_id in held or whole in masked:
-            reasons.setdefault(whole, why or ("held" if row_id in held else "redacted"))
-    why_by_id = {i: reasons[w] for i in open_to_doubt if (w := wholes.get(i, i)) in reasons}
+            reason_by_row.setdefault(whole, why or ("held" if row_id in held else "redacted"))
+    why_by_id = {
+        i: reason_by_row[w] for i in open_to_doubt if (w := wholes.get(i, i)) in reason_by_row
+    }
     return Comparison(present, differing, list(surplus), why_by_id)
 
 
@@ -172,13 +174,13 @@ def _since_removed(edits: Sequence[Row]) -> Sequence[Row]:
 
 def built(drafts: Sequence[Draft], origin: Origin, now: int) -> dict[Kind, dict[str, Row]]:
     """Build the rows of drafts, by kind and id; of two drafts with one id the first counts."""
-    built: dict[Kind, dict[str, Row]] = {}
+    rows_by_kind: dict[Kind, dict[str, Row]] = {}
     for draft in drafts:
         kind, rows = rows_of(draft, origin, now)
-        of_kind = built.setdefault(kind, {})
+        of_kind = rows_by_kind.setdefault(kind, {})
         if draft.id not in of_kind:
             of_kind |= rows
-    return built
+    return rows_by_kind
 
 
 def rows_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, dict[str, Row]]:
@@ -186,11 +188,16 @@ def rows_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, dict[str, Row
     kind, row = _row_of(draft, origin, now)
     if kind.text is None or len(str(row[kind.text])) <= MAX_TEXT:
         return kind, {draft.id: row}
-    rows: dict[str, Row] = {}
+    row_by_id: dict[str, Row] = {}
     for row_id, text in parts_of(draft.id, str(row[kind.text])):
-        rows[row_id] = {**row, "id": row_id, kind.text: text, "content_hash": content_hash(text)}
+        row_by_id[row_id] = {
+            **row,
+            "id": row_id,
+            kind.text: text,
+            "content_hash": content_hash(text),
+        }
         row = {**row, "raw_input": None} if kind is OBSERVATION else row
-    return kind, rows
+    return kind, row_by_id
 
 
 def _row_of(draft: Draft, origin: Origin, now: int) -> tuple[Kind, Row]:
@@ -279,11 +286,11 @@ def why_left(
     watched = {*kind.claimed, "status"}
     imported_values = {edit["cell"]: edit["value"] for edit in edits if edit["agent_id"] == AGENT}
     by_others = any(e["agent_id"] != AGENT and e["cell"] in watched for e in edits)
-    restored = any(
+    is_restored = any(
         cell in imported_values and imported_values[cell] != cell_value(kind, before, cell)
         for cell in groups
     )
-    return "edited" if by_others or restored else None
+    return "edited" if by_others or is_restored else None
 
 
 def give(work: Work, kind: Kind, before: Row, values: Row, edits: ImportEdits) -> None:

@@ -42,7 +42,7 @@ def import_own(
         ImportBroken: a line cannot be used; the rows before it are stored, `details` names it.
     """
     imported, rows_done = Imported(), 0
-    brought: dict[str, Brought] = {}
+    brought_by_branch: dict[str, Brought] = {}
 
     def rows() -> Iterator[tuple[BranchLine, RowLine]]:
         target = BranchLine(branch.name)
@@ -57,7 +57,7 @@ def import_own(
     try:
         for unit in in_units(rows(), UNIT_ROWS):
             for target, part in groupby(unit, key=itemgetter(0)):
-                mine = brought.setdefault(target.name, Brought())
+                mine = brought_by_branch.setdefault(target.name, Brought())
                 imported.take(_put_own(repo, target, [line for _, line in part], mine))
             rows_done += len(unit)
             report(rows_done, None)

@@ -99,8 +99,8 @@ def begin(
             )
         return
     tips = target.history.branches()
-    empty = tips == {MAIN: first_commit(target)} and not target.ledger.branches()
-    if marks or not empty or created_at(target) != created_at(source):
+    is_empty = tips == {MAIN: first_commit(target)} and not target.ledger.branches()
+    if marks or not is_empty or created_at(target) != created_at(source):
         raise Conflict(
             f"{where} holds a store already, which is never overwritten: name a place that does "
             "not exist yet.",
@@ -139,14 +139,14 @@ def copy_store(
                 target.ledger.put(replace(mark, whole=True))
             target.point("copy.before_whole")
     target.point("copy.whole")
-    moved = source.store.stamp() != replay.stamp
+    has_moved = source.store.stamp() != replay.stamp
     return CopiedStore(
         branches,
         commits=len(replay.ids),
         repeated=replay.repeated,
         tags=len(replay.tags),
         records=len(records),
-        moved=moved,
+        moved=has_moved,
     )
 
 
@@ -248,7 +248,7 @@ class CommitReplay:
         for _ in range(_LOOKS):
             self.stamp = self._source.store.stamp()
             self.follow()
-            pending = {
+            pending_by_branch = {
                 name: self._writes(history.changes(self._heads[name], Ref(branch=name)))
                 for name in history.dirty_branches() & self._heads.keys()
             }
@@ -256,9 +256,9 @@ class CommitReplay:
                 break
         else:
             raise StoreBusy("Others write to the store without a pause: stop them, then try again.")
-        for name, rows in pending.items():
+        for name, rows in pending_by_branch.items():
             self._add(name, rows)
-        return pending
+        return pending_by_branch
 
     def _add(self, name: str, rows: Writes) -> None:
         """Add a branch's pending rows, except those that an earlier run added."""
@@ -287,8 +287,8 @@ class CommitReplay:
             hashed = self._compare(f"branch {name!r}", tip, ref, rows)
             count = sum(len(rows.get(kind.table, ())) for kind in MEMORIES)
             contents.append(BranchContent(name, self.ids[tip], count, *hashed))
-        tips = {content.name: (content.commit, content.waiting) for content in contents}
-        if pending is not None and self._tips() != tips:
+        tip_by_branch = {content.name: (content.commit, content.waiting) for content in contents}
+        if pending is not None and self._tips() != tip_by_branch:
             raise _unlike("branches are")
         return tuple(contents)
 
@@ -344,16 +344,16 @@ def _refs(
 
     Other commits get a helper ref, which is named after the newest of them.
     """
-    commits = {commit.id: commit for commit in graph}
+    commit_by_id = {commit.id: commit for commit in graph}
     tips = [*tags.values(), *(other for commit in graph for other in commit.parents[1:])]
     branch_tips = sorted(heads.items(), key=lambda head: head[0] != MAIN)
-    refs: dict[CommitId, str] = {}
+    ref_by_commit: dict[CommitId, str] = {}
     for name, tip in (*branch_tips, *((_aside(tip), tip) for tip in tips)):
-        commit = commits.get(tip)
-        while commit is not None and commit.id not in refs:
-            refs[commit.id] = name
-            commit = commits[commit.parents[0]] if commit.parents else None
-    return refs
+        commit = commit_by_id.get(tip)
+        while commit is not None and commit.id not in ref_by_commit:
+            ref_by_commit[commit.id] = name
+            commit = commit_by_id[commit.parents[0]] if commit.parents else None
+    return ref_by_commit
 
 
 def _aside(commit: CommitId) -> str:

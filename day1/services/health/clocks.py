@@ -44,8 +44,8 @@ def ahead(repo: Repository, now: int) -> dict[str, int]:
         with repo.store.reading(Ref(branch=name)) as reading:
             newest = max(reading.pending.newest or 0, repo.history.commit(tip).ts)
         if newest - now > TOO_FAR:
-            spans[name] = newest - now
-    return spans
+            span_by_branch[name] = newest - now
+    return span_by_branch
 
 
 def set_right(repo: Repository, now: int) -> list[tuple[str, int]]:
@@ -58,8 +58,8 @@ def set_right(repo: Repository, now: int) -> list[tuple[str, int]]:
     for name in names:
         with repo.store.reading(Ref(branch=name)) as reading:
             times.update(at for _, _, at in _later(reading, now))
-    places = {at: now + place for place, at in enumerate(sorted(times), start=1)}
-    return [(name, _set_right(repo, name, places, now)) for name in names]
+    new_time_by_old = {at: now + place for place, at in enumerate(sorted(times), start=1)}
+    return [(name, _set_right(repo, name, new_time_by_old, now)) for name in names]
 
 
 def _later(reading: Reading, now: int) -> Iterator[tuple[str, str, int]]:

@@ -41,27 +41,27 @@ class Ancestry:
 
     def reachable(self, branch: Branch, tip: CommitId) -> dict[CommitId, CommitOnBranch]:
         """Find every commit in the past of a branch, over all parents, by id."""
-        commits: dict[CommitId, CommitOnBranch] = {}
+        commit_by_id: dict[CommitId, CommitOnBranch] = {}
         starts: list[tuple[Branch | None, CommitId]] = [(branch, tip)]
         orphan_starts: list[tuple[Branch | None, CommitId]] = []
         while starts or orphan_starts:
             # Deleted branches come last: it is unknown at which commit they were forked.
             of, start = (starts or orphan_starts).pop()
             for entry in self.past(of, start):
-                if entry.commit.id in commits:
+                if entry.commit.id in commit_by_id:
                     break
-                commits[entry.commit.id] = entry
+                commit_by_id[entry.commit.id] = entry
                 for other in entry.commit.parents[1:]:
                     source = self.source(entry.commit)
                     (orphan_starts if source is None else starts).append((source, other))
-        return commits
+        return commit_by_id
 
     def having(self, commit: Commit, starts: Iterable[CommitId]) -> set[CommitId]:
         """Find the commits of `starts` that descend from a commit, or are that commit.
 
         Commits older than it are not walked: a child is later than its parents.
         """
-        children: dict[CommitId, list[CommitId]] = {}
+        children_by_commit: dict[CommitId, list[CommitId]] = {}
         visited_ids: set[CommitId] = set()
         start_ids = set(starts)
         queue = list(start_ids)
@@ -72,10 +72,10 @@ class Ancestry:
                 visited_ids.add(later_commit.id)
                 queue += later_commit.parents[1:]
                 for parent in later_commit.parents:
-                    children.setdefault(parent, []).append(later_commit.id)
+                    children_by_commit.setdefault(parent, []).append(later_commit.id)
         later, queue = {commit.id}, [commit.id]
         while queue:
-            fresh = set(children.get(queue.pop(), ())) - later
+            fresh = set(children_by_commit.get(queue.pop(), ())) - later
             later |= fresh
             queue += fresh
         return start_ids & later

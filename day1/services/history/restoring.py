@@ -101,9 +101,13 @@ def _from_rows(repo: Repository, work: Work, state: Ref) -> Writes:
     writes: Writes = {}
     with repo.store.reading(state) as past:
         for kind in kinds:
-            then = {str(row["id"]): row for row in past.find(kind, Query())}
-            now = {str(row["id"]): row for row in work.find(kind, Query())}
-            rows = {i: then.get(i) for i in then.keys() | now.keys() if then.get(i) != now.get(i)}
+            past_by_id = {str(row["id"]): row for row in past.find(kind, Query())}
+            present_by_id = {str(row["id"]): row for row in work.find(kind, Query())}
+            rows = {
+                i: past_by_id.get(i)
+                for i in past_by_id.keys() | present_by_id.keys()
+                if past_by_id.get(i) != present_by_id.get(i)
+            }
             if rows:
                 writes[kind.table] = rows
     return writes

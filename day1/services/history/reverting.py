@@ -159,8 +159,8 @@ def _plan(
         )
     held = open_items(target.find(HELD, Query()))
     rows = _target_rows(target, changes)
-    veils = veils_of([target], changes, rows.values(), repo.clock())
-    sides = Sides(changes, {}, rows, (), held, source_branch="", veils=veils)
+    veil_by_row = veils_of([target], changes, rows.values(), repo.clock())
+    sides = Sides(changes, {}, rows, (), held, source_branch="", veils=veil_by_row)
     plan = plan_merge(sides, "revert", [completed(choice) for choice in choices])
     check_valid_times(plan)
     held_dependents = [

@@ -85,7 +85,7 @@ def history(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list
     rows = _rows(repo, traced, row_id, past)
     if not rows and traced.row is None:
         raise _unknown(row_id, branch)
-    edits = {int(edit["created_at"] or 0): edit for edit in traced.edits}
+    edit_by_time = {int(edit["created_at"] or 0): edit for edit in traced.edits}
     versions: list[Version] = []
     commits_with_row: set[CommitId] = set()
     for entry in sorted(past.values(), key=lambda entry: (entry.commit.ts, entry.commit.id)):
@@ -104,7 +104,9 @@ def history(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list
             )
             at = int(row["created_at"] or 0) if row and commit.op == "add" else commit.ts
             cells = _cells(traced.kind, before, row)
-            versions.append(Version(how, at, row, cells, edits.get(at), commit, entry.branch))
+            versions.append(
+                Version(how, at, row, cells, edit_by_time.get(at), commit, entry.branch)
+            )
     if traced.row is not None and traced.tip not in rows:  # only additions can be pending
         at = int(traced.row["created_at"] or 0)
         cells = _cells(traced.kind, None, traced.row)

@@ -96,8 +96,8 @@ def _facts(
         FACT, columns, facts_of(spaces, now)
     ):
         if content != REDACTED_HASH:
-            given = vector is not None
-            facts.append(_Counted(FACT, str(row_id), int(created or 0), str(content), given))
+            has_vector = vector is not None
+            facts.append(_Counted(FACT, str(row_id), int(created or 0), str(content), has_vector))
             categories[category] += 1
     return facts, categories
 

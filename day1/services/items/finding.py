@@ -83,8 +83,8 @@ def item_of(
     """
     item = _item(reading, item_id)
     if item is not None and _space(reading, item) in spaces and not is_expired(item.row, now):
-        gone = item.kind is FACT and item.detail.get("status") == DELETED
-        if deleted or not gone:
+        is_deleted = item.kind is FACT and item.detail.get("status") == DELETED
+        if deleted or not is_deleted:
             return item
     raise unknown_item(item_id)
 

@@ -71,8 +71,8 @@ def _planned(run: JobRun) -> _Plan:
     most = min(MOST, int(run.number("batchSize", MOST)))
     with run.repo.store.reading(run.reading_ref()) as reading:
         spaces = run.spaces(reading)
-        facts = {space: reading.find(FACT, _lasting(space)) for space in spaces}
-    for rows in facts.values():
+        facts_by_space = {space: reading.find(FACT, _lasting(space)) for space in spaces}
+    for rows in facts_by_space.values():
         own = [row for row in rows if _may_be_merged(run, row)]
         plan.spaces += 1
         plan.examined += len(own[-most:])
@@ -113,12 +113,12 @@ def _may_be_merged(run: JobRun, row: Row) -> bool:
 
 def _comparable(rows: Sequence[Row]) -> list[list[Row]]:
     """Sort facts by what a caller can choose them by: category, key and metadata."""
-    groups: dict[str, list[Row]] = {}
+    facts_by_choice: dict[str, list[Row]] = {}
     for row in rows:
         detail = read_detail(row["detail"])
         chosen_by = [row["category"], detail.get("key"), detail.get("metadata")]
-        groups.setdefault(canonical(chosen_by), []).append(row)
-    return [group for group in groups.values() if len(group) > 1]
+        facts_by_choice.setdefault(canonical(chosen_by), []).append(row)
+    return [group for group in facts_by_choice.values() if len(group) > 1]
 
 
 def _pairs(group: Sequence[Row], near: set[tuple[str, str]]) -> list[tuple[Row, Row]]:

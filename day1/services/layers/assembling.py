@@ -69,9 +69,11 @@ def _near(engine: SearchEngine, items: Sequence[LayerItem]) -> Near:
     try:
         for kind in (FACT, MESSAGE):
             rows = [i for i in items if i.row is not None and kind_of(i.id or "") is kind]
-            hashes = {str(item.row["content_hash"]): item for item in rows if item.row is not None}
-            text_ids = engine.index.words.known(kind, list(hashes))
-            row_by_text |= {text: hashes[hashed] for hashed, text in text_ids.items()}
+            item_by_hash = {
+                str(item.row["content_hash"]): item for item in rows if item.row is not None
+            }
+            text_ids = engine.index.words.known(kind, list(item_by_hash))
+            row_by_text |= {text: item_by_hash[hashed] for hashed, text in text_ids.items()}
         texts = list(row_by_text)
         pairs = engine.index.vectors.pairs(engine.embedder, texts, texts, ALIKE - _ROUNDED)
     except (EmbedderUnavailable, IndexBehind, IndexLost) as error:

@@ -143,11 +143,11 @@ def _desk(repo: Repository, branch: Branch, asked: LayersQuery) -> WorkingSessio
 def _read(reading: Reading, asked: LayersQuery, desk: WorkingSession | None, now: int) -> _Before:
     """Read what is not searched, and the ids of the rows that may be found."""
     thread = None if asked.thread is None else conversation_id(asked.owner.space, asked.thread)
-    recent: dict[Layer, list[LayerItem]] = {}
+    recent_by_layer: dict[Layer, list[LayerItem]] = {}
     if desk is not None:
-        recent["working"] = _working(reading, desk, asked.limit)
+        recent_by_layer["working"] = _working(reading, desk, asked.limit)
     if thread is not None and "scene" in asked.layers and asked.narrowing.is_empty:
-        recent["scene"] = _scene(reading, thread, asked.limit)
+        recent_by_layer["scene"] = _scene(reading, thread, asked.limit)
     others: frozenset[str] = frozenset()
     if "vectors" in asked.layers and asked.narrowing.is_empty:
         others = newest_messages(reading, asked.owner.spaces)
@@ -155,7 +155,7 @@ def _read(reading: Reading, asked: LayersQuery, desk: WorkingSession | None, now
             query = Query(equal={"conversation_id": thread})
             others -= {str(row_id) for (row_id,) in reading.scan(MESSAGE, ("id",), query)}
     facts = meant_facts(reading, asked.owner.spaces, now, asked.narrowing)
-    return _Before(recent, facts, others, reading.tip, reading.pending)
+    return _Before(recent_by_layer, facts, others, reading.tip, reading.pending)
 
 
 def _working(reading: Reading, desk: WorkingSession, limit: int) -> list[LayerItem]:
@@ -211,15 +211,17 @@ def _search_messages(
 
 def _by_layer(hits: Iterable[Hit], asked: LayersQuery) -> dict[Layer, list[LayerItem]]:
     """Sort hits into the requested layers, best first, so many of each."""
-    found: dict[Layer, list[LayerItem]] = {layer: [] for layer in LAYERS if layer in asked.layers}
+    items_by_layer: dict[Layer, list[LayerItem]] = {
+        layer: [] for layer in LAYERS if layer in asked.layers
+    }
     for hit in hits:
         layer = layer_of(hit.row["category"]) if hit.kind is FACT else "vectors"
-        if layer in found:
-            found[layer].append(_item(layer, hit.row, hit.score))
-    for items in found.values():
+        if layer in items_by_layer:
+            items_by_layer[layer].append(_item(layer, hit.row, hit.score))
+    for items in items_by_layer.values():
         items.sort(key=lambda item: (-item.score, item.place))
         del items[asked.limit :]
-    return found
+    return items_by_layer
 
 
 def _with_relations(

@@ -104,8 +104,12 @@ def generate(
             work.apply({FACT.table: {str(row["id"]): None}})
             editor.add_edits(FACT, row, [WHOLE])
         work.add(FACT, fresh)
-        sources = {i: [by_id[source] for source in planned_by_id[i].sources] for i in planned_by_id}
-        bases = [basis_columns(FACT, i, sources[i]) for i in (str(row["id"]) for row in fresh)]
+        sources_by_id = {
+            i: [by_id[source] for source in planned_by_id[i].sources] for i in planned_by_id
+        }
+        bases = [
+            basis_columns(FACT, i, sources_by_id[i]) for i in (str(row["id"]) for row in fresh)
+        ]
         add_new(work, [basis_edit(columns, origin, work.now) for columns in bases])
         tip = work.tip
         repo.point("insights.written")
@@ -170,13 +174,13 @@ def _patterns(lessons: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     by_type: dict[tuple[object, object], list[Row]] = {}
     for row in lessons:
         by_type.setdefault((row["category"], row["space"]), []).append(row)
-    patterns: dict[tuple[str, ...], tuple[str, list[Row]]] = {}
+    pattern_by_rows: dict[tuple[str, ...], tuple[str, list[Row]]] = {}
     for rows in by_type.values():
         for part in _PARTS:
             for group in _sharing(part, rows):
                 key = tuple(sorted(str(row["id"]) for row in group))
-                patterns.setdefault(key, (part, group))
-    return [patterns[key] for key in sorted(patterns)]
+                pattern_by_rows.setdefault(key, (part, group))
+    return [pattern_by_rows[key] for key in sorted(pattern_by_rows)]
 
 
 def _sharing(part: str, rows: Sequence[Row]) -> list[list[Row]]:

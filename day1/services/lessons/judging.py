@@ -167,7 +167,9 @@ def mean_scores(repo: Repository) -> dict[str, float]:
 
 def last_votes(repo: Repository) -> dict[str, int]:
     """Return when each memory was last rated, by row id."""
-    last: dict[str, int] = {}
+    last_vote_by_row: dict[str, int] = {}
     for rating in repo.ledger.records(Rating):
-        last[rating.row_id] = max(last.get(rating.row_id, 0), rating.created_at)
-    return last
+        last_vote_by_row[rating.row_id] = max(
+            last_vote_by_row.get(rating.row_id, 0), rating.created_at
+        )
+    return last_vote_by_row

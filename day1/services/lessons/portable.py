@@ -189,8 +189,8 @@ class Memory:
 
     def row(self, row_id: str, origin: Origin, now: int) -> Row:
         """Build the row of the memory: a plain fact if it has neither context nor action."""
-        plain = not self.context and not self.action
-        text = self.result if plain else self.parts.text
+        is_plain = not self.context and not self.action
+        text = self.result if is_plain else self.parts.text
         fact = NewFact(text, self.memory_type, happened_at=parse(self.created_at))
         detail: dict[str, Any] = {
             "via": VIA,
@@ -202,7 +202,7 @@ class Memory:
         if self.used_count:
             detail["used_count"] = self.used_count
         own: Row = {
-            "structure": None if plain else self.parts.structure,
+            "structure": None if is_plain else self.parts.structure,
             "tags": canonical(list(self.tags)) if self.tags else None,
             "space": space_of(self.project),
             "detail": canonical(detail),
@@ -227,20 +227,20 @@ def bring_in(
     for start in range(0, len(by_row_id), UNIT):
         part = dict(by_row_id[start : start + UNIT])
         with repo.store.changing(find_open_again(repo, branch).name) as work:
-            rows = {row_id: m.row(row_id, origin, work.now) for row_id, m in part.items()}
-            present = work.get(FACT, list(rows))
-            fresh = [row for row_id, row in rows.items() if row_id not in present]
+            row_by_id = {row_id: m.row(row_id, origin, work.now) for row_id, m in part.items()}
+            present = work.get(FACT, list(row_by_id))
+            fresh = [row for row_id, row in row_by_id.items() if row_id not in present]
             edits = edits_of(work, [str(row["id"]) for row in fresh])
             fresh = [row for row in fresh if not was_removed(edits.get(str(row["id"]), ()))]
             if fresh:
                 work.add(FACT, fresh)
                 new_ids, count = {str(row["id"]) for row in fresh}, len(fresh)
-                scored = {row_id: m.score for row_id, m in part.items() if m.score > 0}
+                score_by_id = {row_id: m.score for row_id, m in part.items() if m.score > 0}
                 # Before the commit: a later run skips rows that the branch has.
                 repo.ledger.put(
                     *(
                         rating_of(row_id, _RATED_BY, None, score, work.now).on(branch.id)
-                        for row_id, score in scored.items()
+                        for row_id, score in score_by_id.items()
                         if row_id in new_ids
                     )
                 )

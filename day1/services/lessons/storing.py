@@ -166,8 +166,10 @@ def _candidates(reading: Reading, engine: SearchEngine, lesson: Lesson) -> list[
     match = all_of(LABEL, one_third) if thirds else phrase(LABEL)
     index, own = engine.index.words, set(content_words(lesson.experience.text))
     texts = index.texts(FACT, index.newest(FACT, match, _LOOKED))
-    shares = {number: _shared(own, text) for number, text in texts.items()}
-    likely = sorted((n for n in shares if shares[n] >= _LIKELY), key=shares.__getitem__)
+    share_by_text = {number: _shared(own, text) for number, text in texts.items()}
+    likely = sorted(
+        (n for n in share_by_text if share_by_text[n] >= _LIKELY), key=share_by_text.__getitem__
+    )
     hashes = [content_hash(texts[number]) for number in likely[-_READ:]]
     if not hashes:
         return []

@@ -80,10 +80,10 @@ def _own(repo: Repository, tips: Iterable[CommitId], target_tip: CommitId) -> It
         for start in starts:
             for commit in history.log(start):
                 # Times alone do not prove it: a clock may have been set back in between.
-                shared = (
+                is_shared = (
                     commit.ts <= base.ts and history.merge_base(commit.id, base.id) == commit.id
                 )
-                if shared or commit.id in visited:
+                if is_shared or commit.id in visited:
                     break
                 visited.add(commit.id)
                 starts += commit.parents[1:]
@@ -116,11 +116,11 @@ def _sources(repo: Repository, source: Branch, target: Branch) -> Iterator[str]:
 
 def _line(repo: Repository, branch: Branch) -> dict[str, int]:
     """Map each ancestor of a branch (its parent and so on) to the time of the fork from it."""
-    line: dict[str, int] = {}
+    fork_time_by_branch: dict[str, int] = {}
     while (parent := repo.ledger.record(Branch, branch.parent_id or "")) is not None:
-        line[parent.id] = branch.created_at
+        fork_time_by_branch[parent.id] = branch.created_at
         branch = parent
-    return line
+    return fork_time_by_branch
 
 
 @dataclass(frozen=True, slots=True)

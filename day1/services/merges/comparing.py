@@ -38,7 +38,7 @@ def compare(
     """
     preview = look(repo, MergeRequest(source, target, "auto"))
     now = repo.clock()
-    shown = {
+    changes_by_table = {
         kind.table: [
             _shown(kind, c, preview.sides, now)
             for c in preview.sides.changes.get(kind.table, ())
@@ -49,7 +49,7 @@ def compare(
     }
     return Comparison(
         preview.plan,
-        {table: rows for table, rows in shown.items() if rows},
+        {table: rows for table, rows in changes_by_table.items() if rows},
         preview.source_commit,
         preview.target_commit,
         preview.pending,

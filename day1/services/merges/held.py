@@ -88,23 +88,23 @@ def offers_of(
     if not items:
         return []
     name_by_branch = {b.id: b.name for b in repo.ledger.branches() if b.retired_tip is None}
-    sources: dict[str, dict[str, Row]] = {}
+    rows_by_source: dict[str, dict[str, Row]] = {}
     for source in {item.source_branch for item in items} & name_by_branch.keys():
         source_items = [item for item in items if item.source_branch == source]
         if source in opened:
-            sources[source] = _rows(opened[source], source_items)
+            rows_by_source[source] = _rows(opened[source], source_items)
             continue
         with repo.store.reading(Ref(branch=name_by_branch[source])) as other:
-            sources[source] = _rows(other, source_items)
+            rows_by_source[source] = _rows(other, source_items)
     present_rows = _rows(reading, items)
-    source_rows = (row for rows in sources.values() for row in rows.values())
+    source_rows = (row for rows in rows_by_source.values() for row in rows.values())
     veil_by_row = _veils(reading, [*source_rows, *present_rows.values()], repo.clock())
     open_offers = []
     for item in items:
         row = present_rows.get(item.row_id)
         value = item.theirs
-        if item.source_branch in sources:
-            source_row = sources[item.source_branch].get(item.row_id)
+        if item.source_branch in rows_by_source:
+            source_row = rows_by_source[item.source_branch].get(item.row_id)
             value = _present_or(item, source_row)
         if same_value(item.kind, row, item.cell, value) or (row is not None and keeps_out(item)):
             continue
@@ -112,7 +112,7 @@ def offers_of(
         offered = value_of(item.kind, item.cell, value)
         source_name = name_by_branch.get(item.source_branch)
         both = (present, offered) if item.cell == WHOLE else ()
-        source_version = sources.get(item.source_branch, {}).get(item.row_id)
+        source_version = rows_by_source.get(item.source_branch, {}).get(item.row_id)
         veil = whole_veil(item.kind, mark_of(repo.clock(), row, source_version, *both))
         veil |= veil_by_row.get(item.row_id, {})
         open_offers.append(Offer((item,), present, offered, source_name, veil))
@@ -150,17 +150,17 @@ def _wholes(item: HeldItem) -> tuple[str | None, ...]:
 
 def _once(offers: Iterable[Offer]) -> list[Offer]:
     """Join the offers of equal values of a cell under the oldest one."""
-    offer_by_value: dict[tuple[str, str, str | None], Offer] = {}
+    offer_by_key: dict[tuple[str, str, str | None], Offer] = {}
     for offer in offers:
         item = offer.item
         columns = item.kind.group(item.cell)
-        value = (
+        value_key = (
             None if offer.offered is None else canonical([offer.offered.get(c) for c in columns])
         )
-        key = (item.row_id, item.cell, value)
-        first = offer_by_value.get(key)
-        offer_by_value[key] = replace(first, items=(*first.items, item)) if first else offer
-    return list(offer_by_value.values())
+        key = (item.row_id, item.cell, value_key)
+        first = offer_by_key.get(key)
+        offer_by_key[key] = replace(first, items=(*first.items, item)) if first else offer
+    return list(offer_by_key.values())
 
 
 def _rows(reading: Reading, items: Sequence[HeldItem]) -> dict[str, Row]:
@@ -232,9 +232,9 @@ def _with_valid_time(offer: Offer, listed: Iterable[Offer]) -> Offer:
     first, cells = offer.item, valid_time_cells(offer.item.kind)
     for other in listed:
         item = other.item
-        both = first.cell != item.cell and {first.cell, item.cell} <= set(cells)
-        alike = (item.row_id, item.source_branch) == (first.row_id, first.source_branch)
-        if both and alike:
+        are_both_ends = first.cell != item.cell and {first.cell, item.cell} <= set(cells)
+        are_of_one_row = (item.row_id, item.source_branch) == (first.row_id, first.source_branch)
+        if are_both_ends and are_of_one_row:
             offered = {**(offer.offered or {}), **(other.offered or {})}
             return replace(offer, items=(*offer.items, *other.items), offered=offered)
     return offer
@@ -246,15 +246,15 @@ def _bring_about(
     kind, row_id = offer.item.kind, offer.item.row_id
     before = work.get(kind, [row_id]).get(row_id)
     after = _after(offer, before, decision)
-    along: dict[str, Row] = {}
+    successor_by_id: dict[str, Row] = {}
     if kind is FACT and after is not None:
-        after, along = _with_successors(repo, work, offer, before, after)
-    writes: dict[str, Row | None] = {row_id: after, **along}
-    for row in along.values():
+        after, successor_by_id = _with_successors(repo, work, offer, before, after)
+    writes: dict[str, Row | None] = {row_id: after, **successor_by_id}
+    for row in successor_by_id.values():
         work.not_before(int(row["created_at"] or 0))
     work.apply({kind.table: writes})
-    if along:
-        items = open_items(work.find(HELD, Query(among={"row_id": list(along)})))
+    if successor_by_id:
+        items = open_items(work.find(HELD, Query(among={"row_id": list(successor_by_id)})))
         close_items(work, filter(keeps_out, items), "taken", origin, repo.new_id)
     if before is not None and after is not None:
         edited = EditedCells(kind, after, changed_groups(kind, before, after))
@@ -266,20 +266,20 @@ def _with_successors(
     repo: Repository, work: Work, offer: Offer, before: Row | None, after: Row
 ) -> tuple[Row, dict[str, Row]]:
     """Return the decided fact, and the facts that supersede it and so come along, by id."""
-    facts: dict[str, Row] = {str(after["id"]): after}
+    fact_by_id: dict[str, Row] = {str(after["id"]): after}
     fact, present = after, before
     while (successor := successor_of(fact)) is not None and successor != successor_of(present):
-        target = {*work.get(FACT, [successor]), *facts}
+        target = {*work.get(FACT, [successor]), *fact_by_id}
         source = {} if successor in target else _of_source(repo, work, offer.source, successor)
         new = taken_along(fact, present, source, target)
         if new is not None:
-            facts[new] = source[new]
+            fact_by_id[new] = source[new]
             fact, present = source[new], None
             continue
         if successor not in target:
-            facts[str(fact["id"])] = without_successor(fact)
+            fact_by_id[str(fact["id"])] = without_successor(fact)
         break
-    return facts.pop(str(after["id"])), facts
+    return fact_by_id.pop(str(after["id"])), fact_by_id
 
 
 def _of_source(repo: Repository, work: Work, source: str | None, fact_id: str) -> Mapping[str, Row]:
@@ -318,8 +318,8 @@ def _after(offer: Offer, before: Row | None, decision: HeldDecision) -> Row | No
     after: Row = {**(start or {}), **columns, **keep}
     if decision.decision == "edited" or cell != WHOLE:
         in_order(after, columns)
-    retexted = kind is FACT and start is not None and after["fact_text"] != start["fact_text"]
-    if retexted and (cell != WHOLE or decision.decision == "edited"):
+    has_new_text = kind is FACT and start is not None and after["fact_text"] != start["fact_text"]
+    if has_new_text and (cell != WHOLE or decision.decision == "edited"):
         # A row that is taken whole keeps the verdict on its own text.
         after |= {"verification": "unverified", "scores": None}
     return after

@@ -137,12 +137,12 @@ def plan_of(
     source_rows = rows_by_id(source, row_ids)
     changed_ids = {c.id for table in changes.values() for c in table}
     target_rows = rows_by_id(target, changed_ids | row_ids)
-    after = {c.id: c.after for c in changes.get(FACT.table, ())}
-    source_rows |= _successors(both, {**source_rows, **after}, target_rows)
+    after_by_id = {c.id: c.after for c in changes.get(FACT.table, ())}
+    source_rows |= _successors(both, {**source_rows, **after_by_id}, target_rows)
     _check_choices(request.choices, changed_ids | source_rows.keys() | target_rows.keys())
     for choice in request.choices:
-        on_both = choice.row_id in source_rows and choice.row_id in target_rows
-        check_cell(choice.row_id, choice.cell, choice.take, both=on_both)
+        is_on_both = choice.row_id in source_rows and choice.row_id in target_rows
+        check_cell(choice.row_id, choice.cell, choice.take, both=is_on_both)
     sides = Sides(
         changes,
         source_rows,

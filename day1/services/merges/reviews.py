@@ -242,8 +242,8 @@ def _decidable(rows: Mapping[str, PlanRow], decision: NewDecision) -> PlanRow:
             id=row.id,
         )
     if decision.take is not None:
-        both = row.source is not None and row.target is not None
-        check_cell(row.id, decision.cell, decision.take, both=both)
+        is_on_both = row.source is not None and row.target is not None
+        check_cell(row.id, decision.cell, decision.take, both=is_on_both)
     return row
 
 
@@ -352,7 +352,7 @@ def close_review(
 
 def grouped(examined: Examined, duplicate_ids: Collection[str] = ()) -> dict[str, list[PlanRow]]:
     """Sort the rows of a review into groups; the groups that need decisions come first."""
-    groups: dict[str, list[PlanRow]] = {name: [] for name in _GROUPS}
+    rows_by_group: dict[str, list[PlanRow]] = {name: [] for name in _GROUPS}
     for row in examined.rows.values():
         name = row.effect
         if row.id in examined.held:
@@ -361,5 +361,5 @@ def grouped(examined: Examined, duplicate_ids: Collection[str] = ()) -> dict[str
             name = "conflicts"
         elif row.id in duplicate_ids:
             name = "duplicates"
-        groups[name].append(row)
-    return groups
+        rows_by_group[name].append(row)
+    return rows_by_group

@@ -57,14 +57,14 @@ def waiting(repo: Repository, *also: str) -> Waiting:
     """
     tips = repo.history.branches()
     shared = [b.name for b in repo.ledger.branches() if b.name == MAIN or b.protection]
-    held: dict[str, Awaited] = {}
+    awaited_by_id: dict[str, Awaited] = {}
     for name in dict.fromkeys((*shared, *also)):
         if name in tips:
             with repo.store.reading(Ref(branch=name)) as reading:
                 item_ids = [offer.item.id for offer in offers_on(repo, reading)]
             for item_id in item_ids:  # a fork has its parent's items too
-                held.setdefault(item_id, Awaited(item_id, (name,)))
-    return Waiting(_reviews(repo), tuple(held.values()))
+                awaited_by_id.setdefault(item_id, Awaited(item_id, (name,)))
+    return Waiting(_reviews(repo), tuple(awaited_by_id.values()))
 
 
 def _reviews(repo: Repository) -> tuple[Awaited, ...]:
@@ -101,14 +101,14 @@ class WaitingPoller:
         stamp = stamp_of(self._repo)
         if stamp is not None and stamp == self._stamp:
             return None
-        present = {thing.id: thing for thing in waiting(self._repo).every}
-        earlier, self._seen, self._stamp = self._seen, present, stamp
-        if earlier is None or earlier == present:
+        thing_by_id = {thing.id: thing for thing in waiting(self._repo).every}
+        earlier, self._seen, self._stamp = self._seen, thing_by_id, stamp
+        if earlier is None or earlier == thing_by_id:
             return None
         changed = (
-            thing for thing in {**earlier, **present}.values() if earlier.get(thing.id) != thing
+            thing for thing in {**earlier, **thing_by_id}.values() if earlier.get(thing.id) != thing
         )
-        gone_things = (thing for thing in earlier.values() if thing.id not in present)
+        gone_things = (thing for thing in earlier.values() if thing.id not in thing_by_id)
         return Waits((*changed, *gone_things))
 
     def begin(self) -> None:

@@ -86,8 +86,8 @@ def prime_of(
             reviews=len(reviews(repo, branch=branch)),
             facts=facts,
         )
-        any_held = reading.count(HELD) > 0
-    if any_held:
+        has_held = reading.count(HELD) > 0
+    if has_held:
         with repo.store.reading(ref) as reading:
             situation = replace(situation, held=len(offers_on(repo, reading)))
     text = prime_text(situation, most)

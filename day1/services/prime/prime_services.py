@@ -26,9 +26,9 @@ class BestJudged:
             every = (
                 (row_votes.usefulness(frozenset()), row_id) for row_id, row_votes in votes.items()
             )
-            best = {row_id: value for value, row_id in heapq.nlargest(_JUDGED, every)}
-            self._known = votes, best
-        return best
+            score_by_row = {row_id: value for value, row_id in heapq.nlargest(_JUDGED, every)}
+            self._known = votes, score_by_row
+        return score_by_row
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,20 +74,20 @@ class PrimeRenewer:
         dirty = repo.history.dirty_branches()
         fresh = [(name, None) for name in sorted({*moved, *dirty})]
         keys = list(dict.fromkeys([*self._own(), *fresh, *prime_by_key]))
-        branches = {b.name: b for b in repo.ledger.branches() if b.retired_tip is None}
+        branch_by_name = {b.name: b for b in repo.ledger.branches() if b.retired_tip is None}
         # If neither branch nor ledger changed, only the stamp of its prime is renewed.
-        ledger_unchanged = (
+        is_ledger_unchanged = (
             old_state is not None and state[1] is not None and state[1:] == old_state[1:]
         )
-        tips = repo.history.branches() if ledger_unchanged else {}
+        tips = repo.history.branches() if is_ledger_unchanged else {}
         for place, key in enumerate(keys):
             (name, space), kept_prime = key, prime_by_key.get(key)
-            if name not in branches or place >= _MOST:
+            if name not in branch_by_name or place >= _MOST:
                 primes.drop(name, space)
             elif kept_prime is not None and kept_prime.at == tips.get(name) and name not in dirty:
                 primes.restamp(kept_prime, stamp)
             else:
-                self._renew_one(branches[name], space, stamp)
+                self._renew_one(branch_by_name[name], space, stamp)
 
     def _state(self) -> tuple[Hashable, Hashable, Mask]:
         """Return values that change with writes: the stamps of store and ledger, the redactions."""

@@ -38,10 +38,10 @@ class Purged:
 def cleaning(source: Repository, redactions: Collection[Redaction]) -> Carry:
     """Make a function that removes redacted texts from ledger records."""
     mask = mask_of(redactions)
-    texts: dict[str, str] = {}
+    text_by_hash: dict[str, str] = {}
     for redaction in redactions:
-        texts |= texts_of(source, BY_TABLE[redaction.row_kind], redaction.row_id)
-    clean = without([text for content, text in texts.items() if content in mask.hashes])
+        text_by_hash |= texts_of(source, BY_TABLE[redaction.row_kind], redaction.row_id)
+    clean = without([text for content, text in text_by_hash.items() if content in mask.hashes])
     return lambda record: cleaned(record, mask, clean)
 
 

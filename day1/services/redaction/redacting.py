@@ -113,12 +113,12 @@ def _made_of(
                 if any(verdict in text or text in verdict for text in texts)
             }
             fact_ids |= {row_id for row_id in derived.words if kind_of(row_id) is FACT}
-    facts: dict[str, str] = {}
+    text_by_hash: dict[str, str] = {}
     for row_id in sorted(fact_ids):
-        facts |= texts_of(repo, FACT, row_id)
-    for content in _said_by_others(repo, facts, {*rows, *ids}):
-        del facts[content]
-    copies = {content_hash(word): word for word in words} | facts
+        text_by_hash |= texts_of(repo, FACT, row_id)
+    for content in _said_by_others(repo, text_by_hash, {*rows, *ids}):
+        del text_by_hash[content]
+    copies = {content_hash(word): word for word in words} | text_by_hash
     return ids, {content: word for content, word in copies.items() if word != REDACTED}
 
 

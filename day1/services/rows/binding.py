@@ -42,14 +42,16 @@ class Brought:
         if not listing:
             return set()
         row_ids = sorted({str(edit["row_id"]) for edit in listing})
-        imported: dict[str, list[Row]] = {}
+        edits_by_row: dict[str, list[Row]] = {}
         for edit in edits:
-            imported.setdefault(str(edit["row_id"]), []).append(edit)
+            edits_by_row.setdefault(str(edit["row_id"]), []).append(edit)
         present_ids, present_edits = _standing(work, row_ids), edits_of(work, row_ids)
         return {
             str(edit["id"])
             for edit in listing
-            if not self._may_bind(edit, present_ids, present_edits, imported[str(edit["row_id"])])
+            if not self._may_bind(
+                edit, present_ids, present_edits, edits_by_row[str(edit["row_id"])]
+            )
         }
 
     def _may_bind(

@@ -25,10 +25,10 @@ class LeftRow:
 
 def edits_of(work: Reading, row_ids: Sequence[str]) -> dict[str, list[Row]]:
     """Find the edits of rows, by row id, oldest first."""
-    edits: dict[str, list[Row]] = {}
+    edits_by_row: dict[str, list[Row]] = {}
     for edit in work.find(EDIT, Query(among={"row_id": row_ids})) if row_ids else ():
-        edits.setdefault(str(edit["row_id"]), []).append(edit)
-    return edits
+        edits_by_row.setdefault(str(edit["row_id"]), []).append(edit)
+    return edits_by_row
 
 
 def was_removed(edits: Sequence[Row]) -> bool:

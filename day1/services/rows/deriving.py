@@ -95,12 +95,14 @@ def _shown(
     repo: Repository, refs: Sequence[Ref], kind: Kind, changes: Sequence[RowChange], now: int
 ) -> list[RowChange]:
     versions = [row for c in changes for row in (c.before, c.after) if row is not None]
-    hidden: dict[str, Row] = {}
+    veil_by_row: dict[str, Row] = {}
     for ref in refs if may_be_veiled(kind, versions) else ():
         with repo.store.reading(ref) as reading:
-            hidden |= veils(reading, kind, versions, now)
+            veil_by_row |= veils(reading, kind, versions, now)
     return [
-        RowChange(c.id, veiled(c.before, hidden.get(c.id)), veiled(c.after, hidden.get(c.id)))
+        RowChange(
+            c.id, veiled(c.before, veil_by_row.get(c.id)), veiled(c.after, veil_by_row.get(c.id))
+        )
         for c in (shown_change(kind, c, mark_of(now, c.before, c.after)) for c in changes)
     ]
 

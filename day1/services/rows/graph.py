@@ -35,11 +35,11 @@ def neighbourhood(reading: Reading, entity: str, conditions: Query, depth: int) 
             row_by_id |= {str(row["id"]): row for row in reading.find(RELATION, query)}
         return sorted(row_by_id.values(), key=lambda row: (row["created_at"], row["id"]))
 
-    triples: dict[tuple[Cell, ...], list[Row]] = {}
+    rows_by_triple: dict[tuple[Cell, ...], list[Row]] = {}
     for row in walk(entity, touching, min(depth, MAX_DEPTH)):
         key = (row["source_entity"], row["relation_type"], row["target_entity"])
-        triples.setdefault(key, []).append(row)
-    return [Edge(rows[-1], len(rows)) for rows in triples.values()]
+        rows_by_triple.setdefault(key, []).append(row)
+    return [Edge(rows[-1], len(rows)) for rows in rows_by_triple.values()]
 
 
 def walk(start: str, neighbours: RelationsOf, depth: int, most: int = MAX_EDGES) -> list[Row]:

@@ -216,8 +216,8 @@ def _new(repo: Repository, memory: NewMemory, origin: Origin, now: int) -> tuple
 
 def _may_be_named(fact: Row, space: str | None, now: int) -> bool:
     """Whether a writer in this space may be told of a fact with the same text."""
-    shared = space is None or fact["space"] == space
-    return shared and not is_secret(fact) and not is_expired(fact, now)
+    is_shared = space is None or fact["space"] == space
+    return is_shared and not is_secret(fact) and not is_expired(fact, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +365,6 @@ def newest_edits(
     """
     of_cells = [(str(e["cell"]), e) for e in edits if e["cell"] not in {WHOLE, *BASES}]
     unknown = {cell for cell, _ in of_cells if not set(hidden).isdisjoint(kind.group(cell))}
-    newest_hidden = {cell: edit for cell, edit in of_cells if cell in unknown}
-    current = {c: edit for c, edit in of_cells if edit["value"] == cell_value(kind, row, c)}
-    return newest_hidden | current
+    hidden_by_cell = {cell: edit for cell, edit in of_cells if cell in unknown}
+    current_by_cell = {c: edit for c, edit in of_cells if edit["value"] == cell_value(kind, row, c)}
+    return hidden_by_cell | current_by_cell

@@ -215,19 +215,21 @@ def candidates(query: CandidateQuery, visible: CachedView | LiveQuery) -> Candid
     best_by_words = by_words(query, visible) if uses_words else Best()
     limits = query.limits
     again = weighed_by(query.wanted, visible, limits.candidates, apart=limits.apart)
-    neighbour_runs = lines_around(query, visible, near, best_by_words) if query.in_order else []
+    neighbour_runs = runs_around(query, visible, near, best_by_words) if query.in_order else []
     beside = among(query.wanted, chain.from_iterable(neighbour_runs)) if neighbour_runs else []
-    entries = {entry.row_id: entry for entry in (*near.entries, *best_by_words.entries, *beside)}
-    texts = {entry.text for entry in chain(entries.values(), *neighbour_runs)}
+    entry_by_row = {
+        entry.row_id: entry for entry in (*near.entries, *best_by_words.entries, *beside)
+    }
+    texts = {entry.text for entry in chain(entry_by_row.values(), *neighbour_runs)}
     bm25, cosines = best_by_words.scores, near.scores
-    passage_counts: dict[TextId, int] = {}
+    count_by_text: dict[TextId, int] = {}
     if meaning is not None:
         unscored = list(texts - cosines.keys())
         cosines |= index.vectors.cosines(meaning.embedder, meaning.vector, unscored)
-        passage_counts = index.vectors.several_passages(meaning.embedder, list(texts))
-    context_scores: dict[str, tuple[float, float]] = {}
+        count_by_text = index.vectors.several_passages(meaning.embedder, list(texts))
+    context_scores_by_row: dict[str, tuple[float, float]] = {}
     if neighbour_runs:
-        bm25, context_scores = in_context(query, neighbour_runs, texts, cosines, again=again)
+        bm25, context_scores_by_row = in_context(query, neighbour_runs, texts, cosines, again=again)
     elif query.asked.terms:
         unscored = list(texts - bm25.keys())
         bm25 |= index.words.scores(kind, query.asked.terms, unscored, again=again)
@@ -237,13 +239,13 @@ def candidates(query: CandidateQuery, visible: CachedView | LiveQuery) -> Candid
             entry.created_at,
             entry.happened_at,
             cosines.get(entry.text),
-            *context_scores.get(entry.row_id, (bm25.get(entry.text, 0.0), 0.0)),
-            passage_counts.get(entry.text, 1),
+            *context_scores_by_row.get(entry.row_id, (bm25.get(entry.text, 0.0), 0.0)),
+            count_by_text.get(entry.text, 1),
         )
-        for entry in entries.values()
+        for entry in entry_by_row.values()
     ]
     return Candidates(
-        candidate_list, {row_id: entry.text for row_id, entry in entries.items()}, missing
+        candidate_list, {row_id: entry.text for row_id, entry in entry_by_row.items()}, missing
     )
 
 
@@ -268,7 +270,7 @@ def by_words(query: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
         checked, limit = limit, max(4 * limit, limit * most // max(1, len(entries)))
 
 
-def lines_around(
+def runs_around(
     query: CandidateQuery, visible: CachedView | LiveQuery, near: Best, best_by_words: Best
 ) -> list[list[Entry]]:
     """Find rows written next to the first rows of both lists, as runs of consecutive rows."""
@@ -279,7 +281,7 @@ def lines_around(
 
 def in_context(
     query: CandidateQuery,
-    lines: Sequence[Sequence[Entry]],
+    runs: Sequence[Sequence[Entry]],
     texts: Collection[TextId],
     cosines: Mapping[TextId, float],
     *,
@@ -287,31 +289,32 @@ def in_context(
 ) -> tuple[dict[TextId, float], dict[str, tuple[float, float]]]:
     """Score texts by words, each alone, and rows of runs in the context of their neighbours.
 
-    `again`: as for `Words.scores`.
+    `again`: as for `Words.each`.
 
     Returns:
-        The BM25 of texts, and for each row of a line, by id: the BM25 of its words in context, and
+        The BM25 of texts, and for each row of a run, by id: the BM25 of its words in context, and
         the higher cosine of the rows just before and after, less for a long text.
     """
     kind, terms = query.wanted.kind, query.asked.terms
     words = query.index.words.each(kind, terms, list(texts), again=again)
-    alone: dict[TextId, float] = {}
+    bm25_by_text: dict[TextId, float] = {}
     for scores in words:
         for text, score in scores.items():
-            alone[text] = alone.get(text, 0.0) + score
-    contents = query.index.words.texts(kind, [entry.text for line in lines for entry in line])
-    lengths = {text: len(content.split()) for text, content in contents.items()}
-    weights, context_scores = query.question.weights, {}
-    for line in lines:
-        line_texts = [entry.text for entry in line]
-        near = [0.0, *(cosines.get(text, 0.0) for text in line_texts), 0.0]
-        long = [lengths.get(text, 0) for text in line_texts]
+            bm25_by_text[text] = bm25_by_text.get(text, 0.0) + score
+    content_by_text = query.index.words.texts(kind, [entry.text for run in runs for entry in run])
+    length_by_text = {text: len(content.split()) for text, content in content_by_text.items()}
+    weights, context_scores_by_row = query.question.weights, {}
+    for run in runs:
+        run_texts = [entry.text for entry in run]
+        near = [0.0, *(cosines.get(text, 0.0) for text in run_texts), 0.0]
+        long = [length_by_text.get(text, 0) for text in run_texts]
         parts = [part_lent(length, weights.neighbour_words) for length in long]
-        line_scores = words_in_context(words, line_texts, weights.neighbour_shares, parts)
-        for at, (entry, score) in enumerate(zip(line, line_scores, strict=True)):
-            beside = max(near[at], near[at + 2]) * part_lent(long[at], weights.beside_words)
-            context_scores[entry.row_id] = score, beside
-    return alone, context_scores
+        bm25_in_context = words_in_context(words, run_texts, weights.neighbour_shares, parts)
+        for at, (entry, score) in enumerate(zip(run, bm25_in_context, strict=True)):
+            highest = max(near[at], near[at + 2])
+            neighbour_cosine = highest * part_lent(long[at], weights.beside_words)
+            context_scores_by_row[entry.row_id] = score, neighbour_cosine
+    return bm25_by_text, context_scores_by_row
 
 
 def shown_rows(
@@ -322,11 +325,11 @@ def shown_rows(
     Filters of one kind differ only in their space, so their rows are read together.
     """
     ids, rows = list(row_ids), dict[str, Row]()
-    spaces: dict[Kind, set[Cell]] = {}
+    spaces_by_kind: dict[Kind, set[Cell]] = {}
     for row_filter in filters:
-        spaces.setdefault(row_filter.kind, set()).add(row_filter.scope.get("space", EVERY))
+        spaces_by_kind.setdefault(row_filter.kind, set()).add(row_filter.scope.get("space", EVERY))
     alive_at = next((row_filter.alive_at for row_filter in filters), None)
-    for kind, kind_spaces in spaces.items():
+    for kind, kind_spaces in spaces_by_kind.items():
         mine = [row_id for row_id in ids if kind_of(row_id) is kind]
         query = Query(among={"id": mine}, alive_at=alive_at, public=True)
         tuples = reading.scan(kind, kind.columns, query) if mine else ()

@@ -62,8 +62,8 @@ class WritingOrder:
         """Insert rows at their places in this order."""
         new_by_writer: dict[Writer, list[Entry]] = {}
         for entry in entries:
-            new.setdefault(entry.writer, []).append(entry)
-        for writer, added in new.items():
+            new_by_writer.setdefault(entry.writer, []).append(entry)
+        for writer, added in new_by_writer.items():
             rows = self._rows.setdefault(writer, [])
             if len(added) > _FEW:
                 rows += added
@@ -82,24 +82,24 @@ class WritingOrder:
     def around(self, entries: Iterable[Entry], far: int) -> list[list[Entry]]:
         """Find rows up to `far` places from `entries`, as runs of consecutive rows.
 
-        A line ends between two rows of the same time, or more than an hour apart.
+        A run ends between two rows of the same time, or more than an hour apart.
         """
-        places: dict[Writer, set[int]] = {}
+        places_by_writer: dict[Writer, set[int]] = {}
         for entry in entries:
             rows = self._rows.get(entry.writer, [])
             at = bisect_left(rows, _place(entry), key=_place)
             if at < len(rows) and rows[at].row_id == entry.row_id:
-                places.setdefault(entry.writer, set()).update(_reached(rows, at, far))
-        lines: list[list[Entry]] = []
-        for writer, reached in places.items():
+                places_by_writer.setdefault(entry.writer, set()).update(_reached(rows, at, far))
+        runs: list[list[Entry]] = []
+        for writer, reached in places_by_writer.items():
             rows, last = self._rows[writer], -2
             for at in sorted(reached):
                 if at == last + 1 and _goes_on(rows[last], rows[at]):
-                    lines[-1].append(rows[at])
+                    runs[-1].append(rows[at])
                 else:
-                    lines.append([rows[at]])
+                    runs.append([rows[at]])
                 last = at
-        return lines
+        return runs
 
     def pairs(self, most: int) -> list[tuple[TextId, TextId]]:
         """Sample the texts of up to `most` pairs of consecutive rows, evenly from all pairs."""

@@ -42,28 +42,30 @@ def group_rows(engine: SearchEngine, kind: Kind, rows: Sequence[Row]) -> Groups:
     by_text: dict[str, list[Row]] = {}
     for row in rows:
         by_text.setdefault(plain(str(row[kind.text or ""])), []).append(row)
-    texts = {key: str(same[0][kind.text or ""]) for key, same in by_text.items()}
+    text_by_key = {key: str(same[0][kind.text or ""]) for key, same in by_text.items()}
     notes: list[str] = []
     pairs: list[Pair[str]] = []
-    without_vector = set(texts)
-    if len(texts) > 1 and engine.embedder is not None:
+    without_vector = set(text_by_key)
+    if len(text_by_key) > 1 and engine.embedder is not None:
         try:
-            pairs, without_vector = _vector_pairs(engine, engine.embedder, kind, texts)
+            pairs, without_vector = _vector_pairs(engine, engine.embedder, kind, text_by_key)
         except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
             log.warning("texts are compared by their words: %s", error.code)
-    if without_vector and len(texts) > 1:
+    if without_vector and len(text_by_key) > 1:
         which = (
-            "The" if len(without_vector) == len(texts) else f"{len(without_vector)} of {len(texts)}"
+            "The"
+            if len(without_vector) == len(text_by_key)
+            else f"{len(without_vector)} of {len(text_by_key)}"
         )
         notes.append(f"{which} {kind.table} have no vectors: they were compared by their words.")
-        pairs_by_words = word_pairs(texts)
+        pairs_by_words = word_pairs(text_by_key)
         pairs += [
             (a, b, how)
             for a, b, how in pairs_by_words
             if a in without_vector or b in without_vector
         ]
-    pairs = [(a, b, how) for a, b, how in pairs if not at_odds(texts[a], texts[b])]
-    groups = complete_links(list(texts), pairs)
+    pairs = [(a, b, how) for a, b, how in pairs if not at_odds(text_by_key[a], text_by_key[b])]
+    groups = complete_links(list(text_by_key), pairs)
     return Groups([[row for key in g for row in by_text[key]] for g in groups], pairs, notes)
 
 
@@ -72,15 +74,15 @@ def _vector_pairs(
 ) -> tuple[list[Pair[str]], set[str]]:
     """Find pairs of texts with similar vectors, and texts that have no vectors."""
     ids = _embedded(engine, embedder, kind, list(texts.values()))
-    keys = {ids[text]: key for key, text in texts.items()}
-    order = list(keys)
-    place = {text: number for number, text in enumerate(order)}
+    key_by_text = {ids[text]: key for key, text in texts.items()}
+    order = list(key_by_text)
+    place_by_text = {text: number for number, text in enumerate(order)}
     pairs, with_vector = [], set()
     for one, other, cosine in _alike(engine, embedder, order, order):
         if one == other:
-            with_vector.add(keys[one])
-        elif place[one] < place[other]:
-            pairs.append((keys[one], keys[other], cosine))
+            with_vector.add(key_by_text[one])
+        elif place_by_text[one] < place_by_text[other]:
+            pairs.append((key_by_text[one], key_by_text[other], cosine))
     return pairs, texts.keys() - with_vector
 
 
@@ -89,16 +91,16 @@ def _embedded(
 ) -> dict[str, TextId]:
     """Index and embed texts; return their numbers. Only the newest are sure to get vectors."""
     words, vectors = engine.index.words, engine.index.vectors
-    hashes = {text: content_hash(text) for text in texts}
+    hash_by_text = {text: content_hash(text) for text in texts}
     if not engine.index.read_only:
-        words.learn(kind, {hashed: text for text, hashed in hashes.items()})
+        words.learn(kind, {hashed: text for text, hashed in hash_by_text.items()})
     for _ in range(0, len(texts) + EMBEDDED_AT_ONCE, EMBEDDED_AT_ONCE):
         if not vectors.embed(embedder, EMBEDDED_AT_ONCE, wait=True):
             break
-    number_by_hash = words.known(kind, list(hashes.values()))
-    if len(number_by_hash) < len(hashes):
+    number_by_hash = words.known(kind, list(hash_by_text.values()))
+    if len(number_by_hash) < len(hash_by_text):
         raise IndexBehind("The index cannot take these texts now: try again.")
-    return {text: number_by_hash[hashed] for text, hashed in hashes.items()}
+    return {text: number_by_hash[hashed] for text, hashed in hash_by_text.items()}
 
 
 def _alike(
@@ -143,12 +145,14 @@ def _with_spaces(
     """Return the first text of each pair with the spaces in which the second is an active fact."""
     if not alike:
         return set()
-    hashes = {text: content_hash(text) for _, text in alike}
-    query = row_filter.query({"content_hash": [*hashes.values()]})
-    spaces: dict[Cell, set[Cell]] = {}
+    hash_by_text = {text: content_hash(text) for _, text in alike}
+    query = row_filter.query({"content_hash": [*hash_by_text.values()]})
+    spaces_by_hash: dict[Cell, set[Cell]] = {}
     with repo.store.reading(ref) as reading:
         for hashed, space in reading.scan(FACT, ("content_hash", "space"), query):
-            spaces.setdefault(hashed, set()).add(space)
+            spaces_by_hash.setdefault(hashed, set()).add(space)
     return {
-        (space, first_text) for first_text, text in alike for space in spaces.get(hashes[text], ())
+        (space, first_text)
+        for first_text, text in alike
+        for space in spaces_by_hash.get(hash_by_text[text], ())
     }

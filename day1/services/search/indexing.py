@@ -297,13 +297,20 @@ def _nearest(tip: CommitId, history: History, index: Index) -> CommitId | None:
     Only the cursors that moved last are compared; None if no cursor shares a past with `tip`.
     """
     cursors = list(dict.fromkeys(cursor.commit for cursor in index.words.cursors()))
-    depths = {c.id: depth for depth, c in enumerate(islice(history.log(tip), _COMMITS))}
+    depth_by_commit = {c.id: depth for depth, c in enumerate(islice(history.log(tip), _COMMITS))}
     distances: list[tuple[int, CommitId]] = []
     for commit in cursors[:_CURSORS]:
         try:
             past = enumerate(islice(history.log(commit), _COMMITS))
             distances.extend(
-                islice(((up + depths[c.id], commit) for up, c in past if c.id in depths), 1)
+                islice(
+                    (
+                        (up + depth_by_commit[c.id], commit)
+                        for up, c in past
+                        if c.id in depth_by_commit
+                    ),
+                    1,
+                )
             )
         except NotFound:  # compaction has removed the commit
             continue

@@ -35,11 +35,11 @@ class LiveQuery:
         """Find the wanted rows that have one of `texts`, in the order of `texts`."""
         order = list(dict.fromkeys(texts))
         hash_by_text = self._index.words.hashes(self.kind, order)
-        hashes = {content_hash: number for number, content_hash in hash_by_text.items()}
-        query = row_filter.query({"content_hash": [*hashes]})
+        text_by_hash = {content_hash: number for number, content_hash in hash_by_text.items()}
+        query = row_filter.query({"content_hash": [*text_by_hash]})
         by_text: dict[TextId, list[Entry]] = {}
         for row in self._reading.scan(self.kind, columns_of(self.kind), query):
-            text = hashes[str(row[1])]
+            text = text_by_hash[str(row[1])]
             by_text.setdefault(text, []).append(entry_of(self.kind, row, text))
         return [entry for text in order for entry in by_text.get(text, ())]
 
@@ -58,12 +58,12 @@ class LiveQuery:
         clusters = _clusters(entries, 4 * far)
         near = [range(c[0].text - 2 * far, c[-1].text + 2 * far + 1) for c in clusters]
         near_entries = self.entries(chain.from_iterable(near), self._all)
-        lines: list[list[Entry]] = []
+        runs: list[list[Entry]] = []
         for cluster, texts in zip(clusters, near, strict=True):
             order = WritingOrder()
             order.add(entry for entry in near_entries if entry.text in texts)
-            lines += order.around(cluster, far)
-        return lines
+            runs += order.around(cluster, far)
+        return runs
 
     def beside(self, most: int) -> list[tuple[TextId, TextId]]:
         """Return the texts of pairs of consecutive rows among the newest `most` rows."""

@@ -207,10 +207,10 @@ class _Search:
         While texts wait for vectors, those with the best words are chosen to be embedded first.
         """
         query, index = self._request.query, self._index
-        usual = {filter_key(f): self._usual(reading, f, embedder) for f in self._filters}
-        self._order_matters = {key: judged.ordered for key, (_, judged) in usual.items()}
-        _, most = max(usual.values(), key=itemgetter(0), default=(0, Usual()))
-        names = frozenset().union(*(judged.names for _, judged in usual.values()))
+        usual_by_filter = {filter_key(f): self._usual(reading, f, embedder) for f in self._filters}
+        self._order_matters = {key: judged.ordered for key, (_, judged) in usual_by_filter.items()}
+        _, most = max(usual_by_filter.values(), key=itemgetter(0), default=(0, Usual()))
+        names = frozenset().union(*(judged.names for _, judged in usual_by_filter.values()))
         terms = _terms(embedding_query(query, most.common), query)
         prepared = AskedQuery(terms, embedding_query(query, most.openers | names), names)
         if terms and index.vectors.pending(embedder):

@@ -80,22 +80,22 @@ def _with_order(
     by_words: bool,
 ) -> _Judged:
     """Judge whether order matters, by vectors; by words if too few have one and `by_words`."""
-    names, ordered, is_final = judgement.usual.names, judgement.usual.ordered, True
+    names, is_ordered, is_final = judgement.usual.names, judgement.usual.ordered, True
     pairs = visible.beside(_SAMPLE)
     contents = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
     pairs = [pair for pair in pairs if contents.keys() >= set(pair)]
     if len(pairs) < _FEWEST_PAIRS:
-        ordered = False
+        is_ordered = False
     else:
         name_by_text = {n: s for n, t in contents.items() if (s := subject(t)) in names}
         apart = _apart(pairs, name_by_text)
         near, far = (index.vectors.likeness(embedder, some) for some in (pairs, apart))
         if min(len(near), len(far)) >= _FEWEST_PAIRS:
-            ordered = fmean(near) - fmean(far) > _MORE_ALIKE
+            is_ordered = fmean(near) - fmean(far) > _MORE_ALIKE
         else:
             is_final = False
-            ordered = _share_words(pairs, apart, contents, names) if by_words else ordered
-    return _Judged(judgement.rows, replace(judgement.usual, ordered=ordered), is_final)
+            is_ordered = _share_words(pairs, apart, contents, names) if by_words else is_ordered
+    return _Judged(judgement.rows, replace(judgement.usual, ordered=is_ordered), is_final)
 
 
 def _apart(
@@ -106,11 +106,13 @@ def _apart(
     Both followers begin with the same name: if two speakers take turns, memories of the same
     speaker are similar because of the name.
     """
-    followers: dict[str | None, list[TextId]] = {}
+    followers_by_name: dict[str | None, list[TextId]] = {}
     for _, second in pairs:
-        followers.setdefault(name_by_text.get(second), []).append(second)
-    half_apart = {name: chain(texts[len(texts) // 2 :], texts) for name, texts in followers.items()}
-    return [(first, next(half_apart[name_by_text.get(second)])) for first, second in pairs]
+        followers_by_name.setdefault(name_by_text.get(second), []).append(second)
+    half_apart_by_name = {
+        name: chain(texts[len(texts) // 2 :], texts) for name, texts in followers_by_name.items()
+    }
+    return [(first, next(half_apart_by_name[name_by_text.get(second)])) for first, second in pairs]
 
 
 def _share_words(

@@ -285,12 +285,14 @@ class CachedView:
         )
 
     def _put(self, rows: list[tuple[Cell, ...]], index: Index) -> None:
-        numbers: Mapping[Cell, TextId] = index.words.known(self.kind, [str(r[1]) for r in rows])  # type: ignore[assignment]  # a hash is a cell
+        text_by_hash: Mapping[Cell, TextId] = index.words.known(
+            self.kind, [str(r[1]) for r in rows]
+        )  # type: ignore[assignment]  # a hash is a cell
         new: list[Entry] = []
         for row in rows:
             if row[1] == REDACTED_HASH:  # nobody may find it, and it is not indexed
                 continue
-            text = numbers.get(row[1])
+            text = text_by_hash.get(row[1])
             if text is None:
                 self.unindexed += 1
                 continue
@@ -387,5 +389,5 @@ def state_of(reading: Reading, ref: Ref) -> ViewKey:
 
     A redaction changes the key, since rows of the cached view may be masked now.
     """
-    live = ref.branch is not None and ref.until is None
-    return (ref.branch, reading.mask) if live else (reading.tip, ref.until, reading.mask)
+    is_live = ref.branch is not None and ref.until is None
+    return (ref.branch, reading.mask) if is_live else (reading.tip, ref.until, reading.mask)

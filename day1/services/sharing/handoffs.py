@@ -100,18 +100,18 @@ def _rows_since_fork(repo: Repository, source: Branch, commit: str) -> tuple[lis
             rows = without_secrets(select_rows(reading, Selection()))
             return rows[FACT], [str(row["id"]) for row in rows[CONVERSATION]]
         changes = repo.history.changes(source.fork_commit, Ref(commit=commit))
-        present = {
+        rows_by_kind = {
             kind: [c.after for c in changes.get(kind.table, ()) if c.after is not None]
             for kind in (FACT, CONVERSATION, MESSAGE)
         }
         now = repo.clock()
         facts = [
             fact
-            for fact in present[FACT]
+            for fact in rows_by_kind[FACT]
             if fact["status"] == "active" and mark_of(now, fact) is None
         ]
-        ids = [str(row["id"]) for row in present[CONVERSATION]]
-        ids += [str(row["conversation_id"]) for row in present[MESSAGE]]
+        ids = [str(row["id"]) for row in rows_by_kind[CONVERSATION]]
+        ids += [str(row["conversation_id"]) for row in rows_by_kind[MESSAGE]]
         conversations = reading.get(CONVERSATION, list(dict.fromkeys(ids)))
         return facts, list(conversations)
 
@@ -153,14 +153,18 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
     with repo.store.reading(repo.shown(Ref(commit=handoff.commit))) as reading:
         facts = reading.get(FACT, handoff.facts)
         conversations = reading.get(CONVERSATION, handoff.conversations)
-        orders = {talk: messages_of(repo, reading, talk) for talk in handoff.conversations}
+        messages_by_conversation = {
+            talk: messages_of(repo, reading, talk) for talk in handoff.conversations
+        }
     source, room = name_of(repo, handoff.source_id), TextBudget(MOST_CHARACTERS, MAX_TEXT)
     fact_rows = [
         QuotedRow(source, facts[i], str(facts[i]["fact_text"])) for i in handoff.facts if i in facts
     ]
     shown_facts = list(room.fitting(fact_rows))
     message_rows = [
-        QuotedRow(source, row, str(row["content"])) for order in orders.values() for _, row in order
+        QuotedRow(source, row, str(row["content"]))
+        for order in messages_by_conversation.values()
+        for _, row in order
     ]
     message_rows.sort(
         key=lambda quoted_row: (quoted_row.row["created_at"], quoted_row.row["id"]), reverse=True
@@ -172,6 +176,6 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
             conversations[i],
             [(n, message_by_id[r["id"]]) for n, r in order if r["id"] in message_by_id],
         )
-        for i, order in orders.items()
+        for i, order in messages_by_conversation.items()
     ]
     return Packet(handoff, source, name_of(repo, handoff.target_id), shown_facts, talks, room)

@@ -74,15 +74,19 @@ def mined(repo: Repository, reading: Reading, space: str | None) -> Mined:
 def _threads(reading: Reading, spaces: Sequence[str | None]) -> dict[str, tuple[ToolUse, ...]]:
     among = Query(among={"space": list(spaces)})
     ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), among)]
-    spoken: dict[str, list[Spoken]] = {}
+    messages_by_thread: dict[str, list[Spoken]] = {}
     columns = (*_COLUMNS, "agent_id")
     query = Query(among={"conversation_id": ids})
     rows = reading.scan(MESSAGE, columns, query) if ids else []
     for at, _, thread, role, calls, happened, agent in sorted(rows, key=lambda row: row[:2]):
         when = int((at if happened is None else happened) or 0)
         message = Spoken(str(role), calls, when, text_of(agent))
-        spoken.setdefault(str(thread), []).append(message)
-    return {thread: uses for thread in sorted(spoken) if (uses := uses_of(spoken[thread]))}
+        messages_by_thread.setdefault(str(thread), []).append(message)
+    return {
+        thread: uses
+        for thread in sorted(messages_by_thread)
+        if (uses := uses_of(messages_by_thread[thread]))
+    }
 
 
 def read_counted(

@@ -137,10 +137,10 @@ def _by_space(rows: Sequence[Row]) -> Iterable[list[Row]]:
     Only the rows with the latest expiry (or with none) remain in a group, since a fact lasts as
     long as its observations.
     """
-    rows_of_space: dict[Cell, list[Row]] = {}
+    rows_by_space: dict[Cell, list[Row]] = {}
     for row in rows:
-        rows_of_space.setdefault(row["space"], []).append(row)
-    for group in rows_of_space.values():
+        rows_by_space.setdefault(row["space"], []).append(row)
+    for group in rows_by_space.values():
         last = max(map(_end, group))
         yield [row for row in group if _end(row) == last]
 
@@ -163,10 +163,12 @@ def _new_candidates(
     A candidate is consolidated if any of its sources went into a fact, or if its text resembles
     a consolidated fact of its space, which may have been retracted.
     """
-    edit_of = {source_edit_id(row): row for candidate in candidates for row in candidate.sources}
-    edits = reading.get(EDIT, list(edit_of))
-    consolidated_ids = {edit_of[edit_id]["id"] for edit_id in edits}
-    firsts = [edit_of[i] for i, edit in edits.items() if str(edit["reason"]).startswith(_FROM)]
+    row_by_edit = {
+        source_edit_id(row): row for candidate in candidates for row in candidate.sources
+    }
+    edits = reading.get(EDIT, list(row_by_edit))
+    consolidated_ids = {row_by_edit[edit_id]["id"] for edit_id in edits}
+    firsts = [row_by_edit[i] for i, edit in edits.items() if str(edit["reason"]).startswith(_FROM)]
     wordings = {(row["space"], plain(str(row["summary"]))) for row in firsts}
     spaces = {space for space, _ in wordings}
     both = [pair for a, b, _ in grouped.pairs for pair in ((a, b), (b, a))]
@@ -193,11 +195,11 @@ def _stated_until(
     query = Query(
         equal={"status": "active"}, among={"content_hash": hashes}, alive_at=now, public=True
     )
-    until_of: dict[tuple[Cell, Cell], float] = {}
+    until_by_text: dict[tuple[Cell, Cell], float] = {}
     for space, hashed, end in reading.scan(FACT, ("space", "content_hash", "valid_until"), query):
         until = math.inf if end is None else float(end)
-        until_of[space, hashed] = max(until_of.get((space, hashed), 0), until)
-    return until_of
+        until_by_text[space, hashed] = max(until_by_text.get((space, hashed), 0), until)
+    return until_by_text
 
 
 def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -> None:
@@ -272,5 +274,5 @@ def _word(candidates: list[CandidateFact], request: ConsolidateRequest, notes: l
 
 def _texts(candidate: CandidateFact) -> list[str]:
     """Return the distinct texts of a candidate's observations."""
-    texts = {plain(str(row["summary"])): str(row["summary"]) for row in candidate.sources}
-    return list(texts.values())
+    text_by_words = {plain(str(row["summary"])): str(row["summary"]) for row in candidate.sources}
+    return list(text_by_words.values())

@@ -83,9 +83,11 @@ def waiting_first(
         return observations.newest.rows, 0
     query = Query(equal=observations.equal)
     rows = newest_rows(repo, observations.branches, OBSERVATION, ("content_hash",), query).rows
-    edits = {source_edit_id(row): row["content_hash"] for row in rows}
+    hash_by_edit = {source_edit_id(row): row["content_hash"] for row in rows}
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        consolidated_hashes = {edits[edit_id] for edit_id in reading.get(EDIT, list(edits))}
+        consolidated_hashes = {
+            hash_by_edit[edit_id] for edit_id in reading.get(EDIT, list(hash_by_edit))
+        }
     waiting_ids = [str(row["id"]) for row in rows if row["content_hash"] not in consolidated_hashes]
     consolidated_ids = [
         str(row["id"]) for row in rows if row["content_hash"] in consolidated_hashes

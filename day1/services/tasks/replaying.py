@@ -102,11 +102,13 @@ def replay(
             f"Of these tasks only the newest {MOST} rows were read: {', '.join(truncated)}."
         )
     patterns = [*_orders(tasks), *_tools(tasks), *_durations(tasks)]
-    following = {e.id: e.followed_by for t in tasks for e in t.errors if e.followed_by is not None}
+    step_by_error = {
+        e.id: e.followed_by for t in tasks for e in t.errors if e.followed_by is not None
+    }
     errors = [row for t in tasks for row in t.observations if row["observation_type"] == _ERROR]
     facts = [row for task in tasks for row in task.facts]
     for kind, rows in ((OBSERVATION, errors), (FACT, facts)):
-        recurring, pattern_notes = _recurring(engine, kind, rows, following)
+        recurring, pattern_notes = _recurring(engine, kind, rows, step_by_error)
         patterns += recurring
         notes += pattern_notes
     return Replayed(tasks, len(records), patterns, notes)
@@ -137,17 +139,17 @@ def _replay(repo: Repository, state: TaskState, space: Mapping[str, Cell]) -> Re
 
 def _errors(rows: Sequence[Row]) -> Iterator[TaskStep]:
     """Return every error with the next observation of the same agent."""
-    following: dict[str, TaskStep] = {}
-    latest: dict[object, TaskStep] = {}
+    step_by_error: dict[str, TaskStep] = {}
+    latest_by_agent: dict[object, TaskStep] = {}
     for row in reversed(rows):
-        after = latest.get(row["agent_id"])
-        latest[row["agent_id"]] = step = _step(row)
+        after = latest_by_agent.get(row["agent_id"])
+        latest_by_agent[row["agent_id"]] = step = _step(row)
         if after is not None:
-            following[step.id] = after
+            step_by_error[step.id] = after
     for row in rows:
         if row["observation_type"] == _ERROR:
             step = _step(row)
-            yield replace(step, followed_by=following.get(step.id))
+            yield replace(step, followed_by=step_by_error.get(step.id))
 
 
 def _step(row: Row) -> TaskStep:
@@ -162,14 +164,19 @@ def _step(row: Row) -> TaskStep:
 
 def _orders(tasks: Sequence[Replay]) -> list[Pattern]:
     """Find objectives that were completed in the same order in several tasks."""
-    texts = {plain(o.description): o.description for t in tasks for o in t.state.objectives}
-    pairs = [(a, b, how) for a, b, how in word_pairs(texts) if not at_odds(texts[a], texts[b])]
-    groups = complete_links(list(texts), pairs)
-    step_of = {key: texts[group[0]] for group in groups for key in group}
-    orders = {
-        task.state.task.id: [step_of[plain(o.description)] for o in task.finished] for task in tasks
+    text_by_words = {plain(o.description): o.description for t in tasks for o in t.state.objectives}
+    pairs = [
+        (a, b, how)
+        for a, b, how in word_pairs(text_by_words)
+        if not at_odds(text_by_words[a], text_by_words[b])
+    ]
+    groups = complete_links(list(text_by_words), pairs)
+    step_by_words = {key: text_by_words[group[0]] for group in groups for key in group}
+    steps_by_task = {
+        task.state.task.id: [step_by_words[plain(o.description)] for o in task.finished]
+        for task in tasks
     }
-    runs = recurring_runs(orders).items()
+    runs = recurring_runs(steps_by_task).items()
     return _first(Pattern("objective_order", " \u2192 ".join(r), names) for r, names in runs)
 
 
@@ -189,12 +196,12 @@ def _tools(tasks: Sequence[Replay]) -> list[Pattern]:
 
 def _durations(tasks: Sequence[Replay]) -> list[Pattern]:
     """Return the median duration of the tasks, if enough of them are completed."""
-    durations = {t.state.task.id: t.duration_s for t in tasks}
-    duration_of = {name: value for name, value in durations.items() if value is not None}
-    if len(duration_of) < FEWEST:
+    duration_by_task = {t.state.task.id: t.duration_s for t in tasks}
+    known_by_task = {name: value for name, value in duration_by_task.items() if value is not None}
+    if len(known_by_task) < FEWEST:
         return []
-    typical = median(duration_of.values())
-    return [Pattern("duration", f"median {typical:.1f} s", list(duration_of), value=typical)]
+    typical = median(known_by_task.values())
+    return [Pattern("duration", f"median {typical:.1f} s", list(known_by_task), value=typical)]
 
 
 def _recurring(

@@ -34,8 +34,8 @@ class TextBudget:
     def fitting(self, rows: Iterable["QuotedRow"]) -> Iterator["QuotedRow"]:
         """Yield the rows that fit in the budget, with long texts shortened."""
         for quoted_row in rows:
-            long = len(quoted_row.text) > self.longest
-            shortened = quoted_row.text[: self.longest] + " \u2026" if long else quoted_row.text
+            is_long = len(quoted_row.text) > self.longest
+            shortened = quoted_row.text[: self.longest] + " \u2026" if is_long else quoted_row.text
             if self.characters + len(shortened) > self.most:
                 self.left_out += 1
                 continue
@@ -151,9 +151,9 @@ def _talks(
     for message in messages:
         key = (message.branch, str(message.row["conversation_id"]))
         by_talk.setdefault(key, {})[str(message.row["id"])] = message
-    refs = {place.branch.name: place.ref for place in branches}
+    ref_by_branch = {place.branch.name: place.ref for place in branches}
     for (branch, conversation_id), chosen in by_talk.items():
-        with repo.store.reading(repo.shown(refs[branch])) as reading:
+        with repo.store.reading(repo.shown(ref_by_branch[branch])) as reading:
             conversations = reading.get(CONVERSATION, [conversation_id])
             order = messages_of(repo, reading, conversation_id)
         if conversations:

@@ -53,17 +53,17 @@ def newest_rows(
     limit = filters.limit
     read_limit = None if limit is None else limit + 1
     query = replace(filters, public=True, descending=True, limit=read_limit)
-    rows: dict[str, Row] = {}
-    branch_of: dict[str, str] = {}
+    row_by_id: dict[str, Row] = {}
+    branch_by_row: dict[str, str] = {}
     for place in branches:
         with repo.store.reading(repo.shown(place.ref)) as reading:
             for cells in reading.scan(kind, names, query):
                 row: Row = dict(zip(names, cells, strict=True))
-                rows.setdefault(str(row["id"]), row)
-                branch_of.setdefault(str(row["id"]), place.branch.name)
-    ordered = sorted(rows.values(), key=lambda row: (row["created_at"] or 0, row["id"]))
+                row_by_id.setdefault(str(row["id"]), row)
+                branch_by_row.setdefault(str(row["id"]), place.branch.name)
+    ordered = sorted(row_by_id.values(), key=lambda row: (row["created_at"] or 0, row["id"]))
     count = len(ordered) if limit is None else limit
-    return NewestRows(ordered[-count:], branch_of, len(ordered) > count)
+    return NewestRows(ordered[-count:], branch_by_row, len(ordered) > count)
 
 
 def count_rows(
@@ -76,13 +76,13 @@ def count_rows(
 
     `space` is as in `services.rows.spaces.within`.
     """
-    ids: dict[str, set[Cell]] = {kind.table: set() for kind in _COUNTED}
+    ids_by_table: dict[str, set[Cell]] = {kind.table: set() for kind in _COUNTED}
     for place in branches:
         with repo.store.reading(repo.shown(place.ref)) as reading:
             for kind in _COUNTED:
                 rows = reading.scan(kind, ("id",), within(reading, kind, Query(equal=equal), space))
-                ids[kind.table].update(row_id for (row_id,) in rows)
-    return {table: len(rows) for table, rows in ids.items()}
+                ids_by_table[kind.table].update(row_id for (row_id,) in rows)
+    return {table: len(rows) for table, rows in ids_by_table.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +101,14 @@ def agent_timeline(
     `agent` holds column values: the agent's id, and a space if only one is asked for.
     A row on several branches is returned once: from the agent's own branch, else from the first.
     """
-    moments: dict[str, AgentMoment] = {}
+    moment_by_id: dict[str, AgentMoment] = {}
     window = Query(equal=agent, limit=limit)
     own_first = sorted(branches, key=lambda place: place.branch.agent_id != agent["agent_id"])
     for place in own_first:
         with repo.store.reading(repo.shown(place.ref)) as reading:
             for moment in timeline(reading, window):
-                moments.setdefault(str(moment.row["id"]), AgentMoment(moment, place.branch.name))
-    ordered = sorted(moments.items(), key=lambda item: (item[1].moment.at, item[0]))
+                moment_by_id.setdefault(
+                    str(moment.row["id"]), AgentMoment(moment, place.branch.name)
+                )
+    ordered = sorted(moment_by_id.items(), key=lambda item: (item[1].moment.at, item[0]))
     return [moment for _, moment in ordered[-limit:]]

@@ -48,14 +48,16 @@ def search_task(
     for place in branches:  # index all before the search: word scores depend on all texts
         _index_new_texts(engine, place)
     answers = [(place, search(engine, place.ref, place.branch.id, request)) for place in branches]
-    best: dict[str, TeamHit] = {}
+    best_by_row: dict[str, TeamHit] = {}
     for place, answer in answers:
         for hit in answer.hits:
             row_id, mine = str(hit.row["id"]), _wrote(place, hit.row)
-            if row_id not in best or (mine and not _wrote(best[row_id].place, hit.row)):
-                best[row_id] = TeamHit(hit, place)
+            if row_id not in best_by_row or (
+                mine and not _wrote(best_by_row[row_id].place, hit.row)
+            ):
+                best_by_row[row_id] = TeamHit(hit, place)
     hits = once_each(
-        sorted(best.values(), key=_best_first), lambda team_hit: text_key(team_hit.hit.row)
+        sorted(best_by_row.values(), key=_best_first), lambda team_hit: text_key(team_hit.hit.row)
     )
     return TeamFound(hits[: request.limit], answers)
 

@@ -52,8 +52,8 @@ def find_working(
     if found is None:
         return None
     ends = ((owner.user, found.memory.user), (owner.device, found.memory.device))
-    hidden = any(None not in pair and pair[0] != pair[1] for pair in ends)
-    return None if hidden else found
+    is_hidden = any(None not in pair and pair[0] != pair[1] for pair in ends)
+    return None if is_hidden else found
 
 
 def write_working(

@@ -59,20 +59,20 @@ class ChangePoller:
         stamp = self._repo.store.stamp()
         if stamp == self._stamp:
             return []
-        tips: dict[str, _Tip] = {}
+        tip_by_branch: dict[str, _Tip] = {}
         dirty = self._repo.history.dirty_branches()
         for name, tip in self._repo.history.branches().items():
-            tips[name] = (tip, 0, None)
+            tip_by_branch[name] = (tip, 0, None)
             if name in dirty:
                 with self._repo.store.reading(Ref(branch=name)) as reading:
                     pending = reading.pending
-                    tips[name] = (reading.tip, pending.count, pending.newest)
-        old_tips, self._seen, self._stamp = self._seen, tips, stamp
+                    tip_by_branch[name] = (reading.tip, pending.count, pending.newest)
+        old_tips, self._seen, self._stamp = self._seen, tip_by_branch, stamp
         if old_tips is None:
             return []
         moved = [
             Moved(name, state[0], state[1], new=name not in old_tips)
-            for name, state in tips.items()
+            for name, state in tip_by_branch.items()
             if old_tips.get(name) != state
         ]
-        return moved + [Moved(name, None) for name in old_tips.keys() - tips.keys()]
+        return moved + [Moved(name, None) for name in old_tips.keys() - tip_by_branch.keys()]

@@ -36,8 +36,8 @@ def branch_status(repo: Repository, branch: Branch) -> BranchStatus:
 def _ahead(repo: Repository, state: BranchState, parent: BranchState) -> dict[str, int]:
     base = repo.history.merge_base(parent.tip, state.tip)
     changes = repo.history.changes(base, Ref(branch=state.branch.name))
-    counts: dict[str, int] = {}
+    count_by_effect: dict[str, int] = {}
     for kind in MEMORIES:
         for change in changes.get(kind.table, ()):
-            counts[change.how] = counts.get(change.how, 0) + 1
-    return counts
+            count_by_effect[change.how] = count_by_effect.get(change.how, 0) + 1
+    return count_by_effect

@@ -77,11 +77,11 @@ def item_context(ctx: Context, branch: str, rows: Iterable[Row], owner: Owner) -
         query = Query(among={"row_id": list(row_by_id)})
         edits = reading.scan(EDIT, ("row_id", "created_at"), query) if row_by_id else []
         conversations = reading.get(CONVERSATION, sorted(conversation_ids))
-    changed_at: dict[str, int] = {}
+    changed_by_row: dict[str, int] = {}
     for row_id, at in edits:
-        changed_at[str(row_id)] = max(changed_at.get(str(row_id), 0), int(at or 0))
+        changed_by_row[str(row_id)] = max(changed_by_row.get(str(row_id), 0), int(at or 0))
     uses = ctx.search.uses.of(list(row_by_id))
-    return ItemContext(ctx.clock(), owner, has_vectors, uses, changed_at, conversations)
+    return ItemContext(ctx.clock(), owner, has_vectors, uses, changed_by_row, conversations)
 
 
 def search_result(row: Row, score: float, context: ItemContext) -> SearchResult:

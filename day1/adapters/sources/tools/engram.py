@@ -75,12 +75,12 @@ class Engram(ToolSource):
                 key = draft.id, 0 if text_at(row, "topic_key") else counts[draft.id]
                 counts[draft.id] += 1
                 before = newest.get(key)
-                newer = before is None or before[0] <= at
+                is_newer = before is None or before[0] <= at
                 if before is not None and before[2] != draft:
-                    _, older, _, place = before if newer else (at, row, draft, file)
+                    _, older, _, place = before if is_newer else (at, row, draft, file)
                     when = text_at(older, "created_at") or draft.id
                     self.leave_out("older words of an observation", f"{shown(place)}: {when}")
-                if newer:
+                if is_newer:
                     newest[key] = (at, row, draft, file)
         for _, row, draft, _ in newest.values():
             if self._is_wanted(row, draft):

@@ -56,8 +56,8 @@ class Mem0(ToolSource):
                 event, memory = text_at(row, "event"), text_at(row, "memory_id")
                 if event in _EVENTS and memory:
                     # What is added a second time has new words.
-                    again = event == "ADD" and memory in added
-                    yield self._event(row, "change" if again else _EVENTS[event])
+                    is_repeated = event == "ADD" and memory in added
+                    yield self._event(row, "change" if is_repeated else _EVENTS[event])
                     added.add(memory)
                 else:
                     self.leave_out("events that are none of ADD, UPDATE, DELETE", row["id"])

@@ -188,8 +188,8 @@ class CommitStore:
     def units(self, connection: Connection) -> tuple[tuple[str, int], ...]:
         """Return pairs of a branch's database and its count of units of work."""
         statement = f"SELECT db, units FROM {self._branches} ORDER BY db"  # noqa: S608 - our own names
-        rows = connection.exec_driver_sql(statement).all()
-        return tuple((str(database), int(units)) for database, units in rows)
+        counts_by_database = connection.exec_driver_sql(statement).all()
+        return tuple((str(database), int(count)) for database, count in counts_by_database)
 
     def location(self, connection: Connection, commit: CommitId) -> tuple[str, int | None] | None:
         """Read a commit's database, and its time if stamped; None if there is no such commit."""

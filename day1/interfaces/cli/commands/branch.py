@@ -33,8 +33,8 @@ def branch_command(session: Session, name: str | None, start: str | None, **opti
     """
     deletes = options["delete"] or options["force"]
     protects = options["unprotect"] or options["protect"] is not None or bool(options["tiers"])
-    archives = options["archives"] is not None
-    actions = (deletes, archives, protects, bool(start or options["description"]))
+    changes_archived = options["archives"] is not None
+    actions = (deletes, changes_archived, protects, bool(start or options["description"]))
     if sum(actions) > 1:
         raise click.UsageError("Create, delete, archive, protect: one at a time.")
     if name is None:
@@ -45,7 +45,7 @@ def branch_command(session: Session, name: str | None, start: str | None, **opti
         _delete(session, name, force=options["force"])
     elif protects:
         _protect(session, name, options)
-    elif archives:
+    elif changes_archived:
         _archive(session, name, archived=options["archives"])
     else:
         answer = session.create_branch(name, start, options["description"])

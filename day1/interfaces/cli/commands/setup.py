@@ -66,8 +66,10 @@ def setup_command(session: Session, clients: Sequence[str], **options: Any) -> N
         _say(session, setup, outcomes, prints=options["prints"])
         for note in notes:
             session.screen.note(("note: ", "dim"), note)
-    refused = any(outcome.state == "refused" for outcome in outcomes)
-    if refused or (options["check"] and (lacks or any(outcome.differs for outcome in outcomes))):
+    has_refused = any(outcome.state == "refused" for outcome in outcomes)
+    if has_refused or (
+        options["check"] and (lacks or any(outcome.differs for outcome in outcomes))
+    ):
         raise click.exceptions.Exit(FAILED)
 
 

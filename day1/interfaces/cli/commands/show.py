@@ -104,9 +104,9 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
             raise NotFound(f"{whole} is not on branch {branch!r}.", id=whole, branch=branch)
         row = rows[0]
         columns = {} if space is None else in_space(session.context(), asked_space(space))
-        own = columns == {"space": row.get("space")}
+        is_own_space = columns == {"space": row.get("space")}
         edits = shown_edits(reading, [whole], repo.clock()) if options["history"] else []
-        query = Query(alive_at=repo.shown(ref).shown_at, public=not own)
+        query = Query(alive_at=repo.shown(ref).shown_at, public=not is_own_space)
         part = parts_around(reading, kind, row, query)
         read = {"branch": branch, "commit": reading.tip, "pending": reading.pending.count}
     by = {
@@ -122,7 +122,7 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
         }
         for edit in edits
     ]
-    document = {**shown(kind, row, whole=own), "authors": by, "read": read}
+    document = {**shown(kind, row, whole=is_own_space), "authors": by, "read": read}
     if part is not None:
         document["part"] = asdict(part)
     if options["history"]:

@@ -58,11 +58,11 @@ def _draw_tree(
     screen.line(prefix, (name, style), star, ("  " + ", ".join(remarks) if remarks else "", "dim"))
     children = node["children"]
     for number, child in enumerate(children, start=1):
-        last = number == len(children)
+        is_last = number == len(children)
         _draw_tree(
             screen,
             child,
             current,
-            indent + ("└── " if last else "├── "),
-            indent + ("    " if last else "│   "),
+            indent + ("└── " if is_last else "├── "),
+            indent + ("    " if is_last else "│   "),
         )

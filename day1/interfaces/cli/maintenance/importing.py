@@ -99,8 +99,8 @@ def _screened(session: Session, source: ToolMemory) -> ToolMemory:
     """Return a tool's memory, without texts that look like secrets if settings refuse those."""
     from day1.services.exchange.screening import WithoutSecrets
 
-    refused = session.settings.write.secrets == "refuse"
-    return WithoutSecrets(source) if refused else source
+    refuses_secrets = session.settings.write.secrets == "refuse"
+    return WithoutSecrets(source) if refuses_secrets else source
 
 
 def _machine(options: Document, paths: Sequence[Path] = ()) -> Machine:

@@ -190,10 +190,10 @@ def layer_entries(
 ) -> dict[str, list[JsonValue]]:
     """Show what was found, by layer, with whole texts."""
     rows = [(item.row, item.score) for item in found.all if item.row is not None]
-    shown = {result.id: result for result in search_results(ctx, branch, rows, owner)}
+    result_by_id = {result.id: result for result in search_results(ctx, branch, rows, owner)}
 
     def entry(item: LayerItem, place: int) -> dict[str, Any]:
-        result = shown.get(item.id or "") or _line(item, place, owner, ctx.clock())
+        result = result_by_id.get(item.id or "") or _line(item, place, owner, ctx.clock())
         return {**result.model_dump(mode="json"), "score": round(item.score, _DIGITS)}
 
     return {

@@ -140,12 +140,12 @@ def loops_get(_: Context, request: LoopsGet) -> MemoryLoopResponse:
 
 def _manifest(loop_id: str) -> MemoryLoopManifest:
     loop = _LOOPS[loop_id]
-    routes = {route.binding.operation: route for route in ROUTES}
+    route_by_operation = {route.binding.operation: route for route in ROUTES}
     steps = [
         MemoryLoopStepManifest(
             operationId=name,
-            method=routes[name].method,
-            path=f"{PREFIX}{routes[name].path}",
+            method=route_by_operation[name].method,
+            path=f"{PREFIX}{route_by_operation[name].path}",
             purpose=purpose,
         )
         for name, purpose in loop.purposes.items()

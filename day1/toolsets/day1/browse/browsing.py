@@ -62,8 +62,8 @@ def memory_get(ctx: Context, request: Get) -> Got:
     """One memory by id, as it is or was."""
     branch, kind = branch_of(ctx, request.branch), kind_of(request.id)
     ref, space = shown_at(ctx.repo, branch, request.at), in_space(ctx, request.space)
-    own = request.space not in {None, EVERY}  # naming a secret's space shows its words
-    with ctx.repo.store.reading(replace(ref, shown_at=None) if own else ref) as reading:
+    is_own_space = request.space not in {None, EVERY}  # naming a secret's space shows its words
+    with ctx.repo.store.reading(replace(ref, shown_at=None) if is_own_space else ref) as reading:
         query = Query(equal={"id": request.id, **space}, alive_at=ref.shown_at)
         row = None
         if kind in MEMORIES and space.keys() <= kind.column.keys():
@@ -75,10 +75,10 @@ def memory_get(ctx: Context, request: Get) -> Got:
                 id=request.id,
                 branch=branch.name,
             )
-        parts_query = Query(equal=dict(space), alive_at=ref.shown_at, public=not own)
+        parts_query = Query(equal=dict(space), alive_at=ref.shown_at, public=not is_own_space)
         around = parts_around(reading, kind, row, parts_query)
         answer = Got(
-            row=shown(kind, row, whole=own),
+            row=shown(kind, row, whole=is_own_space),
             part=None if around is None else PartShown(**asdict(around)),
             read=_read(reading, branch.name),
         )

@@ -274,14 +274,16 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
     answer = search(ctx.search, ref, branch.id, search_request)
     with ctx.repo.store.reading(ref) as reading:
         ids = {str(hit.row["conversation_id"]) for hit in answer.hits}
-        orders = {i: order_of(ctx.repo, reading, i) for i in ids}
-        near = neighbours(reading, answer.hits, orders) if request.neighbours else {}
-    places = {i: place for order in orders.values() for place, i in enumerate(order, start=1)}
+        ids_by_conversation = {i: order_of(ctx.repo, reading, i) for i in ids}
+        near = neighbours(reading, answer.hits, ids_by_conversation) if request.neighbours else {}
+    place_by_id = {
+        i: place for order in ids_by_conversation.values() for place, i in enumerate(order, start=1)
+    }
     # A message that was removed since the search has no place.
-    hits = [hit for hit in answer.hits if hit.row["id"] in places]
+    hits = [hit for hit in answer.hits if hit.row["id"] in place_by_id]
     texts = texts_of(ctx, request.query, [hit.text for hit in hits], full=request.full, again=FULL)
     return MessageHits(
-        result=[_hit(*both, places, near) for both in zip(hits, texts.texts, strict=True)],
+        result=[_hit(*both, place_by_id, near) for both in zip(hits, texts.texts, strict=True)],
         read=read_found(branch.name, answer, texts.notes),
     )
 
@@ -290,15 +292,15 @@ def neighbours(
     reading: Reading, hits: Iterable[Hit], orders: dict[str, list[str]]
 ) -> dict[str, list[Neighbour]]:
     """Find the messages before and after each hit."""
-    near: dict[str, list[tuple[int, str]]] = {}
+    near_by_conversation: dict[str, list[tuple[int, str]]] = {}
     for hit in hits:
         message_id, order = str(hit.row["id"]), orders[str(hit.row["conversation_id"])]
         if message_id in order:
             at = order.index(message_id)
-            near[message_id] = [
+            near_by_conversation[message_id] = [
                 (place + 1, order[place]) for place in (at - 1, at + 1) if 0 <= place < len(order)
             ]
-    rows = reading.get(MESSAGE, [i for places in near.values() for _, i in places])
+    rows = reading.get(MESSAGE, [i for places in near_by_conversation.values() for _, i in places])
     return {
         message_id: [
             Neighbour(
@@ -309,7 +311,7 @@ def neighbours(
             )
             for sequence, i in places
         ]
-        for message_id, places in near.items()
+        for message_id, places in near_by_conversation.items()
     }
 
 

@@ -139,9 +139,9 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     )
 
     token = ctx.caller.access.token_id
-    tiered = TIERED in merge_request.target.protection
+    is_tiered = TIERED in merge_request.target.protection
     # Those who may write may merge what the tiers let pass unseen.
-    if not tiered and "merge" not in ctx.caller.access.scopes:
+    if not is_tiered and "merge" not in ctx.caller.access.scopes:
         ctx.caller.access.require("merge", "memory_branch_merge")
 
     def check_protection(source: Branch, target: Branch, plan: MergePlan) -> None:
@@ -151,7 +151,7 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
     if merge_request.writes:
         note_token(ctx, merge_request.target)
     origin, repo = origin_of(ctx, request), repeatable(ctx, request)
-    if tiered and merge_request.strategy == "auto" and not merge_request.choices:
+    if is_tiered and merge_request.strategy == "auto" and not merge_request.choices:
         proposer = Proposer(origin, token, _earlier_merge(ctx, request, merge_request))
         return _proposed(
             ctx,

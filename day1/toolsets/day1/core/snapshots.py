@@ -92,13 +92,13 @@ class Snapshots(Response):
 def snapshot_list(ctx: Context, request: SnapshotList) -> Snapshots:
     """Snapshots, oldest first."""
     branch = None if request.branch is None else branch_of(ctx, request.branch)
-    names = {b.id: b.name for b in ctx.repo.ledger.branches()}
+    name_by_id = {b.id: b.name for b in ctx.repo.ledger.branches()}
     items = [
         SnapshotItem(
             id=s.id,
             label=s.label or "",
             created_at=show(s.created_at),
-            branch=names.get(s.branch_id, ""),
+            branch=name_by_id.get(s.branch_id, ""),
             commit=s.commit,
         )
         for s in snapshots(ctx.repo, branch)

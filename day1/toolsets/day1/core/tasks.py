@@ -215,8 +215,8 @@ def task_status(ctx: Context, request: TaskStatus) -> TaskWhole:
     """A task with its agents, their branches, and its objectives."""
     state = task_state(ctx.repo, request.task_id)
     task = state.task
-    branches = {s.branch.id: (s.branch.name, s.status) for s in states(ctx.repo)}
-    name, status = branches.get(task.branch_id, ("", "gone"))
+    branch_by_id = {s.branch.id: (s.branch.name, s.status) for s in states(ctx.repo)}
+    name, status = branch_by_id.get(task.branch_id, ("", "gone"))
     return TaskWhole(
         task=TaskShown.from_record(
             task,
@@ -226,7 +226,8 @@ def task_status(ctx: Context, request: TaskStatus) -> TaskWhole:
             branch_status=status,
         ),
         agents=[
-            _agent(agent, *branches.get(agent.branch_id, ("", "gone"))) for agent in state.agents
+            _agent(agent, *branch_by_id.get(agent.branch_id, ("", "gone")))
+            for agent in state.agents
         ],
         objectives=_objectives(state),
         read=_branch_state(ctx, state),

@@ -121,15 +121,15 @@ class FactVerified(Response):
 
 def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
     """Judge a fact by evidence in memory, or record your own verdict on it."""
-    own = request.verdict is not None or request.scores is not None
-    if request.reason is not None and not own:
+    has_own_verdict = request.verdict is not None or request.scores is not None
+    if request.reason is not None and not has_own_verdict:
         raise InvalidRequest("`reason` goes with your own `verdict` or `scores`.")
     branch = writable(ctx, request.branch)
     row = fact_on(ctx.repo, branch, request.fact_id)
     origin = origin_of(ctx, request, branch)
     verification = _verification(ctx)
     dimensions = tuple(dict.fromkeys(request.dimensions or DIMENSIONS))
-    if own:
+    if has_own_verdict:
         judged_fact = JudgedFact(row, _own(request, origin.agent_id))
     else:
         judged_fact = judge_fact(verification, branch, row, dimensions, request.context)

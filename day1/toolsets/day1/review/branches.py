@@ -31,10 +31,10 @@ class BranchArchived(Response):
 
 def branch_archive(ctx: Context, request: BranchArchive) -> BranchArchived:
     """Archive a branch: it stays, and the topology leaves it out."""
-    archived = request.archived is not False
-    branch = archive(ctx.repo, branch_of(ctx, request.branch_name), archived=archived)
+    is_archived = request.archived is not False
+    branch = archive(ctx.repo, branch_of(ctx, request.branch_name), archived=is_archived)
     return BranchArchived(
-        branch_name=branch.name, archived=archived, read=state_of(ctx, branch.name)
+        branch_name=branch.name, archived=is_archived, read=state_of(ctx, branch.name)
     )
 
 
@@ -60,12 +60,12 @@ def branch_revive(ctx: Context, request: BranchRevive) -> BranchRevived:
     """Bring a retired branch back as it was."""
     name = request.branch_name
     branch = ctx.repo.ledger.branch(name)
-    revived = branch is not None and branch.name == name and branch.retired_tip is not None
-    if branch is not None and revived:
+    is_revived = branch is not None and branch.name == name and branch.retired_tip is not None
+    if branch is not None and is_revived:
         revive(ctx.repo, branch, ctx.clock())
     else:
         branch_of(ctx, name)
-    return BranchRevived(branch_name=name, revived=revived, read=state_of(ctx, name))
+    return BranchRevived(branch_name=name, revived=is_revived, read=state_of(ctx, name))
 
 
 class BranchDelete(Repeatable):

@@ -102,11 +102,11 @@ def review_rows(
     ids = [row.id for _, row in page]
     ours = _edits(repo, examined.target.name, ids)
     theirs = _edits(repo, examined.source.name, ids)
-    planned = {row.id: row for row in examined.plan.rows}
+    row_by_id = {row.id: row for row in examined.plan.rows}
     tiers = tiers_of(repo, examined.source, examined.target, examined.plan)
-    decisions: dict[str, list[DecisionShown]] = {}
+    decisions_by_row: dict[str, list[DecisionShown]] = {}
     for decision in examined.review.decided:
-        decisions.setdefault(decision.row_id, []).append(
+        decisions_by_row.setdefault(decision.row_id, []).append(
             decision_shown(decision, stale=decision in examined.stale)
         )
     room, rows = _WORDS_ROOM, []
@@ -119,7 +119,7 @@ def review_rows(
                 id=row.id,
                 type=row.kind.name,
                 group=group,
-                effect=planned.get(row.id, row).effect,
+                effect=row_by_id.get(row.id, row).effect,
                 seen=fingerprint(row, WHOLE),
                 base=_columns(visible_row, visible_row.base),
                 ours=_columns(visible_row, visible_row.target),
@@ -129,7 +129,7 @@ def review_rows(
                 words=_words(before, after) if room >= 0 else None,
                 ours_by=_by(row, row.target, ours.get(row.id, ()), examined.target.name),
                 theirs_by=_by(row, row.source, theirs.get(row.id, ()), examined.source.name),
-                decisions=decisions.get(row.id, []),
+                decisions=decisions_by_row.get(row.id, []),
                 held=_held(examined, row.id),
                 twins=[
                     TwinShown(id=t.other_id, text=t.other_text, cosine=round(t.cosine, 4))

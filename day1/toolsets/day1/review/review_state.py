@@ -151,8 +151,8 @@ def in_full(
     short = in_short(ctx, review, examined, twins)
     if examined is None:
         target = ctx.repo.ledger.record(Branch, review.target_id)
-        exists = target is not None and target.retired_tip is None
-        read = state_of(ctx, target.name if target is not None and exists else MAIN)
+        is_present = target is not None and target.retired_tip is None
+        read = state_of(ctx, target.name if target is not None and is_present else MAIN)
         no_plan: dict[str, Any] = {"undecided": [], "stale": [], "requires": [], "missing": {}}
         no_plan |= {"digest": None, "undecided_count": 0, "can_merge": False, "tier": None}
         no_plan |= {"approvals": [_approval(item, counts=False) for item in review.approved]}
