@@ -7,7 +7,7 @@
     archives  facts of the category `archive`
     vectors   messages of other threads; facts of the category `session` or `knowledge`
 
-Facts are searched once and messages once; the layer of a fact follows from its category. The first
+Facts and messages are searched together; the layer of a fact follows from its category. The first
 two layers are not searched: their items count by their age.
 """
 
@@ -43,8 +43,8 @@ from day1.services.turns.working import WorkingSession, find_working
 
 LIMIT: Final = 6
 """Items of a layer, unless the caller says otherwise."""
-_FACTS: Final = 8
-"""Facts that are searched for, for each item of a layer: those of all layers are in one ranking."""
+_SEARCHED: Final = 10
+"""Rows that are searched for, for each item of a layer: those of all layers are in one ranking."""
 _RELATIONS: Final = 3
 """Relations of a fact, at most."""
 _ENDS: Final = ("source_entity", "relation_type", "target_entity")
@@ -114,21 +114,20 @@ def find_layers(
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         desk = _desk(repo, branch, asked)
         before = _read(reading, asked, desk, repo.clock())
-    facts = _search_facts(engine, branch, asked, before)
-    messages = _search_messages(engine, branch, asked, before)
-    answers = [answer for answer in (facts, messages) if answer is not None]
-    found = _by_layer([hit for answer in answers for hit in answer.hits], asked)
+    answer = _search(engine, branch, asked, before)
+    hits = () if answer is None else answer.hits
+    found = _by_layer(hits, asked)
     found |= {layer: before.recent.get(layer, []) for layer in _NOT_SEARCHED if layer in found}
     if found.get("graph"):
         with repo.store.reading(Ref(branch=branch.name)) as reading:
             found["graph"] = _with_relations(reading, found["graph"], asked.owner, repo.clock())
-    state = answers[0] if answers else before
+    state = answer or before
     return FoundLayers(
         items=found,
-        texts={str(hit.row["id"]): hit.text for answer in answers for hit in answer.hits},
+        texts={str(hit.row["id"]): hit.text for hit in hits},
         commit=state.commit,
         pending=state.pending,
-        notes=list(dict.fromkeys(note for answer in answers for note in _notes(answer))),
+        notes=[] if answer is None else _notes(answer),
     )
 
 
@@ -183,29 +182,25 @@ def _scored(newest_first: Sequence[LayerItem]) -> list[LayerItem]:
     return [replace(item, score=score) for item, score in zip(newest_first, scores, strict=True)]
 
 
-def _search_facts(
+def _search(
     engine: SearchEngine, branch: Branch, asked: LayersQuery, before: _Before
 ) -> SearchAnswer | None:
+    """Search facts and messages in one ranking; None if the layers have neither."""
     categories = categories_of(asked.layers)
+    request = SearchRequest(asked.query, limit=_SEARCHED * asked.limit)
     if categories == ():
-        return None
-    request = SearchRequest(
-        query=asked.query,
-        limit=_FACTS * asked.limit,
-        spaces=asked.owner.spaces,
-        among={} if categories is None else {"category": categories},
-        only=before.facts,
-    )
-    return search(engine, Ref(branch=branch.name), branch.id, request)
-
-
-def _search_messages(
-    engine: SearchEngine, branch: Branch, asked: LayersQuery, before: _Before
-) -> SearchAnswer | None:
-    if not before.messages:
-        return None
-    kinds = (MESSAGE.table,)
-    request = SearchRequest(asked.query, kinds=kinds, limit=asked.limit, only=before.messages)
+        if not before.messages:
+            return None
+        request = replace(request, kinds=(MESSAGE.table,), only=before.messages)
+    else:
+        request = replace(
+            request,
+            kinds=(FACT.table, MESSAGE.table),
+            spaces=asked.owner.spaces,
+            among={} if categories is None else {"category": categories},
+            only=before.facts,
+            messages=before.messages or None,
+        )
     return search(engine, Ref(branch=branch.name), branch.id, request)
 
 

@@ -41,9 +41,12 @@ class SearchRequest:
     spaces: tuple[str | None, ...] = ()
     """The spaces whose rows may be found (None: rows without a space); empty: all spaces.
 
-    Rows of all of them are ranked in one list. Messages have no space column: pass the ids that
-    may be found in `only` (`services.rows.spaces.newest_messages`).
+    Rows of all of them are ranked in one list. Messages have no space column: `messages` says
+    which of them may be found.
     """
+    messages: frozenset[str] | None = None
+    """With `spaces`, the ids of the messages that may be found beside the rows of these spaces
+    (`services.rows.spaces.newest_messages`), whatever the other conditions; None: no messages."""
     only: frozenset[str] | None = None
     """Ids of the rows that may be found; None: any."""
     vector: Vector | None = None

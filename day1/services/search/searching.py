@@ -339,7 +339,12 @@ def _filters(request: SearchRequest, now: int) -> list[Filter]:
         if kind is None or kind.text is None:
             searched = [kind.table for kind in KINDS if kind.text]
             raise InvalidRequest(f"{table!r} has no text to search.", kinds=searched)
-        needed = {*equal, "space"} if request.spaces else equal.keys()
+        if request.spaces and "space" not in kind.column:
+            if request.messages is not None:
+                only = request.messages
+                filters.append(Filter(kind, inactive, after=window[0], before=window[1], only=only))
+            continue
+        needed = equal.keys()
         if not needed <= {*kind.facets, *SCOPES} & kind.column.keys():
             continue
         scope = {name: cell for name, cell in equal.items() if name in SCOPES}
