@@ -11,19 +11,25 @@ from day1.call.context import Context
 from day1.interfaces.open_store import OpenStore
 from day1.model.rows.kind import FACT, OBSERVATION
 from day1.model.rows.origin import Origin
+from day1.model.values.wallet_space import Owner
 from day1.services.access.caller import Caller
+from day1.services.branches.lookup import find
+from day1.services.rows.editing import Correction, update
 from day1.services.rows.recording import NewFact, NewObservation, fact_row, observation_row
+from day1.services.skills.mining import Extraction, extract_patterns
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets import TOOLSETS
 from day1.toolsets.compose import COMPOSE
 from day1.toolsets.engram import ENGRAM
+from tests.tool_threads import asked, called, write_thread
 
 TOOLS = {
     **TOOLSETS.tools,
     **{f"engram.{name}": tool for name, tool in ENGRAM.tools.items()},
     **{f"compose.{name}": tool for name, tool in COMPOSE.tools.items()},
 }
-"""Of all toolsets, those of engram by their whole names."""
+"""Of all toolsets, those of engram and Compose by their whole names."""
+WALLET = Owner("w")
 BOTH = {"source_branch": "side", "target_branch": "main"}
 WORDS = ("quokka", "numbat", "bandicoot", "potoroo")
 """Of a secret fact, a secret observation, an expired fact and an expired observation."""
@@ -39,10 +45,10 @@ class Scene(NamedTuple):
         return TOOLS[tool].call(self.ctx, arguments)
 
 
-def hide(store: OpenStore, branch: str, who: Origin) -> list[str]:
+def hide(store: OpenStore, branch: str, who: Origin, space: str | None = None) -> list[str]:
     """Write the four rows that are to be seen nowhere."""
-    secret: dict[str, Any] = {"sensitivity": "secret"}
-    expired: dict[str, Any] = {"expires_at": PAST}
+    secret: dict[str, Any] = {"sensitivity": "secret", "space": space}
+    expired: dict[str, Any] = {"expires_at": PAST, "space": space}
     with store.repo.store.adding(branch) as work:
         new, now = store.repo.new_id, work.now
         facts = [
@@ -110,8 +116,32 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         include_unverified=True,
     )["handoff_id"]
     assert joined
+    hide(store, "main", Origin("w", "s1"), WALLET.space)
+    working = {"agentWallet": "w", "sessionId": "t1", "context": ["The wombat digs."]}
+    scene.call("compose.sessions_working_update", **working)
+    scene.ids["pattern"] = _secret_pattern(scene)
     yield scene
     store.close()
+
+
+def _secret_pattern(scene: Scene) -> str:
+    """Find a pattern in two threads, promote it to a skill, and make it secret with other words."""
+    repo, origin = scene.store.repo, Origin("w", "s1")
+    for thread in ("t1", "t2"):
+        lines = [asked(), *called("grep", "edit", "test")]
+        write_thread(repo, WALLET, thread, lines, session=thread)
+    branch = find(repo, "main")
+    (pattern,) = extract_patterns(repo, Extraction(branch, WALLET, origin)).added
+    evidence = {"valid": True, "confidence": 0.3, "occurrences": 2, "successRate": 1}
+    scene.call(
+        "compose.patterns_promote",
+        patternId=pattern,
+        skillName="Mend",
+        validationData={**evidence, "toolSequence": []},
+    )
+    hidden = {"sensitivity": "secret", "fact_text": "quokka \u2192 numbat"}
+    update(repo, branch, Correction(pattern, hidden), origin)
+    return pattern
 
 
 def clean(said: object) -> None:

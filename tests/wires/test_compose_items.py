@@ -270,6 +270,11 @@ def test_a_secret_item_is_shown_to_its_owner_alone(client: ComposeClient) -> Non
     assert "vectorId" not in item
     assert client.ok("graph_search", query="door", **OF) == []
     client.refused(404, "items_get", id=fact_id, agentWallet="0xb2")
+    shared = client.day1(
+        "memory_write_fact", fact_text="The gate opens with 4712.", sensitivity="secret"
+    )["id"]
+    assert get(client, shared)["content"] == "[secret]"
+    assert client.ok("items_get", id=shared)["item"]["content"] == "The gate opens with 4712."
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from day1.services.branches.lookup import find
 from day1.services.exchange.exporting import export_branch, export_store
 from day1.services.search.indexing import follow
 from day1.services.sharing.bundles import export_bundle
+from day1.services.skills.promoting import skill_id
 from day1.settings import EmbedderSettings, Settings
 from day1.toolsets.kompanion import KOMPANION
 from tests.fakes.hashing_embedder import HashingEmbedder
@@ -41,6 +42,7 @@ def learned_again(store: OpenStore) -> None:
     follow(repo.store, repo.history, store.search.index, "main", find(repo, "main").id)
 
 
+OF_W = {"agentWallet": "w"}
 READS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "memory_search": lambda _: {
         "query": "quokka numbat bandicoot potoroo gone",
@@ -79,11 +81,31 @@ READS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "engram.memory_consolidate_preview": lambda _: {"stale_days": 0},
     "engram.memory_consolidate": lambda _: {"stale_days": 0},
     "engram.memory_insights": lambda _: {"action": "generate"},
+    "compose.context_assemble": lambda _: {**OF_W, "query": "quokka numbat bandicoot potoroo"},
+    "compose.layers_search": lambda _: {**OF_W, "query": "quokka numbat bandicoot potoroo"},
+    "compose.items_search": lambda _: {**OF_W, "query": "quokka numbat bandicoot potoroo"},
+    "compose.graph_search": lambda _: {**OF_W, "query": "quokka numbat bandicoot potoroo"},
+    "compose.vector_search": lambda _: {**OF_W, "query": "quokka numbat bandicoot potoroo"},
+    "compose.list": lambda _: OF_W,
+    "compose.stats_get": lambda _: OF_W,
+    "compose.transcript_get": lambda _: {**OF_W, "id": "t1"},
+    "compose.sessions_working_get": lambda _: {**OF_W, "sessionId": "t1"},
+    "compose.items_get": lambda ids: {**OF_W, "id": ids["secret"]},
+    "compose.patterns_list": lambda _: OF_W,
+    "compose.patterns_validate": lambda ids: {"patternId": ids["pattern"]},
+    "compose.skills_list": lambda _: OF_W,
 }
+NOT_THERE: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
+    "compose.patterns_get": lambda ids: {**OF_W, "patternId": ids["pattern"]},
+    "compose.skills_get": lambda ids: {**OF_W, "skillId": skill_id(ids["pattern"])},
+}
+"""Tools that answer for a hidden row as for none."""
 WITHOUT_WORDS = {
     *("memory_branch_list", "memory_branch_topology", "memory_snapshot_list", "memory_task_status"),
     *("memory_list_conversations", "memory_search_messages", "knowledge_bundle_list", "token_list"),
     *("embed_text", "warm_cache", "engram.memory_config"),
+    *("compose.loops_list", "compose.loops_get", "compose.jobs_get", "compose.schedules_list"),
+    "compose.rerank",
 }
 """Tools that read, and tell nothing of facts and observations."""
 
@@ -94,7 +116,14 @@ def test_all_that_reads_is_asked() -> None:
         for name, tool in TOOLS.items()
         if tool.operation.effect is Effect.READ and f"engram.{name}" not in TOOLS
     }
-    assert reading - READS.keys() == WITHOUT_WORDS
+    assert reading - READS.keys() - NOT_THERE.keys() == WITHOUT_WORDS
+
+
+@pytest.mark.parametrize("tool", NOT_THERE)
+def test_what_is_hidden_is_not_there(scene: Scene, tool: str) -> None:
+    with pytest.raises(NotFound) as refused:
+        scene.call(tool, **NOT_THERE[tool](scene.ids))
+    clean(refused.value.body())
 
 
 @pytest.mark.parametrize("tool", ["memory_search", "memory_list", "memory_timeline"])
@@ -112,6 +141,8 @@ def test_no_answer_has_the_words(scene: Scene, tool: str) -> None:
     answer = scene.call(tool, **READS[tool](scene.ids))
     if tool == "memory_graph_query":
         answer = answer["result"]
+    else:
+        answer.pop("query", None)  # the caller's own words
     clean(answer)
 
 

@@ -8,9 +8,9 @@ from day1.call.operation import Effect, Operation
 from day1.errors import EmbedderUnavailable
 from day1.model.branches.branch import Branch
 from day1.model.contexts import given_vector
-from day1.model.redaction.veil import is_secret
+from day1.model.redaction.veil import is_secret, shown_row
 from day1.model.rows.change import Ref
-from day1.model.rows.kind import Row, text_of
+from day1.model.rows.kind import Row, kind_of, text_of
 from day1.model.values.wallet_space import Owner
 from day1.services.access.calls import branch_of
 from day1.services.contexts.vectors import text_vectors
@@ -186,6 +186,9 @@ def _hard_delete(
 def _shown(
     ctx: Context, branch: Branch, row: Row, owner: Owner, vector: list[float] | None = None
 ) -> MemoryVectorItem:
+    kind = kind_of(str(row["id"]))
+    if kind is not None and row.get("space") != owner.space:  # a secret shared with others
+        row = shown_row(kind, row)
     return vector_item(row, item_context(ctx, branch.name, [row], owner), vector)
 
 
