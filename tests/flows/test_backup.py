@@ -13,6 +13,7 @@ from tests.flows import killed_process
 from tests.flows.backed_up_store import backed_up, restored
 from tests.flows.kill_scenarios import Process, check_doctor, fact_id, facts_on
 from tests.flows.opened_store import call, facts, opened
+from tests.waiting import until
 
 
 def test_all_that_was_acknowledged_before_is_in_it_and_nobody_fails(tmp_path: Path) -> None:
@@ -46,6 +47,8 @@ def test_all_that_was_acknowledged_before_is_in_it_and_nobody_fails(tmp_path: Pa
         thread.start()
     before, made = [], []
     for number in range(3):
+        written = len(done)
+        until(lambda written=written: len(done) > written or failed, "another write")  # type: ignore[misc]
         before.append(dict(done))
         made.append(backed_up(opened_store, tmp_path / f"{number}.tar.gz"))
     ended.set()
