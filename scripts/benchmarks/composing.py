@@ -23,9 +23,12 @@ from benchmarks.report import Row, quotient, skipped
 from benchmarks.texts import facts, questions
 from benchmarks.wire import day1_over_http, empty_over_http, proportional_memory
 from day1.app.open import open_store
+from day1.model.rows.change import Ref
 from day1.services.access.caller import Caller
+from day1.services.branches.lookup import find
+from day1.services.search.request import SearchRequest
+from day1.services.search.searching import search
 from day1.toolsets.compose import COMPOSE
-from day1.toolsets.day1.core import CORE
 from tests.relevance.written import STORES, Question, fill
 from tests.relevance.written import questions as written_questions
 
@@ -152,6 +155,7 @@ async def _prompts(bench: Bench) -> list[Row]:
     if bench.model_dir is None:
         return [skipped(name(small), "<= 2 x memory_search over HTTP", "no model")]
     asked = questions(bench.sizes.warm + bench.sizes.calls, "compose")
+    others = questions(bench.sizes.warm + bench.sizes.calls, "searched")
     folders = [bench.copy(size, f"copy-{size}") for size in (small, large)]
     async with (
         _server(bench, folders[0]) as (_, one),
@@ -162,7 +166,7 @@ async def _prompts(bench: Bench) -> list[Row]:
             _fill(client)
         calls: list[Call] = [
             partial(_assembled, clients[0], asked),
-            partial(_found, clients[0], asked),
+            partial(_found, clients[0], others),  # the server keeps the vectors of questions
             partial(_assembled, clients[1], asked),
         ]
         prompt, search, of_many = await _alternate(bench, *calls)
@@ -179,6 +183,16 @@ def _fill(client: _Client) -> None:
     client.post("/api/memory/sessions/s1/working", {**_WALLET, "context": ["at the mill"]}, "PATCH")
     for text, _ in facts(20, "wallet"):
         client.post("/api/memory/remember", {**_WALLET, "content": text})
+    _settled(client)
+
+
+def _settled(client: _Client) -> None:
+    """Wait until each text has its vector: until then, each search makes some."""
+    for _ in range(100_000):
+        _, answer = client.post("/api/v1/memory_search", {"query": "who reviewed it?"})
+        if not any("pending_vectors" in note for note in answer["read"]["notes"]):
+            return
+    raise RuntimeError("texts wait for their vectors")
 
 
 def _assembled(
@@ -223,6 +237,7 @@ def _users(client: _Client, users: int) -> None:
         messages = [{"role": "user", "content": text} for text in mine]
         body = {"agentWallet": "bench", "userAddress": f"user{user}", "messages": messages}
         client.post("/api/memory/add", body)
+    _settled(client)
 
 
 async def _at_once(bench: Bench) -> Row:
@@ -307,10 +322,11 @@ def _evidence(bench: Bench) -> Row:
                 query = {"query": each.question}
                 of_prompt = {**query, "agentWallet": "bench", "budget": {"mode": "compact"}}
                 prompt: Any = COMPOSE.tools["context_assemble"].call(ctx, of_prompt)
-                of_search = {**query, "types": ["fact", "message"], "limit": 10}
-                found: Any = CORE.tools["memory_search"].call(ctx, of_search)
-                prompts += _recall(each, prompt["items"])
-                hits += _recall(each, found["result"])
+                branch = find(store.repo, each.branch)
+                request = SearchRequest(each.question, kinds=("facts", "messages"))
+                found = search(store.search, Ref(branch=branch.name), branch.id, request)
+                prompts += _recall(each, [str(item["id"]) for item in prompt["items"]])
+                hits += _recall(each, [str(hit.row["id"]) for hit in found.hits])
         finally:
             store.close()
     shown = f"{prompts / len(asked):.3f} / {hits / len(asked):.3f}"
@@ -324,6 +340,6 @@ def _evidence(bench: Bench) -> Row:
     )
 
 
-def _recall(asked: Question, rows: Sequence[dict[str, Any]]) -> float:
-    ids = {str(row["id"]).partition("_")[2] for row in rows}
+def _recall(asked: Question, row_ids: Sequence[str]) -> float:
+    ids = {row_id.partition("_")[2] for row_id in row_ids}
     return len(ids & asked.relevant) / len(asked.relevant)
