@@ -61,6 +61,7 @@ def _renamed(argument: str, name_by_written: dict[str, str]) -> str:
 def plain(text: str) -> str:
     """Replace what differs from run to run: ids, commits, times, folders, scores."""
     text = re.sub(r"\b(fact|held|merge|review|task)_[0-9A-Z]{8,}", r"\1_ID", text)
+    text = re.sub(r"\b(day1 review \w+) [0-9A-Z]{8}\b", r"\1 ID", text)
     text = re.sub(r"\b[0-9a-f]{8}\b", "COMMIT", text)
     text = re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z", "TIME", text)
     text = re.sub(r"\d{4}-\d\d-\d\d", "DATE", text)

@@ -51,6 +51,25 @@ def test_a_branch_comes_to_a_protected_one_by_a_review(cli: CommandLine) -> None
     assert text(cli) == OURS
 
 
+def test_the_printed_commands_name_the_review(cli: CommandLine) -> None:
+    """Without its id they would look for a review of the current branch, `main`."""
+
+    def printed(text: str) -> list[str]:
+        (commands,) = re.findall("`day1 ([^`]*)`", text)
+        return str(commands).split()
+
+    opened = cli("review", "open", "experiment").err
+    first_page = cli("review", "show", "experiment", "--limit", "1").err.splitlines()
+    assert re.fullmatch("1 more: `.* --offset 1 --limit 1`", first_page[0])
+    second_page = cli(*printed(first_page[0]))
+    assert len(re.findall("^.{0,2}fact_", second_page.out, re.MULTILINE)) == 1
+    for note in (opened, first_page[1], second_page.err):
+        assert printed(note)[:2] == ["review", "decide"]
+    decided = cli(*printed(opened), f"{cli.env['CONFLICT']}:fact_text=theirs").err
+    cli(*printed(decided))
+    assert text(cli) == THEIRS
+
+
 def test_what_is_skipped_is_held_and_the_exit_code_says_so(cli: CommandLine) -> None:
     review = cli.json("review", "open", "experiment")["id"]
     cli("review", "decide", review[-8:], f"{cli.env['CONFLICT']}=skip")

@@ -91,7 +91,9 @@ def show_command(session: Session, review: str | None, **options: Any) -> None:
         _draw_row(screen, row, answer)
     end = answer["offset"] + len(answer["rows"])
     if end < answer["total"]:
-        screen.note(f"{answer['total'] - end:,} more: `day1 review show --offset {end}`")
+        limit = f" --limit {options['limit']}" if options["limit"] else ""
+        next_page = f"day1 review show {_letters(answer)} --offset {end}{limit}"
+        screen.note(f"{answer['total'] - end:,} more: `{next_page}`")
     _draw_left(screen, answer)
 
 
@@ -302,6 +304,11 @@ def _draw_row(screen: Screen, row: Document, review: Document) -> None:
         screen.line(("    decided ", "ok"), f"{decided['cell']}: {decided['take']}{by}{state}")
 
 
+def _letters(review: Document) -> str:
+    """Return the last letters of a review's id, by which commands find it."""
+    return short(review["id"]).rpartition("_")[2]
+
+
 def _by(row: Document) -> str:
     author = row["theirs_by"] or row["ours_by"]
     return f"  {author['agent_id']}" if author and author["agent_id"] else ""
@@ -321,6 +328,7 @@ def _draw_left(screen: Screen, answer: Document) -> None:
         if required != "review":  # it means undecided conflicts, which the next note counts
             screen.note(f"{answer['target_branch']} is protected. {why}")
     if answer["undecided_count"]:
-        screen.note(f"{plural(answer['undecided_count'], 'conflict')} left: `day1 review decide`")
+        conflicts = plural(answer["undecided_count"], "conflict")
+        screen.note(f"{conflicts} left: `day1 review decide {_letters(answer)}`")
     elif answer["can_merge"]:
-        screen.note("`day1 review merge` merges it")
+        screen.note(f"`day1 review merge {_letters(answer)}` merges it")
