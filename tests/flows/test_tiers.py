@@ -92,6 +92,18 @@ def test_what_is_unseen_by_itself_waits_with_what_it_comes_with(store: OpenStore
     assert old in done["left"]
 
 
+def test_a_fact_whose_successor_needs_no_look_only_waits_for_the_review(store: OpenStore) -> None:
+    call(store, "memory_branch_protect", branch_name="main", requires=[])
+    old = call(store, "memory_write_fact", fact_text="old policy", category="policy")["id"]
+    by(store, "ann", "memory_branch_create", branch_name="fresh")
+    protect(store, *RULES)
+    given = {"fact_id": old, "fact_text": "new note", "category": "note", "branch": "fresh"}
+    by(store, "ann", "memory_supersede_fact", "write", **given)
+    done = merge(store, source_branch="fresh")
+    assert sorted(facts(store)) == ["new note", "old policy"]
+    assert (done["left"], len(done["written"]["notes"])) == ([old], 1)
+
+
 def test_a_scope_that_writes_merges_nothing_but_what_tiers_let_pass(store: OpenStore) -> None:
     call(store, "memory_branch_create", branch_name="open")
     for target in ("open", "side"):

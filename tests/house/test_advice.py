@@ -61,6 +61,16 @@ WHOLE = [
     Step("memory_branch_delete", {"branch_name": "side", "force": True}, whole=True),
     Step("memory_branch_protect", {"branch_name": "side", "requires": []}, whole=True),
     Step("memory_revert", {"commit": "merge_1"}, whole=True),
+    Step(
+        "memory_branch_merge",
+        {
+            "source_branch": "side",
+            "target_branch": "main",
+            "strategy": "cherry_pick",
+            "items": ["fact_1"],
+        },
+        whole=True,
+    ),
 ]
 """Calls that are advised with all of their arguments."""
 

@@ -1,5 +1,6 @@
 """Merging on the command line: the plan, the questions, the flags, what is held."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,31 @@ def test_a_pick_of_a_conflicting_memory_is_held_or_decided(cli: CommandLine) -> 
     assert text(cli) == OURS
     cli("cherry-pick", cli.env["CONFLICT"], "--from", "experiment", "--theirs")
     assert text(cli) == THEIRS
+
+
+def test_a_pick_prints_the_command_that_supersedes_the_old_fact_too(cli: CommandLine) -> None:
+    old = cli.add("Cy: builds run on Fridays")
+    cli("switch", "-c", "feature")
+    new = cli.json("edit", old, "Cy: builds run on Mondays", "--supersede")["id"]
+    cli("switch", "main")
+    note = cli("cherry-pick", new).err
+    advice = re.fullmatch(
+        r"note: (\w+) stays active on main beside (\w+), .*: `day1 (.*)` .*\n", note
+    )
+    assert advice is not None, note
+    assert (advice[1], advice[2]) == (old, new)
+    cli("switch", "experiment")
+    assert cli(*advice[3].split()).err == ""
+    assert cli.json("show", old, "--branch", "main")["status"] == "superseded"
+
+
+def test_a_pick_that_skips_a_new_fact_prints_nothing_about_supersession(cli: CommandLine) -> None:
+    cli("switch", "-c", "feature")
+    skipped, picked = cli.add("Cy: builds run on Fridays"), cli.add("Di: the port is 9000")
+    cli("switch", "main")
+    done = cli("cherry-pick", skipped, picked, "--choose", f"{skipped}=skip", code=3)
+    assert "1 memory, 1 held" in done.out
+    assert "superseded" not in done.err
 
 
 def test_the_graph_draws_the_merge(cli: CommandLine) -> None:

@@ -167,6 +167,49 @@ def test_a_pick_brings_what_supersedes_the_picked_fact(
     assert hit["id"] == new, "the old one is out of search"
 
 
+@pytest.mark.line("S1-037", "S1-038")
+def test_a_pick_names_the_facts_that_a_picked_fact_supersedes(
+    core: Session, branch: str, fork: Fork, write: Write
+) -> None:
+    old, other = write(branch, "Bo is ten."), write(branch, "Cy is ten.")
+    source = fork(branch)
+    to_source = {"source_branch": source, "target_branch": branch, "strategy": "cherry_pick"}
+    new = core.ok("memory_supersede_fact", fact_id=old, fact_text="Bo is 11.", branch=source)["id"]
+    core.ok("memory_supersede_fact", fact_id=other, fact_text="Cy is 11.", branch=source)
+    done = core.ok("memory_branch_merge", **to_source, items=[new])
+    assert done["left"] == [old]
+    (note,) = done["written"]["notes"]
+    assert note == (
+        f"{old} stays active on {branch} beside {new}, which supersedes it on {source}: "
+        f'memory_branch_merge(source_branch="{source}", target_branch="{branch}", '
+        f'strategy="cherry_pick", items=["{old}"]) supersedes it on {branch} too.'
+    )
+    active = {hit["id"] for hit in core.found("memory_search", query="Bo", branch=branch)}
+    assert {old, new} <= active
+    done = core.ok("memory_branch_merge", **to_source, items=[old])
+    assert (done["left"], done["written"]["notes"]) == ([], [])
+    active = {hit["id"] for hit in core.found("memory_search", query="Bo", branch=branch)}
+    assert active & {old, new} == {new}
+
+
+@pytest.mark.line("S1-037", "S1-038")
+def test_a_new_fact_that_a_pick_skips_is_not_named_as_superseded(
+    core: Session, branch: str, fork: Fork, write: Write
+) -> None:
+    source = fork(branch)
+    skipped, picked = write(source, "one"), write(source, "two")
+    done = core.ok(
+        "memory_branch_merge",
+        source_branch=source,
+        target_branch=branch,
+        strategy="cherry_pick",
+        items=[skipped, picked],
+        choices=[{"id": skipped, "take": "skip"}],
+    )
+    assert (done["merged_count"], done["rejected_count"]) == (1, 1)
+    assert (done["left"], done["written"]["notes"]) == ([], [])
+
+
 @pytest.mark.line("S1-039")
 @pytest.mark.parametrize("items", [None, []])
 def test_a_pick_without_items_is_refused(

@@ -193,7 +193,7 @@ def _draw_merged(session: Session, merge: MergeDialogue, answer: Document) -> No
         screen.line(("held ", "warn"), (short(conflict["id"]), "commit"), cell)
     if answer["conflicts"]:
         screen.note("`day1 held` lists what is held and decides it")
-    for row_id in [] if answer["review_id"] else answer["left"]:
-        screen.note(f"{short(row_id)} is superseded on {merge.source} and stays active here")
+    if not answer["review_id"]:  # the note about the review is drawn already
+        session.notes(answer)
     if merge.strategy == "squash":
         screen.note(f"{merge.source} is closed now; fork anew to go on")

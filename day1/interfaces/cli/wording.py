@@ -43,6 +43,8 @@ COMMANDS: Final[Mapping[str, str]] = {
 
 CALLS: Final[Mapping[str, str]] = {
     "memory_branch_delete": "day1 branch -D {branch_name}",
+    "memory_branch_merge": "day1 cherry-pick {items[0]} --from {source_branch} "
+    "--into {target_branch}",
     "memory_branch_protect": "day1 branch --unprotect {branch_name}",
     "memory_revert": "day1 revert {commit}",
 }

@@ -1,13 +1,14 @@
 """Carrying out a merge: plan it again under the target's lock, check the plan, apply it."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from day1.errors import Json, Refused, WouldHold
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, closing_row, held_id, value_json
-from day1.model.merge.plan import MergePlan
+from day1.model.merge.plan import MergePlan, Sides
+from day1.model.merge.row_merge import successor_of
 from day1.model.records.intent import IntentKind
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.review import Review
@@ -32,8 +33,9 @@ class Merged:
     record: MergeRecord
     plan: MergePlan
     at: int
-    left: tuple[str, ...] = ()
-    """Ids of facts that a picked fact supersedes and that stay active on the target."""
+    left: Mapping[str, str] = field(default_factory=dict)
+    """Facts that stay active on the target, each with the picked fact that supersedes it on the
+    source: ids by id."""
     repeated: bool = False
     """Whether an earlier call with the same request id merged; then `plan` is empty."""
 
@@ -112,7 +114,7 @@ def merge(
         with repo.store.changing(target.name) as work:
             base = work.merge_base(commit)
             with repo.store.reading(Ref(commit=commit)) as source_reading:
-                plan, *_ = plan_of(repo, request, base, (source_reading, work))
+                plan, sides, _ = plan_of(repo, request, base, (source_reading, work))
             _check_plan(request, plan)
             guard(source, refuse_closed(find_again(repo, target)), plan)
             details = _MergeDetails(repo, request, commit, merge_id, origin, base)
@@ -122,7 +124,7 @@ def merge(
         record = intent.record(**plan.counts, base=base, commit=new_commit)
         record_merge(repo, record)
         repo.point("merge.after_ledger")
-    return Merged(record, plan, at, _left(plan))
+    return Merged(record, plan, at, _left(plan, sides))
 
 
 def _check_ends(request: MergeRequest) -> None:
@@ -231,11 +233,24 @@ def _held_rows(work: Work, plan: MergePlan, details: _MergeDetails) -> Iterable[
         yield HELD, closing_row(item, decision, details.repo.new_id(HELD.prefix, work.now), origin)
 
 
-def _left(plan: MergePlan) -> tuple[str, ...]:
-    """List the facts that a pick left active though the source's picked facts supersede them."""
+def _left(plan: MergePlan, sides: Sides) -> dict[str, str]:
+    """Return the facts that a pick leaves active although a picked fact supersedes them.
+
+    Returns:
+        The id of the picked fact by the id of the superseded one, which the pick does not include.
+    """
     if plan.strategy != "cherry_pick":
-        return ()
-    return tuple(row.id for row in plan.rows if row.kind is FACT and WHOLE in row.held)
+        return {}
+    planned_ids = {row.id for row in plan.rows}
+    picked_ids = {row.id for row in plan.rows if row.result is not None}
+    left: dict[str, str] = {}
+    for change in sides.changes.get(FACT.table, ()):
+        successor, target = successor_of(change.after), sides.target.get(change.id)
+        is_active = target is not None and target["status"] == "active"
+        is_picked = change.id in planned_ids
+        if is_active and not is_picked and successor is not None and successor in picked_ids:
+            left[change.id] = successor
+    return left
 
 
 def _decided_json(request: MergeRequest) -> list[Json]:

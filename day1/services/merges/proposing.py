@@ -70,7 +70,8 @@ def propose(
     repo.point("propose.after_review")
     if items:
         part = replace(request, strategy="cherry_pick", items=items, expect=None)
-        result = merge(repo, part, by.origin, now, guard)
+        # What a picked fact supersedes waits for the review, which shows it.
+        result = replace(merge(repo, part, by.origin, now, guard), left={})
     picked_ids = {*items}
     return Proposed(result, review, tuple(row for row in tiers if row not in picked_ids))
 

@@ -8,7 +8,7 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import Label, Read, Request, Response, WriteRequest, Written
 from day1.call.operation import Effect, Operation
-from day1.errors import Advice
+from day1.errors import Advice, Json, Step
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.merge.plan import MergePlan, Strategy
 from day1.model.records.merge_record import MergeRecord
@@ -118,8 +118,10 @@ class BranchMerged(Response):
     """Empty if all of it waits for a review."""
     conflicts: list[ConflictShown]
     left: list[str]
+    """Ids of the rows that wait for the review; after a pick without one, of the facts that stay
+    active although a picked fact supersedes them."""
     review_id: str | None = None
-    """The review of rows that need approval by the target's tiers; `left` has their ids."""
+    """The review of rows that need approval by the target's tiers."""
     written: Written
 
 
@@ -180,8 +182,9 @@ def _earlier_merge(
 
 def _merged(ctx: Context, merge_request: MergeRequest, result: Merged) -> BranchMerged:
     record = result.record
-    notes = [] if record.commit else ["Nothing new to merge."]
+    notes: list[str | Advice] = [] if record.commit else ["Nothing new to merge."]
     notes += [BY_REQUEST] if result.repeated else []
+    notes += [_left_active(merge_request, *ids) for ids in result.left.items()]
     conflicts: list[ConflictShown] = []
     if record.rejected_count:
         conflicts = (
@@ -198,6 +201,26 @@ def _merged(ctx: Context, merge_request: MergeRequest, result: Merged) -> Branch
             commit=record.commit or ctx.repo.history.branches()[merge_request.target.name],
             notes=notes,
         ),
+    )
+
+
+def _left_active(merge_request: MergeRequest, old_id: str, new_id: str) -> Advice:
+    """Say that two facts are active of which one supersedes the other on the source."""
+    source, target = merge_request.source.name, merge_request.target.name
+    arguments: dict[str, Json] = {
+        "source_branch": source,
+        "target_branch": target,
+        "strategy": "cherry_pick",
+        "items": [old_id],
+    }
+    return Advice(
+        "{old} stays active on {target} beside {new}, which supersedes it on {source}: {pick} "
+        "supersedes it on {target} too.",
+        old=old_id,
+        new=new_id,
+        source=source,
+        target=target,
+        pick=Step("memory_branch_merge", arguments, whole=True),
     )
 
 
@@ -223,8 +246,8 @@ def _proposed(ctx: Context, merge_request: MergeRequest, proposal: Proposed) -> 
         review=proposal.review.id,
     )
     answer.written.notes.append(note)
-    left_ids = [*answer.left, *proposal.waits]
-    return answer.model_copy(update={"review_id": proposal.review.id, "left": left_ids})
+    waiting_ids = [*proposal.waits]
+    return answer.model_copy(update={"review_id": proposal.review.id, "left": waiting_ids})
 
 
 DIFF = Operation("memory_branch_diff", branch_diff, Effect.READ)
