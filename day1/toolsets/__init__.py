@@ -13,6 +13,7 @@ from day1.toolsets.day1.core import CORE
 from day1.toolsets.day1.recall import RECALL
 from day1.toolsets.day1.review import REVIEW
 from day1.toolsets.engram import ENGRAM
+from day1.toolsets.gwt import GWT
 from day1.toolsets.kompanion import KOMPANION
 
 _DAILY: Final = (
@@ -51,7 +52,7 @@ def registered(*toolsets: Toolset) -> Registry:
         ValueError: two toolsets clash.
     """
     registry = Registry(LISTS, DEFAULT, EVERYTHING, FORMER)
-    for toolset in (CORE, REVIEW, BROWSE, ADMIN, RECALL, KOMPANION, ENGRAM, *toolsets):
+    for toolset in (CORE, REVIEW, BROWSE, ADMIN, RECALL, KOMPANION, ENGRAM, GWT, *toolsets):
         registry.register(toolset)
     return registry
 

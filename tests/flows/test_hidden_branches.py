@@ -31,6 +31,7 @@ from day1.toolsets.over_http import TOOLSETS
 from tests.engine import needs_files
 from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.flows.compose_calls import COMPOSE_CALLS, OF_W, SAID, SESSION, TURN
+from tests.flows.gwt_calls import GWT_CALLS
 from tests.flows.opened_store import opened
 from tests.tool_threads import FIX, asked, called, write_thread
 
@@ -320,6 +321,7 @@ CALLS: dict[str, Any] = {
     "review.memory_restore": lambda ids: {"to": ids["snapshot"], "confirm": MINE},
     "review.memory_redact": lambda ids: {"id": ids["fact"], "confirm": ids["fact"]},
     **COMPOSE_CALLS,
+    **GWT_CALLS,
     "admin.token_create": {"name": "root", "scope": "read"},
     "admin.token_revoke": {"name": "root"},
 }

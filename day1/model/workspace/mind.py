@@ -1,0 +1,106 @@
+"""A mind: goals, what waits, and what is attended to. It is not memory and has no versions.
+
+It holds ids of rows, numbers, and the caller's own words (goals, questions), never words of memory:
+these are read when they are shown. So a redacted, removed or expired row leaves it by itself.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+from day1.model.rows.kind import canonical
+
+SLOTS: Final = 7
+"""Places in the workspace, by default."""
+BUFFER: Final = 50
+"""Places in the buffer, where items wait for the workspace."""
+GOALS: Final = 10
+"""Goals that are kept: the newest; the last of them is active."""
+MOST_BYTES: Final = 64 * 1024
+"""Bytes of a mind as JSON, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What the work is for, in the caller's words. `created_at` is in microseconds UTC."""
+
+    id: str
+    description: str
+    keywords: tuple[str, ...] = ()
+    priority: float = 1.0
+    """From 0.1 to 2.0."""
+    created_at: int = 0
+    agent: str | None = None
+    """Who set it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A row's place in the buffer or the workspace, since an instant (microseconds UTC)."""
+
+    id: str
+    since: int
+    score: float | None = None
+    """The score with which it entered the workspace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mind:
+    """What a client, or the agents of a task, have in mind on a branch."""
+
+    goals: tuple[Goal, ...] = ()
+    """Oldest first; the last one is active."""
+    buffer: tuple[Place, ...] = ()
+    """Items that wait, oldest first."""
+    workspace: tuple[Place, ...] = ()
+    """Items that are attended to, best first."""
+    evicted: Mapping[str, str] = field(default_factory=dict)
+    """Id of an item that was evicted by hand -> id of the goal during which it stays out."""
+    uses: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Id of a row -> how many questions found it, and when the last one did (microseconds UTC)."""
+    told: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Agent of a task -> ids of the rows that it was told."""
+    trace: Mapping[str, Any] | None = None
+    """How the last question was attended to: its own words, ids of rows and numbers."""
+    bus: Mapping[str, Any] | None = None
+    """What the subscribers proposed in the last cycle: ids of rows, numbers and codes."""
+    cycles: int = 0
+    """The number of broadcasts."""
+
+    @property
+    def goal(self) -> Goal | None:
+        """The active goal."""
+        return self.goals[-1] if self.goals else None
+
+    def with_goal(self, goal: Goal) -> "Mind":
+        """Set the active goal; what was evicted during an earlier goal may come back."""
+        return replace(self, goals=(*self.goals, goal)[-GOALS:])
+
+    def admitted(self, ids: tuple[str, ...], now: int) -> "Mind":
+        """Put rows at the end of the buffer, once each; the oldest leave when it is full."""
+        present = {place.id for place in (*self.buffer, *self.workspace)}
+        fresh = tuple(Place(i, now) for i in dict.fromkeys(ids) if i not in present)
+        return replace(self, buffer=(*self.buffer, *fresh)[-BUFFER:])
+
+    @property
+    def value(self) -> str:
+        """The mind as canonical JSON."""
+        return canonical(asdict(self))
+
+
+def read_mind(value: str) -> Mind:
+    """Read a mind from JSON; a name that an earlier version did not write has its default."""
+    parts: dict[str, Any] = json.loads(value)
+    goals = (Goal(**{**goal, "keywords": tuple(goal["keywords"])}) for goal in parts["goals"])
+    return Mind(
+        goals=tuple(goals),
+        buffer=tuple(Place(**place) for place in parts["buffer"]),
+        workspace=tuple(Place(**place) for place in parts["workspace"]),
+        evicted=parts.get("evicted", {}),
+        uses={row_id: (count, at) for row_id, (count, at) in parts.get("uses", {}).items()},
+        told={agent: tuple(ids) for agent, ids in parts.get("told", {}).items()},
+        trace=parts.get("trace"),
+        bus=parts.get("bus"),
+        cycles=parts.get("cycles", 0),
+    )

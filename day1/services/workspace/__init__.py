@@ -1,0 +1,1 @@
+"""Workspaces: minds on desks, candidates from memory, cycles, questions and collections."""

@@ -1,0 +1,108 @@
+"""The desks of minds: one for each client on a branch, and one for all agents of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from day1.errors import InvalidRequest, StoreBusy, UnknownBranch
+from day1.model.branches.branch import Branch
+from day1.model.records.desk import Desk, desk_id, next_desk
+from day1.model.rows.kind import canonical
+from day1.model.workspace.mind import MOST_BYTES, Mind, read_mind
+from day1.services.access.calls import Call, branch_of
+from day1.services.repository.repository import Repository
+from day1.services.tasks.tasks import find_task
+
+CLIENT: Final = "gwt"
+"""The client of the desks of minds."""
+_TRIES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Whose mind a call is about."""
+
+    branch: Branch
+    """The branch that the call reads and writes."""
+    home: str
+    """The id of the branch that has the desk: the task's, else the branch of the call."""
+    name: str
+    task_id: str | None = None
+    """The task whose agents share the mind; None: it is one client's own."""
+    agent: str | None = None
+
+    @property
+    def whose(self) -> tuple[str, str, str]:
+        """The branch's id, the client and the name of the desk."""
+        return self.home, CLIENT, self.name
+
+
+def seat_of(call: Call) -> Seat:
+    """Find whose mind a call is about: the task's of its caller or branch, else the caller's own.
+
+    A caller without agent, client and token shares one mind with all such callers of the branch.
+
+    Raises:
+        NotFound: there is no such task.
+        UnknownBranch: the branch of the call or of the task is gone.
+    """
+    branch, caller = branch_of(call), call.caller
+    task_id = caller.task_id or branch.task_id
+    if task_id is None:
+        client = None if caller.agent_id else caller.client
+        name = canonical([caller.access.token_id, caller.agent_id, client])
+        return Seat(branch, branch.id, name, None, caller.agent_id)
+    home = call.repo.ledger.record(Branch, find_task(call.repo, task_id).branch_id)
+    if home is None:
+        raise UnknownBranch("The branch of the task was deleted.", task_id=task_id)
+    return Seat(branch, home.id, f"task:{task_id}", task_id, caller.agent_id or branch.agent_id)
+
+
+def mind_of(repo: Repository, seat: Seat) -> Mind:
+    """Read a mind; an empty one if nothing was ever noted."""
+    desk = repo.ledger.record(Desk, desk_id(*seat.whose))
+    return Mind() if desk is None else read_mind(desk.value)
+
+
+def change_mind(repo: Repository, seat: Seat, change: Callable[[Mind], Mind], now: int) -> Mind:
+    """Change a mind, whatever others change at the same time; return the new one.
+
+    Args:
+        repo: whose ledger has the desks.
+        seat: whose mind.
+        change: makes the new mind of the present one, perhaps several times; it returns the very
+            same object if there is nothing to write.
+        now: the present time: microseconds UTC.
+
+    Raises:
+        StoreBusy: others write to it all the time.
+        InvalidRequest: the mind would be too long.
+    """
+    for _ in range(_TRIES):
+        desk = repo.ledger.record(Desk, desk_id(*seat.whose))
+        present = Mind() if desk is None else read_mind(desk.value)
+        changed = change(present)
+        if changed is present:
+            return present
+        value = _checked(changed)
+        if repo.ledger.swap(desk, next_desk(desk, seat.whose, value, now)):
+            return changed
+    raise StoreBusy("Others write to the same workspace at the same time: try again.")
+
+
+def drop_mind(repo: Repository, seat: Seat) -> None:
+    """Forget a mind: its goals, buffer, workspace and trace. Memory stays."""
+    repo.ledger.remove(Desk, desk_id(*seat.whose))
+
+
+def _checked(mind: Mind) -> str:
+    value = mind.value
+    size = len(value.encode())
+    if size > MOST_BYTES:
+        raise InvalidRequest(
+            f"The workspace would take {size:,} bytes, and may take {MOST_BYTES:,}: shorten the "
+            "goal or the question."
+        )
+    return value

@@ -1,0 +1,56 @@
+"""The format of gwt's errors: a flat object whose `error` is the message (S0-002 and others)."""
+
+from typing import Final
+
+from day1.call.toolset import ErrorShape
+from day1.errors import Day1Error, InvalidRequest, Json, Say
+
+_LIFTED: Final = (
+    "supported_memory_types",
+    "supported_planners",
+    "supported_operations",
+    "supported_targets",
+    "supported_modes",
+    "supported_scopes",
+    "required_confirm",
+    "scope",
+    "mode",
+)
+"""Details of an error that stand beside `error` in the contract."""
+
+
+def _body(error: Day1Error, say: Say) -> dict[str, Json]:
+    """Build the body of an error; `code` and `details` are day1's additions."""
+    lifted: dict[str, Json] = {
+        name: error.details[name] for name in _LIFTED if name in error.details
+    }
+    return {
+        "error": error.worded(say),
+        **lifted,
+        "code": error.code,
+        "details": {name: v for name, v in error.details.items() if name not in lifted},
+    }
+
+
+_SHAPE: Final = {
+    "type": "object",
+    "required": ["error", "code"],
+    "properties": {
+        "error": {"type": "string"},
+        "code": {"type": "string"},
+        "details": {"type": "object"},
+    },
+}
+
+FLAT: Final = ErrorShape(_body, _SHAPE)
+"""Errors of the form `{"error": text, "code", "details"}`, some with `supported_…` beside it."""
+
+
+def unsupported(argument: str, given: str, supported: str, values: tuple[str, ...]) -> Day1Error:
+    """Build the error for a value that an argument does not take; it lists those that it takes."""
+    problem = f"takes {', '.join(values[:-1])} or {values[-1]}"
+    return InvalidRequest(
+        f"`{argument}` {problem}, not {given[:60]!r}.",
+        problems=[{"argument": argument, "problem": problem}],
+        **{supported: list(values)},
+    )

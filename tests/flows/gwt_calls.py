@@ -1,0 +1,8 @@
+"""The calls of gwt by which a limited token looks for what is hidden from it."""
+
+from typing import Any, Final
+
+GWT_CALLS: Final[dict[str, Any]] = {
+    "gwt.gwt_set_goal": {"description": "Find who likes tea."},
+}
+"""Arguments by operation, in an order in which each can be called; as `CALLS`."""
