@@ -252,6 +252,7 @@ def _fact(row_id: str, summary: _Summary, session: _Session, origin: Origin, now
     own: Row = {
         "structure": canonical(structure),
         "detail": detail_of(owner_in(conversation["detail"]), threadId=thread),
+        "origin_id": summary.sources[0]["id"],
     }
     return fact_row(row_id, new, origin, now) | own
 
