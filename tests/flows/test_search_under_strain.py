@@ -92,7 +92,7 @@ def test_a_read_only_folder_is_searched_as_far_as_the_index_goes(
         assert found.pending.count == 2
         assert found.notes == [
             "the folder is read-only: what was written last may not be found",
-            "1 facts are not indexed yet",
+            "not in the index yet: 1 of the facts; search again later to find them",
         ]
     index.close()
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("index*")} == before

@@ -150,7 +150,9 @@ class Session:
             raise click.UsageError("Missing argument 'TEXT' (`-` reads it from stdin).")
         written = click.edit("")
         if not written or not written.strip():
-            raise Refused("Nothing was written, so nothing is remembered.")
+            raise Refused(
+                "The editor's text is empty, so no memory was added: write a text and save it."
+            )
         return written.strip()
 
     def create_branch(

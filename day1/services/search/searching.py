@@ -292,7 +292,8 @@ class _Search:
         query = self._candidate_query(reading, row_filter, self._asked)
         with self._visible(reading, row_filter) as visible:
             if visible.unindexed:
-                self._note(f"{visible.unindexed} {row_filter.kind.table} are not indexed yet")
+                count = f"{visible.unindexed} of the {row_filter.kind.table}"
+                self._note(f"not in the index yet: {count}; search again later to find them")
             return candidates(query, visible)
 
     def _candidate_query(

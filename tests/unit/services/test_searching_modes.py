@@ -258,7 +258,7 @@ def test_words_that_cannot_be_indexed_now_are_noted(
     answer = searching("gateway", mode="keyword")
     assert answer.notes == [
         "the index lags: what was written last may not be found",
-        "1 facts are not indexed yet",
+        "not in the index yet: 1 of the facts; search again later to find them",
     ]
 
 
@@ -295,7 +295,7 @@ def test_an_index_that_lags_is_said(searching: Searching) -> None:
     answer = searching("gateway", mode="keyword")
     assert answer.notes == [
         "the folder is read-only: what was written last may not be found",
-        "1 facts are not indexed yet",
+        "not in the index yet: 1 of the facts; search again later to find them",
     ]
 
 

@@ -108,11 +108,13 @@ def decide_command(session: Session, arguments: tuple[str, ...], agent: str | No
     """
     names = [text for text in arguments if "=" not in text]
     if len(names) > 1:
-        raise click.UsageError(f"ID[:CELL]={'|'.join(_SIDES)}, not {names[1]!r}.")
+        raise click.UsageError(
+            f"After REVIEW come decisions, ID[:CELL]={'|'.join(_SIDES)}: {names[1]!r} has no '='."
+        )
     review = _find(session, names[0] if names else None)
     decisions = [text for text in arguments if "=" in text]
     if not decisions and not session.asks:
-        raise click.UsageError(f"Decide what? ID[:CELL]={'|'.join(_SIDES)}.")
+        raise click.UsageError(f"No decision is given: add ID[:CELL]={'|'.join(_SIDES)}.")
     if decisions:
         rows = _rows(session, review)
         choices = [_choice(rows, text) for text in decisions]
@@ -225,7 +227,7 @@ def _choice(rows: Iterable[Document], text: str) -> dict[str, Any]:
     name, _, side = text.rpartition("=")
     name, _, cell = name.partition(":")
     if side not in _SIDES or not name:
-        raise click.UsageError(f"ID[:CELL]={'|'.join(_SIDES)}, not {text!r}.")
+        raise click.UsageError(f"A decision is ID[:CELL]={'|'.join(_SIDES)}, not {text!r}.")
     letters = name.rpartition("_")[2].upper()
     ids = {str(row["id"]) for row in rows if str(row["id"]).endswith(letters)}
     if len(ids) > 1:
