@@ -151,9 +151,14 @@ class UnionRequest(ExtraRequest):
         schemas = [form.__pydantic_core_schema__ for form in cls.FORMS.values()]
         forms = handler({"type": "tuple", "items_schema": schemas})["prefixItems"]
         field = schema["properties"][cls.NAMED_BY]
-        meaning = {key: part for key, part in field.items() if key in {"meaning", "title"}}
+        described = {key: part for key, part in field.items() if key in {"meaning", "title"}}
         one_of = [
-            {"allOf": [form, _constant(cls.NAMED_BY, {**meaning, "type": "string", "const": name})]}
+            {
+                "allOf": [
+                    form,
+                    _constant(cls.NAMED_BY, {**described, "type": "string", "const": name}),
+                ]
+            }
             for name, form in zip(cls.FORMS, forms, strict=True)
         ]
         title = schema["title"]

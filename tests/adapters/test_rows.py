@@ -130,7 +130,7 @@ def explained(reading, query):
 @pytest.mark.parametrize("more", [{}, {"superseded": True}])
 def test_a_view_of_one_space_costs_what_its_rows_do(reading, more):
     """However many rows the others have: they are found by the index on the space."""
-    held = Filter(FACT, scope={"space": "project:a"}, **more).held
+    held = Filter(FACT, scope={"space": "project:a"}, **more).view_query
     assert "facts_space" in explained(reading, replace(held, public=False))
 
 

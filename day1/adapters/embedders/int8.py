@@ -100,13 +100,13 @@ class _Int8Graph(Graph):
         if part.startswith("attention.self."):
             part = "attention.self"
         weight = self._weight(name)
-        factors = np.ones(len(weight), np.float32)
+        outlier_factors = np.ones(len(weight), np.float32)
         for channel, largest in _OUTLIERS.get(f"{layer}.{part}", {}).items():
-            factors[channel] = largest / _LARGEST[part][1]
+            outlier_factors[channel] = largest / _LARGEST[part][1]
         if hidden not in self.rounded:
-            self.rounded[hidden] = self._round(hidden, factors, *_LARGEST[part])
+            self.rounded[hidden] = self._round(hidden, outlier_factors, *_LARGEST[part])
         inputs = self.rounded[hidden]
-        weight = weight * factors[:, None]
+        weight = weight * outlier_factors[:, None]
         scales = np.maximum(weight.max(0), -weight.min(0)) / np.float32(_STEPS)
         scales[scales == 0] = 1
         weight /= scales
@@ -123,14 +123,14 @@ class _Int8Graph(Graph):
         return self.node(f"{_CONTRIBUTED}:MatMulIntegerToFloat", operands)
 
     def _round(
-        self, hidden: str, factors: NDArray[np.float32], least: float, most: float
+        self, hidden: str, outlier_factors: NDArray[np.float32], least: float, most: float
     ) -> _Rounded:
         """Round the input of a layer to 8 bits."""
         step = np.float32((most - least) / _LEVELS)
         zero = np.uint8(np.rint(-least / step)).tobytes()
-        if (factors != 1).any():
+        if (outlier_factors != 1).any():
             hidden = self.node(
-                "Mul", [hidden, self._floats(f"{hidden}.factors", np.reciprocal(factors))]
+                "Mul", [hidden, self._floats(f"{hidden}.factors", np.reciprocal(outlier_factors))]
             )
         scale = self._floats(f"{hidden}.scale", np.array(step, np.float32))
         zero_name = self.constant(f"{hidden}.zero", _UINT8, [], zero)

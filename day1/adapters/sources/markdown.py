@@ -109,10 +109,10 @@ class MarkdownSource(CountingSource):
         key = (file.relative_to(self._root) if file.is_relative_to(self._root) else file).as_posix()
         notes: list[Draft] = []
         ordinals: dict[tuple[str, ...], int] = {}
-        headings = Headings()
+        named_headings = Headings()
         for section in sections(front.body, front.length):
             pieces = section.pieces()
-            headings.take(section, section.places if pieces else ())
+            named_headings.take(section, section.places if pieces else ())
             for piece in pieces:
                 ordinal = ordinals.get(section.headings, 0)
                 ordinals[section.headings] = ordinal + 1
@@ -121,26 +121,26 @@ class MarkdownSource(CountingSource):
                 fact_id = derived_id("fact", None, *where)
                 notes.append(FactDraft(fact_id, f"{title}: {piece}", category=PASSAGE))
         self.leave_out_lines(front.unread, file)
-        self.leave_out_headings(headings.left(), file)
+        self.leave_out_headings(named_headings.left(), file)
         return notes
 
 
 class Headings:
-    """The headings of a text, and which of them are in rows."""
+    """The headings of a text, to tell which of them no row names."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Begin without headings."""
         self._all: dict[tuple[int, str], None] = {}
-        self._told: set[tuple[int, str]] = set()
+        self._named: set[tuple[int, str]] = set()
 
     def take(self, section: Section, lines: Iterable[tuple[int, str]]) -> None:
         """Take a section's own heading, and those that rows of the section name."""
         self._all.update(dict.fromkeys(section.places[-1:]))
-        self._told.update(lines)
+        self._named.update(lines)
 
     def left(self, name: str = "") -> list[tuple[int, str]]:
         """Return the headings that no row names; `name` is a title that each row names."""
-        return [place for place in self._all if place not in self._told and place[1] != name]
+        return [place for place in self._all if place not in self._named and place[1] != name]
 
 
 def _files(path: Path, leave_out: LeaveOut) -> Iterator[Path]:

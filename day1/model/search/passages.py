@@ -313,8 +313,8 @@ def best_rows(
         ranked = order(candidates, most)
         rows = show([scored.row_id for scored in ranked])
         if len(rows) < len(ranked):  # hidden rows are replaced by other candidates
-            visible = show([candidate.row_id for candidate in candidates])
-            candidates = [entry for entry in candidates if entry.row_id in visible]
+            visible_rows = show([candidate.row_id for candidate in candidates])
+            candidates = [entry for entry in candidates if entry.row_id in visible_rows]
             ranked = order(candidates, most)
             rows = show([scored.row_id for scored in ranked])
         keys = [(entry, text_key(rows[entry.row_id])) for entry in ranked if entry.row_id in rows]

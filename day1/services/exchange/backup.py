@@ -45,7 +45,7 @@ def back_up(repo: Repository, copying: Copying, archives: Archives, file: Path, 
     """
     with archives.staging(file) as place:
         copying.ahead(place / "store")
-        _tips(repo)  # opens each branch now, so that writers wait for less later
+        _states(repo)  # opens each branch now, so that writers wait for less later
         copying.ahead(place / "store")  # copies what was written during the first copy
         repo.point("backup.ahead")
         try:
@@ -98,25 +98,25 @@ def _copy(repo: Repository, copying: Copying, archives: Archives, folder: Path) 
     with repo.ledger.exclusive():
         started = time.perf_counter()
         with copying.rest(folder):
-            tips = _tips(repo)
+            states = _states(repo)
         held_s = time.perf_counter() - started
     with archives.opened(folder) as copied:
         content = _content(copied, "check the store with `day1 doctor`")
         engine = copied.store.capabilities
-    if {b.name: (b.commit, b.waiting) for b in content.branches} != tips:
+    if {b.name: (b.commit, b.waiting) for b in content.branches} != states:
         raise StoreDamaged(
             "The backup's copy differs from the store: check the store with `day1 doctor`."
         )
     return _Copy(folder, content, f"{engine.engine} {engine.version}", held_s)
 
 
-def _tips(repo: Repository) -> dict[str, tuple[CommitId, int]]:
+def _states(repo: Repository) -> dict[str, tuple[CommitId, int]]:
     """Return the tip of each branch and the number of its pending rows, by branch name."""
-    tips = {}
+    states = {}
     for name in repo.history.branches():
         with repo.store.reading(Ref(branch=name)) as reading:
-            tips[name] = reading.tip, reading.pending.count
-    return tips
+            states[name] = reading.tip, reading.pending.count
+    return states
 
 
 def _unpack(archives: Archives, file: Path, folder: Path) -> Manifest:

@@ -129,7 +129,7 @@ def copy_store(
             records = [carry(record) for record in carried(source.ledger)]
             heads = source.ledger.heads()
         target.point("copy.replayed")
-        branches = replay.compare(pending)
+        branch_contents = replay.compare(pending)
         with target.ledger.transaction():
             for record in records:
                 put(target.ledger, with_new_ids(record, replay.ids))
@@ -141,7 +141,7 @@ def copy_store(
     target.point("copy.whole")
     has_moved = source.store.stamp() != replay.stamp
     return CopiedStore(
-        branches,
+        branch_contents,
         commits=len(replay.ids),
         repeated=replay.repeated,
         tags=len(replay.tags),
@@ -287,18 +287,18 @@ class CommitReplay:
             hashed = self._compare(f"branch {name!r}", tip, ref, rows)
             count = sum(len(rows.get(kind.table, ())) for kind in MEMORIES)
             contents.append(BranchContent(name, self.ids[tip], count, *hashed))
-        tip_by_branch = {content.name: (content.commit, content.waiting) for content in contents}
-        if pending is not None and self._tips() != tip_by_branch:
+        state_by_branch = {content.name: (content.commit, content.waiting) for content in contents}
+        if pending is not None and self._states() != state_by_branch:
             raise _unlike("branches are")
         return tuple(contents)
 
-    def _tips(self) -> dict[str, tuple[CommitId, int]]:
+    def _states(self) -> dict[str, tuple[CommitId, int]]:
         """Return the tips of the target's branches and their numbers of pending rows."""
-        tips = {}
+        states = {}
         for name in self._target.history.branches():
             with self._target.store.reading(Ref(branch=name)) as reading:
-                tips[name] = reading.tip, reading.pending.count
-        return tips
+                states[name] = reading.tip, reading.pending.count
+        return states
 
     def _compare(self, what: str, commit: CommitId, ref: Ref, pending: Writes) -> _Hashed:
         hashed = self._equal.get(commit)

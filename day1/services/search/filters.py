@@ -44,10 +44,10 @@ class Filter:
 
     def query(self, among: Mapping[str, Sequence[Cell]]) -> Query:
         """Build the SQL query for the filter, with further conditions `among`."""
-        held = self.held
+        view_query = self.view_query
         return replace(
-            held,
-            equal={**held.equal, **self.equal},
+            view_query,
+            equal={**view_query.equal, **self.equal},
             among={**self.among, **among},
             after=self.after,
             before=self.before,
@@ -56,8 +56,8 @@ class Filter:
         )
 
     @property
-    def held(self) -> Query:
-        """The query for the rows that a view for this filter holds."""
+    def view_query(self) -> Query:
+        """The query for the rows that a view for this filter contains."""
         active = active_rows(self.kind, inactive=self.inactive, superseded=self.superseded)
         return replace(active, equal={**active.equal, **self.scope})
 

@@ -142,7 +142,7 @@ class CachedView:
         self.readers = 0
         self.unindexed = 0
         """The number of visible rows whose text is not indexed."""
-        self._active = row_filter.held
+        self._active = row_filter.view_query
         self._columns = columns_of(kind)
         self._tip: CommitId | None = None
         self._oldest: int | None = None

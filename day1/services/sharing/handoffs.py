@@ -112,8 +112,8 @@ def _rows_since_fork(repo: Repository, source: Branch, commit: str) -> tuple[lis
         ]
         ids = [str(row["id"]) for row in rows_by_kind[CONVERSATION]]
         ids += [str(row["conversation_id"]) for row in rows_by_kind[MESSAGE]]
-        conversations = reading.get(CONVERSATION, list(dict.fromkeys(ids)))
-        return facts, list(conversations)
+        present_conversations = reading.get(CONVERSATION, list(dict.fromkeys(ids)))
+        return facts, list(present_conversations)
 
 
 def _summary(rows: dict[Kind, list[Row]], source: Branch, target: Branch) -> str:

@@ -78,17 +78,17 @@ class Letta(ToolSource):
     ) -> list[Draft]:
         """List the paragraphs and points of a block; each becomes a fact."""
         facts: list[Draft] = []
-        headings = Headings()
+        named_headings = Headings()
         for section in sections(front.body, front.length):
             points = section.points()
-            headings.take(section, section.places[-1:] if points else ())
+            named_headings.take(section, section.places[-1:] if points else ())
             for point in points:
                 fact_text = ": ".join((title, *section.headings[-1:], point))
                 facts.append(self.fact((*key, fact_text), fact_text, key[1]))
         if not facts:
             self.leave_out("empty notes", place)
         self.leave_out_lines(front.unread, place)
-        self.leave_out_headings(headings.left(), place)
+        self.leave_out_headings(named_headings.left(), place)
         return facts
 
 

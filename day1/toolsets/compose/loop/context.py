@@ -176,7 +176,7 @@ def context_assemble(
         contextUsage=_usage(assembled, budget.characters),
         omitted=packed.omitted,
         raw=raw,
-        read=read_layers(branch.name, found),
+        read=state_of_layers(branch.name, found),
     )
 
 
@@ -222,8 +222,8 @@ def _line(item: LayerItem, place: int, owner: Owner, now: int) -> SearchResult:
     )
 
 
-def read_layers(branch: str, found: FoundLayers) -> Read:
-    """Describe the state that layers were read from."""
+def state_of_layers(branch: str, found: FoundLayers) -> Read:
+    """Return the branch and state that layers were read from, with the notes of the search."""
     pending = found.pending.count
     return Read(branch=branch, commit=found.commit, pending=pending, notes=list(found.notes))
 

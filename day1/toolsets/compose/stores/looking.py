@@ -13,7 +13,7 @@ from day1.services.items.finding import Narrowing
 from day1.services.layers.layers import LIMIT, LayersQuery, find_layers
 from day1.services.layers.reranking import rerank_texts
 from day1.toolsets.compose.fields import ComposeRequest, Content, Few, MemorySearchRequest, missing
-from day1.toolsets.compose.loop.context import chosen, layer_entries, read_layers
+from day1.toolsets.compose.loop.context import chosen, layer_entries, state_of_layers
 from day1.toolsets.compose.scope import owner_of
 from day1.toolsets.shared.answers import note_shown
 from day1.toolsets.shared.fields import Maybe
@@ -58,7 +58,7 @@ def layers_search(ctx: Context, request: MemorySearchRequest) -> LayeredSearchRe
         query=request.query,
         layers=entries,
         totals={layer: len(items) for layer, items in found.items.items()},
-        read=read_layers(branch.name, found),
+        read=state_of_layers(branch.name, found),
     )
 
 
