@@ -14,7 +14,7 @@ from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
 
-from day1.adapters.ledger.roles import Lock, Watch
+from day1.adapters.ledger.lock_and_watch import Lock, Watch
 from day1.adapters.ledger.schema import make_tables
 from day1.adapters.ledger.tables import HEADS, TABLES, as_record, as_row, is_changed, refuse_later
 from day1.adapters.rows.ownership import Columns

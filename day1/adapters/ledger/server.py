@@ -23,7 +23,7 @@ from sqlalchemy import (
 from typing_extensions import override
 
 from day1.adapters.ledger.ledger import SqlLedger
-from day1.adapters.ledger.roles import Watch
+from day1.adapters.ledger.lock_and_watch import Watch
 from day1.adapters.ledger.schema import own_tables
 from day1.adapters.ledger.tables import VERSION, check_version
 from day1.adapters.mysql.failures import server_number

@@ -13,7 +13,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from day1.adapters.failures import of_system
 from day1.adapters.ledger.ledger import FileWatch, SqlLedger, renew
-from day1.adapters.ledger.roles import Lock
+from day1.adapters.ledger.lock_and_watch import Lock
 from day1.adapters.ledger.schema import own_tables
 from day1.adapters.ledger.tables import VERSION, check_version
 from day1.adapters.sqlite_failures import translated
