@@ -85,7 +85,7 @@ class Advice:
         return [part for part in self._parts if isinstance(part, Step)]
 
     def worded(self, say: Say = str) -> str:
-        """Return the text in the words of a wire."""
+        """Return the text with its steps worded by `say`: as tools, commands or routes."""
         return "".join(part if isinstance(part, str) else say(part) for part in self._parts)
 
     __str__ = worded
@@ -112,7 +112,7 @@ class Day1Error(Exception):
         super().__init__(str(self.advice))
 
     def worded(self, say: Say = str) -> str:
-        """Return the message and the advice in the words of a wire."""
+        """Return the message and the advice, with its steps worded by `say`."""
         return self.advice.worded(say)
 
     def body(self, say: Say = str) -> dict[str, Json]:

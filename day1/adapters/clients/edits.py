@@ -49,7 +49,7 @@ class Edit(Protocol):
 
     @property
     def blank(self) -> bytes:
-        """The content of the file when it holds nothing of day1 or of anybody else."""
+        """The content of a new file before day1 adds its part, such as `{}`."""
 
     @property
     def separators(self) -> bytes:

@@ -1,4 +1,4 @@
-"""Protocols that the place of a ledger's database provides: a lock and a watch."""
+"""The protocols of a ledger's lock and of the watch on its database."""
 
 from collections.abc import Hashable
 from contextlib import AbstractContextManager
@@ -19,7 +19,7 @@ class Watch(Protocol):
     """A watch on a database, which tells whether it was written to."""
 
     def version(self) -> Hashable:
-        """Return a value that changes with every write of any process."""
+        """Return a value that changes whenever any process writes to the database."""
 
     def close(self) -> None:
         """Close the connection of the watch."""

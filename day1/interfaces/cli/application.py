@@ -58,7 +58,7 @@ class Stores(Protocol):
 
 
 class ArchiveTools(Protocol):
-    """Back up, copy and rewrite stores."""
+    """Functions that back up, copy and rewrite stores."""
 
     def files(self) -> Archives:
         """Return the writer and reader of backup files."""
@@ -71,7 +71,7 @@ class ArchiveTools(Protocol):
 
 
 class Sources(Protocol):
-    """Find what to import from."""
+    """Functions that open files to import and find the memories of other tools."""
 
     def import_source(self, kind: str, paths: Sequence[Path], root: Path) -> Source:
         """Open files to import: a git repository, a graph, or paths of text or Markdown."""
@@ -84,7 +84,7 @@ class Sources(Protocol):
 
 
 class Models(Protocol):
-    """Find and install the embedding model."""
+    """Functions that find and install the embedding model."""
 
     def embedder(self, settings: EmbedderSettings) -> Embedder | None:
         """Make the embedder that the settings name; it loads its model when it is first used."""
@@ -103,19 +103,19 @@ class Application(Protocol):
 
     @property
     def stores(self) -> Stores:
-        """Open and make stores."""
+        """The functions that open and make stores."""
 
     @property
     def archives(self) -> ArchiveTools:
-        """Back up, copy and rewrite stores."""
+        """The functions that back up, copy and rewrite stores."""
 
     @property
     def sources(self) -> Sources:
-        """Find what to import from."""
+        """The functions that open files to import and find the memories of other tools."""
 
     @property
     def models(self) -> Models:
-        """Find and install the embedding model."""
+        """The functions that find and install the embedding model."""
 
     def serve_stdio(self, settings: Settings, toolsets: str, branch: str | None) -> None:
         """Serve MCP over stdin and stdout until the client leaves."""

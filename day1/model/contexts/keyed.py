@@ -43,7 +43,7 @@ def version_of(context: Mapping[str, Cell]) -> str:
 
 
 def promotion_note(context: Mapping[str, Cell], passages: int) -> str:
-    """Write the `detail` of each fact of a context: what it was made of, and with how many."""
+    """Write the `detail` of facts made of a context: its id, version and number of passages."""
     return canonical(
         {"context": context["id"], "passages": passages, "version": short_hash(version_of(context))}
     )

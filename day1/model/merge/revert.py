@@ -47,7 +47,10 @@ def keep_whole(rows: dict[str, PlanRow], target: Mapping[str, Row]) -> None:
 
 
 def _needing(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> dict[str, list[str]]:
-    """Return the ids of rows that point to a row, on the target or in the past, by its id."""
+    """Return, by the id of each row that others need, the ids of the rows that point to it.
+
+    The pointing rows are those of the target and of the past.
+    """
     ids_by_owner: dict[str, dict[str, None]] = {}
     for row in (*target.values(), *(row.source for row in rows.values())):
         owner = needed(row)

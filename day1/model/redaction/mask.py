@@ -158,7 +158,7 @@ def _asked(query: Query) -> set[str]:
 
 
 def _values(query: Query, column: str) -> Iterable[Cell]:
-    """Return the values that a query requires of a column."""
+    """Return the values that a query accepts in a column."""
     return (*query.among.get(column, ()), *(v for c, v in query.equal.items() if c == column))
 
 

@@ -229,9 +229,10 @@ def _first_word(text: str) -> str | None:
 
 
 def asked_about(question: str, names: frozenset[str]) -> frozenset[str]:
-    """Find what `question` is about: its capitalised words but the first, and `names`, lower-cased.
+    """Find the words that name what `question` is about, lower-cased.
 
-    Not each of its words: "how do we deploy?" is not about a memory that opens with "Deploy".
+    These are the question's words that are in `names`, and its capitalised words, except its first
+    word and stop words. "How do we deploy?" is not about a memory that opens with "Deploy".
     """
     words = _WORD.findall(unicodedata.normalize("NFC", question))
     about = {word.lower() for word in words[1:] if word != word.lower()} - STOP_WORDS

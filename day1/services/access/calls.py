@@ -23,7 +23,7 @@ from day1.services.repository.repository import Repository
 from day1.services.tasks.sessions import register_writer
 
 BranchRule = Callable[[Caller], str]
-"""Chooses the branch of a call that names no branch."""
+"""A function that chooses the branch of a call that names none."""
 
 
 def now() -> int:
@@ -40,15 +40,15 @@ class Call(Protocol):
 
     @property
     def caller(self) -> Caller:
-        """Who calls."""
+        """The agent or person who calls, with their rights."""
 
     @property
     def clock(self) -> Callable[[], int]:
-        """Returns the present time: microseconds UTC."""
+        """The function that returns the present time: microseconds UTC."""
 
     @property
     def branch_rule(self) -> BranchRule:
-        """Chooses the branch of a call that names no branch."""
+        """The function that chooses the branch of a call that names none."""
 
 
 class Repeatable(Protocol):

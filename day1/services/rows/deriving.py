@@ -74,7 +74,7 @@ def add_new(work: Additions, edits: Sequence[Row]) -> None:
 
 
 def shown_edits(reading: Reading, row_ids: Sequence[str], now: int) -> list[Row]:
-    """Return the edits of rows that may be shown, without those that list sources."""
+    """Return the edits of rows, except secret and expired ones and those that list sources."""
     query = Query(among={"row_id": list(row_ids)}, alive_at=now, public=True)
     return [edit for edit in reading.find(EDIT, query) if edit["cell"] not in BASES]
 

@@ -29,7 +29,7 @@ class LastCall:
     """The time of the last call of a client, or of the last running search."""
 
     def __init__(self, clock: Clock, searches: Collection[object]) -> None:
-        """Begin without a call; `searches` holds the running searches."""
+        """Begin with no call recorded; `searches` always holds the searches that are running."""
         self._clock, self._searches = clock, searches
         self.at = 0.0
         """The time of the last call or search, in seconds of the clock."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--exit-code", is_flag=True, help=f"Exit with {WAITS} if something waits for you.")
 @command
 def status_command(session: Session, branch: str | None, *, exit_code: bool) -> None:
-    """Say which branch you are on, what is pending, what waits for you, and what to do next.
+    """Say which branch you are on, what is not committed, what you must decide, what to do next.
 
     Open reviews wait for a person, and so do the held items of this branch, of main and of
     protected branches.

@@ -83,7 +83,7 @@ class PatternTrigger(Response):
 
 
 class PatternStep(Response):
-    """One step of a pattern."""
+    """One tool call of a pattern, which is a sequence of tools that agents repeat."""
 
     action: str
     params: Metadata = absent()
