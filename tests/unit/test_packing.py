@@ -144,6 +144,20 @@ def test_ties_are_broken_by_layer_and_id() -> None:
     assert shown(found) == ["cc", "bb", "aa"]
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (item("aa", number=None), item("bb", number=None)),
+        (item("aa", relations=("Ada knows Bo",)), item("aa", relations=("Ada knows Cy",))),
+        (item("aa", relations=("Ada knows Bo",)), item("aa")),
+        (item("aa", quotation="a …"), item("aa", quotation="… a")),
+    ],
+    ids=["lines", "relations", "a relation", "quotations"],
+)
+def test_items_that_differ_at_all_have_one_order(one: LayerItem, other: LayerItem) -> None:
+    assert shown([one, other]) == shown([other, one])
+
+
 def test_what_does_not_fit_is_passed_over_and_the_next_may() -> None:
     room = len(HEAD) + len(END) - 1
     found = [item("a word " * 20, 0.9, number=1), item("short", 0.1, number=2)]

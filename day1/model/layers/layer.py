@@ -48,8 +48,9 @@ class LayerItem:
 
     @property
     def place(self) -> tuple[object, ...]:
-        """The item's place among items that are as good: by layer, then by id."""
-        return (LAYERS.index(self.layer), self.id or "", self.text, self.created_at)
+        """The item's place among items that are as good: by layer, by id, then by what it says."""
+        says = (self.text, self.relations, self.quotation or "")
+        return (LAYERS.index(self.layer), self.id or "", *says, self.created_at)
 
 
 def layer_of(category: Cell) -> Layer:
