@@ -103,6 +103,12 @@ def test_a_call_that_is_announced_and_reported_counts_once() -> None:
     assert [u.agent for u in uses_of(both)][:2] == ["bo", "ada"]
 
 
+def test_one_message_may_report_several_calls() -> None:
+    both = '[{"name":"grep","status":"ok"},{"name":"edit","status":"ok"}]'
+    said = [Spoken("assistant", both, 1), Spoken("tool", both, 2)]
+    assert [(u.name, u.at) for u in uses_of(said)] == [("grep", 2), ("edit", 2)]
+
+
 def test_a_report_of_a_later_turn_is_a_call_of_its_own() -> None:
     said = '[{"name":"grep"}]'
     messages = [Spoken(role, None if role == "user" else said, 1) for role in ("user", "assistant", "user", "tool")]  # fmt: skip
@@ -130,9 +136,32 @@ def test_the_outcomes_of_runs(uses: list[ToolUse], outcomes: list[bool | None]) 
     assert [run.good for run in runs_in(FIX, uses)] == outcomes
 
 
+@pytest.mark.parametrize(
+    ("turns", "outcomes"),
+    [
+        ((1, 1, 2, 3, 3, 3), [False, True]),
+        ((1, 2, 2, 3, 3, 3), [False, True]),
+        ((1, 2, 3, 3, 3, 3), [True, True]),
+        ((1, 1, 1, 2, 3, 3), [False, True]),
+        ((1, 1, 1, 3, 3, 3), [True, True]),
+    ],
+)
+def test_a_run_is_answered_by_one_that_begins_in_the_turn_after_its_end(
+    turns: tuple[int, ...], outcomes: list[bool]
+) -> None:
+    uses = [use(name, turn=turn) for name, turn in zip(FIX * 2, turns, strict=True)]
+    assert [run.good for run in runs_in(FIX, uses)] == outcomes
+
+
 def test_runs_share_no_step_and_have_the_time_and_agent_of_their_last() -> None:
     uses = [use("a", at=number) for number in range(5)]
     assert runs_in(("a", "a"), uses) == [Run(True, 1, "ada"), Run(True, 3, "ada")]
+    agents = ("bo", "cy", "dee")
+    long = [
+        ToolUse(*each) for each in zip(FIX, (None,) * 3, (1,) * 3, range(3), agents, strict=True)
+    ]
+    assert runs_in(FIX, long) == [Run(None, 2, "dee")]
+    assert runs_in(FIX, [use("look"), use("look"), use("look"), *long]) == [Run(None, 2, "dee")]
 
 
 def test_runs_are_counted_by_outcome() -> None:
@@ -179,3 +208,9 @@ def test_recurring_runs_come_by_the_threads_that_have_them() -> None:
     assert mined.recurring(1) == [("grep", "edit")]
     assert [run.good for run in mined.runs(FIX)] == [True, True]
     assert mined.runs(FIX) is mined.runs(FIX)
+
+
+def test_of_as_many_threads_the_longer_run_comes_first_and_then_the_alphabet() -> None:
+    calls = {"t1": "pq-xyz-mn", "t2": "pq+xyz+mn"}
+    mined = Mined({name: tuple(use(each) for each in text) for name, text in calls.items()})
+    assert mined.recurring(9) == [("x", "y", "z"), ("m", "n"), ("p", "q")]

@@ -133,6 +133,8 @@ def test_a_text_that_is_nearly_said_counts_half() -> None:
     near = [("fact_001", "fact_002")]
     assert shown(found, near=near) == ["one", "six", "two"]
     assert [each.item.score for each in pack(found, ROOMY, near).items] == [0.9, 0.5, 0.4]
+    apart = [("fact_001", "fact_003")]
+    assert [each.item.score for each in pack(found, ROOMY, apart).items] == [0.9, 0.8, 0.25]
 
 
 def test_ties_are_broken_by_layer_and_id() -> None:

@@ -57,6 +57,12 @@ def test_no_two_schedules_have_one_id() -> None:
     assert len(ids) == len(KINDS) * len(wallets) * len(branches)
 
 
+def test_the_ids_that_are_stored_never_change() -> None:
+    name = "cleanup:~9b29579916e48666"
+    assert schedule_id("cleanup", "a/b", MAIN) == name
+    assert schedule_id("cleanup", "a/b", SIDE) == f"{name}@5bdda132372f7f03"
+
+
 def test_an_id_fits_into_one_part_of_an_address() -> None:
     for wallet in ("a/b", "a b", "x" * 255, "?", "#"):
         name = schedule_id("cleanup", wallet, SIDE)

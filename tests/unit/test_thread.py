@@ -1,11 +1,15 @@
 """Ids of threads, and the order that they give to messages of one unit of work."""
 
+from itertools import product
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from day1.model.layers.thread import (
     Thread,
     conversation_id,
+    record_id,
     transcript_message_id,
     turn_message_id,
 )
@@ -40,3 +44,24 @@ def test_a_thread_is_the_same_in_each_session_of_its_owner() -> None:
     assert one.conversation_id == two.conversation_id == conversation_id("agent:w/user:ann", "t")
     assert one.record_id != two.record_id
     assert Thread(Owner("w"), "t", "a").conversation_id != one.conversation_id
+
+
+@pytest.mark.parametrize(
+    ("made", "stored"),
+    [
+        (conversation_id("agent:w/user:ann", "th1"), "conv_00000000002HSHCS6ZWVTN4AR1"),
+        (conversation_id(None, "th1"), "conv_0000000000PBHCEBVRH08TW7Y5"),
+        (record_id("conv_1", "s1"), "obs_00000000009Y3VVRBDK9SPN5T2"),
+        (turn_message_id("conv_1", "t1", 2), "msg_0000000002PS8PCJJKJTYHXT26"),
+        (transcript_message_id("conv_1", "s1", 2, "hash"), "msg_0000000002SCWRSS3N97TCH1Q9"),
+    ],
+    ids=["conversation", "shared conversation", "record", "turn", "transcript"],
+)
+def test_the_ids_that_are_stored_never_change(made: str, stored: str) -> None:
+    assert made == stored
+
+
+def test_equal_texts_in_one_place_of_two_threads_are_two_messages() -> None:
+    names = product(("conv_1", "conv_2"), ("s1", "s2"), (1, 2), ("h1", "h2"))
+    ids = [transcript_message_id(*name) for name in names]
+    assert len({*ids}) == 16

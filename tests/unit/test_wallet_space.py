@@ -32,6 +32,11 @@ def test_an_owner_sees_its_space_those_above_it_and_the_shared_rows() -> None:
     assert (Owner().space, Owner().spaces) == (None, (None,))
 
 
+def test_the_names_of_spaces_that_are_stored_never_change() -> None:
+    wallet = "agent:0xab-c~ce04b79976cc2d73"
+    assert Owner("/0xAb c/", "É").spaces == (f"{wallet}/user:~a755f65d4e5201d9", wallet, None)
+
+
 def test_the_wallet_of_a_forged_name_is_no_user() -> None:
     forged = Owner("w/user:ann")
     assert forged.space is not None

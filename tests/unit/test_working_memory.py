@@ -1,6 +1,9 @@
 """The working memory of a session: merging, its newest messages, and reading it back."""
 
 import json
+from dataclasses import fields, replace
+
+import pytest
 
 from day1.model.layers.working import WorkingMemory, working_memory
 from day1.model.values.wallet_space import Owner
@@ -15,24 +18,28 @@ def test_it_is_read_as_it_was_written() -> None:
     assert working_memory(WorkingMemory().value) == WorkingMemory()
 
 
-def test_a_part_whose_name_was_redacted_is_empty() -> None:
-    value = {
-        "[redacted]" if name == "state" else name: part
-        for name, part in json.loads(FULL.value).items()
-    }
-    assert working_memory(json.dumps(value)).state == {}
+@pytest.mark.parametrize("part", [part.name for part in fields(WorkingMemory)])
+def test_a_part_whose_name_was_redacted_is_empty(part: str) -> None:
+    written = json.loads(FULL.value)
+    value = {"[redacted]" if name == part else name: written[name] for name in written}
+    assert working_memory(json.dumps(value)) == replace(
+        FULL, **{part: getattr(WorkingMemory(), part)}
+    )
 
 
 def test_merging_adds_what_is_new() -> None:
-    new = WorkingMemory(context=("b", "c", "c"), state={"t": 2}, entities={"e": 2})
+    new = WorkingMemory(
+        context=("b", "c", "c"), state={"t": 2}, entities={"e": 2}, metadata={"l": 3}
+    )
     merged = FULL.merged(new)
     assert merged.context == ("a", "b", "c")
     assert (merged.state, merged.entities, merged.metadata) == (
         {"s": [1], "t": 2},
         {"e": 2},
-        {"k": None},
+        {"k": None, "l": 3},
     )
     assert (merged.thread, merged.messages, merged.user) == ("th1", ("m1",), "ann")
+    assert FULL.merged(WorkingMemory(thread="th2")) == replace(FULL, thread="th2")
 
 
 def test_the_newest_fifty_messages_stay() -> None:

@@ -24,5 +24,5 @@ def context_id(row_ids: Iterable[str]) -> str:
         prefix = row_id.partition("_")[0]
         if prefix in _KINDS and is_made(prefix, row_id):
             packed.append(_KINDS.index(prefix))
-            packed += number_in(row_id).to_bytes(_BYTES, "big")
+            packed += number_in(row_id).to_bytes(_BYTES)
     return _BEGINS + base64.urlsafe_b64encode(packed).decode().rstrip("=")

@@ -123,7 +123,7 @@ def _line(item: LayerItem) -> str:
 
 def _fitted(item: LayerItem, line: str, most: int) -> str | None:
     """Return a line that fits: whole, else without its relations, else cut; None if none does."""
-    text = line if not item.relations else one_line(item.quotation or item.text, _WHOLE)
+    text = one_line(item.quotation or item.text, _WHOLE)
     whole = next((each for each in (line, text) if each and len(each) <= most), None)
     if whole is not None or most < _SHORTEST_CUT or not text:
         return whole

@@ -105,7 +105,7 @@ def wilson(good: int, known: int) -> float:
 
 def outcome_of(status: object) -> bool | None:
     """Read a status in anybody's words: True for success, False for failure, None for others."""
-    word = status.strip().casefold() if isinstance(status, str) else ""
+    word = str(status).strip().casefold()
     if _BAD.match(word):
         return False
     return True if _GOOD.fullmatch(word) else None
@@ -142,8 +142,8 @@ def uses_of(messages: Iterable[Spoken]) -> tuple[ToolUse, ...]:
 def _calls(cell: Cell) -> list[dict[str, Any]]:
     """Parse the tool calls of a message; what is not a call with a name is left out."""
     try:
-        calls = None if cell is None else json.loads(str(cell))
-    except ValueError:  # another program's
+        calls = json.loads(str(cell))
+    except ValueError:  # none, or another program's
         return []
     listed = calls if isinstance(calls, list) else []
     return [c for c in listed if isinstance(c, dict) and isinstance(c.get("name"), str)]
@@ -152,15 +152,13 @@ def _calls(cell: Cell) -> list[dict[str, Any]]:
 def runs_in(steps: Steps, uses: Sequence[ToolUse]) -> list[Run]:
     """Find the runs of these steps in one thread; no two of them share a step."""
     names = [use.name for use in uses]
-    starts: list[int] = []
-    place = 0
-    while place + len(steps) <= len(names):
-        if tuple(names[place : place + len(steps)]) == steps:
-            starts.append(place)
-            place += len(steps)
-        else:
-            place += 1
-    runs = [uses[start : start + len(steps)] for start in starts]
+    runs: list[Sequence[ToolUse]] = []
+    free = 0
+    for start in range(len(names)):
+        end = start + len(steps)
+        if start >= free and tuple(names[start:end]) == steps:
+            runs.append(uses[start:end])
+            free = end
     answered = {run[0].turn for run in runs}
     return [_run(run, again=run[-1].turn + 1 in answered) for run in runs]
 
