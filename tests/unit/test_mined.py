@@ -77,6 +77,7 @@ def test_the_outcome_of_a_status(status: object, good: bool | None) -> None:
         ('[{"name":3},{"args":{}},"x",{"name":"b"}]', ["b"]),
         ('{"name":"a"}', []),
         ("[redacted]", []),
+        ("3", []),
         (None, []),
     ],
 )
