@@ -14,6 +14,7 @@ from day1.model.values.decay import decay_score
 from day1.ports.index import IndexBehind, IndexLost
 from day1.ports.reading import Reading
 from day1.services.items.finding import facts_of
+from day1.services.rows.spaces import spaces_below
 from day1.services.search.search_engine import SearchEngine
 
 
@@ -75,15 +76,6 @@ def count_items(
         by_category=dict(categories),
         messages=len(messages),
     )
-
-
-def spaces_below(reading: Reading, space: str | None) -> list[str | None]:
-    """Return a space and those below it that have facts or conversations."""
-    if space is None:
-        return [None]
-    names = {name for kind in (FACT, CONVERSATION) for name in reading.tally(kind, "space")}
-    below = sorted(str(name) for name in names if str(name).startswith(f"{space}/"))
-    return [space, *below]
 
 
 def _facts(
