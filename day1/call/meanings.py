@@ -30,7 +30,10 @@ def put_meanings(owner: type, schema: dict[str, Any]) -> None:
 
 
 def explained(schema: Any) -> Any:
-    """Return a JSON schema in which the description of each argument is its whole meaning."""
+    """Return a JSON schema in which the description of each argument is its whole meaning.
+
+    It has no titles: generators of clients would name their classes by them (`Spawnconfig`).
+    """
     if isinstance(schema, list):
         return [explained(part) for part in schema]
     if not isinstance(schema, dict):
@@ -38,4 +41,6 @@ def explained(schema: Any) -> Any:
     parts = {key: explained(part) for key, part in schema.items()}
     if isinstance(parts.get("meaning"), str):  # else it is a property of that name
         parts["description"] = parts.pop("meaning")
+    if isinstance(parts.get("title"), str):
+        del parts["title"]
     return parts

@@ -48,10 +48,10 @@ def test_the_pages_of_the_tools_have_no_empty_meaning() -> None:
 
 
 def test_openapi_tells_the_same_meanings() -> None:
-    told = {
-        one.name: openapi(one.namespace, [one])["components"]["schemas"]
-        for one in TOOLSETS.values()
-    }
+    told = {}
+    for one in TOOLSETS.values():
+        parts = openapi(one.namespace, [one])["components"]
+        told[one.name] = {**parts.get("requestBodies", {}), **parts["schemas"]}
     written = told["core"]["WriteFact"]["properties"]
     assert written["confidence"]["description"].startswith("How sure you are")
     assert written["agent_id"]["description"].startswith("Who writes")
@@ -85,6 +85,11 @@ def test_a_property_may_be_called_meaning() -> None:
     schema = {"properties": {"meaning": {"type": "string", "meaning": "What it means."}}}
     told = {"properties": {"meaning": {"type": "string", "description": "What it means."}}}
     assert explained(schema) == told
+
+
+def test_a_schema_for_generators_has_no_titles_but_properties_of_that_name() -> None:
+    schema = {"title": "Page", "properties": {"title": {"title": "Title", "type": "string"}}}
+    assert explained(schema) == {"properties": {"title": {"type": "string"}}}
 
 
 def commands(group: click.Group, path: str = "day1") -> Iterator[tuple[str, click.Command]]:

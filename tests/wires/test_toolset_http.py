@@ -317,9 +317,11 @@ def test_a_document_describes_the_state_and_the_location_as_headers(http: httpx2
     assert not {"Read", "Written"} & schemas.keys()
 
 
-def test_a_union_request_is_described_as_its_forms(http: httpx2.Client) -> None:
+def test_a_union_request_is_described_as_its_forms_in_the_body(http: httpx2.Client) -> None:
     document = http.get("/openapi/shelf.json").json()
-    schema = document["components"]["schemas"]["Step"]
+    body = document["components"]["requestBodies"]["Step"]
+    schema = body["content"]["application/json"]["schema"]
+    assert "Step" not in document["components"]["schemas"]
     assert "properties" not in schema
     keep = schema["oneOf"][0]["allOf"]
     assert keep[0] == {"$ref": "#/components/schemas/KeepText"}

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from day1 import __version__
-from day1.call.fields import Read, Written
+from day1.call.fields import Read, UnionRequest, Written
 from day1.call.meanings import explained
 from day1.call.operation import Operation
 from day1.call.toolset import Namespace, Route, Toolset
@@ -115,17 +115,22 @@ class _Parts:
         fields = {k: field for k, field in request.model_fields.items() if k not in elsewhere}
         if elsewhere and not fields and request.model_config.get("extra") != "allow":
             return None
-        schema, name = _ref(self.name(request, _REQUEST)), request.__name__
+        name = self.name(request, _REQUEST)
+        schema = _ref(name)
         if elsewhere:
             schema = _without(self.whole(request, _REQUEST), elsewhere)
+        elif issubclass(request, UnionRequest):
+            # Generators of clients do not resolve references in a component that is a union.
+            schema = self.schemas.pop(name, None) or self.whole(request, _REQUEST)
         is_required = any(field.is_required() for field in fields.values())
         if not self.namespace.head.named_bodies:
             return {"required": is_required, "content": _json(schema)}
         if elsewhere:
-            self.schemas[self.name(request, _REQUEST)] = schema
-        body = {"required": is_required, "content": _json(_ref(self.name(request, _REQUEST)))}
-        self.components.setdefault("requestBodies", {})[name] = body
-        return {"$ref": f"#/components/requestBodies/{name}"}
+            self.schemas[name] = schema
+            schema = _ref(name)
+        body = {"required": is_required, "content": _json(schema)}
+        self.components.setdefault("requestBodies", {})[request.__name__] = body
+        return {"$ref": f"#/components/requestBodies/{request.__name__}"}
 
     def parameter(self, route: Route, name: str, described: Mapping[str, Any]) -> Mapping[str, Any]:
         """Describe a path parameter, or refer to the component that describes it."""
