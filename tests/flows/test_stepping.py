@@ -58,7 +58,9 @@ def ops(memory: EngineMemory, branch: str) -> list[str]:
 def test_a_state_of_schema_1_reads_younger_columns_as_without_a_value(memory: EngineMemory) -> None:
     with memory.store.reading(Ref(branch="side")) as reading:
         assert fact(memory, "side")["space"] is None
-        assert reading.find(FACT, Query(equal={"space": "project:a"})) == []
+        for asked in ({"equal": {"space": "project:a"}}, {"among": {"space": ["project:a"]}}):
+            assert reading.find(FACT, Query(**asked)) == []
+            assert reading.scan(FACT, ("id",), Query(**asked)) == []
         assert reading.count(FACT, {"space": None, "fact_text": "a"}) == 1
         assert reading.count(FACT, {"space": "project:a"}) == 0
         assert reading.tally(FACT, "space") == {None: 1}
