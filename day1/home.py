@@ -41,7 +41,7 @@ class Named(NamedTuple):
 
     @property
     def named(self) -> Named:
-        """Return itself, so that it can stand for all settings."""
+        """These settings themselves, so that they can stand for all settings."""
         return self
 
 

@@ -149,7 +149,7 @@ class JsonEndpoint:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        """Build a TLS context that trusts the system's certificate authorities."""
+        """The TLS context of requests, which trusts the system's certificate authorities."""
         return ssl.create_default_context()
 
     async def _read(self, answer: httpx.Response) -> bytes:

@@ -58,12 +58,12 @@ class Context:
     progress: Callable[[int, int | None], None] = unseen
     """Reports progress to the caller; each report is a message, so not for each row."""
     stopped: Callable[[], bool] = never
-    """Tells whether the caller cancelled; operations ask between parts of their work."""
+    """The function that tells whether the caller cancelled; operations ask between their parts."""
 
     branch_rule: BranchRule = active_branch
-    """Chooses the branch of a call that names none."""
+    """The function that chooses the branch of a call that names none."""
     say: Say = str
-    """Writes a step that an answer advises in the words of the wire."""
+    """The function that words the steps that an answer advises, for the wire."""
     configuration: Mapping[str, Json] = field(default_factory=dict)
     """The settings in force, without secrets and paths."""
     prime: PrimeServices = field(default_factory=PrimeServices)

@@ -76,7 +76,7 @@ class Registry(Mapping[str, Toolset]):
 
     @property
     def tools(self) -> Mapping[str, Tool]:
-        """Return the tools by bare name; of tools with one name, the one registered first."""
+        """The tools by bare name; of tools with one name, the one registered first."""
         return self._first
 
     def tool(self, name: str) -> Tool | None:

@@ -45,9 +45,10 @@ class OpenStore:
     jobs: JobServices
     read_only: bool
     clock: Callable[[], int]
-    """Returns the time in microseconds since 1970 UTC."""
+    """The function that returns the time: microseconds since 1970 UTC."""
     failing_chores: Callable[[], list[tuple[str, str]]]
-    """Lists the chores that fail in processes of this machine, each with the code of its error."""
+    """The function that lists the chores that fail in processes of this machine, each with the code
+    of its error."""
     _obstacles: Callable[[], list[Day1Error]]
     _closing: ExitStack
 

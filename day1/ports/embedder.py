@@ -15,14 +15,14 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Stable name of model and dimension, part of file and collection names.
+        """The stable name of model and dimension, part of file and collection names.
 
         Example: `minilm-l6-v2-384`.
         """
 
     @property
     def dimension(self) -> int:
-        """Length of each vector."""
+        """The length of each vector."""
 
     @property
     def stride(self) -> int:

@@ -16,7 +16,7 @@ from day1.model.redaction.mask import Mask
 P = TypeVar("P")
 T = TypeVar("T")
 Recover = Callable[[Intent], object]
-"""Finishes or undoes a change whose process died."""
+"""A function that finishes or undoes a change whose process died."""
 
 
 class Ledger(Protocol):

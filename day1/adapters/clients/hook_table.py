@@ -15,7 +15,7 @@ Told = Mapping[str, Any]
 """The values of an entry beside its command."""
 Events = Mapping[str, tuple[str, Told]]
 Shape = Callable[[str, Told], dict[str, Any]]
-"""Builds the entry of an event from its command and its further values."""
+"""A function that builds the entry of an event from its command and its further values."""
 
 
 def flat(command: str, values: Told) -> dict[str, Any]:

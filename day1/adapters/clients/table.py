@@ -25,7 +25,7 @@ PLACES: Final = {
 """Base folders: the environment variable that names one, and its default."""
 
 Entry = Callable[[Sequence[str], str], dict[str, Any]]
-"""Builds a client's server entry from the command and the agent's name."""
+"""A function that builds a client's server entry from the command and the agent's name."""
 
 
 def plain(command: Sequence[str], agent: str) -> dict[str, Any]:

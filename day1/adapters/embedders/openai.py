@@ -61,7 +61,7 @@ class OpenAiEmbedder(Embedder):
     @property
     @override
     def name(self) -> str:
-        """Model and dimension, in characters that names of files and collections may have."""
+        """The model and the dimension, in characters that file and collection names may have."""
         plain = re.sub(r"[^A-Za-z0-9._-]+", "-", self._model)
         if plain != self._model:  # two models must not become one name
             plain = f"{plain}-{hashlib.sha256(self._model.encode()).hexdigest()[:8]}"
@@ -70,7 +70,7 @@ class OpenAiEmbedder(Embedder):
     @property
     @override
     def dimension(self) -> int:
-        """Ask the endpoint if it is not known yet; this may raise `EmbedderUnavailable`."""
+        """The length of each vector; at first asked of the endpoint (`EmbedderUnavailable`)."""
         return self._dimension or self.embed(["dimension"]).shape[1]
 
     @override

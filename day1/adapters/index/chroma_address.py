@@ -14,7 +14,7 @@ class ChromaAddress:
     url: str
     token: str
     store: Callable[[], str]
-    """Returns the name that distinguishes this store on the server; called when first needed."""
+    """The function that returns this store's name on the server; called when first needed."""
 
     def __post_init__(self) -> None:
         """Refuse a URL that is not the address of a server.
@@ -32,7 +32,7 @@ class ChromaAddress:
 
     @property
     def place(self) -> tuple[str, int, bool]:
-        """Host, port, and whether to use TLS."""
+        """The host, the port, and whether to use TLS."""
         parts = urlsplit(self.url)
         secure = parts.scheme == "https"
         return str(parts.hostname), parts.port or (443 if secure else 80), secure

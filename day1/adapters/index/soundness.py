@@ -24,7 +24,7 @@ UNION ALL SELECT 1 FROM vectors WHERE text NOT IN (SELECT id FROM texts)
 UNION ALL SELECT 1 FROM waiting WHERE text NOT IN (SELECT id FROM texts)
 UNION ALL SELECT 1 FROM sqlite_sequence WHERE seq < (SELECT max(id) FROM texts) OR seq >= 1 << 40
 LIMIT 1"""
-"""Finds contradictions: a space with fewer vectors than are in use, a vector or waiting entry
+"""A query for contradictions: a space with fewer vectors than are in use, a vector or waiting entry
 without its space or text, a waiting text that has a vector, an impossible last text number."""
 
 

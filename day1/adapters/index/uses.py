@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS shown (
     row_id TEXT, branch_id TEXT, times INTEGER NOT NULL, last INTEGER NOT NULL,
     PRIMARY KEY (row_id, branch_id)) WITHOUT ROWID"""
 _EARLIER = "SELECT row_id, NULL AS branch_id, times, last FROM uses"
-"""Reads the counts of an earlier day1, which have no branches."""
+"""The query for the counts of an earlier day1, which have no branches."""
 _ON_BRANCHES = "branch_id IN (SELECT value FROM json_each(?))"
 _OF_ROWS = "row_id IN (SELECT value FROM json_each(?))"
 _ALL = "SELECT row_id, sum(times) AS times, max(last) AS last FROM ({}) WHERE {} GROUP BY row_id"

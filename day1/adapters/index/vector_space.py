@@ -50,7 +50,7 @@ class SpaceSnapshot:
     count: Integers
     sound: NDArray[np.bool_]
     compare: Callable[[Matrix, Integers], None]
-    """Compares rows with their checksums; raises `IndexLost` if one differs."""
+    """The function that compares rows with their checksums; raises `IndexLost` if one differs."""
 
     def check(self, positions: Integers) -> None:
         """Compare rows with their checksums before they are used, each once in a process.

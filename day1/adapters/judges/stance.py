@@ -42,7 +42,7 @@ _NAMED = re.compile(
     r"\s+#?|#)(\d+)\b(?!\.\d)|\b(\d+(?:\.\d+){2,})\b",
     re.IGNORECASE,
 )
-"""Matches numbers that are names: issue 12, #12, 10.0.0.1."""
+"""The pattern of numbers that are names: issue 12, #12, 10.0.0.1."""
 
 _NEGATIONS = frozenset(
     (
@@ -92,7 +92,7 @@ _MEASURE = re.compile(
     rf"\s*+({'|'.join(sorted(_UNITS, key=len, reverse=True))})(?!\w)",
     re.IGNORECASE,
 )
-"""Matches a number with its unit, from the first digit only, so that long numbers stay cheap."""
+"""The pattern of a number with its unit, from the first digit only: long numbers stay cheap."""
 _OPPOSITES = (
     ("enabled enable enables on", "disabled disable disables off"),
     ("true", "false"),

@@ -31,7 +31,7 @@ from day1.ports.ledger import Ledger, Recover
 P = TypeVar("P")
 T = TypeVar("T")
 _REMEMBERED = 1_000
-"""Most branch names remembered, of existing and missing branches."""
+"""Maximum number of branch names remembered, of existing and missing branches."""
 
 
 class FileWatch(Watch):
@@ -90,7 +90,8 @@ class SqlLedger(Ledger):
     """A ledger in the tables of a database: of a SQLite file, unless a subclass changes that."""
 
     recover: Recover
-    """Finishes or undoes the work of an orphaned intent; set by whoever opens a ledger to write."""
+    """The function that finishes or undoes an orphaned intent; set when a ledger is opened to
+    write."""
 
     _marks: Columns = {}  # noqa: RUF012 - replaced, never changed
     """The columns of the table that holds the version of the ledger; empty without such a table."""

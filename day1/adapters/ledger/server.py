@@ -36,13 +36,14 @@ from day1.model.records.intent import Intent
 SUFFIX: Final = "_ledger"
 """What the name of a ledger's database adds to the store's."""
 DOLT_STAMP: Final = "SELECT DOLT_HASHOF_DB('WORKING')"
-"""Reads a hash of the whole database, which any program's write changes."""
+"""The query for a hash of the whole database, which any program's write changes."""
 _MAKING_S: Final = 60.0
 """Seconds to wait while another process makes the ledger."""
 _SAME_VERSION_S: Final = 1.0
 """Seconds for which a call uses a stamp again."""
 _MOST: Final = 8
-"""Most connections; all but a writer's and the lock's serve one statement at a time."""
+"""Maximum number of connections; all but a writer's and the lock's serve one statement at a
+time."""
 _NOT_THERE: Final = (1049, 1146, 1064)
 """Error numbers for a missing database or table; MatrixOne reports a syntax error (1064)."""
 _SCHEMA: Final = Table(

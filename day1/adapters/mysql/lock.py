@@ -18,7 +18,7 @@ from day1.adapters.mysql.url import opened, patience
 from day1.errors import StoreBusy, StoreUnavailable
 
 Locked = Callable[[Connection, str, float], AbstractContextManager[None]]
-"""Takes a named lock on a connection; the number is the longest wait in seconds."""
+"""A function that takes a named lock on a connection, and waits at most so many seconds."""
 Connect = Callable[[], AbstractContextManager[Connection]]
 
 

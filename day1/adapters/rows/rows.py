@@ -324,11 +324,11 @@ class SqlAdditions(SqlReading, Additions):
     """Additions in an open transaction, which the store begins and ends."""
 
     now = 0
-    """Set by the store at once."""
+    """The time of the unit's rows; set by the store at once."""
     secret: frozenset[str] = frozenset()
     """Hashes of texts that this unit gave to secret rows."""
     widen: Callable[[], Work]
-    """Turns the unit into one that changes rows; set by the store at once."""
+    """The function that turns the unit into one that changes rows; set by the store at once."""
 
     def to_change(self) -> Work:
         """Return the unit of work as one that changes rows: `ports.store.AddingUnit.to_change`."""

@@ -20,7 +20,7 @@ from day1.model.values.ids import derived_id
 from day1.ports.source import PASSAGE, Draft, FactDraft
 
 _MOST_CHARACTERS = 2_000
-"""Of one note's body: about 500 tokens. A longer section is several notes."""
+"""Maximum length of a fact's body: about 500 tokens. A longer section becomes several facts."""
 
 _SUFFIXES = frozenset((".md", ".markdown", ".mdc", ".mdx"))
 _NAMES = frozenset((".cursorrules", ".windsurfrules", ".clinerules"))
@@ -40,7 +40,7 @@ class Section:
     """A heading with the text below it, up to the next heading of any level."""
 
     headings: tuple[str, ...]
-    """From the outermost to its own; empty for the text before the first heading."""
+    """The section's heading and those above it, outermost first; empty before the first heading."""
     places: tuple[tuple[int, str], ...] = ()
     """The same headings, without empty ones, each with its line."""
     lines: list[str] = field(default_factory=list)

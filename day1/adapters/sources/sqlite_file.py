@@ -18,7 +18,7 @@ from day1.foreign_files import broken, open_file
 
 _JOURNALS = ("-wal", "-journal")
 _MOST_BYTES = 16 << 20
-"""Of one value: more than any memory is long."""
+"""Maximum size of one value: more than any memory is long."""
 _MOST_OF_ALL = 16 << 30
 """Bytes of a database."""
 _TRIES = 5

@@ -31,13 +31,13 @@ FOREIGN = "foreign"
 _VERSION = 1
 """The version of the format of messages."""
 _MAX_LINE = 200
-"""Most characters of a message's first line."""
+"""Maximum number of characters of a message's first line."""
 _REMEMBERED = 8
-"""Most differences that are remembered."""
+"""Maximum number of differences that are remembered."""
 _REMEMBERED_ROWS = 2_000
-"""Most rows of a difference that is remembered."""
+"""Maximum number of rows of a difference that is remembered."""
 _MOST_COMMITS = 65_536
-"""Most commits that are remembered, of 1.5 KB each; then all are forgotten."""
+"""Maximum number of commits that are remembered, of 1.5 KB each; then all are forgotten."""
 _FEW = 32
 """Unknown commits read one by one before the whole log is read at once."""
 

@@ -32,7 +32,8 @@ MOST_PENDING_AGE = 600 * SECOND
 """Age of the oldest pending row at which they are committed, in microseconds."""
 _VERSIONS = select(func.min(SCHEMA.c.version), func.max(SCHEMA.c.version))
 _MOST_TIPS = 4_096
-"""Most branches whose tip is remembered, and commits whose schema is; then all are forgotten."""
+"""Maximum number of branches whose tip is remembered, and commits whose schema is; then all are
+forgotten."""
 
 Masks = Callable[[], Mask]
 """A function that returns the present mask: what any process has redacted so far."""
@@ -86,9 +87,11 @@ class SqlStore(Store):
         self.point: KillPoint = no_kill_point
         self._mask: Masks = _clear
         self.withdraw: Withdraw = _no_index
-        """Called with the texts of rows that became secret, to remove them from the index."""
+        """The function called with the texts of rows that became secret, to remove them from the
+        index."""
         self.hide: Callable[[], object] = bool
-        """Called before and after a commit that hides facts, to remove primes that show them."""
+        """The function called before and after a commit that hides facts, to remove primes that
+        show them."""
         self._clock = clock
         self._tips: dict[str, Commit] = {}
         """The tip of each branch at its last use, which most often is still its tip."""

@@ -29,7 +29,8 @@ class SqlWork(SqlAdditions, Work):
         super().__init__(connection, state, past)
         self._dialect = dialect
         self.point: Callable[[str], object] = str
-        """Called with the name of each point of `commit` at which a test may kill the process."""
+        """The function called with the name of each point of `commit` at which a test may kill the
+        process."""
         self._touched: dict[str, set[str]] = {}
         self._planned: Writes | None = None
         self._empty = False
@@ -41,7 +42,8 @@ class SqlWork(SqlAdditions, Work):
         self.made: Commit | None = None
         """The commit of this unit if it is known without reading it; None after a merge."""
         self.hide: Callable[[], object] = bool
-        """Called before a commit that hides a fact, so that a kill after it leaves no old prime."""
+        """The function called before a commit that hides a fact: a kill afterwards leaves no old
+        prime."""
 
     @override
     def to_change(self) -> Work:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from day1.formats.prime_file import FRAME, Prime, lines_of
 
 MOST: Final = 8_000
-"""Most characters of a prime: every client passes on that many uncut."""
+"""Maximum number of characters of a prime: every client passes on that many uncut."""
 
 _JSON: Final = frozenset({"cursor", "vscode", "gemini"})
 """Clients that read every answer as JSON."""

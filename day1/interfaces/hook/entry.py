@@ -18,15 +18,15 @@ from typing import Final, NoReturn
 from day1.interfaces.hook import answers
 
 CLOCK_S: Final = 0.8
-"""Most seconds from the start of `run` to the exit."""
+"""Maximum time in seconds from the start of `run` to the exit."""
 _READ_S: Final = 0.4
-"""Most seconds for reading stdin, which some clients leave open."""
+"""Maximum time in seconds for reading stdin, which some clients leave open."""
 _IDLE_S: Final = 0.03
 """Seconds of silence after a complete document at which stdin counts as read."""
 _ALONE_S: Final = 10
 """Seconds after which a child that its parent left behind ends."""
 _MOST_READ: Final = 8 * 1024 * 1024
-"""Most bytes of stdin; a longer event is ignored."""
+"""Maximum number of bytes of stdin; a longer event is ignored."""
 _CHUNK: Final = 1024 * 1024
 """Bytes of one read."""
 

@@ -45,7 +45,7 @@ class Served:
     store: OpenStore
     authenticator: Authenticator
     called: Callable[[], None]
-    """Called when a call begins: background work is put off then."""
+    """The function to call when a call begins: background work is put off then."""
     toolsets: Registry = field(default_factory=lambda: TOOLSETS)
 
 

@@ -21,7 +21,8 @@ ACCESS: Final = "day1.access"
 """Key of the ASGI scope under which the access of the request's token stands."""
 _SESSION: Final = "mcp-session-id"
 _HEADS: Final = 10_000
-"""Most sessions of one token whose HEAD is remembered: as many as can be open at once."""
+"""Maximum number of sessions of one token whose HEAD is remembered: as many as can be open at
+once."""
 
 
 class Callers:

@@ -44,11 +44,11 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _BEARER: Final = "bearer "
 """Prefix of an Authorization header, in lower case."""
 _BUCKETS: Final = 1_000
-"""Most tokens whose rate is remembered."""
+"""Maximum number of tokens whose rate is remembered."""
 _LOGGED: Final = 200
-"""Most bytes of a path in the log."""
+"""Maximum number of bytes of a path in the log."""
 _UNKNOWN_BYTES: Final = 16_384
-"""Most bytes of a body without a token, such as the form to sign in."""
+"""Maximum number of bytes of a body without a token, such as the form to sign in."""
 _ASKING: Final = 8
 """Threads for looking up tokens: the threads of calls may all be waiting for the store."""
 _TRUSTED_S: Final = 1.0
@@ -70,17 +70,17 @@ class AccessRules:
     rate: float
     """Requests a second that one token may send; 0 means no limit."""
     body_bytes: int
-    """Most bytes of a body."""
+    """Maximum number of bytes of a body."""
     public: Callable[[str], bool]
     """Whether a path needs no token."""
     page: Callable[[str], bool]
     """Whether a path is a page: a browser without a session is sent to the sign-in page."""
     cookie: Callable[[HTTPConnection], str | None]
-    """Returns the session cookie of a browser that signed in."""
+    """The function that returns the session cookie of a browser that signed in."""
     refused: Callable[[Day1Error, Request], Response]
-    """Builds the page that says why a request was refused."""
+    """The function that builds the page which says why a request was refused."""
     shape: Callable[[str], ErrorShape] = lambda _: SHAPE
-    """Returns the error shape of a path."""
+    """The function that returns the error shape of a path."""
 
 
 class Buckets:

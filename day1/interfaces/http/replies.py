@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope
 _MCP: Final = "/mcp"
 """The path of MCP; endpoints of single toolsets lie below it."""
 _MOST_BYTES: Final = 16_384
-"""Most bytes of a body that are read to find the id of its message."""
+"""Maximum number of bytes of a body that are read to find the id of its message."""
 _WAIT_S: Final = 2.0
 """Longest wait for a body, in seconds, to find the id of its message."""
 _SERVER_ERRORS: Final = 500

@@ -30,9 +30,9 @@ from day1.model.access.permissions import Access
 from day1.services.upkeep.poller import Moved, News
 
 _SUBSCRIBED = 10_000
-"""Most subscriptions of clients of the 2025 protocol; one more drops the oldest."""
+"""Maximum number of subscriptions of clients of the 2025 protocol; one more drops the oldest."""
 _BACKLOG = 1_000
-"""Most news that wait to be passed on; further news are dropped."""
+"""Maximum number of news items that wait to be passed on; further news are dropped."""
 _SLOWEST_S = 1.0
 """Longest time for sending one notification, in seconds; a slower client is dropped."""
 
@@ -56,7 +56,8 @@ class Listening:
         self._subscribed: OrderedDict[tuple[str, str], tuple[Any, Access]] = OrderedDict()
         self._sending, self._waiting = anyio.create_memory_object_stream[News](_BACKLOG)
         self._turn = anyio.Lock()
-        """Makes clients join and leave one after the other, in the order of their requests."""
+        """The lock by which clients join and leave one after the other, in the order of their
+        requests."""
         self._open = 0
         self._leave: Callable[[], None] = lambda: None
 

@@ -33,7 +33,7 @@ from mcp.types import (
 from pydantic import ValidationError
 
 _AHEAD = 64
-"""Most lines that wait to be written; then `send` waits for the client to read."""
+"""Maximum number of lines that wait to be written; then `send` waits for the client to read."""
 _LOOK_S = 0.01
 """Seconds between two looks at how many lines wait."""
 

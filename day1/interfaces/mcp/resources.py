@@ -49,11 +49,11 @@ REVIEWS: Final = "day1://reviews"
 """The address of the open reviews and of what waits for a person."""
 _JSON, _TEXT = "application/json", "text/plain"
 _FACTS = 50
-"""Most facts in a resource."""
+"""Maximum number of facts in a resource."""
 _PAGE = 100
 """Resources on a page of the list."""
 _COMPLETED = 100
-"""Most values in a completion."""
+"""Maximum number of values in a completion."""
 _CURSOR: Final = re.compile("[0-9]{1,9}")
 
 

@@ -54,7 +54,7 @@ class Skill:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """Describe the skill for the extension: address, frontmatter, digests of its files."""
+        """The skill's entry for the extension: address, frontmatter, digests of its files."""
         files = [
             {"uri": uri, "digest": f"sha256:{sha256(content).hexdigest()}", "size": len(content)}
             for uri, content in self.files.items()

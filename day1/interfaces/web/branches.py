@@ -16,10 +16,10 @@ from day1.model.rows.kind import BY_TABLE
 _PAGE: Final = 50
 """Rows or commits on a page."""
 _MOST: Final = 200
-"""Most branches or relations read for a picture."""
+"""Maximum number of branches or relations read for a picture."""
 _WHOLE_ID: Final = re.compile(r"\b[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\b")
 _REVIEWS: Final = 5
-"""Most reviews on the home page: counting the changes of one plans its merge anew."""
+"""Maximum number of reviews on the home page: counting the changes of one plans its merge anew."""
 
 
 def home(visit: Visit) -> Response:

@@ -11,7 +11,7 @@ import numpy as np
 
 Node = Mapping[str, Any]
 _LANES: Final = 24
-"""Most branches in a picture; the list below the picture has all."""
+"""Maximum number of branches in a picture; the list below the picture has all."""
 _HIGH: Final = 30
 """Height of a lane in pixels."""
 _WIDE: Final = 1040
@@ -21,7 +21,7 @@ _TOP: Final = 22
 _LETTER: Final = 7.7
 """Width of a letter in pixels."""
 _LETTERS: Final = 26
-"""Most letters of a label."""
+"""Maximum number of letters of a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class Web:
 
 
 _ENTITIES: Final = 40
-"""Most entities in a picture."""
+"""Maximum number of entities in a picture."""
 _STEPS: Final = 150
 """Rounds of moving the nodes."""
 _MARGIN: Final = 70

@@ -17,7 +17,7 @@ from day1.model.access.permissions import Access
 from day1.services.upkeep.poller import Moved, News
 
 _BACKLOG: Final = 100
-"""Most events that wait for a slow listener; further events are dropped."""
+"""Maximum number of events that wait for a slow listener; further events are dropped."""
 _QUIET_S: Final = 15.0
 """Seconds without an event after which the stream sends a comment."""
 _AGAIN_MS: Final = 1_000

@@ -12,9 +12,9 @@ from day1.model.branches.branch import MAIN
 from day1.model.rows.kind import BY_NAME, ORIGIN, words_of
 
 _LIMIT: Final = 25
-"""Most hits of a search."""
+"""Maximum number of hits of a search."""
 _VERSIONS: Final = 100
-"""Most versions on the page of a memory."""
+"""Maximum number of versions on the page of a memory."""
 _TYPES: Final = ("fact", "observation")
 """Kinds of rows that the search page finds."""
 _MODES: Final = {"hybrid": "meaning and words", "vector": "meaning", "keyword": "words"}

@@ -23,7 +23,7 @@ _TRIES: Final = 5
 _WITHIN_S: Final = 60.0
 """Seconds for which a failure counts."""
 _CALLERS: Final = 1_000
-"""Most callers whose failures are remembered."""
+"""Maximum number of callers whose failures are remembered."""
 _BEGINNING: Final = 8
 """Characters of a failed token that are remembered, to tell callers of one address apart."""
 

@@ -36,7 +36,7 @@ _FORMS: Final = "day1-forms"
 """Name of the cookie of a browser that did not sign in, for CSRF tokens. It is another name than
 `SESSION`: a link from another site comes without that cookie, and must not replace it."""
 _FIELDS: Final = 64
-"""Most fields of a form."""
+"""Maximum number of fields of a form."""
 _AGAIN_S: Final = "1"
 """Seconds after which to retry, as the text of a header."""
 _POLICY: Final = (
@@ -139,7 +139,7 @@ class Site:
 
     server: Server
     tool: Callable[[str], Tool | None]
-    """Finds a tool that pages call, by its bare or qualified name."""
+    """The function that finds a tool that pages call, by its bare or qualified name."""
 
     def route(self, path: str, view: View, methods: Iterable[str] = ("GET",)) -> Route:
         """Build the route of a page."""

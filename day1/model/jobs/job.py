@@ -50,7 +50,7 @@ class Job:
     holder: str | None
     """The process that runs it; None: it waits for one."""
     lease_until: int
-    """From this instant on, a job that is `running` counts as failed."""
+    """The instant from which a job that is still `running` counts as failed."""
     created_at: int
     started_at: int | None = None
     completed_at: int | None = None

@@ -11,10 +11,10 @@ class Budget:
     """The limits of a prompt. Characters are code points."""
 
     characters: int
-    """Of the whole prompt, with its frame."""
+    """Maximum number of characters of the whole prompt, with its frame."""
     items: int
     item_characters: int
-    """Of the text of one item."""
+    """Maximum number of characters of one item's text."""
 
 
 _MODES: Final[dict[Mode, Budget]] = {

@@ -21,5 +21,5 @@ class EvalRun:
     """The commit of the branch that was searched."""
     scores: Mapping[str, Json]
     results: tuple[Mapping[str, Json], ...]
-    """Of each case the outcome, and the hash of its question."""
+    """The outcome of each case, with the hash of the question."""
     created_at: int

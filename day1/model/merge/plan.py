@@ -136,7 +136,7 @@ class MergePlan:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Merged and rejected rows by the names that merge records and commit messages use."""
+        """The numbers of merged and rejected rows, by their names in records and messages."""
         return {"merged_count": self.merged_count, "rejected_count": self.rejected_count}
 
     @property

@@ -9,8 +9,9 @@ from typing import Literal
 Change = Literal["same", "removed", "added"]
 
 MAX_PIECES = 10_000
-"""Most pieces (words, gaps and marks) of both texts to compare. Longer texts are compared by lines,
-and with more lines than that not at all: the time grows with the square (at worst 0.25 s here)."""
+"""Maximum number of pieces (words, gaps and marks) of both texts to compare. Longer texts are
+compared by lines, and with more lines than that not at all: the time grows with the square (at
+worst 0.25 s here)."""
 
 # A word, a gap, or one mark: together they are the text.
 _PIECE = re.compile(r"\w+|\s+|[^\w\s]")

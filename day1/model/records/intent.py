@@ -43,7 +43,8 @@ class IntentKind(Generic[R, P]):
     payload: type[P]
     """The dataclass with the data that finishing or withdrawing the operation needs."""
     finish: Callable[[R, P], None]
-    """Finishes or withdraws it after its process died; doing that twice is harmless."""
+    """The function that finishes or withdraws the change of a process that died; twice is
+    harmless."""
 
     def recover(self, repo: R, intent: Intent) -> None:
         """Finish or withdraw the operation of an intent."""

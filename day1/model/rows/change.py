@@ -88,7 +88,7 @@ class RowChange:
 
     @property
     def how(self) -> str:
-        """`added`, `changed` or `removed`."""
+        """The kind of change: `added`, `changed` or `removed`."""
         if self.before is None:
             return "added"
         return "removed" if self.after is None else "changed"

@@ -25,7 +25,7 @@ ALIKE_WORDS = 0.8
 """Jaccard similarity of content words from which two texts may have the same meaning."""
 
 LONGEST = 300
-"""Most characters of a text that counts as one statement."""
+"""Maximum number of characters of a text that counts as one statement."""
 _FEWEST_WORDS = 4
 _MOST_SPECIFICS = 3
 

@@ -20,7 +20,7 @@ from day1.model.values.showing import changes_the_last
 LEAST: Final = 160
 """Characters that each passage may always have: a sentence or two."""
 _MOST_WORDS: Final = 64
-"""Most words of a question that passages are searched for."""
+"""Maximum number of words of a question that passages are searched for."""
 _SHORTEST_STEM: Final = 3
 _CUT: Final = "\u2026"
 _JOINER: Final = "\u200d"
@@ -47,9 +47,9 @@ class PassageLimits:
     whole_characters: int = 1_000
     """A text up to this length is sent whole."""
     passage_characters: int = 800
-    """Most characters of one passage."""
+    """Maximum number of characters of one passage."""
     passages_characters: int = 2_000
-    """Most characters of all passages of an answer, beyond `LEAST` for each."""
+    """Maximum number of characters of all passages of an answer, beyond `LEAST` for each."""
 
 
 class Span(NamedTuple):

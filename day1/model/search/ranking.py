@@ -78,7 +78,8 @@ class Weights:
     length_boost: float = 0.1
     question_discount: float = 0.1
     question_words: int = 30
-    """Most words of a text that gets the question discount: a longer one also tells something."""
+    """Maximum number of words of a text that gets the question discount: a longer one also tells
+    something."""
     passage_discount: float = 0.03
     """Discount of the best passage's cosine, times the natural logarithm of the passage count."""
     neighbour_shares: tuple[float, ...] = (0.8, 0.6)

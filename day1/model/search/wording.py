@@ -17,7 +17,8 @@ from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 MAX_KEYWORDS = 64
-"""Most terms of a keyword query: a pasted page must not become a query of thousands of words."""
+"""Maximum number of terms of a keyword query: a pasted page must not become a query of thousands of
+words."""
 
 _FEWEST = 20
 """Fewest memories to judge common words by: among fewer, a frequent word may still matter."""
@@ -28,7 +29,7 @@ _COMPARED = 500
 """Characters of a text that are compared with its neighbours."""
 
 _QUOTED = 300
-"""Most characters of an excerpt."""
+"""Maximum number of characters of an excerpt."""
 
 YEARS = range(1970, 2101)
 """The years that a bare number can name, and that a day or month without a year stands for."""

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Final
 
 Clock = Callable[[], int]
-"""Tells the time: microseconds since 1970 UTC."""
+"""A function that returns the time: microseconds since 1970 UTC."""
 KillPoint = Callable[[str], object]
-"""Called with the name of a point in the code, where a test may kill the process."""
+"""A function called with the name of a point in the code at which a test may kill the process."""
 no_kill_point: Final[KillPoint] = str
 """Does nothing: points are for tests."""
 ReportProgress = Callable[[int, int | None], None]
-"""Called with how many items are done, and with their total if that is known."""
+"""A function called with how many items are done, and with the total if it is known."""

@@ -18,14 +18,14 @@ _EMOJI: Final = (
     "\u00a9\u00ae\u203c\u2049\u20e3\u2100-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
 _JOINED: Final = f"[^\u0000-\u00bf\u1680\u2000-\u206f\u3000\ufe0e\ufe0f{_IGNORED}{_ACTING}]"
-"""Matches a visible non-ASCII character; only behind one does a joiner count as visible."""
+"""The pattern of a visible non-ASCII character; only behind one a joiner counts as visible."""
 JOINERS: Final = "\u200c\u200d"
 UNSEEN: Final = re.compile(
     f"[{_ACTING}{_IGNORED}]"
     f"|(?<!{_JOINED})(?<![{_EMOJI}]\ufe0f)[\u200c\u200d]"
     f"|(?<![{_EMOJI}])\ufe0e|(?<![{_EMOJI}])\ufe0f(?!\u20e3)"
 )
-"""Matches characters that are invisible or change other characters.
+"""The pattern of characters that are invisible or change other characters.
 
 A joiner behind a letter is seen, since Persian, the scripts of India and families of emoji need it,
 and so is a selector behind an emoji. Others are not: two in a row, or one behind an ASCII letter.

@@ -50,7 +50,8 @@ class UpsertedRows:
 
 
 RowsAt = Callable[[Reading, int], Sequence[KeyedRow]]
-"""Chooses the rows to upsert from the branch's state and an instant; called under its lock."""
+"""A function that chooses the rows to upsert, by the branch's state and the time, under the
+lock."""
 
 
 def upsert_rows(repo: Repository, branch: Branch, rows_at: RowsAt, origin: Origin) -> UpsertedRows:

@@ -18,7 +18,8 @@ _ROW_BYTES: Final = 1_000
 _COMMIT_BYTES: Final = 5_000
 """Estimated bytes of a commit after compaction (measured on 18,000 rows)."""
 _BRIEF: Final = 40 * 1024 * 1024
-"""Most live bytes for a compaction while the process is idle; they take about two seconds."""
+"""Maximum number of live bytes for a compaction while the process is idle; they take about two
+seconds."""
 
 
 def live_bytes(repo: Repository) -> int:

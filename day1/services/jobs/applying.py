@@ -22,7 +22,7 @@ from day1.services.tasks.sessions import register_writer
 Change = Callable[[Editor], str]
 """Changes rows in open work; returns what it did in a few words, empty if nothing."""
 Write = Callable[[Branch], CommitId | None]
-"""Writes to a branch that takes writes; returns the commit, None if there was nothing to write."""
+"""A function that writes to a branch and returns the commit; None if nothing was to be written."""
 _STILL_OPEN = "The review of an earlier job is still open: nothing was proposed again."
 
 

@@ -23,7 +23,7 @@ class Gate:
 
     @property
     def counts(self) -> Counter[Verdict]:
-        """Count the facts for each verdict."""
+        """The number of facts for each verdict."""
         return Counter(self.facts.values())
 
     @property

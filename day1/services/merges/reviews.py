@@ -50,7 +50,7 @@ class Examined:
 
     @property
     def undecided(self) -> list[tuple[PlanRow, str]]:
-        """List the conflicts that nobody decided."""
+        """The conflicts that nobody decided."""
         return undecided(self.plan, self.choices)
 
     @property

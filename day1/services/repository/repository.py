@@ -43,7 +43,8 @@ class Repository:
     forget: Callable[[Collection[str]], None] = nothing_to_forget
     """Deletes texts from this node's index, by their hashes."""
     forget_primes: Callable[[], None] = no_primes
-    """Removes the kept primes, which may quote redacted texts or be of a deleted branch."""
+    """The function that removes the kept primes, which may quote redacted texts or be of a deleted
+    branch."""
     registered_writers: set[str] = field(default_factory=set)
     """Cache of writers that the ledger has (`services.tasks.sessions`)."""
     reached: dict[tuple[str, ...], tuple[frozenset[CommitId], frozenset[CommitId]]] = field(

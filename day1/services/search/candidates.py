@@ -120,7 +120,7 @@ class CandidateQuery:
     meaning: QueryVector | None
     """The query's vector; None to search by words only."""
     exactly: Callable[[], AbstractContextManager[CachedView]]
-    """Opens a view of the same state, for when too few neighbours are visible."""
+    """The function that opens a view of the same state, for when too few neighbours are visible."""
     in_order: bool
     """Whether rows written beside a row count for its scores."""
 

@@ -55,9 +55,9 @@ class SearchEngine:
     history: History
     index: Index
     embedder: Embedder | None
-    """Embeds queries and texts; None: embedding is switched off."""
+    """The embedder of queries and texts; None: embedding is switched off."""
     clock: Clock
-    """Returns the time that decides which rows have expired or ended."""
+    """The clock that decides which rows have expired or ended."""
     weights: Weights = field(default_factory=Weights)
     limits: SearchLimits = field(default_factory=SearchLimits)
     lengths: PassageLimits = field(default_factory=PassageLimits)
@@ -72,9 +72,9 @@ class SearchEngine:
     common_words: UsualCache = field(default_factory=UsualCache)
     query_vectors: QueryVectorCache = field(default_factory=QueryVectorCache)
     votes: Callable[[], Votes] = dict
-    """Reads the ratings of memories from the ledger."""
+    """The reader of the ratings of memories, which are in the ledger."""
     uses: Uses = field(default_factory=NoUses)
-    """Counts which memories this machine has shown."""
+    """The counter of the memories that this machine has shown."""
     fallback_index: FallbackIndex = field(default_factory=FallbackIndex)
     running: set[object] = field(default_factory=set)
     """The searches that run now; the background worker pauses for them."""

@@ -46,9 +46,9 @@ class Counted:
     row: Row
     structure: Structure
     counts: Counts
-    """In the threads of its own space, at any time."""
+    """The runs in the threads of the pattern's own space, at any time."""
     used: Counts
-    """In all threads that the caller sees, since the row was written."""
+    """The runs in all threads that the caller sees, since the row was written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ class Promoted:
     after: BranchAfter
     notes: tuple[str | Advice, ...] = ()
     active: bool = True
-    """False: the skill was archived or removed, and a promotion does not bring it back."""
+    """False if the skill was archived or removed, and a promotion does not bring it back."""
 
 
 def promote(

@@ -93,7 +93,7 @@ class Transcript:
     """The messages of a session or thread, in their order, and what is known of it."""
 
     thread: Thread
-    """With the session of the newest message."""
+    """The thread, with the session of its newest message."""
     messages: Sequence[Row]
     record: Row | None
     """The observation that describes the session; None if there is none, or of several sessions."""

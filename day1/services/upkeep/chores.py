@@ -25,7 +25,7 @@ _TOGETHER_S: Final = 0.1
 """Chores due within so many seconds run together, so that the process wakes up once."""
 
 IsStopped = Callable[[], bool]
-"""Tells a chore to end early: the process is ending, or the chore's lease is lost."""
+"""A function that tells a chore to end early: the process ends, or the chore's lease is lost."""
 
 
 class Clock:
@@ -60,7 +60,7 @@ class Chore:
     every: float
     """Seconds between the end of a run and the next run."""
     run: Callable[[IsStopped], bool]
-    """Does the work until done or stopped; returns whether to run again at once."""
+    """The function that works until done or stopped and returns whether to run again at once."""
     lease: Lease | None = None
     """The lease that a process must hold to run the chore; None: every process runs it."""
 
@@ -82,7 +82,7 @@ class ChoreState:
 _Result = bool | BaseException
 """Whether a run of a chore has more to do, or the error that ended it."""
 Report = Callable[[Mapping[str, ChoreState]], None]
-"""Called with the states of all chores whenever the error of one of them changes."""
+"""A function called with the states of all chores whenever the error of one of them changes."""
 
 
 def _ignore(_: Mapping[str, ChoreState]) -> None:

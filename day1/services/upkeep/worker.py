@@ -36,9 +36,9 @@ class WorkerTasks:
     """Further work of a process, beside the chores on the store and its index."""
 
     ingest: Callable[[IsStopped], object] = bool
-    """Ingests the events of hooks until told to stop."""
+    """The function that ingests the events of hooks until told to stop."""
     renew: Callable[[Collection[str]], None] = _no_report
-    """Renews the primes of the named branches, which moved."""
+    """The function that renews the primes of the named branches, which moved."""
     compacts: bool = False
     """Whether to compact the store when it is idle."""
 

@@ -39,14 +39,15 @@ from day1.model.branches.branch import MAIN
 READ_A_TABLE = "SELECT version FROM schema LIMIT 1"
 """A cheap read of a table, after which a connection knows other processes' commits."""
 _STATES = 32
-"""Most branches and commits with open connections, of about 1 MB each."""
+"""Maximum number of branches and commits with open connections, of about 1 MB each."""
 _CACHE = "PRAGMA cache_size = -16384"
-"""Limits the cache of a connection to 16 MB instead of 64. A reader of a large store reads each row
-once, and each connection of each process would keep them."""
+"""The statement that limits the cache of a connection to 16 MB instead of 64. A reader of a large
+store reads each row once, and each connection of each process would keep them."""
 LARGE_CACHE = "PRAGMA cache_size = -131072"
-"""Raises the cache of a connection that merges to 128 MB; its `info` then has this key. The engine
-reads three states of a table and the merged one, and reads pages several times if they do not fit.
-The branch of the last merge keeps the cache, since the next merge is most often into it too."""
+"""The statement that raises the cache of a connection that merges to 128 MB; its `info` then has
+this key. The engine reads three states of a table and the merged one, and reads pages several times
+if they do not fit. The branch of the last merge keeps the cache, since the next merge is most often
+into it too."""
 _GONE_TOO = "SQLITE_BUSY_SNAPSHOT"
 """The engine's code for a write to a busy branch, and also to a deleted branch."""
 _MAGIC = b"CTLD"

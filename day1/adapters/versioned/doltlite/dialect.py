@@ -28,7 +28,7 @@ WITH RECURSIVE past(hash) AS (
 SELECT past.hash, a.parent_hash FROM past
 JOIN dolt_commit_ancestors a ON a.commit_hash = past.hash
 """
-"""Reads the nearest ancestors of two commits with their parents: 6 µs a commit."""
+"""The query for the nearest ancestors of two commits, with their parents: 6 µs a commit."""
 _FORMS = {"real": 'CAST("{}" AS REAL)'}
 """Expressions for a diff's columns by type: a diff returns the real number 1.0 as integer 1."""
 _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"

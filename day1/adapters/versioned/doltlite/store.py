@@ -31,7 +31,7 @@ LOCK_FILE = "lock"
 LEDGER = "ledger.db"
 """The name of the ledger's file."""
 _LONGEST = 480
-"""Most bytes of a store's path: the engine allows 512 with the names of its files."""
+"""Maximum number of bytes of a store's path: the engine allows 512 with the names of its files."""
 
 
 class DoltLiteStore(SqlStore):

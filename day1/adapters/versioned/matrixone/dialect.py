@@ -35,7 +35,8 @@ class MatrixOneDialect(Dialect):
         self._known: dict[CommitId, Commit] = {}
         self._not_later: set[CommitId] = set()
         self.point: Callable[[str], None] = lambda _: None
-        """Called with the name of each point of a commit at which a test may kill the process."""
+        """The function called with the name of each point of a commit at which a test may kill the
+        process."""
         self.lineage = Lineage(connections)
 
     @override

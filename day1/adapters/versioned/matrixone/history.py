@@ -23,7 +23,7 @@ from day1.model.rows.change import CommitId
 from day1.model.rows.kind import KINDS, Cell, Kind, Row
 
 _SLUG = 12
-"""Most characters of a branch's name in the name of its database."""
+"""Maximum number of characters of a branch's name in the name of its database."""
 _QUOTA = "has reached the limit"
 """Part of the server's message when a quota is used up."""
 

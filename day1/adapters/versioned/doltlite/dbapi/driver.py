@@ -26,7 +26,7 @@ paramstyle = "qmark"
 threadsafety = 3
 Binary = bytes
 KEPT_STATEMENTS = 128
-"""Most prepared statements that a connection keeps."""
+"""Maximum number of prepared statements that a connection keeps."""
 
 
 class Warning(Exception):  # noqa: A001 - the name is PEP 249's

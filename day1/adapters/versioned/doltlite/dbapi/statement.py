@@ -23,7 +23,7 @@ RowTuple = tuple[Any, ...]
 Description = tuple[tuple[Any, ...], ...]
 
 LONGEST = 1_000_000_000
-"""Most bytes of a text or blob, the engine's own limit."""
+"""Maximum number of bytes of a text or blob, the engine's own limit."""
 
 _LOW, _HIGH = -(2**31), 2**31 - 1
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
