@@ -4,6 +4,11 @@
 """
 
 LINES = {
+    "S0-002": "gwt_store takes a content, a type, tags and links, and answers where the item stands.",
+    "S0-006": "The memory types are semantic, episodic, procedural and working.",
+    "S0-007": "link_to of gwt_store is one id or a list.",
+    "S0-008": "gwt_query takes a query, k of 5, a type and admit, and answers a list of items.",
+    "S0-039": "gwt_evict and gwt_link answer a status and the ids that they are about.",
     "S1-001": "The core toolset has the 42 tools of the seed, and no other.",
     "S1-002": "Memory tools are named memory_*, those about branches memory_branch_*.",
     "S1-003": "Every tool answers structured JSON.",

@@ -3,6 +3,12 @@
 from typing import Any, Final
 
 GWT_CALLS: Final[dict[str, Any]] = {
+    "gwt.gwt_store": {"content": "Tea is at four.", "tags": ["tea"]},
+    "gwt.gwt_link": lambda ids: [
+        {"source_id": ids["shared"], "target_id": ids["lesson"]},
+        {"source_id": ids["shared"], "target_id": ids["fact"]},
+    ],
+    "gwt.gwt_query": {"query": "Who likes tea?", "k": 50},
     "gwt.gwt_set_goal": {"description": "Find who likes tea."},
 }
 """Arguments by operation, in an order in which each can be called; as `CALLS`."""

@@ -140,14 +140,27 @@ class Session:
         assert len(blocks) == len(result.content)
         structured = result.structured_content
         assert structured is not None
-        answer = Answer(json.loads(blocks[0]), structured, bool(result.is_error), blocks[1:])
-        assert blocks[0] == json.dumps(answer.document, ensure_ascii=False, separators=(",", ":"))
-        _check_error(answer) if answer.is_error else _check_success(answer, tool)
+        answer = self.parsed(blocks, structured, is_error=bool(result.is_error))
+        self.check_error(answer) if answer.is_error else self.check_success(answer, tool)
         if not answer.is_error:
             schema = self.tools[tool].output_schema
             Draft202012Validator(schema).validate(structured)
             check_times(structured)
         return answer
+
+    def parsed(self, blocks: list[str], structured: dict[str, Any], *, is_error: bool) -> Answer:
+        """Parse an answer: the first text block is JSON."""
+        document = json.loads(blocks[0])
+        assert blocks[0] == json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+        return Answer(document, structured, is_error, blocks[1:])
+
+    def check_success(self, answer: Answer, tool: str) -> None:
+        """Check what holds for every answer of every tool."""
+        _check_success(answer, tool)
+
+    def check_error(self, answer: Answer) -> None:
+        """Check what holds for every error."""
+        _check_error(answer)
 
     def raw(self, method: str, /, **params: Any) -> dict[str, Any]:
         """Send a request that the official client has no function for; gives the whole answer."""

@@ -1,9 +1,12 @@
 """Items of a workspace: facts and observations under the four memory types of the contract."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
-from day1.model.rows.kind import FACT, OBSERVATION, Kind, Row, canonical
+from day1.model.rows.json_columns import read_detail, read_tags
+from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Cell, Kind, Row, canonical
+from day1.model.values.ids import derived_id
 
 MemoryType = Literal["semantic", "episodic", "procedural", "working"]
 MEMORY_TYPES: Final[tuple[str, ...]] = get_args(MemoryType)
@@ -41,3 +44,58 @@ def detail_of(**more: Any) -> str:
     """Write the detail of a row that a tool of gwt writes: `more` without None, as JSON."""
     values: Mapping[str, Any] = {"via": VIA, **more}
     return canonical({name: value for name, value in values.items() if value is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A fact or observation as gwt shows it."""
+
+    kind: Kind
+    row: Row
+
+    @property
+    def id(self) -> str:
+        """The id of the row."""
+        return str(self.row["id"])
+
+    @property
+    def text(self) -> str:
+        """The whole text of the row."""
+        return str(self.row[str(self.kind.text)])
+
+    @property
+    def memory_type(self) -> MemoryType:
+        """The memory type of the row."""
+        return type_of(self.kind, self.row)
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags of the row."""
+        return read_tags(self.row["tags"])
+
+    @property
+    def created_at(self) -> int:
+        """When the store learned the row (microseconds UTC)."""
+        return int(self.row["created_at"] or 0)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether a tool of gwt wrote the row."""
+        return read_detail(self.row["detail"]).get("via") == VIA
+
+
+def link_id(one: str, other: str) -> str:
+    """Return the id of the relation that links two rows, whichever is named first.
+
+    So a pair that is linked twice, or on two branches, has one row.
+    """
+    return derived_id(RELATION.prefix, None, VIA, LINKED, *sorted((one, other)))
+
+
+def link_space(one: Row, other: Row) -> Cell:
+    """Return the space of the link between two rows: that of the row that has one.
+
+    It follows from the pair alone, as the id of the link does.
+    """
+    spaces = sorted(str(row["space"]) for row in (one, other) if row["space"] is not None)
+    return spaces[0] if spaces else None

@@ -7,7 +7,7 @@ these are read when they are shown. So a redacted, removed or expired row leaves
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from day1.model.rows.kind import canonical
 
@@ -19,6 +19,11 @@ GOALS: Final = 10
 """Goals that are kept: the newest; the last of them is active."""
 MOST_BYTES: Final = 64 * 1024
 """Bytes of a mind as JSON, at most."""
+_MOST_USES: Final = 400
+"""Rows whose uses are counted: those that were found last."""
+
+State = Literal["long_term", "preconscious", "conscious"]
+"""Where a row stands: nowhere in the mind, in the buffer, or in the workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,21 @@ class Mind:
         present = {place.id for place in (*self.buffer, *self.workspace)}
         fresh = tuple(Place(i, now) for i in dict.fromkeys(ids) if i not in present)
         return replace(self, buffer=(*self.buffer, *fresh)[-BUFFER:])
+
+    def found(self, ids: tuple[str, ...], now: int) -> "Mind":
+        """Count that a question found rows; of many rows those found last are kept."""
+        uses = dict(self.uses)
+        for row_id in dict.fromkeys(ids):
+            count, _ = uses.pop(row_id, (0, 0))
+            uses[row_id] = (count + 1, now)
+        last = sorted(uses, key=lambda row_id: (uses[row_id][1], row_id))[-_MOST_USES:]
+        return replace(self, uses={row_id: uses[row_id] for row_id in last})
+
+    def state_of(self, row_id: str) -> State:
+        """Tell where a row stands in this mind."""
+        if any(place.id == row_id for place in self.workspace):
+            return "conscious"
+        return "preconscious" if any(p.id == row_id for p in self.buffer) else "long_term"
 
     @property
     def value(self) -> str:

@@ -1,0 +1,153 @@
+"""Items as a caller sees them: which rows are visible, how they are linked, and finding them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from day1.errors import NotFound
+from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Row, kind_of
+from day1.model.workspace.item import LINKED, Item, kind_of_type, label_of_type
+from day1.ports.reading import Reading
+from day1.services.access.calls import Call, branch_of, spaces_of
+from day1.services.search.filters import active_rows
+from day1.services.search.request import SearchAnswer, SearchRequest
+from day1.services.search.search_engine import SearchEngine
+from day1.services.search.searching import search
+
+KINDS: Final = (FACT, OBSERVATION)
+"""The kinds of rows that are items."""
+
+Spaces = Sequence[str | None]
+"""The spaces whose rows a caller sees; empty: all spaces. None stands for rows without a space."""
+
+
+def present_items(spaces: Spaces, now: int, query: Query | None = None) -> dict[str, Query]:
+    """Build for each table the query for items that may be shown at an instant.
+
+    Facts must be active and true; secret and expired rows are left out.
+
+    Args:
+        spaces: the spaces that the caller sees.
+        now: the instant: microseconds UTC.
+        query: further conditions.
+    """
+    query = Query() if query is None else query
+    queries = {}
+    for kind in KINDS:
+        active = active_rows(kind, inactive=False)
+        among = {**query.among, **({"space": list(spaces)} if spaces else {})}
+        queries[kind.table] = replace(
+            query,
+            equal={**active.equal, **query.equal},
+            among=among,
+            without={**active.without, **query.without},
+            alive_at=now,
+            present_at=now,
+            public=True,
+        )
+    return queries
+
+
+def visible_items(
+    reading: Reading, ids: Iterable[str], spaces: Spaces, now: int
+) -> dict[str, Item]:
+    """Read the rows of these ids that may be shown; ids of all other rows are left out."""
+    items: dict[str, Item] = {}
+    wanted = list(dict.fromkeys(ids))
+    for kind in KINDS:
+        mine = [row_id for row_id in wanted if kind_of(row_id) is kind]
+        if not mine:
+            continue
+        query = present_items((), now, Query(among={"id": mine}))[kind.table]
+        for row in map(kind.row, reading.scan(kind, kind.columns, query)):
+            if row["content_hash"] != REDACTED_HASH and (not spaces or row["space"] in spaces):
+                items[str(row["id"])] = Item(kind, row)
+    return {row_id: items[row_id] for row_id in wanted if row_id in items}
+
+
+def checked_items(
+    reading: Reading, ids: Iterable[str], spaces: Spaces, now: int
+) -> dict[str, Item]:
+    """Read rows that must all be visible.
+
+    Raises:
+        NotFound: a row is not here; whether the caller may not see it is not told.
+    """
+    ids = list(ids)
+    items = visible_items(reading, ids, spaces, now)
+    missing = next((row_id for row_id in ids if row_id not in items), None)
+    if missing is not None:
+        raise NotFound(
+            f"There is no memory {missing[:80]!r} on branch {reading.branch!r}: "
+            "it may be on another branch, or was removed.",
+            id=missing[:80],
+        )
+    return items
+
+
+def links_of(
+    reading: Reading, ids: Iterable[str], spaces: Spaces, now: int
+) -> dict[str, tuple[str, ...]]:
+    """Find the visible rows that each of these rows is linked with, the oldest link first."""
+    wanted = dict.fromkeys(ids)
+    links: dict[str, dict[str, None]] = {row_id: {} for row_id in wanted}
+    equal = {"relation_type": LINKED}
+    rows: dict[str, Row] = {}
+    for side in ("source_entity", "target_entity") if wanted else ():
+        query = Query(equal=equal, among={side: list(wanted)}, present_at=now)
+        rows |= {str(row["id"]): row for row in reading.find(RELATION, query)}
+    for row in sorted(rows.values(), key=lambda row: (int(row["created_at"] or 0), str(row["id"]))):
+        one, other = str(row["source_entity"]), str(row["target_entity"])
+        for end, far in ((one, other), (other, one)):
+            if end in links and far != end:
+                links[end][far] = None
+    others = {far for ends in links.values() for far in ends}
+    visible = visible_items(reading, others, spaces, now)
+    return {row_id: tuple(f for f in ends if f in visible) for row_id, ends in links.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundItems:
+    """Items that a search found, best first, with the ids that each is linked with."""
+
+    items: list[tuple[Item, tuple[str, ...]]]
+    answer: SearchAnswer
+    """What the search says of the state that it read."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the items."""
+        return tuple(item.id for item, _ in self.items)
+
+
+def find_items(
+    call: Call, engine: SearchEngine, query: str, limit: int, memory_type: str | None = None
+) -> FoundItems:
+    """Find facts and observations of the branch of a call, by meaning and words.
+
+    With a memory type, only items of it.
+    """
+    branch, spaces = branch_of(call), spaces_of(call, None)
+    kind = None if memory_type is None else kind_of_type(memory_type)
+    label = None if memory_type is None else label_of_type(memory_type)
+    request = SearchRequest(
+        query, kinds=tuple(k.table for k in KINDS if kind in {None, k}), spaces=spaces, limit=limit
+    )
+    if label is not None and memory_type != "episodic":
+        column = "category" if kind is FACT else "observation_type"
+        request = replace(request, equal={column: label})
+    ref = Ref(branch=branch.name)
+    while True:
+        answer = search(engine, ref, branch.id, request)
+        items = [Item(hit.kind, hit.row) for hit in answer.hits]
+        fit = [item for item in items if memory_type in {None, item.memory_type}][:limit]
+        if len(fit) >= limit or len(items) < request.limit:
+            break
+        request = replace(request, limit=request.limit * 4)
+    with call.repo.store.reading(ref) as reading:
+        links = links_of(reading, [item.id for item in fit], spaces, call.clock())
+    return FoundItems([(item, links[item.id]) for item in fit], answer)

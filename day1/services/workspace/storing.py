@@ -1,0 +1,130 @@
+"""Storing items and linking them. A row is durable before a desk names it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from day1.errors import InvalidRequest
+from day1.model.rows.kind import FACT, RELATION, Row, canonical, text_of
+from day1.model.rows.origin import Origin
+from day1.model.workspace.item import (
+    LINKED,
+    Item,
+    detail_of,
+    kind_of_type,
+    label_of_type,
+    link_id,
+    link_space,
+)
+from day1.ports.additions import Additions
+from day1.services.access.calls import Writing
+from day1.services.rows.recording import (
+    BranchAfter,
+    NewFact,
+    NewObservation,
+    NewRelation,
+    fact_row,
+    observation_row,
+    put_once,
+    relation_row,
+)
+from day1.services.workspace.items import Spaces, checked_items
+
+
+@dataclass(frozen=True, slots=True)
+class NewItem:
+    """An item to store."""
+
+    text: str
+    memory_type: str = "semantic"
+    tags: tuple[str, ...] = ()
+    source: str | None = None
+    """Where an import has it from, in the words of its file."""
+    happened_at: int | None = None
+    space: str | None = None
+
+    def row(self, row_id: str, origin: Origin, now: int) -> Row:
+        """Build the row of the item."""
+        label = label_of_type(self.memory_type)
+        if kind_of_type(self.memory_type) is FACT:
+            row = fact_row(row_id, NewFact(self.text, label), origin, now)
+        else:
+            row = observation_row(row_id, NewObservation(str(label), self.text), origin, now)
+        return row | {
+            "tags": canonical(list(self.tags)) if self.tags else None,
+            "detail": detail_of(source=self.source),
+            "happened_at": self.happened_at,
+            "space": self.space,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A stored item, the rows that it is linked with, and the state of the branch."""
+
+    item: Item
+    linked: tuple[str, ...]
+    after: BranchAfter
+    notes: tuple[str, ...] = ()
+
+
+def store_item(
+    write: Writing, new: NewItem, linked: Sequence[str], spaces: Spaces, request_id: str | None
+) -> Stored:
+    """Store an item and link it, unless the same request or the same words did so lately.
+
+    Args:
+        write: the branch, the author and the space.
+        new: what to store.
+        linked: ids of rows to link it with.
+        spaces: the spaces that the caller sees.
+        request_id: the id that the client gave its request.
+
+    Raises:
+        NotFound: a row to link it with is not here.
+        RequestReused: the request id was used for another row, or its row was removed since.
+    """
+    kind, repo = kind_of_type(new.memory_type), write.repo
+    with repo.store.adding(write.branch.name) as work:
+        ends = checked_items(work, linked, spaces, repo.clock())
+        row = new.row(repo.new_id(kind.prefix, work.now), write.origin, work.now)
+        put = put_once(work, kind, row, request_id)
+        item = Item(kind, put.row)
+        others = [end for row_id, end in ends.items() if row_id != item.id]
+        added = add_links(work, [(item.row, end.row) for end in others], write.origin)
+        after = BranchAfter.of(work, put.fresh + added)
+    repo.point("gwt.stored")
+    return Stored(item, tuple(end.id for end in others), after, put.notes)
+
+
+def link_items(write: Writing, one: str, other: str, spaces: Spaces) -> BranchAfter:
+    """Link two rows; a pair that is linked already stays as it is.
+
+    Raises:
+        InvalidRequest: both are the same row.
+        NotFound: one of them is not here.
+    """
+    if one == other:
+        raise InvalidRequest("`source_id` and `target_id` are the same memory.", id=one[:80])
+    repo = write.repo
+    with repo.store.adding(write.branch.name) as work:
+        items = checked_items(work, (one, other), spaces, repo.clock())
+        added = add_links(work, [(items[one].row, items[other].row)], write.origin)
+        return BranchAfter.of(work, added)
+
+
+def add_links(work: Additions, pairs: Iterable[tuple[Row, Row]], origin: Origin) -> int:
+    """Add the links between pairs of rows that are not linked yet; return how many."""
+    rows = {str(row["id"]): row for row in (_link(*pair, origin, work.now) for pair in pairs)}
+    present = work.get(RELATION, list(rows)) if rows else {}
+    fresh = [row for row_id, row in rows.items() if row_id not in present]
+    work.add(RELATION, fresh)
+    return len(fresh)
+
+
+def _link(one: Row, other: Row, origin: Origin, now: int) -> Row:
+    source, target = sorted((str(one["id"]), str(other["id"])))
+    space = text_of(link_space(one, other))
+    relation = NewRelation(source, LINKED, target, space=space)
+    return relation_row(link_id(source, target), relation, origin, now)

@@ -1,0 +1,213 @@
+"""The tools that store, link and find items."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, Field
+
+from day1.call.context import Context
+from day1.call.fields import (
+    Label,
+    Labels,
+    MemoryText,
+    Read,
+    Repeatable,
+    Request,
+    Response,
+    Text,
+    Written,
+    written,
+)
+from day1.call.operation import Effect, Operation
+from day1.model.rows.validation import secret_notes
+from day1.model.workspace.activation import activation
+from day1.services.access.calls import spaces_of, write_here
+from day1.services.workspace.desks import change_mind, mind_of, seat_of
+from day1.services.workspace.items import find_items
+from day1.services.workspace.storing import NewItem, link_items, store_item
+from day1.toolsets.gwt.fields import MemoryTypeName, Most, checked_type
+from day1.toolsets.shared.answers import (
+    Quoted,
+    note_shown,
+    quoted_field,
+    quoted_of,
+    read_found,
+    texts_of,
+)
+from day1.toolsets.shared.fields import Maybe
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Ids = Annotated[Labels, BeforeValidator(_as_list)]
+"""Ids of memories: a list, or one id."""
+
+
+class GwtStore(Repeatable):
+    """The arguments of `gwt_store` (S0-002).
+
+    Attributes:
+        content: What to remember: one claim or event, that can be understood alone.
+        memory_type: What it is: a fact is `semantic`, how to do something `procedural`, an event
+            `episodic`, a note for the work at hand `working`.
+        tags: Words to group it by.
+        link_to: The id of a memory that belongs with it, or a list of ids.
+    """
+
+    content: MemoryText
+    memory_type: MemoryTypeName = "semantic"
+    tags: Maybe[Labels] = None
+    link_to: Maybe[Ids] = None
+
+
+class ItemStored(Response):
+    """The stored memory (S0-002)."""
+
+    id: str
+    memory_type: str
+    activation_state: str
+    linked_to: list[str]
+    tags: list[str]
+    status: Label
+    written: Written
+
+
+def gwt_store(ctx: Context, request: GwtStore) -> ItemStored:
+    """Remember one thing; it waits for a place in the workspace."""
+    memory_type = checked_type(request.memory_type)
+    notes = secret_notes(ctx.limits.secrets, request.content)
+    write, seat = write_here(ctx, request), seat_of(ctx)
+    tags = tuple(dict.fromkeys(request.tags or ()))
+    new = NewItem(request.content, memory_type, tags, space=write.space)
+    spaces = spaces_of(ctx, None)
+    stored = store_item(write, new, request.link_to or (), spaces, request.request_id)
+    item, now = stored.item, ctx.clock()
+    mind = change_mind(ctx.repo, seat, lambda mind: mind.admitted((item.id,), now), now)
+    after, branch = stored.after, write.branch.name
+    return ItemStored(
+        id=item.id,
+        memory_type=item.memory_type,
+        activation_state=mind.state_of(item.id),
+        linked_to=list(stored.linked),
+        tags=item.tags,
+        status="stored",
+        written=written(branch, after.tip, after.pending, [*notes, *stored.notes]),
+    )
+
+
+class GwtLink(Repeatable):
+    """The arguments of `gwt_link` (S0-039).
+
+    Attributes:
+        source_id: The id of a memory.
+        target_id: The id of another one; a link goes both ways.
+    """
+
+    source_id: Label
+    target_id: Label
+
+
+class Linked(Response):
+    """The two memories that are linked now (S0-039)."""
+
+    status: Label
+    source_id: str
+    target_id: str
+    written: Written
+
+
+def gwt_link(ctx: Context, request: GwtLink) -> Linked:
+    """Link two memories that belong together."""
+    write = write_here(ctx, request)
+    after = link_items(write, request.source_id, request.target_id, spaces_of(ctx, None))
+    return Linked(
+        status="linked",
+        source_id=request.source_id,
+        target_id=request.target_id,
+        written=written(write.branch.name, after.tip, after.pending),
+    )
+
+
+class GwtQuery(Request):
+    """The arguments of `gwt_query` (S0-008).
+
+    Attributes:
+        query: What to look for, as a question or as words.
+        k: How many memories to answer at most.
+        memory_type: Only memories of this type; default: all.
+        admit: Whether what is found waits for a place in the workspace, and counts as used.
+        full: Whether long texts are answered whole. Otherwise a text of more than 1,000 characters
+            is answered as the passage that fits best, and `quoted` says where that lies.
+    """
+
+    query: Text
+    k: Most = 5
+    memory_type: Maybe[MemoryTypeName] = None
+    admit: bool = False
+    full: Maybe[bool] = False
+
+
+class ItemFound(Response):
+    """A memory that was found, and where it stands in the workspace (S0-008)."""
+
+    id: str
+    content: str
+    memory_type: str
+    activation_state: str
+    activation_level: Annotated[float, Field(ge=0, le=1)]
+    """How recently and how often questions found it."""
+    linked_ids: list[str]
+    tags: list[str]
+    admitted: bool
+    score: float
+    quoted: Quoted | None = quoted_field()
+
+
+class ItemsFound(Response):
+    """The memories that were found, best first (S0-008)."""
+
+    result: list[ItemFound]
+    read: Read
+
+
+def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
+    """Find memories by meaning and words."""
+    memory_type = None if request.memory_type is None else checked_type(request.memory_type)
+    seat, now = seat_of(ctx), ctx.clock()
+    found = find_items(ctx, ctx.search, request.query, request.k, memory_type)
+    if request.admit and found.ids:
+        mind = change_mind(
+            ctx.repo, seat, lambda mind: mind.found(found.ids, now).admitted(found.ids, now), now
+        )
+    else:
+        mind = mind_of(ctx.repo, seat)
+    note_shown(ctx, found.ids, seat.branch.id)
+    hits = {str(hit.row["id"]): hit for hit in found.answer.hits}
+    whole = [hits[row_id].text for row_id in found.ids]
+    texts = texts_of(ctx, request.query, whole, full=request.full)
+    return ItemsFound(
+        result=[
+            ItemFound(
+                id=item.id,
+                content=text.text,
+                memory_type=item.memory_type,
+                activation_state=mind.state_of(item.id),
+                activation_level=round(activation(item.created_at, mind.uses.get(item.id), now), 6),
+                linked_ids=list(linked),
+                tags=item.tags,
+                admitted=request.admit,
+                score=round(hits[item.id].score, 6),
+                quoted=quoted_of(text),
+            )
+            for (item, linked), text in zip(found.items, texts.texts, strict=True)
+        ],
+        read=read_found(seat.branch.name, found.answer, texts.notes),
+    )
+
+
+OPERATIONS: Final = (
+    Operation("gwt_store", gwt_store, Effect.WRITE),
+    Operation("gwt_link", gwt_link, Effect.WRITE, idempotent=True),
+    Operation("gwt_query", gwt_query, Effect.WRITE, scope="read"),
+)
