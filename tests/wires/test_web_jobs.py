@@ -37,7 +37,8 @@ def test_the_page_lists_schedules_and_is_linked(browser: Browser) -> None:
     assert PAGE in browser.get("/review").links
     page = browser.get(PAGE)
     assert HOSTILE in page.text
-    assert "decay_update" in page.text
+    assert page.text.count("decay_update") == 2
+    assert "counts faded facts, and changes nothing" in page.text
     assert "No background work fails." in page.text
     assert "day1 serve" not in page.text, "this server runs them"
 
@@ -52,6 +53,17 @@ def test_a_schedule_is_paused_resumed_and_run_by_the_page(
     until(lambda: "completed" in browser.get(PAGE).text, "the job")
     found = server.ask("GET", "/api/memory/schedules?agentWallets=w").body["schedules"]
     assert [each["scheduleId"] for each in found if "lastJobId" in each] == [NAME]
+
+
+def test_a_schedule_of_another_branch_is_shown_with_its_branch(tmp_path: Path) -> None:
+    with HttpServer(tmp_path / "store") as server, Browser(server) as browser:
+        server.ok("memory_branch_create", branch_name="trial")
+        for headers in ({}, {"Day1-Branch": "trial"}):
+            server.ask("POST", "/api/memory/schedules", json={"agentWallets": ["w"]}, headers=headers)  # fmt: skip
+        text = browser.get(PAGE).text
+        assert (text.count("cleanup"), text.count("cleanup on trial")) == (2, 1)
+        listed = server.ask("GET", "/api/memory/schedules").body["schedules"]
+        assert {schedule["branch"] for schedule in listed} == {"main", "trial"}
 
 
 def test_an_unknown_action_or_schedule_is_an_error(browser: Browser) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 from starlette.responses import Response
 
 from day1.errors import InvalidRequest, NotFound
 from day1.interfaces.web.site import HOME, Visit
+from day1.model.jobs.job import JobKind
 from day1.model.values.instant import show
 
 PAGE: Final = f"{HOME}/jobs"
@@ -17,17 +21,34 @@ _ACTIONS: Final = {
     "trigger": "compose.schedules_trigger",
 }
 
+_MEANINGS: Final[Mapping[JobKind, str]] = {
+    "consolidate": "supersedes facts that say the same as another",
+    "patterns_extract": "finds runs of tools that recur",
+    "archive_create": "puts the memory in an archive",
+    "decay_update": "counts faded facts, and changes nothing",
+    "cleanup": "archives expired facts, and removes ended sessions",
+}
+
 
 def listed(visit: Visit) -> Response:
-    """Show the schedules, each with its last job, and the chores that fail."""
+    """Show the schedules of each agent with their last jobs, and the chores that fail."""
     schedules = visit.call("compose.schedules_list")["schedules"]
     rows = [
-        {**schedule, **_times(schedule), "job": _last_job(visit, schedule)}
+        {
+            **schedule,
+            **_times(schedule),
+            "job": _last_job(visit, schedule),
+            "meaning": _MEANINGS[schedule["type"]],
+        }
         for schedule in schedules
+    ]
+    agents = [
+        (agent, list(rows_of_agent))
+        for agent, rows_of_agent in groupby(rows, itemgetter("agentWallet"))
     ]
     note = next((schedule["note"] for schedule in schedules if "note" in schedule), None)
     chores = visit.site.server.failing_chores()
-    return visit.page("jobs.html", schedules=rows, note=note, chores=chores)
+    return visit.page("jobs.html", agents=agents, note=note, chores=chores)
 
 
 def changed(visit: Visit) -> Response:

@@ -8,6 +8,7 @@ from day1.call.context import Context
 from day1.call.fields import Response
 from day1.call.operation import Effect, Operation
 from day1.errors import NotFound
+from day1.model.branches.branch import Branch
 from day1.model.jobs.job import Execution, JobKind
 from day1.model.jobs.schedule import Schedule
 from day1.services.access.calls import branch_of, note_token
@@ -75,11 +76,12 @@ class SchedulePath(ComposeRequest):
 
 
 class MemoryScheduleStatus(Response):
-    """A schedule: what it runs for whom, and when."""
+    """A schedule: what it runs for whom, and when; `branch` is the one that its jobs change."""
 
     scheduleId: str
     type: JobKind
     agentWallet: str
+    branch: Maybe[str] = absent()
     paused: bool
     lastRunAt: Maybe[int] = absent()
     lastJobId: Maybe[str] = absent()
@@ -129,7 +131,7 @@ def schedules_list(ctx: Context, request: SchedulesList) -> MemoryScheduleListRe
     """List schedules: when each ran last, when it runs next, and whether a server runs it."""
     found = schedules.of_wallets(ctx.repo, wallets_of(ctx, *(request.agentWallets or ())))
     note = None if not found or ctx.jobs.is_served() else _NOT_SERVED
-    return MemoryScheduleListResponse(schedules=[_shown(schedule, note) for schedule in found])
+    return MemoryScheduleListResponse(schedules=[_shown(ctx, schedule, note) for schedule in found])
 
 
 def schedules_create(
@@ -195,12 +197,13 @@ def _found(ctx: Context, request: SchedulePath) -> Schedule:
     return schedule
 
 
-def _shown(schedule: Schedule, note: str | None) -> MemoryScheduleStatus:
-    last = schedule.last_run_at
+def _shown(ctx: Context, schedule: Schedule, note: str | None) -> MemoryScheduleStatus:
+    last, branch = schedule.last_run_at, ctx.repo.ledger.record(Branch, schedule.branch_id)
     return MemoryScheduleStatus(
         scheduleId=schedule.id,
         type=schedule.kind,
         agentWallet=schedule.wallet,
+        branch=branch and branch.name,
         paused=schedule.paused,
         lastRunAt=None if last is None else milliseconds(last),
         lastJobId=schedule.last_job_id,
