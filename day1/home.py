@@ -84,16 +84,16 @@ def locate(settings: Asked, start: Path | None = None) -> Home:
     An existing store goes before a new one: so a user's store goes on serving the
     repositories that have none.
     """
-    named = settings.named
-    if named.home is not None:
-        return Home(named.home.expanduser().absolute(), "home")
-    if named.url is not None:
-        url = urlsplit(named.url)
+    named_place = settings.named
+    if named_place.home is not None:
+        return Home(named_place.home.expanduser().absolute(), "home")
+    if named_place.url is not None:
+        url = urlsplit(named_place.url)
         place = f"{url.hostname}:{url.port}{url.path}"
         return Home(cache_folder() / "day1" / "nodes" / _hashed(place), "server")
     absolute = (start or Path.cwd()).absolute()
     repository = repository_of(absolute)
-    if named.project == "origin" and repository is not None:
+    if named_place.project == "origin" and repository is not None:
         origin = _origin(repository)
         if origin is not None:
             data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")

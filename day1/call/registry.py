@@ -138,9 +138,9 @@ class Registry(Mapping[str, Toolset]):
             return self.lists[name]
         tool = self.tool(name)
         if tool is None:
-            there = ", ".join((*self, *self.lists))
+            names = ", ".join((*self, *self.lists))
             raise NotFound(
-                f"There is no toolset, list or tool {name[:80]!r}; there are {there}, and the "
+                f"There is no toolset, list or tool {name[:80]!r}; there are {names}, and the "
                 "tools that `day1 call` lists.",
                 toolset=name[:80],
             )
@@ -183,11 +183,12 @@ def _refuse_clash(toolset: Toolset, other: Toolset) -> None:
                 f"{other.name!r} has its own at {two.prefix}: give it another prefix."
             )
         return
-    both = sorted(toolset.tools.keys() & other.tools.keys())
-    if both:
+    clashing_names = sorted(toolset.tools.keys() & other.tools.keys())
+    if clashing_names:
         raise ValueError(
             f"Toolsets {other.name!r} and {toolset.name!r} share a namespace, and both have "
-            f"{', '.join(both)}: rename one, or give {toolset.name!r} a namespace of its own."
+            f"{', '.join(clashing_names)}: rename one, or give {toolset.name!r} a namespace of its "
+            "own."
         )
 
 
@@ -197,13 +198,13 @@ def _check_routes(toolset: Toolset) -> None:
         operation = route.binding.operation
         if operation not in toolset.tools:
             raise ValueError(f"{route.method} {route.path} calls {operation!r}, which is not here.")
-        known = toolset.tools[operation].operation.request.model_fields.keys()
-        given = (*route.in_path.values(), *route.binding.query.values())
-        unknown = [argument for argument in given if argument not in known]
-        if unknown or len(set(given)) != len(given):
+        argument_names = toolset.tools[operation].operation.request.model_fields.keys()
+        route_arguments = (*route.in_path.values(), *route.binding.query.values())
+        unknown = [argument for argument in route_arguments if argument not in argument_names]
+        if unknown or len(set(route_arguments)) != len(route_arguments):
             raise ValueError(
                 f"{route.method} {route.path} gives arguments twice, or ones that {operation!r} "
-                f"does not take: {', '.join(given)}."
+                f"does not take: {', '.join(route_arguments)}."
             )
         if (route.method, route.path) in seen:
             raise ValueError(f"Toolset {toolset.name!r} has {route.method} {route.path} twice.")

@@ -112,8 +112,8 @@ class Machine:
 
     def place(self, variable: str, *default: str) -> Path:
         """Return the folder that an environment variable names, else one below the home folder."""
-        named = self.environment.get(variable)
-        return Path(named).expanduser() if named else self.home.joinpath(*default)
+        folder = self.environment.get(variable)
+        return Path(folder).expanduser() if folder else self.home.joinpath(*default)
 
 
 class ToolMemory(Source, Protocol):

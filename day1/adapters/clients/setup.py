@@ -37,8 +37,8 @@ class ClientSetup(Setup):
         """Work for the user of a home, in a project, with what the environment says."""
         self._places = {"home": home, "project": project}
         for name, (variable, default) in PLACES.items():
-            named = environment.get(variable) if variable else None
-            place = Path(named or default.replace("~", str(home), 1))
+            folder = environment.get(variable) if variable else None
+            place = Path(folder or default.replace("~", str(home), 1))
             self._places.setdefault(name, place)
         if sys.platform == "darwin":
             self._places["code"] = home / "Library" / "Application Support" / "Code"
@@ -164,8 +164,8 @@ class ClientSetup(Setup):
 
         The tuple holds None if day1 made the file. Return None if the file was changed since.
         """
-        kept = [copy for copy in self._copies.of(edit.path) if _is_without(edit, copy)]
-        for copy in kept or [None]:
+        copies_without = [copy for copy in self._copies.of(edit.path) if _is_without(edit, copy)]
+        for copy in copies_without or [None]:
             try:
                 if edit.put_again(copy or edit.blank, present) == data:
                     return (copy,)

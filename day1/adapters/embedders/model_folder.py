@@ -79,15 +79,15 @@ def unusable(folder: Path, reason: str) -> EmbedderUnavailable:
 def _is_published(folder: Path) -> bool:
     """Whether the safetensors file has the pinned hash (0.3 s, or nothing if remembered)."""
     stat = (folder / SAFETENSORS).stat()
-    seen = f"{SAFETENSORS_SHA256} {stat.st_size} {stat.st_mtime_ns}".encode()
+    stamp = f"{SAFETENSORS_SHA256} {stat.st_size} {stat.st_mtime_ns}".encode()
     note = folder / _CHECKED
     with suppress(OSError):
-        if note.read_bytes() == seen:
+        if note.read_bytes() == stamp:
             return True
     if _sha256(folder / SAFETENSORS) != SAFETENSORS_SHA256:
         return False
     with suppress(OSError):
-        note.write_bytes(seen)
+        note.write_bytes(stamp)
     return True
 
 

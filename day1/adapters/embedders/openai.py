@@ -118,9 +118,9 @@ class OpenAiEmbedder(Embedder):
 
     def _ask(self, texts: Sequence[str]) -> list[list[float]]:
         # Several endpoints refuse a request that holds an empty text.
-        asked = {"model": self._model, "input": [text or " " for text in texts]}
+        request_body = {"model": self._model, "input": [text or " " for text in texts]}
         try:
-            return _rows(self._endpoint.post(asked), len(texts))
+            return _rows(self._endpoint.post(request_body), len(texts))
         except EndpointFailed as error:
             raise self._unavailable(str(error)) from error
         except (ValueError, KeyError, TypeError, AttributeError):

@@ -143,5 +143,5 @@ def _line(text: Any) -> str:
     """Return a reason as one clean line."""
     if not isinstance(text, str):
         raise TypeError
-    seen = "".join(c if c.isprintable() else " " for c in text[: 4 * _REASON])
-    return _cut(" ".join(seen.split()), _REASON) or "no reason given"
+    printable = "".join(c if c.isprintable() else " " for c in text[: 4 * _REASON])
+    return _cut(" ".join(printable.split()), _REASON) or "no reason given"

@@ -292,10 +292,10 @@ class SqlLedger(Ledger):
         if self._watch is None or getattr(self._local, "connection", None) is not None:
             return {}
         version = self.stamp()
-        seen = self._seen
-        if seen[0] != version or len(seen[1]) > _REMEMBERED:
-            seen = self._seen = (version, {})
-        return seen[1]
+        remembered = self._seen
+        if remembered[0] != version or len(remembered[1]) > _REMEMBERED:
+            remembered = self._seen = (version, {})
+        return remembered[1]
 
     @override
     def put_branch(self, branch: Branch) -> None:

@@ -119,10 +119,10 @@ def server_number(exc: BaseException | None) -> int | None:
 
     The driver may not be installed, so it is recognised by its name.
     """
-    found = exc.orig if isinstance(exc, DBAPIError) else exc
-    if found is None or type(found).__module__ != "pymysql.err":
+    driver_error = exc.orig if isinstance(exc, DBAPIError) else exc
+    if driver_error is None or type(driver_error).__module__ != "pymysql.err":
         return None
-    number = found.args[0] if found.args else 0
+    number = driver_error.args[0] if driver_error.args else 0
     return number if isinstance(number, int) else 0
 
 
@@ -146,8 +146,8 @@ def _meaning(exc: Exception, where: str) -> Day1Error | None:
 
 
 def _by_words(exc: BaseException) -> Meaning | None:
-    found = exc.orig if isinstance(exc, DBAPIError) else exc
-    words = str(found.args[-1]) if found is not None and found.args else ""
+    driver_error = exc.orig if isinstance(exc, DBAPIError) else exc
+    words = str(driver_error.args[-1]) if driver_error is not None and driver_error.args else ""
     for pattern, meaning in _BY_WORDS:
         if re.match(pattern, words):
             return meaning

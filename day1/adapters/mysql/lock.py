@@ -124,8 +124,8 @@ class ServerLock:
         """Hold the lock for the block if nobody has it; says whether."""
         with ExitStack() as stack:
             try:
-                held = self._queues.held(self._name, self._connect, 0)
-                connection = stack.enter_context(held)
+                lock = self._queues.held(self._name, self._connect, 0)
+                connection = stack.enter_context(lock)
             except StoreBusy:
                 yield False
                 return

@@ -199,15 +199,15 @@ class SqlReading(Reading):
         all_columns, most = (*columns, *more), query.limit
         while True:
             rows = self._veiled(kind, all_columns, order, query)
-            visible = as_shown(self._as_written(), kind, all_columns, rows, shown)
-            left_out = len(rows) - len(visible)
+            visible_rows = as_shown(self._as_written(), kind, all_columns, rows, shown)
+            left_out = len(rows) - len(visible_rows)
             if (
                 not left_out
                 or most is None
-                or len(visible) >= most
+                or len(visible_rows) >= most
                 or len(rows) < (query.limit or 0)
             ):
-                return [row[: len(columns)] for row in visible] if more else visible
+                return [row[: len(columns)] for row in visible_rows] if more else visible_rows
             query = replace(query, limit=most + left_out)
 
     def _shown(self, kind: Kind, query: Query) -> Shown | None:
@@ -270,12 +270,12 @@ class SqlReading(Reading):
         query = Query(equal=equal or {})
         if self.mask.rows and self.mask.narrowed(kind, query) != query:
             return len(self._select(kind, ("id",), "id", query))
-        asked = query.equal.items()
-        values = {f"equal_{column}": value for column, value in asked if value is not None}
+        conditions = query.equal.items()
+        values = {f"equal_{column}": value for column, value in conditions if value is not None}
         if query.order == "created_at":  # a bound by which an engine takes the index on it
             values.setdefault("created_after", -1)
         values |= self._seen(kind, query)
-        empty = tuple(column for column, value in asked if value is None)
+        empty = tuple(column for column, value in conditions if value is None)
         count = prepared(counting, kind.table, empty, tuple(values), self.version)
         return int(count.rows(self.connection, values)[0][0] or 0)
 
@@ -284,8 +284,8 @@ class SqlReading(Reading):
         if self.mask.rows:
             return Counter(value for (value,) in self.scan(kind, (column,), Query()))
         if column not in columns_at(kind, self.version):  # MatrixOne groups nothing by NULL
-            found = self.count(kind)
-            return {None: found} if found else {}
+            row_count = self.count(kind)
+            return {None: row_count} if row_count else {}
         table, seen = table_at(kind.table, self.version), self._seen(kind, Query())
         tests = conditions(table, (), tuple(seen))
         statement = select(table.c[column], func.count()).select_from(table.table).where(*tests)

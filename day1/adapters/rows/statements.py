@@ -70,8 +70,8 @@ def columns_at(kind: Kind, version: int) -> tuple[str, ...]:
 @cache
 def named_at(kind: Kind, version: int, form: str) -> str:
     """List the columns of a kind for an engine's own statement; later columns are NULL."""
-    there = columns_at(kind, version)
-    return ", ".join(form.format(c) if c in there else "NULL" for c in kind.columns)
+    present_columns = columns_at(kind, version)
+    return ", ".join(form.format(c) if c in present_columns else "NULL" for c in kind.columns)
 
 
 @cache

@@ -27,11 +27,11 @@ def add_missing(connection: Connection) -> None:
     MatrixOne copies the table for each, so a table gets its columns by one; a file takes but one.
     """
     for table in TABLES.values():
-        there = columns(connection, table.name)
+        present_columns = columns(connection, table.name)
         added = [
             f"ADD COLUMN {CreateColumn(column).compile(dialect=connection.dialect)}"
             for column in table.columns
-            if column.name not in there
+            if column.name not in present_columns
         ]
         if added and _on_a_server(connection):
             added = [", ".join(added)]

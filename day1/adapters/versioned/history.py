@@ -81,27 +81,27 @@ class SqlHistory(History):
 
     @override
     def log(self, start: str | CommitId) -> Iterator[Commit]:
-        known = self._remembered()
+        commit_by_id = self._remembered()
         with self._connections.fresh() as connection:
             commit: CommitId | None = self._dialect.resolve(connection, start)
             unknown = 0
             while commit is not None:
-                if commit not in known:
+                if commit not in commit_by_id:
                     unknown += 1
                     if unknown == _FEW:
-                        self._dialect.read_all(connection, commit, known)
-                current = self._read(connection, commit, known)
+                        self._dialect.read_all(connection, commit, commit_by_id)
+                current = self._read(connection, commit, commit_by_id)
                 yield current
                 commit = current.parents[0] if current.parents else None
 
     @override
     def graph(self, starts: Sequence[CommitId]) -> list[Commit]:
-        known = self._remembered()
+        commit_by_id = self._remembered()
         with self._connections.fresh() as connection:
             order: dict[CommitId, Commit] = {}
             for start in starts:
-                for commit in self._dialect.read_all(connection, start, known):
-                    order.setdefault(commit, known[commit])
+                for commit in self._dialect.read_all(connection, start, commit_by_id):
+                    order.setdefault(commit, commit_by_id[commit])
         return _children_first(order)
 
     @override
@@ -153,22 +153,23 @@ class SqlHistory(History):
 
         `known_version` is the version of the connection's schema: it knows no later column.
         """
-        mask, (mask_of_known, known) = self.mask(), self._differences
+        mask, (mask_of_known, known_changes) = self.mask(), self._differences
         if mask is not mask_of_known:  # remembered rows may show what is now redacted
-            known = {}
-            self._differences = (mask, known)
-        changes = known.get((base, to))
+            known_changes = {}
+            self._differences = (mask, known_changes)
+        changes = known_changes.get((base, to))
         if changes is None:
-            versions = self.version(connection, base), self.version(connection, to)
-            if max(versions) > known_version:  # main knows every column, since it is stepped first
+            schema_versions = self.version(connection, base), self.version(connection, to)
+            # Main knows every column, since it is stepped first.
+            if max(schema_versions) > known_version:
                 with self._connections.fresh() as main:
-                    changes = self._dialect.changes(main, base, to, mask, versions)
+                    changes = self._dialect.changes(main, base, to, mask, schema_versions)
             else:
-                changes = self._dialect.changes(connection, base, to, mask, versions)
+                changes = self._dialect.changes(connection, base, to, mask, schema_versions)
             if sum(map(len, changes.values())) <= _REMEMBERED_ROWS:
-                if len(known) == _REMEMBERED:
-                    known.clear()
-                known[base, to] = changes
+                if len(known_changes) == _REMEMBERED:
+                    known_changes.clear()
+                known_changes[base, to] = changes
         return dict(changes)
 
     @override

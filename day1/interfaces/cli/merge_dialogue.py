@@ -182,10 +182,10 @@ def _draw_merged(session: Session, merge: MergeDialogue, answer: Document) -> No
         screen.line("Nothing is merged yet." if answer["review_id"] else up_to_date)
         return
     verb = {"auto": "Merged", "squash": "Squashed", "cherry_pick": "Picked from"}[merge.strategy]
-    held = f", {answer['rejected_count']:,} held" if answer["rejected_count"] else ""
+    held_text = f", {answer['rejected_count']:,} held" if answer["rejected_count"] else ""
     merged = plural(answer["merged_count"], "memory", "memories")
     screen.line(
-        f"{verb} {merge.source} into {merge.target}: {merged}{held} ",
+        f"{verb} {merge.source} into {merge.target}: {merged}{held_text} ",
         (f"({short_commit(answer['written']['commit'])})", "commit"),
     )
     for conflict in answer["conflicts"]:

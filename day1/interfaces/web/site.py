@@ -83,11 +83,11 @@ class Visit:
         """Call an operation for the visitor; arguments that are None are left out."""
         if self._context is None:
             self._context = self.site.server.context(self.request)
-        given = {key: value for key, value in arguments.items() if value is not None}
+        named_values = {key: value for key, value in arguments.items() if value is not None}
         tool = self.site.tool(operation)
         if tool is None:
             raise KeyError(operation)
-        return tool.call(self._context, given)
+        return tool.call(self._context, named_values)
 
     def asked(self, name: str) -> str | None:
         """Return a parameter of the query; None if it is missing or empty."""

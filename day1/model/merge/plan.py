@@ -153,7 +153,7 @@ def plan_merge(
     sides: Sides, strategy: Planned, choices: Sequence[Choice], items: Sequence[str] | None = None
 ) -> MergePlan:
     """Plan a merge; `items` restricts it to a pick of these rows and of their successors."""
-    held = _held(sides)
+    held_of = _held(sides)
     picked = None if items is None else set(items)
     row_by_id = {row.id: row for row in three_ways(sides, picked)}
     choices_by_row: dict[str, dict[str, Choice]] = {}
@@ -162,7 +162,7 @@ def plan_merge(
     if strategy != "revert":
         _take_successors(choices_by_row, sides, row_by_id)
     for row in row_by_id.values():
-        merge_row(row, held(row.id), choices_by_row.get(row.id, {}))
+        merge_row(row, held_of(row.id), choices_by_row.get(row.id, {}))
     _hold_together(row_by_id, sides, reverts=strategy == "revert")
     if strategy == "revert":
         keep_whole(row_by_id, sides.target)

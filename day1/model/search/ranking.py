@@ -314,8 +314,8 @@ def _evidence(candidate: Candidate, question: Question) -> float:
     else:
         # A memory beside one like the question is more likely the wanted one.
         near = _boosted(cosine, weights.beside_boost * (_clamped(candidate.beside) or 0.0))
-    both = weights.vector * near + weights.keyword * keyword
-    score = both / (weights.vector + weights.keyword)
+    combined = weights.vector * near + weights.keyword * keyword
+    score = combined / (weights.vector + weights.keyword)
     # Most words of a question in one place are more than twice as good as half of them.
     return _boosted(score, weights.words_boost * _most_words(candidate.bm25, weights.words_half))
 

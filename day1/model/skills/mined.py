@@ -172,11 +172,11 @@ def _run(run: Sequence[ToolUse], *, again: bool) -> Run:
 def count_runs(runs: Iterable[Run]) -> Counts:
     """Count runs by their outcome."""
     listed = list(runs)
-    known = [run.good for run in listed if run.good is not None]
+    outcomes = [run.good for run in listed if run.good is not None]
     return Counts(
         len(listed),
-        len(known),
-        sum(known),
+        len(outcomes),
+        sum(outcomes),
         max((run.at for run in listed), default=None),
         tuple(sorted({run.agent for run in listed if run.agent is not None})),
     )

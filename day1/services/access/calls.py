@@ -138,8 +138,8 @@ def spaces_of(call: Call, space: str | None) -> tuple[str | None, ...]:
     None stands for the rows without a space; an empty result for the rows of all spaces.
     """
     names = (space,) if space else (call.caller.space, *call.caller.sees)
-    named = dict.fromkeys(name for name in names if name)
-    return () if EVERY in named else tuple(None if n == SHARED else n for n in named)
+    named_spaces = dict.fromkeys(name for name in names if name)
+    return () if EVERY in named_spaces else tuple(None if n == SHARED else n for n in named_spaces)
 
 
 def writing(

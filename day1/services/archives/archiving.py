@@ -134,18 +134,18 @@ def sync_archive(
     content = b"".join(file_lines(bundle, exported_rows(repo, bundle)))
     cid = cid_of([content])
     notes = [] if cid == about.get("cid") else [_changed(about.get("cid"))]
-    named, is_pinned = cid, False
+    content_id, is_pinned = cid, False
     if pinning is None:
         notes.append("No pinning service is configured: the file was handed to nobody.")
     else:
         try:
-            named = pinning.pin(f"{bundle.id}.jsonl", content)
-            is_pinned = named == cid
+            content_id = pinning.pin(f"{bundle.id}.jsonl", content)
+            is_pinned = content_id == cid
         except PinningFailed as error:
             notes.append(f"The pinning service does not keep the file: {error}.")
-    if named != cid:
+    if content_id != cid:
         notes.append(f"The pinning service named an id of its own; ours is {cid}.")
-    return Synced(named, is_pinned, bundle.id, tuple(notes), state)
+    return Synced(content_id, is_pinned, bundle.id, tuple(notes), state)
 
 
 def _about(cell: Cell) -> Mapping[str, Any]:

@@ -149,8 +149,10 @@ def _session(reading: Reading, request: CompressRequest) -> _Session | None:
     ids = sorted({str(row["conversation_id"]) for row in rows})
     conversations = reading.get(CONVERSATION, ids)
     owner = request.owner
-    seen = set(owner.spaces if owner.user is not None else spaces_below(reading, owner.space))
-    own = {i: row for i, row in conversations.items() if row["space"] in seen - {None}}
+    seen_spaces = set(
+        owner.spaces if owner.user is not None else spaces_below(reading, owner.space)
+    )
+    own = {i: row for i, row in conversations.items() if row["space"] in seen_spaces - {None}}
     if len({row["space"] for row in own.values()}) > 1:
         raise Conflict(
             "Several users of this wallet have a session of this id: name one by `userAddress`.",
@@ -227,8 +229,10 @@ def _usable(answer: Mapping[str, Any], texts: Sequence[str]) -> str | None:
 def _named(entities: object, text: str) -> list[str]:
     """Return the names that a model lists and its summary has; else those that rules find."""
     listed = entities if isinstance(entities, list) else []
-    named = [name for name in listed if isinstance(name, str) and name.strip() and name in text]
-    return list(dict.fromkeys(named or names_in([text])))[:_MOST_ENTITIES]
+    named_entities = [
+        name for name in listed if isinstance(name, str) and name.strip() and name in text
+    ]
+    return list(dict.fromkeys(named_entities or names_in([text])))[:_MOST_ENTITIES]
 
 
 def _by_rules(session: _Session, *notes: str) -> _Summary:

@@ -14,9 +14,9 @@ def adopt(repo: Repository, now: int) -> list[str]:
     These are `main` of a new store, and every branch after the ledger was lost.
     """
     known_names = {branch.name for branch in repo.ledger.branches()}
-    missing = [name for name in sorted(repo.history.branches()) if name not in known_names]
+    unknown_names = [name for name in sorted(repo.history.branches()) if name not in known_names]
     root = repo.ledger.branch(MAIN)
-    for name in sorted(missing, key=lambda n: n != MAIN):
+    for name in sorted(unknown_names, key=lambda n: n != MAIN):
         branch = Branch(
             id=repo.new_id("branch", now),
             name=name,
@@ -26,13 +26,13 @@ def adopt(repo: Repository, now: int) -> list[str]:
         )
         repo.ledger.put_branch(branch)
         root = root or branch
-    if missing and not _is_new(repo, missing):
+    if unknown_names and not _is_new(repo, unknown_names):
         log.warning(
             "the ledger was missing, or lacked branches: %s are recorded anew, below main. If you "
             "have the old ledger.db, stop all processes that use the store and put it back.",
-            len(missing),
+            len(unknown_names),
         )
-    return missing
+    return unknown_names
 
 
 def _is_new(repo: Repository, missing: list[str]) -> bool:

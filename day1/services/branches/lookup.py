@@ -131,13 +131,16 @@ def branches_with(
     quicker.
     """
     pending = repo.history.dirty_branches()  # before the tips, or a row could be in neither
-    tips = repo.history.branches()
+    tip_by_branch = repo.history.branches()
     names = (*first, MAIN, *(branch.name for branch in repo.ledger.branches()))
     for name in dict.fromkeys(names):
         if name in pending:
             with repo.store.reading(Ref(branch=name)) as reading:
                 has_row = bool(reading.get(kind, [row_id]))
         else:
-            has_row = name in tips and repo.history.row(kind, row_id, tips[name]) is not None
+            has_row = (
+                name in tip_by_branch
+                and repo.history.row(kind, row_id, tip_by_branch[name]) is not None
+            )
         if has_row:
             yield name

@@ -73,9 +73,9 @@ def state(repo: Repository, text: str) -> NamedState:
         NotFound: nothing has this name.
         InvalidRequest: the ids of several commits begin with it.
     """
-    tips = repo.history.branches()
-    if text in tips:
-        return NamedState("branch", text, tips[text])
+    tip_by_branch = repo.history.branches()
+    if text in tip_by_branch:
+        return NamedState("branch", text, tip_by_branch[text])
     try:
         snapshot = find_snapshot(repo, text)
     except NotFound:

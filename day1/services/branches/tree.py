@@ -21,16 +21,16 @@ class BranchState:
 
 def states(repo: Repository) -> list[BranchState]:
     """Read the state of every branch that has a ref, oldest first."""
-    tips, dirty = repo.history.branches(), repo.history.dirty_branches()
+    tip_by_branch, dirty_branches = repo.history.branches(), repo.history.dirty_branches()
     branches = repo.ledger.branches()
     name_by_id = {branch.id: branch.name for branch in branches}
     branch_states = []
     for branch in branches:
-        tip = tips.get(branch.name)
+        tip = tip_by_branch.get(branch.name)
         if tip is None:
             continue
         # Pending rows are counted only where the status depends on them.
-        is_pending_counted = branch.merged_tip == tip and branch.name in dirty
+        is_pending_counted = branch.merged_tip == tip and branch.name in dirty_branches
         pending = _pending(repo, branch) if is_pending_counted else Pending()
         parent = name_by_id.get(branch.parent_id or "")
         status = branch.status(tip, pending)

@@ -133,10 +133,10 @@ def last_message(repo: Repository, work: Additions, conversation_id: str) -> str
     """
     equal = {"conversation_id": conversation_id}
     query = Query(equal=equal, order="created_at", descending=True, limit=1)
-    found = work.scan(MESSAGE, ("id", "created_at"), query)
-    if not found:
+    newest_messages = work.scan(MESSAGE, ("id", "created_at"), query)
+    if not newest_messages:
         return None
-    ((newest, at),) = found
+    ((newest, at),) = newest_messages
     written_at, oldest = int(at or 0), work.pending.oldest
     # Pending rows are later than every commit.
     is_pending = oldest is not None and written_at >= oldest

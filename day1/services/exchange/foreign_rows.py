@@ -121,7 +121,7 @@ def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -
     differing = [row_id for row_id in rows if cells_by_row.get(row_id, (WHOLE,))]
     open_to_doubt = [*differing, *surplus]
     edits = edits_of(work, open_to_doubt)
-    held = held_among(work, [row_id for row_id in open_to_doubt if row_id in present])
+    held_ids = held_among(work, [row_id for row_id in open_to_doubt if row_id in present])
     masked = redacted_among(repo, present, wholes, open_to_doubt)
     reason_by_row: dict[str, LeftReason] = {}
     for row_id in open_to_doubt:
@@ -129,8 +129,8 @@ def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -
         mine: Sequence[Row] = edits.get(row_id, ())
         mine = _since_removed(mine) if whole != row_id else mine
         why = why_left(kind, present.get(row_id), cells_by_row.get(row_id, ()), mine)
-        if why or row_id in held or whole in masked:
-            reason_by_row.setdefault(whole, why or ("held" if row_id in held else "redacted"))
+        if why or row_id in held_ids or whole in masked:
+            reason_by_row.setdefault(whole, why or ("held" if row_id in held_ids else "redacted"))
     why_by_id = {
         i: reason_by_row[w] for i in open_to_doubt if (w := wholes.get(i, i)) in reason_by_row
     }

@@ -98,8 +98,8 @@ def begin(
                 where=where,
             )
         return
-    tips = target.history.branches()
-    is_empty = tips == {MAIN: first_commit(target)} and not target.ledger.branches()
+    tip_by_branch = target.history.branches()
+    is_empty = tip_by_branch == {MAIN: first_commit(target)} and not target.ledger.branches()
     if marks or not is_empty or created_at(target) != created_at(source):
         raise Conflict(
             f"{where} holds a store already, which is never overwritten: name a place that does "
@@ -174,13 +174,13 @@ class CommitReplay:
         self._heads, self.tags = self._source.history.branches(), self._source.history.tags()
         graph = self._source.history.graph(sorted({*self._heads.values(), *self.tags.values()}))
         refs = _refs(graph, self._heads, self.tags)
-        missing = [c for c in reversed(graph) if c.parents and c.id not in self.ids]
-        for number, commit in enumerate(missing):
+        missing_commits = [c for c in reversed(graph) if c.parents and c.id not in self.ids]
+        for number, commit in enumerate(missing_commits):
             if number % _TOLD == 0:
-                self._report(number, len(missing))
+                self._report(number, len(missing_commits))
             self._repeat(commit, refs[commit.id])
-        if missing:
-            self._report(len(missing), len(missing))
+        if missing_commits:
+            self._report(len(missing_commits), len(missing_commits))
         target_tags = self._target.history.tags()
         for tag, commit_id in self.tags.items():
             if tag not in target_tags:

@@ -24,12 +24,12 @@ seconds."""
 
 def live_bytes(repo: Repository) -> int:
     """Estimate the bytes of a store after compaction."""
-    tips = repo.history.branches()
+    tip_by_branch = repo.history.branches()
     rows = 0
-    for name in tips:
+    for name in tip_by_branch:
         with repo.store.reading(Ref(branch=name)) as reading:
             rows = max(rows, sum(reading.count(kind) for kind in KINDS))
-    commits = len(repo.history.graph(list(tips.values())))
+    commits = len(repo.history.graph(list(tip_by_branch.values())))
     return rows * _ROW_BYTES + commits * _COMMIT_BYTES
 
 

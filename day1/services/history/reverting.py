@@ -157,15 +157,15 @@ def _plan(
             f"`choices` names rows that this commit did not touch: {', '.join(unknown_ids[:10])}.",
             ids=unknown_ids,
         )
-    held = open_items(target.find(HELD, Query()))
+    open_held_items = open_items(target.find(HELD, Query()))
     rows = _target_rows(target, changes)
     veil_by_row = veils_of([target], changes, rows.values(), repo.clock())
-    sides = Sides(changes, {}, rows, (), held, source_branch="", veils=veil_by_row)
+    sides = Sides(changes, {}, rows, (), open_held_items, source_branch="", veils=veil_by_row)
     plan = plan_merge(sides, "revert", [completed(choice) for choice in choices])
     check_valid_times(plan)
     held_dependents = [
         Dependent("held", item.id, item.row_id)
-        for item in held
+        for item in open_held_items
         if item.merge_id == undone.meta.get("id")
     ]
     row_dependents = [Dependent("row", row_id) for row_id in sorted(_changed_since(changes, rows))]
@@ -174,9 +174,9 @@ def _plan(
 
 def _target_rows(target: Reading, changes: Changes) -> dict[str, Row]:
     """Read the target's rows that a plan needs: those that it may set, and rows pointing there."""
-    versions = [c.after for kind in MEMORIES for c in changes.get(kind.table, ())]
+    rows_after = [c.after for kind in MEMORIES for c in changes.get(kind.table, ())]
     ids = {c.id for kind in MEMORIES for c in changes.get(kind.table, ())}
-    rows = rows_by_id(target, ids | {i for row in versions if (i := needed(row)) is not None})
+    rows = rows_by_id(target, ids | {i for row in rows_after if (i := needed(row)) is not None})
     for kind in MEMORIES:
         column, owner = kind.pointer or ("", kind.name)
         removed_ids = [c.id for c in changes.get(BY_NAME[owner].table, ()) if c.after is None]

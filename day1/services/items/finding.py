@@ -170,9 +170,11 @@ def relations_named(
         for name in names:
             ids_by_name.setdefault(_words(str(name)), {})[str(row_id)] = None
     ids_by_name.pop((), None)
-    found = [_named(text, ids_by_name) for text in texts] if ids_by_name else [[] for _ in texts]
-    rows = reading.get(RELATION, [row_id for ids in found for row_id in ids])
-    return [[rows[row_id] for row_id in ids if row_id in rows] for ids in found]
+    ids_of_texts = (
+        [_named(text, ids_by_name) for text in texts] if ids_by_name else [[] for _ in texts]
+    )
+    rows = reading.get(RELATION, [row_id for ids in ids_of_texts for row_id in ids])
+    return [[rows[row_id] for row_id in ids if row_id in rows] for ids in ids_of_texts]
 
 
 def _words(text: str) -> tuple[str, ...]:

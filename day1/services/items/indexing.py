@@ -25,19 +25,19 @@ class ToIndex:
 
 def index_text(repo: Repository, branch: Branch, new: ToIndex, origin: Origin) -> Remembered:
     """Keep a text with its vector; the same text of the same space is changed in place."""
-    kept = None if new.vector is None else given_vector.as_kept(new.vector)
+    kept_vector = None if new.vector is None else given_vector.as_kept(new.vector)
     with repo.store.adding(branch.name) as adding:
-        row = {**new.memory.row(repo, origin, adding), "vector": kept}
-        known = known_text(adding, row)
-        if known is None:
+        row = {**new.memory.row(repo, origin, adding), "vector": kept_vector}
+        known_row = known_text(adding, row)
+        if known_row is None:
             adding.add(FACT, [row])
             return Remembered(row, adding.tip, adding.pending.count + 1)
-        columns: Row = new_columns(new.memory, known)
-        if kept is not None:
-            columns["vector"] = kept
-        if all(known[column] == cell for column, cell in columns.items()):
-            return Remembered(known, adding.tip, adding.pending.count, "known")
+        columns: Row = new_columns(new.memory, known_row)
+        if kept_vector is not None:
+            columns["vector"] = kept_vector
+        if all(known_row[column] == cell for column, cell in columns.items()):
+            return Remembered(known_row, adding.tip, adding.pending.count, "known")
         editor = Editor(repo, adding.to_change(), origin)
-        changed = editor.change(FACT, known, columns)
-        line = f"index fact {known['id']}: {', '.join(changed.groups)}"
+        changed = editor.change(FACT, known_row, columns)
+        line = f"index fact {known_row['id']}: {', '.join(changed.groups)}"
         return Remembered(changed.row, editor.work.commit(Message("change", line)))

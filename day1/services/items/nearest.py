@@ -43,7 +43,7 @@ def nearest_items(where: Where, query: ItemQuery) -> tuple[list[tuple[Row, float
         message_ids = _messages(reading, query)
     found, answer = _facts(where, query, fact_ids)
     if message_ids and _comparable(where, query):
-        asked = SearchRequest(
+        message_search = SearchRequest(
             "" if query.vector is not None else query.text,
             mode="vector",
             kinds=(MESSAGE.table,),
@@ -51,14 +51,14 @@ def nearest_items(where: Where, query: ItemQuery) -> tuple[list[tuple[Row, float
             only=message_ids,
             vector=None if query.vector is None else unit(query.vector),
         )
-        messages = search(where.engine, where.ref, where.branch_id, asked)
+        messages = search(where.engine, where.ref, where.branch_id, message_search)
         found += [(hit.row, hit.score) for hit in messages.hits]
         notes = list(dict.fromkeys([*answer.notes, *messages.notes]))
         waiting = answer.pending_vectors + messages.pending_vectors
         answer = replace(answer, notes=notes, pending_vectors=waiting)
-    kept = [hit for hit in found if query.least is None or hit[1] >= query.least]
-    kept.sort(key=lambda hit: (-hit[1], str(hit[0]["id"])))
-    return kept[: query.limit], answer
+    near_enough = [hit for hit in found if query.least is None or hit[1] >= query.least]
+    near_enough.sort(key=lambda hit: (-hit[1], str(hit[0]["id"])))
+    return near_enough[: query.limit], answer
 
 
 def _facts(

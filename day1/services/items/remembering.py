@@ -99,14 +99,14 @@ def remember(repo: Repository, branch: Branch, new: ToRemember, origin: Origin) 
             return Remembered(row, adding.tip, adding.pending.count + 1)
         if same is None and new.policy == "supersede":
             return _supersede(Editor(repo, adding.to_change(), origin), new, conflicts)
-        known = conflicts[0] if same is None else same
+        known_fact = conflicts[0] if same is None else same
         columns: Row = {}
         if new.policy != "keep":
-            columns = _merged(known, new) if same is None else new_columns(new, known)
-        if any(known[column] != cell for column, cell in columns.items()):
-            return _change(Editor(repo, adding.to_change(), origin), known, columns)
+            columns = _merged(known_fact, new) if same is None else new_columns(new, known_fact)
+        if any(known_fact[column] != cell for column, cell in columns.items()):
+            return _change(Editor(repo, adding.to_change(), origin), known_fact, columns)
         outcome: Outcome = "kept" if same is None and new.policy == "keep" else "known"
-        return Remembered(known, adding.tip, adding.pending.count, outcome)
+        return Remembered(known_fact, adding.tip, adding.pending.count, outcome)
 
 
 def remember_each(
@@ -124,12 +124,12 @@ def remember_each(
             {**new.row(repo, origin, adding), "id": row_id}
             for new, row_id in zip(news, ids, strict=True)
         ]
-        known = _known_texts(adding, rows)
+        row_by_place = _known_texts(adding, rows)
         for row in rows:
-            if _place(row) not in known:
-                known[_place(row)] = row
+            if _place(row) not in row_by_place:
+                row_by_place[_place(row)] = row
                 added.append(row)
-            result.append(known[_place(row)])
+            result.append(row_by_place[_place(row)])
         if added:
             adding.add(FACT, added)
         return result, BranchAfter.of(adding, len(added))
@@ -155,13 +155,15 @@ def merged_text(old: str, new: str) -> str:
     shorter, longer = sorted((old, new), key=len)
     if shorter in longer or same_text_in_words(old, new):
         return longer
-    both = f"{old}\n{new}"
-    if len(both) > MAX_TEXT:
-        problem = f"is too long to be merged: together the texts have {len(both):,} characters"
+    joined_text = f"{old}\n{new}"
+    if len(joined_text) > MAX_TEXT:
+        problem = (
+            f"is too long to be merged: together the texts have {len(joined_text):,} characters"
+        )
         raise InvalidRequest(
             f"content: {problem}.", problems=[{"argument": "content", "problem": problem}]
         )
-    return both
+    return joined_text
 
 
 def metadata_of(detail: Mapping[str, Any]) -> Mapping[str, Any]:

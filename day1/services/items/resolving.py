@@ -107,8 +107,8 @@ def _pair(
     if fact is None:
         return None
     if decision.how in {"keep", "ignore"} or decision.winner == fact["id"]:
-        others = _conflicts_of(adding, fact)
-        return (fact, others) if others else None
+        conflicting_facts = _conflicts_of(adding, fact)
+        return (fact, conflicting_facts) if conflicting_facts else None
     winner = None if decision.winner is None else _active(adding, decision.winner, sees)
     if winner is None or any(winner[c] != fact[c] for c in ("space", "sensitivity")):
         return None
@@ -141,8 +141,8 @@ def _conflicts_of(adding: Additions, fact: Row) -> list[Row]:
 def _keep_apart(editor: Editor, fact: Row, others: Sequence[Row]) -> None:
     """Note in a fact which conflicting facts stay beside it."""
     detail = read_detail(fact["detail"])
-    known = detail.get(_APART)
-    ids = {*(known if isinstance(known, list) else ()), *(str(row["id"]) for row in others)}
+    known_ids = detail.get(_APART)
+    ids = {*(known_ids if isinstance(known_ids, list) else ()), *(str(row["id"]) for row in others)}
     editor.change(FACT, fact, {"detail": canonical({**detail, _APART: sorted(ids)})})
 
 
@@ -173,11 +173,11 @@ def _resolve_held(
     )
     if offer is None or not is_seen:
         return nothing
-    held = _held_decision(decision, offer)
-    if held is None:
+    held_decision = _held_decision(decision, offer)
+    if held_decision is None:
         return nothing
     try:
-        decided = decide(repo, branch, held, origin)
+        decided = decide(repo, branch, held_decision, origin)
     except NotFound:  # decided by somebody else meanwhile
         return nothing
     return Resolved(is_resolved=True, memory_id=decided.item.row_id, commit=decided.commit)

@@ -46,12 +46,12 @@ def clean_up(run: JobRun) -> dict[str, Json]:
     days = run.number("olderThanDays", OLDER_THAN_DAYS)
     before = run.repo.clock() - round(days * DAY)
     with run.repo.store.reading(run.reading_ref()) as reading:
-        found = _found(run, reading, before, days)
+        outdated = _found(run, reading, before, days)
     counts = dict.fromkeys(("archivedFacts", "removedConversations", "removedMessages"), 0)
 
     def change(editor: Editor) -> str:
-        counts["archivedFacts"] = _archive(editor, found.facts)
-        old = [each for each in found.transcripts if each.is_unchanged(editor.work)]
+        counts["archivedFacts"] = _archive(editor, outdated.facts)
+        old = [each for each in outdated.transcripts if each.is_unchanged(editor.work)]
         messages = [message for each in old for message in each.messages]
         counts["removedMessages"] = _remove(editor, MESSAGE, messages)
         rows = [each.conversation for each in old]
@@ -59,9 +59,9 @@ def clean_up(run: JobRun) -> dict[str, Json]:
         lines = [f"{name} {count}" for name, count in counts.items() if count]
         return ", ".join(lines)
 
-    written = change_rows(run, change) if found.facts or found.transcripts else {}
+    written = change_rows(run, change) if outdated.facts or outdated.transcripts else {}
     added = written.pop("notes", [])
-    notes: list[Json] = [*found.notes, *(added if isinstance(added, list) else [])]
+    notes: list[Json] = [*outdated.notes, *(added if isinstance(added, list) else [])]
     return {
         "olderThanDays": days,
         **counts,

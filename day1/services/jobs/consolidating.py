@@ -83,8 +83,8 @@ def _planned(run: JobRun) -> _Plan:
             near = {(a, b) for a, b, how in grouped.pairs if how >= cosine}
             for group in grouped.groups:
                 plan.pairs += _pairs(group, near)
-    kept = _brought_back(run, [str(row["id"]) for row, _ in plan.pairs])
-    plan.pairs = [(row, best) for row, best in plan.pairs if row["id"] not in kept]
+    kept_ids = _brought_back(run, [str(row["id"]) for row, _ in plan.pairs])
+    plan.pairs = [(row, best) for row, best in plan.pairs if row["id"] not in kept_ids]
     return plan
 
 

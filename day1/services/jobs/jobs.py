@@ -110,8 +110,8 @@ def claim(repo: Repository, job: Job, holder: str) -> Job | None:
     now = repo.clock()
     if job.holder is not None or job.is_over(now):
         return None
-    held = job.held_by(holder, now)
-    return held if repo.ledger.swap(job, held) else None
+    claimed_job = job.held_by(holder, now)
+    return claimed_job if repo.ledger.swap(job, claimed_job) else None
 
 
 def run(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:
@@ -132,8 +132,8 @@ def run(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:
             return lease.end(status="failed", error=_CANCELLED)
         except Day1Error as error:
             note_failure(log, "a job", error)
-            told = str(error) if isinstance(error, _TOLD) else f"It ended with {error.code}."
-            return lease.end(status="failed", error=told)
+            failure = str(error) if isinstance(error, _TOLD) else f"It ended with {error.code}."
+            return lease.end(status="failed", error=failure)
         except Exception as error:  # noqa: BLE001 - whatever it is, the record must say so
             note_failure(log, "a job", error)
             return lease.end(status="failed", error=f"It ended with {type(error).__name__}.")
@@ -143,8 +143,8 @@ def run(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:
 def run_now(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:
     """Claim and run a new job in the thread of the request that asked for it."""
     now = shop.repo.clock()
-    held = claim(shop.repo, job, shop.repo.new_id("call", now))
-    return find_job(shop.repo, job.id) if held is None else run(shop, held, stopped)
+    claimed_job = claim(shop.repo, job, shop.repo.new_id("call", now))
+    return find_job(shop.repo, job.id) if claimed_job is None else run(shop, claimed_job, stopped)
 
 
 def _branch_of(repo: Repository, job: Job) -> Branch:

@@ -72,10 +72,10 @@ def of_wallets(repo: Repository, wallets: tuple[str, ...] = ()) -> list[Schedule
     """List the schedules of these wallets, or of all; by wallet and kind."""
     if wallets:
         lists = [repo.ledger.records(Schedule, wallet=wallet) for wallet in wallets]
-        found = [schedule for schedules in lists for schedule in schedules]
+        wallet_schedules = [schedule for schedules in lists for schedule in schedules]
     else:
-        found = repo.ledger.records(Schedule)
-    return sorted(found, key=lambda schedule: (schedule.wallet, schedule.id))
+        wallet_schedules = repo.ledger.records(Schedule)
+    return sorted(wallet_schedules, key=lambda schedule: (schedule.wallet, schedule.id))
 
 
 def delete(repo: Repository, wallets: tuple[str, ...]) -> bool:

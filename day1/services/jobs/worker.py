@@ -28,8 +28,8 @@ class JobWorker:
         for job in waiting(repo):
             if stopped():
                 return False
-            held = claim(repo, job, self._holder)
-            if held is not None:
-                run(self._shop, held, stopped)
+            claimed_job = claim(repo, job, self._holder)
+            if claimed_job is not None:
+                run(self._shop, claimed_job, stopped)
         self._stamp = stamp
         return False

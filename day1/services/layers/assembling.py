@@ -44,9 +44,9 @@ def assemble(
     Raises:
         UnknownBranch: the branch was deleted meanwhile.
     """
-    found = find_layers(repo, engine, branch, asked)
-    items = _quoted(asked.query, found, budget.item_characters)
-    return Assembled(pack(items, budget, _near(engine, items)), found)
+    found_layers = find_layers(repo, engine, branch, asked)
+    items = _quoted(asked.query, found_layers, budget.item_characters)
+    return Assembled(pack(items, budget, _near(engine, items)), found_layers)
 
 
 def _quoted(query: str, found: FoundLayers, most: int) -> list[LayerItem]:

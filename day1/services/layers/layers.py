@@ -116,14 +116,18 @@ def find_layers(
         before = _read(reading, asked, desk, repo.clock())
     answer = _search(engine, branch, asked, before)
     hits = () if answer is None else answer.hits
-    found = _by_layer(hits, asked)
-    found |= {layer: before.recent.get(layer, []) for layer in _NOT_SEARCHED if layer in found}
-    if found.get("graph"):
+    items_by_layer = _by_layer(hits, asked)
+    items_by_layer |= {
+        layer: before.recent.get(layer, []) for layer in _NOT_SEARCHED if layer in items_by_layer
+    }
+    if items_by_layer.get("graph"):
         with repo.store.reading(Ref(branch=branch.name)) as reading:
-            found["graph"] = _with_relations(reading, found["graph"], asked.owner, repo.clock())
+            items_by_layer["graph"] = _with_relations(
+                reading, items_by_layer["graph"], asked.owner, repo.clock()
+            )
     state = answer or before
     return FoundLayers(
-        items=found,
+        items=items_by_layer,
         texts={str(hit.row["id"]): hit.text for hit in hits},
         commit=state.commit,
         pending=state.pending,
@@ -147,14 +151,14 @@ def _read(reading: Reading, asked: LayersQuery, desk: WorkingSession | None, now
         recent_by_layer["working"] = _working(reading, desk, asked.limit)
     if thread is not None and "scene" in asked.layers and asked.narrowing.is_empty:
         recent_by_layer["scene"] = _scene(reading, thread, asked.limit)
-    others: frozenset[str] = frozenset()
+    message_ids: frozenset[str] = frozenset()
     if "vectors" in asked.layers and asked.narrowing.is_empty:
-        others = newest_messages(reading, asked.owner.spaces)
+        message_ids = newest_messages(reading, asked.owner.spaces)
         if thread is not None:
             query = Query(equal={"conversation_id": thread})
-            others -= {str(row_id) for (row_id,) in reading.scan(MESSAGE, ("id",), query)}
+            message_ids -= {str(row_id) for (row_id,) in reading.scan(MESSAGE, ("id",), query)}
     facts = meant_facts(reading, asked.owner.spaces, now, asked.narrowing)
-    return _Before(recent_by_layer, facts, others, reading.tip, reading.pending)
+    return _Before(recent_by_layer, facts, message_ids, reading.tip, reading.pending)
 
 
 def _working(reading: Reading, desk: WorkingSession, limit: int) -> list[LayerItem]:
@@ -223,8 +227,11 @@ def _with_relations(
     reading: Reading, facts: Sequence[LayerItem], owner: Owner, now: int
 ) -> list[LayerItem]:
     """Add to facts the relations, of the spaces of their owner, that touch a name in them."""
-    named = relations_named(reading, owner.spaces, now, [fact.text for fact in facts])
-    lines = [dict.fromkeys(" ".join(str(row[c]) for c in _ENDS) for row in rows) for rows in named]
+    relations_of_facts = relations_named(reading, owner.spaces, now, [fact.text for fact in facts])
+    lines = [
+        dict.fromkeys(" ".join(str(row[c]) for c in _ENDS) for row in rows)
+        for rows in relations_of_facts
+    ]
     return [
         replace(fact, relations=tuple(own)[:_RELATIONS])
         for fact, own in zip(facts, lines, strict=True)

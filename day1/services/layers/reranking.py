@@ -38,14 +38,17 @@ def rerank_texts(engine: SearchEngine, query: str, texts: Sequence[str]) -> Rank
 def _by_meaning(
     engine: SearchEngine, embedder: Embedder, query: str, texts: Sequence[str]
 ) -> list[float]:
-    asked = engine.query_vectors.of(embedder, query, None)
+    query_vector = engine.query_vectors.of(embedder, query, None)
     vectors = text_vectors(embedder, texts).vectors if texts else ()
-    return [max(0.0, min(1.0, float(vector @ asked))) for vector in vectors]
+    return [max(0.0, min(1.0, float(vector @ query_vector))) for vector in vectors]
 
 
 def _by_words(query: str, texts: Sequence[str]) -> list[float]:
-    asked = set(content_words(query))
-    return [len(asked.intersection(content_words(text))) / max(1, len(asked)) for text in texts]
+    query_words = set(content_words(query))
+    return [
+        len(query_words.intersection(content_words(text))) / max(1, len(query_words))
+        for text in texts
+    ]
 
 
 def _in_order(scores: Sequence[float]) -> list[tuple[int, float]]:

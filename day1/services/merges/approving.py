@@ -20,9 +20,9 @@ from day1.services.repository.repository import Repository
 
 def authors_of(repo: Repository, examined: Examined) -> Authors:
     """Return the authors of an examined review, whose approval of it does not count."""
-    both = examined.source, examined.target
-    strictest_tier = strictest(tiers_of(repo, *both, examined.plan).values())
-    return authors(repo, examined.review, both, examined.plan, strictest_tier)
+    source_and_target = examined.source, examined.target
+    strictest_tier = strictest(tiers_of(repo, *source_and_target, examined.plan).values())
+    return authors(repo, examined.review, source_and_target, examined.plan, strictest_tier)
 
 
 def counted(repo: Repository, examined: Examined) -> list[Approval]:

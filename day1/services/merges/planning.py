@@ -130,9 +130,9 @@ def plan_of(
     changes = target.changes(base, of=source)
     # A decision that comes along with the merge counts; a pick brings none.
     coming_rows = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
-    held = _held(source, target, coming_rows, picks=bool(request.items))
+    held_items = _held(source, target, coming_rows, picks=bool(request.items))
     items = None if request.items is None else _items(source, request.items, changes)
-    row_ids = {i.row_id for i in (*held.target, *held.source)} | set(items or ())
+    row_ids = {i.row_id for i in (*held_items.target, *held_items.source)} | set(items or ())
     row_ids |= {choice.row_id for choice in request.choices}
     source_rows = rows_by_id(source, row_ids)
     changed_ids = {c.id for table in changes.values() for c in table}
@@ -147,18 +147,18 @@ def plan_of(
         changes,
         source_rows,
         target_rows,
-        held.source,
-        held.target,
+        held_items.source,
+        held_items.target,
         request.source.id,
-        held.kept_out_of_source,
-        held.kept_out_of_target,
-        _removed(repo, target, target_rows, held.source),
+        held_items.kept_out_of_source,
+        held_items.kept_out_of_target,
+        _removed(repo, target, target_rows, held_items.source),
         veils_of(both, changes, (*source_rows.values(), *target_rows.values()), repo.clock()),
     )
     choices = [completed(choice) for choice in request.choices]
     plan = plan_merge(sides, request.strategy, choices, items)
     check_valid_times(plan)
-    return plan, sides, held.every
+    return plan, sides, held_items.every
 
 
 def veils_of(
@@ -167,16 +167,16 @@ def veils_of(
     """Find the placeholders for words that derived rows have from sources hidden in any state."""
     by_kind: dict[Kind, list[Row]] = {}
     for table, row_changes in changes.items():
-        versions = [row for c in row_changes for row in (c.before, c.after) if row is not None]
-        by_kind[BY_TABLE[table]] = versions
+        row_versions = [row for c in row_changes for row in (c.before, c.after) if row is not None]
+        by_kind[BY_TABLE[table]] = row_versions
     for row in rows:
         kind = kind_of(str(row["id"]))
         if kind is not None:
             by_kind.setdefault(kind, []).append(row)
     veil_by_row: dict[str, Row] = {}
-    for kind, versions in by_kind.items():
+    for kind, row_versions in by_kind.items():
         for state in states:
-            for row_id, veil in veils(state, kind, versions, now).items():
+            for row_id, veil in veils(state, kind, row_versions, now).items():
                 veil_by_row[row_id] = {**veil_by_row.get(row_id, {}), **veil}
     return veil_by_row
 

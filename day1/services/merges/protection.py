@@ -126,14 +126,14 @@ def guard(repo: Repository, by: Merger) -> Guard:
     """Build the check that raises BranchProtected if a merge misses a requirement of its target."""
 
     def check(source: Branch, target: Branch, plan: MergePlan) -> None:
-        missing = lacking(repo, by, source, target, plan)
-        if missing:
+        unmet = lacking(repo, by, source, target, plan)
+        if unmet:
             raise BranchProtected(
                 f"{target.name!r} is protected.",
-                Advice.joined(missing.values()),
+                Advice.joined(unmet.values()),
                 branch=target.name,
                 requires=list(target.protection),
-                missing=list(missing),
+                missing=list(unmet),
             )
 
     return check
@@ -203,8 +203,8 @@ def _tiers(merge: _Merge) -> Advice | None:
             "the authors, then {review_merge}.",
             count=row_count,
         )
-    both = merge.source, merge.target
-    review_authors = authors(merge.repo, review, both, merge.plan, strictest_tier)
+    source_and_target = merge.source, merge.target
+    review_authors = authors(merge.repo, review, source_and_target, merge.plan, strictest_tier)
     approval_count = len(looks(review.approved, merge.by.digest, review_authors))
     if approval_count >= strictest_tier.looks:
         return None

@@ -79,12 +79,16 @@ class PrimeRenewer:
         is_ledger_unchanged = (
             old_state is not None and state[1] is not None and state[1:] == old_state[1:]
         )
-        tips = repo.history.branches() if is_ledger_unchanged else {}
+        tip_by_branch = repo.history.branches() if is_ledger_unchanged else {}
         for place, key in enumerate(keys):
             (name, space), kept_prime = key, prime_by_key.get(key)
             if name not in branch_by_name or place >= _MOST:
                 primes.drop(name, space)
-            elif kept_prime is not None and kept_prime.at == tips.get(name) and name not in dirty:
+            elif (
+                kept_prime is not None
+                and kept_prime.at == tip_by_branch.get(name)
+                and name not in dirty
+            ):
                 primes.restamp(kept_prime, stamp)
             else:
                 self._renew_one(branch_by_name[name], space, stamp)

@@ -53,16 +53,18 @@ def look(repo: Repository, row_id: str) -> Target:
         Forbidden: the caller does not see every branch.
     """
     kind = kind_of(row_id)
-    versions = [] if kind not in MEMORIES or kind is None else repo.history.unmasked(kind, row_id)
-    if kind is None or not versions:
+    row_versions = (
+        [] if kind not in MEMORIES or kind is None else repo.history.unmasked(kind, row_id)
+    )
+    if kind is None or not row_versions:
         raise NotFound(
             f"{row_id} is not in this store and never was: `day1 search` finds ids.", id=row_id
         )
     rows = {row_id}
     if kind in COPIED:
-        rows |= {str(row["origin_id"]) for row in versions if row["origin_id"] is not None}
+        rows |= {str(row["origin_id"]) for row in row_versions if row["origin_id"] is not None}
         rows = _with_copies(repo, kind, rows)
-    texts = texts_of(repo, kind, row_id, versions)
+    texts = texts_of(repo, kind, row_id, row_versions)
     derived_ids, copies = _made_of(repo, rows, texts.values())
     texts |= copies
     hashes = frozenset(texts) - {REDACTED_HASH}

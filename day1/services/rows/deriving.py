@@ -94,11 +94,11 @@ def shown_changes(repo: Repository, refs: Sequence[Ref], changes: Changes) -> Ch
 def _shown(
     repo: Repository, refs: Sequence[Ref], kind: Kind, changes: Sequence[RowChange], now: int
 ) -> list[RowChange]:
-    versions = [row for c in changes for row in (c.before, c.after) if row is not None]
+    row_versions = [row for c in changes for row in (c.before, c.after) if row is not None]
     veil_by_row: dict[str, Row] = {}
-    for ref in refs if may_be_veiled(kind, versions) else ():
+    for ref in refs if may_be_veiled(kind, row_versions) else ():
         with repo.store.reading(ref) as reading:
-            veil_by_row |= veils(reading, kind, versions, now)
+            veil_by_row |= veils(reading, kind, row_versions, now)
     return [
         RowChange(
             c.id, veiled(c.before, veil_by_row.get(c.id)), veiled(c.after, veil_by_row.get(c.id))

@@ -214,9 +214,9 @@ def _unseen(
     reading: Reading, history: History, index: Index, cursor: Cursor | None
 ) -> Iterator[_Texts]:
     """Yield the texts that were added since the cursor, in parts."""
-    seen = cursor.newest if cursor else None
+    newest_seen = cursor.newest if cursor else None
     if cursor is None or cursor.commit != reading.tip:
-        seen = None
+        newest_seen = None
         base = cursor.commit if cursor else _nearest(reading.tip, history, index)
         changes = None if base is None else _changes(history, base, reading.tip)
         if changes is None:
@@ -238,8 +238,8 @@ def _unseen(
         again = Query(among={"content_hash": sorted(derived)}, public=True)
         yield from _in_parts(FACT, _texts(reading, FACT, again) if derived else {})
     pending = reading.pending
-    if pending.oldest is not None and pending.newest != seen:
-        since = pending.oldest - 1 if seen is None else seen
+    if pending.oldest is not None and pending.newest != newest_seen:
+        since = pending.oldest - 1 if newest_seen is None else newest_seen
         for kind in INDEXED:
             possible = (
                 "id",

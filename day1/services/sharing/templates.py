@@ -92,11 +92,11 @@ def newest(repo: Repository, name: str) -> Template:
     Raises:
         NotFound: there is no such active template.
     """
-    versions = repo.ledger.records(Template, name=name)
-    active = [template for template in versions if template.status == "active"]
+    template_versions = repo.ledger.records(Template, name=name)
+    active = [template for template in template_versions if template.status == "active"]
     if active:
         return max(active, key=lambda template: template.version)
-    reason = "Its versions are deprecated" if versions else "There is none of this name"
+    reason = "Its versions are deprecated" if template_versions else "There is none of this name"
     raise NotFound(
         f"No template {name!r} can be used. {reason}.",
         Advice("{memory_template_list} shows those there are."),

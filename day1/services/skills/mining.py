@@ -135,8 +135,10 @@ def _used(
     spaces: Sequence[str | None] | None,
 ) -> Counts:
     """Count the runs since a row was written, in all threads that the caller sees."""
-    seen = {text_of(row["space"])} if spaces is None else {*spaces}
-    roots = [space for space in seen if not any(_is_below(space, other) for other in seen)]
+    seen_spaces = {text_of(row["space"])} if spaces is None else {*spaces}
+    roots = [
+        space for space in seen_spaces if not any(_is_below(space, other) for other in seen_spaces)
+    ]
     written = int(row["created_at"] or 0)
     runs: list[Run] = [
         run

@@ -36,11 +36,13 @@ def observed(repo: Repository, equal: Mapping[str, Cell]) -> Observed:
         NotFound: there is no such task.
     """
     if "task_id" in equal:
-        branches = task_branches_written(repo, str(equal["task_id"]))
+        branches_written = task_branches_written(repo, str(equal["task_id"]))
     else:
-        branches = written_branches(repo, session_id=str(equal["session_id"]))
+        branches_written = written_branches(repo, session_id=str(equal["session_id"]))
     query = Query(equal=equal, limit=MOST)
-    return Observed(equal, branches, newest_rows(repo, branches, OBSERVATION, _COLUMNS, query))
+    return Observed(
+        equal, branches_written, newest_rows(repo, branches_written, OBSERVATION, _COLUMNS, query)
+    )
 
 
 def branch_for_facts(repo: Repository, observations: Observed) -> str:

@@ -115,13 +115,13 @@ def replay(
 
 
 def _replay(repo: Repository, state: TaskState, space: Mapping[str, Cell]) -> Replay:
-    branches = task_branches_written(repo, state.task.id)
+    branches_written = task_branches_written(repo, state.task.id)
     equal = {"task_id": state.task.id}
     own = repo.ledger.record(Branch, state.task.branch_id)
 
     def newest(kind: Kind, *columns: str) -> NewestRows:
         query = Query(equal={**equal, **space}, limit=MOST)
-        return newest_rows(repo, branches, kind, ("task_id", *columns), query)
+        return newest_rows(repo, branches_written, kind, ("task_id", *columns), query)
 
     observations = newest(OBSERVATION, "summary", "observation_type", "tool_name", "agent_id")
     facts = newest(FACT, "fact_text")
@@ -130,7 +130,7 @@ def _replay(repo: Repository, state: TaskState, space: Mapping[str, Cell]) -> Re
         None if own is None else own.name,
         Counter(str(row["tool_name"]) for row in observations.rows if row["tool_name"] is not None),
         list(_errors(observations.rows)),
-        count_rows(repo, branches, equal, space),
+        count_rows(repo, branches_written, equal, space),
         observations.rows,
         facts.rows,
         observations.truncated or facts.truncated,

@@ -23,8 +23,8 @@ def task_branches_written(repo: Repository, task_id: str) -> list[WrittenBranch]
     """
     branches = task_branches(repo, task_state(repo, task_id))
     own = [WrittenBranch(branch, ref_of(branch)) for branch in branches.values()]
-    others = written_branches(repo, task_id=task_id)
-    return own + [place for place in others if place.branch.id not in branches]
+    other_branches = written_branches(repo, task_id=task_id)
+    return own + [place for place in other_branches if place.branch.id not in branches]
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,10 +44,12 @@ def search_task(
         NotFound: there is no such task.
     """
     request = replace(request, equal={**request.equal, "task_id": task_id})
-    branches = task_branches_written(repo, task_id)
-    for place in branches:  # index all before the search: word scores depend on all texts
+    branches_written = task_branches_written(repo, task_id)
+    for place in branches_written:  # index all before the search: word scores depend on all texts
         _index_new_texts(engine, place)
-    answers = [(place, search(engine, place.ref, place.branch.id, request)) for place in branches]
+    answers = [
+        (place, search(engine, place.ref, place.branch.id, request)) for place in branches_written
+    ]
     best_by_row: dict[str, TeamHit] = {}
     for place, answer in answers:
         for hit in answer.hits:

@@ -133,8 +133,8 @@ def find_transcript(
 def _conversation_of(reading: Reading, owner: Owner, session: str) -> Row | None:
     """Find the conversation of a session in the nearest space: that of its newest message."""
     newest = Query(equal={"session_id": session}, order="created_at", descending=True)
-    found = reading.scan(MESSAGE, ("conversation_id",), newest)
-    ids = list(dict.fromkeys(str(row[0]) for row in found))
+    newest_messages = reading.scan(MESSAGE, ("conversation_id",), newest)
+    ids = list(dict.fromkeys(str(row[0]) for row in newest_messages))
     conversations = reading.get(CONVERSATION, ids) if ids else {}
     seen = [conversations[i] for i in ids if i in conversations]
     seen = [row for row in seen if _is_seen(row, owner)]

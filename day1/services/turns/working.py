@@ -48,12 +48,12 @@ def find_working(
     A wallet without a user sees the sessions of all its users, by their ids.
     """
     desk = repo.ledger.record(Desk, desk_id(*_whose(branch, owner, session)))
-    found = None if desk is None else _session_of(desk, now)
-    if found is None:
+    working = None if desk is None else _session_of(desk, now)
+    if working is None:
         return None
-    ends = ((owner.user, found.memory.user), (owner.device, found.memory.device))
+    ends = ((owner.user, working.memory.user), (owner.device, working.memory.device))
     is_hidden = any(None not in pair and pair[0] != pair[1] for pair in ends)
-    return None if is_hidden else found
+    return None if is_hidden else working
 
 
 def write_working(

@@ -130,8 +130,12 @@ class _MemoryChores:
         now, first = self._clock.now(), self._stamp is None
         if stamp == self._stamp and now - self._looked < _LOOK_S:
             return False
-        tips, dirty = self._repo.history.branches(), self._repo.history.dirty_branches()
-        branches = [(b, tips[b.name]) for b in self._repo.ledger.branches() if b.name in tips]
+        tip_by_branch, dirty = self._repo.history.branches(), self._repo.history.dirty_branches()
+        branches = [
+            (b, tip_by_branch[b.name])
+            for b in self._repo.ledger.branches()
+            if b.name in tip_by_branch
+        ]
         moved = [(b, t) for b, t in branches if t != self._followed.get(b.id) or b.name in dirty]
         for branch, _ in moved:
             if not stopped():

@@ -92,8 +92,8 @@ def _chosen(reading: Reading, selection: FactSelection) -> list[Row]:
     first = reading.find(FACT, unseen)
     if len(first) == limit:
         return first
-    rest = reading.find(FACT, Query(equal=equal, public=True, descending=True, limit=limit))
-    return [*first, *(row for row in rest if row["scores"] is not None)][:limit]
+    newest_rows = reading.find(FACT, Query(equal=equal, public=True, descending=True, limit=limit))
+    return [*first, *(row for row in newest_rows if row["scores"] is not None)][:limit]
 
 
 def _write_batch(

@@ -147,13 +147,14 @@ class DoltStore(SqlStore):
     @override
     def stamp(self) -> Hashable:
         """Return the tips of all branches, and a hash of each branch's pending rows."""
-        branches = "SELECT name, hash, dirty FROM dolt_branches"
+        branch_query = "SELECT name, hash, dirty FROM dolt_branches"
         with self._connections.fresh() as connection:
-            tips = [
-                (str(n), str(tip), dirty) for n, tip, dirty in connection.exec_driver_sql(branches)
+            branch_states = [
+                (str(n), str(tip), dirty)
+                for n, tip, dirty in connection.exec_driver_sql(branch_query)
             ]
-            hashes = [self._working(connection, name) for name, _, dirty in tips if dirty]
-        return tuple(tips), tuple(hashes)
+            hashes = [self._working(connection, name) for name, _, dirty in branch_states if dirty]
+        return tuple(branch_states), tuple(hashes)
 
     def _working(self, connection: Connection, branch: str) -> str | None:
         try:

@@ -58,14 +58,14 @@ class MatrixOneHistory(SqlHistory):
                 living = self._living(connection, start)
                 # Rows written in the clone's transaction would be missing in later comparisons.
                 _clone(connection, database, self._connections.state(connection, living))
-                versions = self.version(connection, living), self.version(connection, start)
-                if versions[0] < versions[1]:
+                schema_versions = self.version(connection, living), self.version(connection, start)
+                if schema_versions[0] < schema_versions[1]:
                     connection.exec_driver_sql(f"USE `{database}`")
                     add_missing(connection)
                 connection.exec_driver_sql("START TRANSACTION")
-                if versions[0] < versions[1]:
+                if schema_versions[0] < schema_versions[1]:
                     note_version(connection)
-                self._bring(connection, database, (living, start), versions)
+                self._bring(connection, database, (living, start), schema_versions)
             try:
                 self._graph.put_branch(connection, name, database, start)
             except IntegrityError as exc:  # another process was quicker

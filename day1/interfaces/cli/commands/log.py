@@ -39,18 +39,20 @@ def log_command(session: Session, branch: str | None, **options: Any) -> None:
     at = session.moment(options["at"], end=True)
     context = session.context()
     repo = context.repo
-    tips = repo.history.branches()
+    tip_by_branch = repo.history.branches()
     current = branch_of(context).name
-    names = sorted(tips) if options["every"] else [branch_of(context, branch).name]
-    commits = _commits(repo, names, tips, graph=options["graph"] or options["every"])
+    names = sorted(tip_by_branch) if options["every"] else [branch_of(context, branch).name]
+    commits = _commits(repo, names, tip_by_branch, graph=options["graph"] or options["every"])
     if at is not None:
         instant = parse(at)
         commits = (commit for commit in commits if commit.ts <= instant)
     commits = islice(commits, options["limit"])
-    labels = _labels(repo, tips, current)
+    labels = _labels(repo, tip_by_branch, current)
     if session.as_json:
         document = [_document(commit, labels.get(commit.id, [])) for commit in commits]
-        session.answer({"result": document, "read": {"branch": names[0], "commit": tips[names[0]]}})
+        session.answer(
+            {"result": document, "read": {"branch": names[0], "commit": tip_by_branch[names[0]]}}
+        )
     elif options["graph"]:
         _print_graph(session, commits, labels)
     else:

@@ -142,10 +142,10 @@ def merge_command(session: Session, review: str | None, **options: Any) -> None:
         agent_id=options["agent"],
     )
     if not session.answer(answer):
-        held = f", {answer['rejected_count']:,} held" if answer["rejected_count"] else ""
+        held_text = f", {answer['rejected_count']:,} held" if answer["rejected_count"] else ""
         merged = plural(answer["merged_count"], "memory", "memories")
         session.screen.line(
-            f"Merged into {answer['written']['branch']}: {merged}{held} ",
+            f"Merged into {answer['written']['branch']}: {merged}{held_text} ",
             (f"({short_commit(answer['written']['commit'])})", "commit"),
         )
         session.notes(answer)

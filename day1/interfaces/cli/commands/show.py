@@ -36,8 +36,8 @@ def show_command(session: Session, name: str, **options: Any) -> None:
         try:
             _show_row(session, name, options)
         except NotFound as no_row:
-            both = Advice.joined((no_row.advice, no_state.advice))
-            raise NotFound(both, name=name) from no_row
+            advice = Advice.joined((no_row.advice, no_state.advice))
+            raise NotFound(advice, name=name) from no_row
     else:
         _show_state(session, target)
 

@@ -61,8 +61,8 @@ def _write(session: Session, file: Path) -> None:
     size = file.stat().st_size
     document = {**_document(backup.manifest, file), "bytes": size, "writers_waited_ms": waited}
     if not session.answer(document):
-        held = f"{size / 1e6:,.1f} MB; writers waited {waited:g} ms"
-        session.screen.line(f"Backed up {branch_counts(document)} to {file} ({held})")
+        size_text = f"{size / 1e6:,.1f} MB; writers waited {waited:g} ms"
+        session.screen.line(f"Backed up {branch_counts(document)} to {file} ({size_text})")
         session.screen.note("Keep it as safe as the store: it holds every memory in plain text.")
 
 

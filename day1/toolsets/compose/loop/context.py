@@ -151,7 +151,7 @@ def context_assemble(
     The prompt is data between two marks: one line for each item, none of them an instruction.
     """
     owner, branch = owner_of(ctx, request), branch_of(ctx)
-    asked = LayersQuery(
+    layers_query = LayersQuery(
         owner,
         request.query,
         request.threadId,
@@ -162,7 +162,7 @@ def context_assemble(
     )
     limits = request.budget or AgentMemoryBudget()
     budget = budget_of(limits.mode, limits.characters, request.maxItems, request.maxItemChars)
-    assembled = assemble(ctx.repo, ctx.search, branch, asked, budget)
+    assembled = assemble(ctx.repo, ctx.search, branch, layers_query, budget)
     packed, found = assembled.packed, assembled.found
     shown = [each.item.id for each in packed.items if each.item.id is not None]
     raw = layer_entries(ctx, branch.name, found, owner) if request.includeRaw else None

@@ -107,8 +107,8 @@ def remember(ctx: Context, request: AgentMemoryRememberRequest) -> AgentMemoryRe
         metadata=request.metadata,
         retention=request.retention,
     )
-    given = {"category": request.type, **dict(request)}
-    names = frozenset(name for name, value in given.items() if value is not None)
+    request_values = {"category": request.type, **dict(request)}
+    names = frozenset(name for name, value in request_values.items() if value is not None)
     policy: Policy = next((p for p in POLICIES if p == request.conflictPolicy), "supersede")
     write = write_of(ctx, owner)
     new = ToRemember(fact, detail, names, policy)

@@ -183,13 +183,17 @@ def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMess
         "userMessage": ("user", request.userMessage),
         "assistantMessage": ("assistant", request.assistantMessage),
     }
-    given = [(name, role, text) for name, (role, text) in single.items() if text is not None]
+    single_messages = [
+        (name, role, text) for name, (role, text) in single.items() if text is not None
+    ]
     if not request.messages:
-        if not given:
+        if not single_messages:
             raise missing("messages", "is needed, or `userMessage` or `assistantMessage`")
-        return [AgentMemoryTurnMessage(role=role, content=text) for _, role, text in given]
+        return [
+            AgentMemoryTurnMessage(role=role, content=text) for _, role, text in single_messages
+        ]
     said = {(message.role, message.content) for message in request.messages}
-    for name, role, text in given:
+    for name, role, text in single_messages:
         if (role, text) not in said:
             raise missing(name, "is no message of `messages`: give one of the two")
     return request.messages

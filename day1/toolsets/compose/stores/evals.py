@@ -102,9 +102,9 @@ def evals_run(ctx: Context, request: MemoryEvalRunRequest) -> MemoryEvalRunRespo
     owner, branch = owner_of(ctx, request), branch_of(ctx)
     thread, narrowing = request.threadId, Narrowing(request.filters or {})
     layers = chosen(request.layers)
-    asked = LayersQuery(owner, "", thread, thread, layers, narrowing=narrowing)
+    layers_query = LayersQuery(owner, "", thread, thread, layers, narrowing=narrowing)
     cases = [Case(each.query, each.expected, each.expectedMemoryId) for each in request.testCases]
-    done = evaluate(ctx.repo, ctx.search, branch, asked, cases)
+    done = evaluate(ctx.repo, ctx.search, branch, layers_query, cases)
     scores, run = done.scores, done.run
     return MemoryEvalRunResponse(
         evalRunId=run.id,

@@ -117,14 +117,14 @@ def graph_search(ctx: Context, request: MemorySearchRequest) -> GraphMemoryFound
     narrowing = Narrowing(request.filters or {}, request.threadId, request.runId)
     with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
         only = meant_facts(reading, owner.spaces, ctx.clock(), narrowing)
-    asked = SearchRequest(
+    search_request = SearchRequest(
         request.query, limit=request.limit or LISTED, spaces=owner.spaces, only=only
     )
-    answer = search(ctx.search, Ref(branch=branch.name), branch.id, asked)
-    found = [(hit.row, hit.score) for hit in answer.hits]
-    note_shown(ctx, (row["id"] for row, _ in found), branch.id)
+    answer = search(ctx.search, Ref(branch=branch.name), branch.id, search_request)
+    scored_rows = [(hit.row, hit.score) for hit in answer.hits]
+    note_shown(ctx, (row["id"] for row, _ in scored_rows), branch.id)
     return GraphMemoryFound(
-        result=_items(ctx, branch.name, found, owner), read=read_found(branch.name, answer)
+        result=_items(ctx, branch.name, scored_rows, owner), read=read_found(branch.name, answer)
     )
 
 
@@ -138,8 +138,8 @@ def list_memories(ctx: Context, request: MemoryListRequest) -> GraphMemoryFound:
     with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
         rows = newest_facts(reading, owner.spaces, ctx.clock(), request.limit or LISTED)
         state = read_of(reading, branch.name)
-    found = [(row, None) for row in rows]
-    return GraphMemoryFound(result=_items(ctx, branch.name, found, owner), read=state)
+    unscored_rows = [(row, None) for row in rows]
+    return GraphMemoryFound(result=_items(ctx, branch.name, unscored_rows, owner), read=state)
 
 
 def _users_texts(messages: Sequence[Mapping[str, JsonValue]]) -> list[str]:

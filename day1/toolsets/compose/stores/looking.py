@@ -41,7 +41,7 @@ def layers_search(ctx: Context, request: MemorySearchRequest) -> LayeredSearchRe
     if request.limit is not None and request.limit > _MOST:
         raise missing("limit", f"must be from 1 to {_MOST} in each layer")
     owner, branch = owner_of(ctx, request), branch_of(ctx)
-    asked = LayersQuery(
+    layers_query = LayersQuery(
         owner,
         request.query,
         request.threadId,
@@ -50,7 +50,7 @@ def layers_search(ctx: Context, request: MemorySearchRequest) -> LayeredSearchRe
         request.limit or LIMIT,
         Narrowing(request.filters or {}, run=request.runId),
     )
-    found = find_layers(ctx.repo, ctx.search, branch, asked)
+    found = find_layers(ctx.repo, ctx.search, branch, layers_query)
     entries = layer_entries(ctx, branch.name, found, owner)
     by_score = sorted(found.all, key=lambda item: (-item.score, item.place))
     note_shown(ctx, (item.id for item in by_score), branch.id)

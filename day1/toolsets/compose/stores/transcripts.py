@@ -184,11 +184,11 @@ def transcript_get(ctx: Context, request: TranscriptGet) -> SessionTranscript:
     owner = owner_of(ctx, request)
     branch = branch_of(ctx).name
     with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch))) as reading:
-        found = find_transcript(ctx.repo, reading, owner, request.id, request.type)
-        if found is None:
+        transcript = find_transcript(ctx.repo, reading, owner, request.id, request.type)
+        if transcript is None:
             raise NotFound("There is no such transcript.", id=request.id)
         read = read_of(reading, branch)
-    thread = found.thread
+    thread = transcript.thread
     return SessionTranscript(
         sessionId=thread.session,
         threadId=thread.name,
@@ -196,9 +196,9 @@ def transcript_get(ctx: Context, request: TranscriptGet) -> SessionTranscript:
         userAddress=thread.owner.user,
         scope="global" if thread.owner.device is None else "local",
         haiId=thread.owner.device,
-        messages=[as_said(row) for row in found.messages],
-        **_described(found.record),
-        createdAt=milliseconds(_created(found.messages)),
+        messages=[as_said(row) for row in transcript.messages],
+        **_described(transcript.record),
+        createdAt=milliseconds(_created(transcript.messages)),
         read=read,
     )
 
@@ -206,10 +206,10 @@ def transcript_get(ctx: Context, request: TranscriptGet) -> SessionTranscript:
 def _described(record: Row | None) -> dict[str, object]:
     """Show what describes a session: its summary, tokens and metadata."""
     detail = {} if record is None else read_detail(record["detail"])
-    told = record is not None and detail.get("summarized") and record["summary"] != REDACTED
+    has_summary = record is not None and detail.get("summarized") and record["summary"] != REDACTED
     tokens, metadata = detail.get("tokenCount"), detail.get("metadata")
     return {
-        "summary": str(record["summary"]) if told and record is not None else None,
+        "summary": str(record["summary"]) if has_summary and record is not None else None,
         "tokenCount": tokens if isinstance(tokens, int) else None,
         "metadata": metadata if isinstance(metadata, dict) else {},
     }

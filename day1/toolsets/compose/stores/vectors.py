@@ -134,9 +134,9 @@ def vector_index(ctx: Context, request: VectorIndexRequest) -> VectorIndexRespon
         vector = vector if foreign(ctx.search.embedder, [(content, vector)])[0] else None
     fact = NewFact(content, request.source, space=owner.space, sensitivity=secret)
     detail = detail_of(owner, threadId=request.threadId, metadata=request.metadata)
-    given = {"category"} | ({"metadata"} if request.metadata is not None else set())
+    named_fields = {"category"} | ({"metadata"} if request.metadata is not None else set())
     write = write_of(ctx, owner)
-    new = ToIndex(ToRemember(fact, detail, frozenset(given)), vector)
+    new = ToIndex(ToRemember(fact, detail, frozenset(named_fields)), vector)
     result = index_text(write.repo, write.branch, new, write.origin)
     return VectorIndexResponse(
         success=True,

@@ -109,13 +109,13 @@ class WorkingSessionUpdateResponse(Response):
 def sessions_working_get(ctx: Context, request: WorkingSessionGet) -> SessionMemoryResponse:
     """Read the working memory of a session; reading does not prolong it."""
     owner, branch = owner_of(ctx, request), branch_of(ctx)
-    found = find_working(ctx.repo, branch, owner, request.sessionId, ctx.clock())
-    if found is None:
+    working = find_working(ctx.repo, branch, owner, request.sessionId, ctx.clock())
+    if working is None:
         raise NotFound(
             "There is no such working session: it ends 24 hours after the last write.",
             session_id=request.sessionId,
         )
-    session, read = _shown(ctx, branch.name, request, found)
+    session, read = _shown(ctx, branch.name, request, working)
     return SessionMemoryResponse(session=session, read=read)
 
 
@@ -130,22 +130,22 @@ def sessions_working_update(
         return _changed(memory, request)
 
     key = owner, request.sessionId
-    found = write_working(ctx.repo, branch, key, change, ctx.clock())
-    session, read = _shown(ctx, branch.name, request, found)
+    working = write_working(ctx.repo, branch, key, change, ctx.clock())
+    session, read = _shown(ctx, branch.name, request, working)
     read.notes.extend(notes)
     return WorkingSessionUpdateResponse(success=True, session=session, read=read)
 
 
 def _changed(memory: WorkingMemory, request: WorkingSessionUpdateRequest) -> WorkingMemory:
     names = ("context", "entities", "state", "metadata")
-    given = {name: v for name in names if (v := getattr(request, name)) is not None}
-    if "context" in given:
-        given["context"] = tuple(given["context"])
+    new_values = {name: v for name in names if (v := getattr(request, name)) is not None}
+    if "context" in new_values:
+        new_values["context"] = tuple(new_values["context"])
     if not request.replace:
-        return memory.merged(WorkingMemory(thread=request.threadId, **given))
-    messages = () if "context" in given else memory.messages
+        return memory.merged(WorkingMemory(thread=request.threadId, **new_values))
+    messages = () if "context" in new_values else memory.messages
     thread = request.threadId or memory.thread
-    return replace(memory, thread=thread, messages=messages, **given)
+    return replace(memory, thread=thread, messages=messages, **new_values)
 
 
 def _shown(

@@ -184,8 +184,8 @@ def wallets_of(ctx: Context, *names: str | None) -> tuple[str, ...]:
     Raises:
         Forbidden: the token is bound to another agent.
     """
-    given = dict.fromkeys(name for name in names if name is not None)
-    wallets = [ctx.caller.access.writes_as(name) for name in (given or (None,))]
+    named_wallets = dict.fromkeys(name for name in names if name is not None)
+    wallets = [ctx.caller.access.writes_as(name) for name in (named_wallets or (None,))]
     return tuple(wallet for wallet in wallets if wallet is not None)
 
 

@@ -220,14 +220,14 @@ def patterns_list(ctx: Context, request: PatternsList) -> ProceduralPatternListR
 def patterns_get(ctx: Context, request: PatternsGet) -> ProceduralPatternResponse:
     """Show one pattern, with how often it ran and succeeded."""
     owner, branch = wallet_of(ctx, request.agentWallet), branch_of(ctx)
-    found = find_counted(ctx.repo, branch, PATTERN, request.patternId, owner.spaces)
-    if found.counted is None:
+    found_pattern = find_counted(ctx.repo, branch, PATTERN, request.patternId, owner.spaces)
+    if found_pattern.counted is None:
         raise NotFound(
             "This wallet has no pattern of this id: `patterns_list` lists those there are.",
             patternId=request.patternId,
         )
-    state = read_of(found.read.state, branch.name)
-    return ProceduralPatternResponse(pattern=_pattern(found.counted, owner), read=state)
+    state = read_of(found_pattern.read.state, branch.name)
+    return ProceduralPatternResponse(pattern=_pattern(found_pattern.counted, owner), read=state)
 
 
 def patterns_validate(ctx: Context, request: PatternsValidate) -> PatternValidated:
@@ -263,8 +263,8 @@ def _by_id(ctx: Context, pattern_id: str, wallet: str | None) -> tuple[Counted |
     """Find a pattern by its id; without a named or bound wallet, that of any wallet."""
     owner = wallet_of(ctx, wallet)
     spaces = None if owner.wallet is None else owner.spaces
-    found = find_counted(ctx.repo, branch_of(ctx), PATTERN, pattern_id, spaces)
-    return found.counted, found.read
+    found_pattern = find_counted(ctx.repo, branch_of(ctx), PATTERN, pattern_id, spaces)
+    return found_pattern.counted, found_pattern.read
 
 
 def _validation(counted: Counted | None) -> MemoryPatternValidation:

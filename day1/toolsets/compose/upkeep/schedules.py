@@ -129,9 +129,13 @@ class MemoryScheduleTriggerResponse(Response):
 
 def schedules_list(ctx: Context, request: SchedulesList) -> MemoryScheduleListResponse:
     """List schedules: when each ran last, when it runs next, and whether a server runs it."""
-    found = schedules.of_wallets(ctx.repo, wallets_of(ctx, *(request.agentWallets or ())))
-    note = None if not found or ctx.jobs.is_served() else _NOT_SERVED
-    return MemoryScheduleListResponse(schedules=[_shown(ctx, schedule, note) for schedule in found])
+    listed_schedules = schedules.of_wallets(
+        ctx.repo, wallets_of(ctx, *(request.agentWallets or ()))
+    )
+    note = None if not listed_schedules or ctx.jobs.is_served() else _NOT_SERVED
+    return MemoryScheduleListResponse(
+        schedules=[_shown(ctx, schedule, note) for schedule in listed_schedules]
+    )
 
 
 def schedules_create(

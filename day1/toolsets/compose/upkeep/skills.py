@@ -98,14 +98,14 @@ def skills_list(ctx: Context, request: SkillsList) -> LearnedSkillListResponse:
 def skills_get(ctx: Context, request: SkillsGet) -> LearnedSkillResponse:
     """Show one skill, with how often it was used since it was promoted."""
     owner, branch = wallet_of(ctx, request.agentWallet), branch_of(ctx)
-    found = find_counted(ctx.repo, branch, SKILL, request.skillId, owner.spaces)
-    if found.counted is None:
+    found_skill = find_counted(ctx.repo, branch, SKILL, request.skillId, owner.spaces)
+    if found_skill.counted is None:
         raise NotFound(
             "This wallet has no skill of this id: `skills_list` lists those there are.",
             skillId=request.skillId,
         )
-    state = read_of(found.read.state, branch.name)
-    return LearnedSkillResponse(skill=_skill(found.counted), read=state)
+    state = read_of(found_skill.read.state, branch.name)
+    return LearnedSkillResponse(skill=_skill(found_skill.counted), read=state)
 
 
 def _skill(counted: Counted) -> LearnedSkill:

@@ -57,9 +57,9 @@ def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
     """What merging source into target would bring, and its conflicts. Changes nothing."""
     source = branch_of(ctx, request.source_branch)
     target = branch_of(ctx, request.target_branch)
-    both = compare(ctx.repo, source, target, request.category)
-    conflicts = conflicts_of(both.plan, ctx.clock())
-    rows = both.changes
+    comparison = compare(ctx.repo, source, target, request.category)
+    conflicts = conflicts_of(comparison.plan, ctx.clock())
+    rows = comparison.changes
     ids = {c.id for table in rows.values() for c in table}
     return Diff(
         new_facts=_added(rows, FACT),
@@ -72,8 +72,10 @@ def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
             if c.before is not None and c.after is None
         ],
         conflicts=[c for c in conflicts if request.category is None or c.id in ids],
-        held=[item.id for item in both.held],
-        read=Read(branch=source.name, commit=both.source_commit, pending=both.pending.count),
+        held=[item.id for item in comparison.held],
+        read=Read(
+            branch=source.name, commit=comparison.source_commit, pending=comparison.pending.count
+        ),
     )
 
 

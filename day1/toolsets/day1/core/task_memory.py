@@ -243,10 +243,12 @@ class AgentMoments(Response):
 
 def memory_agent_timeline(ctx: Context, request: AgentTimeline) -> AgentMoments:
     """An agent's newest facts and observations over all branches, oldest first."""
-    branches = written_branches(ctx.repo, agent_id=request.agent_id)
+    branches_written = written_branches(ctx.repo, agent_id=request.agent_id)
     agent = {"agent_id": request.agent_id} | in_space(ctx, request.space)
-    entries = agent_timeline(ctx.repo, branches, agent, request.limit or 50)
-    open_branch_names = [place.branch.name for place in branches if place.ref.branch is not None]
+    entries = agent_timeline(ctx.repo, branches_written, agent, request.limit or 50)
+    open_branch_names = [
+        place.branch.name for place in branches_written if place.ref.branch is not None
+    ]
     read = state_of(ctx, open_branch_names[0] if open_branch_names else MAIN)
     if not entries:
         read.notes.append(f"Nobody called {request.agent_id!r} has written a memory here.")

@@ -92,14 +92,14 @@ def merge_preview(ctx: Context, request: MergePreview) -> Plan:
     )
     result = preview(ctx.repo, merge_request, both=may_find(ctx.search), offers=True)
     twins = possible_duplicates(ctx.search, result)
-    held = [offer.item.id for offer in result.offers]
+    held_ids = [offer.item.id for offer in result.offers]
     return Plan(
         digest=result.plan.digest,
         merged_count=result.plan.merged_count,
         rejected_count=result.plan.rejected_count,
         rows=_rows(ctx, merge_request, result),
         conflicts=conflicts_of(result.plan, ctx.clock()),
-        held=held,
+        held=held_ids,
         possible_duplicates=[Duplicate.from_record(t, cosine=round(t.cosine, 4)) for t in twins],
         choices=_holding(twins) if request.hold_duplicates else [],
         read=Read(branch=source.name, commit=result.source_commit, pending=result.pending.count),

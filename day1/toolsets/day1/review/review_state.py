@@ -158,7 +158,7 @@ def in_full(
         no_plan |= {"approvals": [_approval(item, counts=False) for item in review.approved]}
         return {**short, **no_plan, "read": read}
     merger = Merger(ctx.caller.access.token_id, review, examined.choices, examined.plan.digest)
-    missing = lacking(ctx.repo, merger, examined.source, examined.target, examined.plan)
+    unmet = lacking(ctx.repo, merger, examined.source, examined.target, examined.plan)
     undecided = examined.undecided
     approvals = counted(ctx.repo, examined)
     return {
@@ -171,8 +171,8 @@ def in_full(
         "undecided_count": len(undecided),
         "stale": [decision_shown(item, stale=True) for item in examined.stale],
         "requires": list(examined.target.protection),
-        "missing": missing,
-        "can_merge": examined.merges and not (missing or examined.stale or examined.closed),
+        "missing": unmet,
+        "can_merge": examined.merges and not (unmet or examined.stale or examined.closed),
         "tier": _tier(ctx.repo, examined, len(approvals)),
         "approvals": [_approval(item, counts=item in approvals) for item in review.approved],
         "read": Read(
@@ -186,8 +186,12 @@ def in_full(
 def _tier(repo: Repository, examined: Examined, looks: int) -> TierShown | None:
     if TIERED not in examined.target.protection:
         return None
-    most = strictest(tiers_of(repo, examined.source, examined.target, examined.plan).values())
-    return TierShown(tier=most.tier, why=most.why, needs=most.looks, looks=looks)
+    strictest_tier = strictest(
+        tiers_of(repo, examined.source, examined.target, examined.plan).values()
+    )
+    return TierShown(
+        tier=strictest_tier.tier, why=strictest_tier.why, needs=strictest_tier.looks, looks=looks
+    )
 
 
 def _approval(approval: Approval, *, counts: bool) -> ApprovalShown:

@@ -249,8 +249,8 @@ def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
     undo = Step("memory_revert", {"commit": record.id}, whole=True)
     notes = [Advice("{undo} undoes it.", undo=undo)]
     if record.rejected_count:
-        held = record.rejected_count
-        notes.append(Advice("Held: {held}. {memory_held} lists and decides them.", held=held))
+        held_count = record.rejected_count
+        notes.append(Advice("Held: {held}. {memory_held} lists and decides them.", held=held_count))
     return _merged(ctx, record, conflicts_of(result.plan, ctx.clock()), notes)
 
 
