@@ -50,7 +50,7 @@ class Outcome:
 
 
 class Setup(Protocol):
-    """Knows the clients, finds them on this machine, and edits their files."""
+    """The setup of clients: it finds them on this machine and edits their files."""
 
     def titles(self) -> dict[str, str]:
         """Return the name that people know of every client, by its short name."""

@@ -264,7 +264,7 @@ class FileVectors(Vectors):
         return None if self._chroma is None else self._chroma.trouble()
 
     def forget(self, texts: Mapping[TextId, Kind], hashes: Collection[str]) -> None:
-        """Delete the vectors of texts: overwrite them in the file; from Chroma at its next update.
+        """Delete the vectors of texts: in the file at once, in Chroma when Chroma is next updated.
 
         A Chroma server may have texts, by their `hashes`, that this machine does not have.
         """

@@ -73,7 +73,7 @@ class FrontMatter:
                 self._others += bool(line.strip())
 
     def _set(self, key: str, values: list[str], lines: int = 1) -> None:
-        """Give a key its values; those that it had, if it was there before, are not read."""
+        """Set the values of a key; the last of several entries of one key counts."""
         self._others += self._lines.pop(key, 0)
         self._values[key] = []
         self._add(key, values, lines)

@@ -129,7 +129,7 @@ class SqlHistory(History):
         return self._dialect.merge_base(reading.connection, reading.tip, other)
 
     def since(self, reading: SqlReading, base: CommitId, through: SqlReading) -> Changes:
-        """Return the rows that differ between a commit and an open reading, as it sees them."""
+        """Return the rows that differ between a commit and an open reading, as far as it reads."""
         if reading.pending.count:
             changes = self._pending_too(reading.connection, base, reading.tip, reading.mask)
         else:
@@ -367,7 +367,7 @@ def encode(message: Message, ts: int, agents: Iterable[str], counts: Mapping[str
 
 
 def encode_again(commit: Commit) -> str:
-    """Write the message of a copied commit: as in its store, with its id there."""
+    """Write the message of a copied commit: the original message and the original id."""
     fields = {**commit.meta, "v": _VERSION, "op": commit.op, "ts": commit.ts, "from": commit.id}
     return f"{commit.line}\n\n{canonical(fields)}"
 

@@ -46,7 +46,7 @@ class WorkingMemory:
         return replace(self, messages=ids[-_MESSAGES:])
 
     def merged(self, new: "WorkingMemory") -> "WorkingMemory":
-        """Append the new lines that it lacks, and set the new keys of its objects."""
+        """Return this memory with the lines that are new, and with the keys of the new objects."""
         return replace(
             self,
             thread=new.thread or self.thread,

@@ -38,7 +38,7 @@ class Decision:
         return Choice(self.row_id, self.take, self.cell, value)
 
     def replaces(self, other: "Decision") -> bool:
-        """Whether it replaces another decision: a row's and its cell's exclude each other."""
+        """Whether this decision replaces another: of a row and its cells only one is decided."""
         return self.row_id == other.row_id and (
             self.cell == other.cell or WHOLE in {self.cell, other.cell}
         )

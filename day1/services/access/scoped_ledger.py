@@ -31,7 +31,7 @@ _LIMITS_KEPT: Final = 64
 
 
 class Reached(Protocol):
-    """Tells which commits the visible branches have in their past."""
+    """A source of the commits that visible branches have in their past."""
 
     def reaches(self, commit: CommitId) -> bool:
         """Whether a visible branch has a commit in its past."""

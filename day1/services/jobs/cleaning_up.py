@@ -107,7 +107,7 @@ def _find_transcripts(
 
 
 def _archive(editor: Editor, rows: Sequence[Row]) -> int:
-    """Archive the facts that are still active and expired as they were."""
+    """Archive the facts whose status and expiry did not change meanwhile; return their number."""
     present = editor.work.get(FACT, [str(row["id"]) for row in rows])
     count = 0
     for row in rows:

@@ -226,7 +226,7 @@ def _by_layer(hits: Iterable[Hit], asked: LayersQuery) -> dict[Layer, list[Layer
 def _with_relations(
     reading: Reading, facts: Sequence[LayerItem], owner: Owner, now: int
 ) -> list[LayerItem]:
-    """Add to facts the relations, of the spaces of their owner, that touch a name in them."""
+    """Add to each fact the relations in the owner's spaces that touch a name in its text."""
     relations_of_facts = relations_named(reading, owner.spaces, now, [fact.text for fact in facts])
     lines = [
         dict.fromkeys(" ".join(str(row[c]) for c in _ENDS) for row in rows)

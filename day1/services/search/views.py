@@ -267,7 +267,7 @@ class CachedView:
             self._add_pending(reading, index, reading.pending.oldest - 1)
 
     def _add_pending(self, reading: Reading, index: Index, since: int) -> None:
-        """Add rows since an instant; as they are few, rows of other spaces are read and dropped."""
+        """Add the pending rows since an instant; rows of other spaces are few and dropped here."""
         equal, own = dict(self._active.equal), len(self._columns)
         space = (equal.pop("space"),) if "space" in equal else ()
         query = replace(self._active, equal=equal, created_after=since)

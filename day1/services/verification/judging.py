@@ -148,7 +148,7 @@ def _case(
 
 
 def _same_memory(one: Row, other: Row) -> bool:
-    """Whether one row is a copy of the other, so that it is no evidence for it."""
+    """Whether two rows are copies of one memory: a copy is no evidence."""
     ids = {other["id"], other["origin_id"]} - {None}
     return one["id"] in ids or one["origin_id"] in ids
 

@@ -113,7 +113,7 @@ def _microseconds(span: timedelta) -> int:
 
 
 def keep(connection: Connection, graph: CommitStore) -> list[Span]:
-    """Make the server keep its past unless it does; return the spans that it keeps.
+    """Make the server keep past states, if it does not; return the times that it covers.
 
     If the user may not do that, `day1 doctor` will say what is missing.
     """

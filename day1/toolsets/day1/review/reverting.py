@@ -36,7 +36,7 @@ class Undo(WriteRequest):
 
 
 class Depends(Response):
-    """An object that holds what the commit brought, or changed it since; it stays."""
+    """An object that contains or changed what the commit brought; the revert leaves it."""
 
     type: str
     """row (changed since), held (item that the merge made), snapshot, template, handoff, …"""
