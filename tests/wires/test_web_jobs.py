@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from day1.model.jobs.job import KINDS
 from tests.waiting import until
+from tests.wires.command_line import CommandLine
 from tests.wires.http_server import HttpServer
 from tests.wires.scriptless_browser import Browser, Page
 
@@ -82,3 +84,26 @@ def test_who_may_only_read_sees_no_buttons(tmp_path: Path) -> None:
             page = browser.get(PAGE)
             assert "decay_update" in page.text
             assert [form for form in page.forms if form.action == PAGE] == []
+
+
+def test_a_schedule_goes_on_when_its_token_is_revoked_and_who_revokes_is_told(
+    tmp_path: Path,
+) -> None:
+    line = CommandLine(tmp_path)
+    line.env["DAY1_HOME"] = str(tmp_path / "store")
+    with HttpServer(tmp_path / "store") as server:
+        admin = server.token("admin")
+        writer = server.token("writer", "write", admin)
+        server.ask("POST", "/api/memory/schedules", writer, json={"agentWallets": ["w"]})
+        assert server.ok("token_revoke", admin, name="writer")["schedules"] == len(KINDS)
+        server.ask("POST", f"/api/memory/schedules/{NAME}/trigger", admin)
+        with Browser(server) as browser:
+            browser.sign_in(admin)
+            until(lambda: "completed" in browser.get(PAGE).text, "the job")
+            press(browser, browser.get(PAGE), "pause")
+        other = server.token("other", "write", admin)
+        server.ask("POST", "/api/memory/schedules", other, json={"agentWallets": ["w"]})
+        listed = server.ask("GET", "/api/memory/schedules", admin).body["schedules"]
+        assert [each["scheduleId"] for each in listed if each["paused"]] == [NAME]
+    assert "It made 5 schedules, which go on" in line("token", "revoke", "other").out
+    assert "schedules" not in line("token", "revoke", "admin").out

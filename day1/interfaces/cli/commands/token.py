@@ -74,8 +74,14 @@ def list_command(session: Session) -> None:
 @click.argument("name")
 @command
 def revoke_command(session: Session, name: str) -> None:
-    """Revoke a token, by name or id: it gives no access from now on."""
+    """Revoke a token, by name or id: it gives no access from now on.
+
+    Schedules that it made go on: each belongs to its agent.
+    """
     answer = session.call("token_revoke", name=name)
     if not session.answer(answer):
         session.screen.line(f"{answer['name']} opens nothing any more.")
         session.screen.line(f"{plural(answer['live'], 'live token')} left.")
+        if answer["schedules"]:
+            made = plural(answer["schedules"], "schedule")
+            session.screen.line(f"It made {made}, which go on: /review/jobs pauses them.")

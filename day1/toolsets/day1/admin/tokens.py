@@ -12,6 +12,7 @@ from day1.model.access.permissions import Scope
 from day1.model.access.tokens import Token
 from day1.model.values.instant import show
 from day1.services.access.authentication import Wanted, create_token, revoke_token, tokens
+from day1.services.jobs.schedules import of_wallets
 
 
 class TokenShown(Response):
@@ -98,14 +99,17 @@ class TokenRevoked(TokenShown):
 
     live: int
     """Number of live tokens."""
+    schedules: int
+    """Number of schedules that it made; they go on, since each belongs to its agent."""
 
 
 def token_revoke(ctx: Context, request: TokenRevoke) -> TokenRevoked:
-    """Revoke a token: it opens nothing from now on."""
+    """Revoke a token: it opens nothing from now on; schedules that it made go on."""
     token = revoke_token(ctx.repo, request.name, ctx.clock())
     now = ctx.clock()
     live_count = sum(other.live(now) for other in tokens(ctx.repo))
-    return TokenRevoked(**_shown(token, now).model_dump(), live=live_count)
+    schedules = sum(schedule.token_id == token.id for schedule in of_wallets(ctx.repo))
+    return TokenRevoked(**_shown(token, now).model_dump(), live=live_count, schedules=schedules)
 
 
 def _shown(token: Token, now: int) -> TokenShown:
