@@ -7,7 +7,7 @@ import pytest
 
 from day1.errors import NotFound
 from day1.model.branches.branch import Branch
-from day1.model.jobs.job import LEASE, Job
+from day1.model.jobs.job import LEASE, WAITS, Job
 from day1.model.jobs.schedule import Schedule
 from day1.model.values.instant import DAY, SECOND, parse
 from day1.services.jobs import schedules
@@ -29,8 +29,8 @@ def memory(bench: Bench) -> Maintained:
     return memory
 
 
-def make(memory: Maintained, wallet: str = W) -> list[Schedule]:
-    plan = Plan(memory.bench.branch(), wallet, None)
+def make(memory: Maintained, wallet: str = W, token: str | None = None) -> list[Schedule]:
+    plan = Plan(memory.bench.branch(), wallet, token)
     return create_all(memory.repo, plan, memory.shop.services.calendar)
 
 
@@ -205,3 +205,41 @@ def test_deleted_schedules_run_nothing(memory: Maintained) -> None:
     memory.bench.now = NIGHT
     memory.worker().run(go_on)
     assert {job.wallet for job in jobs(memory)} == {"w2"}
+
+
+def test_a_schedule_has_the_token_of_the_newest_plan(memory: Maintained) -> None:
+    first = make(memory, token="t1")
+    assert {each.token_id for each in first} == {"t1"}
+    assert {(each.created_at, each.last_run_at, each.last_job_id, each.paused) for each in first} == {(memory.bench.now, None, None, False)}  # fmt: skip
+    memory.bench.now += 1
+    second = make(memory, token="t2")
+    assert second == [replace(each, token_id="t2") for each in first]
+    job = schedules.trigger(memory.repo, second[0], "inline")
+    assert (job.token_id, job.schedule_id, job.execution) == ("t2", second[0].id, "inline")
+    ran = find_schedule(memory.repo, second[0].id)
+    assert (ran.last_run_at, ran.last_job_id) == (job.created_at, job.id)
+
+
+def test_schedules_are_listed_by_wallet_and_kind(memory: Maintained) -> None:
+    for wallet in ("w2", "w1"):
+        make(memory, wallet=wallet)
+    everything = [(each.wallet, each.id) for each in schedules.of_wallets(memory.repo)]
+    assert everything == sorted(everything)
+    assert {wallet for wallet, _ in everything} == {"w1", "w2", W}
+    some = schedules.of_wallets(memory.repo, ("w2", "w3"))
+    assert {each.wallet for each in some} == {"w2"}
+    assert [each.id for each in some] == sorted(each.id for each in some)
+
+
+def test_a_running_job_of_a_schedule_is_never_pruned(memory: Maintained) -> None:
+    schedule = make(memory)[0]
+    running = schedules.trigger(memory.repo, schedule, "temporal")
+    for _ in range(KEPT + 2):
+        memory.bench.now += 1
+        job = schedules.trigger(memory.repo, schedule, "inline")
+        memory.repo.ledger.put(replace(job, status="completed"))
+    kept = [each.id for each in memory.repo.ledger.records(Job)]
+    assert running.id in kept
+    memory.bench.now += WAITS
+    schedules.trigger(memory.repo, schedule, "inline")
+    assert running.id not in [each.id for each in memory.repo.ledger.records(Job)]
