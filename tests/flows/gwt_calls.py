@@ -10,5 +10,6 @@ GWT_CALLS: Final[dict[str, Any]] = {
     ],
     "gwt.gwt_query": {"query": "Who likes tea?", "k": 50},
     "gwt.gwt_set_goal": {"description": "Find who likes tea."},
+    "gwt.gwt_collection_query": {"operation": "count"},
 }
 """Arguments by operation, in an order in which each can be called; as `CALLS`."""

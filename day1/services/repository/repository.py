@@ -16,6 +16,7 @@ from day1.ports.ledger import Ledger
 from day1.ports.store import Store
 
 if TYPE_CHECKING:
+    from day1.model.collection.records import CollectionRead
     from day1.model.skills.mined import Mined
 
 T = TypeVar("T")
@@ -57,6 +58,9 @@ class Repository:
     """Cache by a token's limits: all votes, the visible branches, and the votes on these."""
     mined: dict[tuple[Hashable, ...], Mined] = field(default_factory=dict)
     """Cache by space and state: the tool calls of the threads there (`services.skills.mining`)."""
+    collections: dict[tuple[Hashable, ...], CollectionRead] = field(default_factory=dict)
+    """Cache by spaces and state: the records in the texts there (`services.workspace.collecting`).
+    """
     of_request: bool = False
     """Whether new ids are derived from a request id, so that their rows may exist already."""
 

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
+from day1.model.collection.answers import OPERATIONS as QUERIES
 from day1.model.workspace.item import MEMORY_TYPES
 from day1.toolsets.gwt.errors import unsupported
 
@@ -18,6 +19,8 @@ TARGETS: Final = ("workspace", "buffer", "goals", "stats", "broadcast_bus")
 
 MemoryTypeName = Annotated[str, _listing(*MEMORY_TYPES)]
 """A memory type; another text gets an error that lists those there are."""
+QueryName = Annotated[str, _listing(*QUERIES)]
+"""An operation on a collection."""
 PlannerName = Annotated[str, _listing(*PLANNERS)]
 TargetName = Annotated[str, _listing(*TARGETS)]
 Most = Annotated[int, Field(ge=1, le=200)]

@@ -1,0 +1,1 @@
+"""Collections: the records that texts hold, and exact answers computed from them."""

@@ -1,0 +1,311 @@
+"""Records in texts: JSON objects, JSON lines, Markdown tables and `key: value` lines. Pure.
+
+Every value is kept as the text that stands there; nothing is rounded. No field has a meaning of
+its own: names come from the texts alone.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import chain, groupby
+from typing import Any, Final
+
+from day1.model.rows.kind import canonical
+
+_LONGEST_NAME: Final = 60
+"""Characters of a field's name in a `key: value` line, at most."""
+_FEWEST: Final = 2
+"""Fields of a record in `key: value` lines, at least."""
+_MOST_FIELDS: Final = 200
+"""Fields of one record, at most."""
+_DEPTH: Final = 4
+"""Nested objects whose values become fields (`a.b.c.d`); deeper ones are kept as JSON."""
+_NUMBER: Final = re.compile(
+    r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d{1,100})(?:\.\d{0,100})?(?:[eE][+-]?\d{1,3})?|[+-]?\.\d{1,100}",
+    re.ASCII,
+)
+_LONGEST_NUMBER: Final = 256
+_RULE: Final = frozenset("-: ")
+"""The characters of a cell in the line under a table's head."""
+_ESCAPED: Final = "\\|"
+_STAND_IN: Final = "\x00"
+"""Stands for an escaped bar while a line is split; no memory holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A row that may hold records."""
+
+    id: str
+    text: str
+    structure: str | None = None
+    """JSON that the text was rendered from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record of a row."""
+
+    id: str
+    """Its own `id` where it has one, else that of its row; `#2` for the second of several."""
+    row_id: str
+    fields: Mapping[str, str]
+    """Its values by name, as they are written."""
+    text: str
+    """The part of the row that it was read from."""
+
+
+_Spelled = tuple[str, ...]
+"""The spellings of one field."""
+
+
+class Collection:
+    """Records in the order of their rows, and what their fields are called."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        """Hold records; what is computed of them is computed once, at first use."""
+        self.records = tuple(records)
+        self._columns: dict[_Spelled, dict[int, str]] = {}
+        self._groups: dict[_Spelled, dict[str, list[int]]] = {}
+        self._numbers: dict[_Spelled, dict[int, Decimal]] = {}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """All names of fields as they are written, the most frequent ones first."""
+        counts: dict[str, int] = {}
+        for record in self.records:
+            for name in record.fields:
+                counts[name] = counts.get(name, 0) + 1
+        return tuple(sorted(counts, key=lambda name: (-counts[name], name)))
+
+    @cached_property
+    def _spellings(self) -> Mapping[str, tuple[str, ...]]:
+        spellings: dict[str, tuple[str, ...]] = {}
+        for name in self.names:
+            key = folded(name)
+            spellings[key] = (*spellings.get(key, ()), name)
+        return spellings
+
+    def spelled(self, name: str) -> tuple[str, ...]:
+        """Find how a field is spelled; letter case, spaces, `-` and `_` make no difference."""
+        return (name,) if name in self.names else self._spellings.get(folded(name), ())
+
+    def column(self, name: str) -> Mapping[int, str]:
+        """Return a field's values by the number of their record."""
+        key = self.spelled(name)
+        if key not in self._columns:
+            found: dict[int, str] = {}
+            for spelled in reversed(key):  # the most frequent spelling is put in last, and stays
+                found |= {
+                    n: r.fields[spelled] for n, r in enumerate(self.records) if spelled in r.fields
+                }
+            self._columns[key] = dict(sorted(found.items()))
+        return self._columns[key]
+
+    def groups(self, name: str) -> Mapping[str, Sequence[int]]:
+        """Return the numbers of the records by their value of a field."""
+        key = self.spelled(name)
+        if key not in self._groups:
+            groups: dict[str, list[int]] = {}
+            for number, value in self.column(name).items():
+                groups.setdefault(value, []).append(number)
+            self._groups[key] = groups
+        return self._groups[key]
+
+    def numbers(self, name: str) -> Mapping[int, Decimal]:
+        """Return a field's numbers by the number of their record; other values are left out."""
+        key = self.spelled(name)
+        if key not in self._numbers:
+            pairs = ((n, number_in(value)) for n, value in self.column(name).items())
+            self._numbers[key] = {n: value for n, value in pairs if value is not None}
+        return self._numbers[key]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionRead:
+    """A collection that was read from a state, and how long it stays true."""
+
+    collection: Collection
+    until: int | None
+    """When the first of its rows ends (microseconds UTC); None: no row ends."""
+
+
+def folded(name: str) -> str:
+    """Fold a field's name for comparison: without case, with single spaces between its words."""
+    return " ".join(name.replace("_", " ").replace("-", " ").split()).casefold()
+
+
+def folded_value(value: str) -> str:
+    """Fold a value for comparison: without case, with single spaces between its words."""
+    return " ".join(value.split()).casefold()
+
+
+def number_in(text: str) -> Decimal | None:
+    """Read a number, with or without commas between thousands; None for any other text."""
+    stripped = text.strip()
+    if len(stripped) > _LONGEST_NUMBER or _NUMBER.fullmatch(stripped) is None:
+        return None
+    return Decimal(stripped.replace(",", ""))
+
+
+def collect(sources: Iterable[Source]) -> Collection:
+    """Read the records of rows, in the order of the rows."""
+    return Collection(chain.from_iterable(map(records_of, sources)))
+
+
+def records_of(source: Source) -> list[Record]:
+    """Read the records of a row: those of its structure, else those of its text."""
+    found = _of_structure(source) or list(_of_text(source.text))
+    several = len(found) > 1
+    return [
+        Record(_own_id(fields) or _numbered(source.id, at, several), source.id, fields, text)
+        for at, (fields, text) in enumerate(found, 1)
+    ]
+
+
+_Read = tuple[dict[str, str], str]
+"""The fields of a record, and the part of the text that it was read from."""
+
+
+def _numbered(row_id: str, at: int, several: bool) -> str:  # noqa: FBT001 - said by its only caller
+    return f"{row_id}#{at}" if several and at > 1 else row_id
+
+
+def _own_id(fields: Mapping[str, str]) -> str | None:
+    return next((value for name, value in fields.items() if name.casefold() == "id"), None)
+
+
+def _of_structure(source: Source) -> list[_Read]:
+    value = None if source.structure is None else _json(source.structure)
+    return [(fields, source.text) for fields in _objects(value)]
+
+
+def _of_text(text: str) -> Iterator[_Read]:
+    if text.count(":") < _FEWEST and "|" not in text and "{" not in text:
+        return  # most memories are sentences
+    stripped = text.strip()
+    if stripped[:1] in {"{", "["}:
+        whole = list(_objects(_json(stripped)))
+        if whole:
+            alone = len(whole) == 1
+            yield from ((f, stripped if alone else canonical(f)) for f in whole)
+            return
+    lines = text.splitlines()
+    bars = 0
+    for is_table, block in groupby(lines, lambda line: "|" in line):
+        part = list(block)
+        if is_table:
+            table = list(_table(part))
+            bars += len(table)
+            yield from table
+    found = bars > 0
+    for line in lines:
+        if line.lstrip()[:1] == "{":
+            for fields in _objects(_json(line)):
+                found = True
+                yield fields, line.strip()
+    if not found:
+        yield from _pairs(lines)
+
+
+def _json(text: str) -> Any:
+    """Read JSON with numbers as they are written; None if it is none, or nested too deep."""
+    try:
+        return json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _objects(value: Any) -> Iterator[dict[str, str]]:
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, dict) and (fields := dict(_flat(each))):
+            yield fields
+
+
+def _flat(value: Mapping[str, Any], before: str = "", depth: int = 1) -> Iterator[tuple[str, str]]:
+    for name, each in value.items():
+        if isinstance(each, str):
+            yield before + name, each
+        elif isinstance(each, bool):
+            yield before + name, "true" if each else "false"
+        elif isinstance(each, dict) and depth < _DEPTH:
+            yield from _flat(each, f"{before}{name}.", depth + 1)
+        elif each is not None:
+            yield before + name, _listed(each)
+
+
+def _listed(value: Any) -> str:
+    """Write a list or a deep object as text."""
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    try:
+        return canonical(value)
+    except RecursionError:
+        return ""
+
+
+def _table(lines: Sequence[str]) -> Iterator[_Read]:
+    """Read the tables in lines with bars: a head, a rule below it, and rows."""
+    head: list[str] = []
+    above: list[str] = []
+    for line in lines:
+        cells = _cells(line)
+        if not head and len(cells) == len(above) and all(map(_is_rule, cells)):
+            head = above
+        elif head:
+            pairs = zip(head, cells, strict=False)
+            fields = {name: cell for name, cell in pairs if name and cell}
+            if fields:
+                yield fields, line.strip()
+        above = cells if len(cells) <= _MOST_FIELDS else []
+
+
+def _cells(line: str) -> list[str]:
+    inner = line.strip().replace(_ESCAPED, _STAND_IN)
+    inner = inner.removeprefix("|").removesuffix("|")
+    return [cell.strip().replace(_STAND_IN, "|") for cell in inner.split("|")]
+
+
+def _is_rule(cell: str) -> bool:
+    return "-" in cell and _RULE.issuperset(cell)
+
+
+def _pairs(lines: Sequence[str]) -> Iterator[_Read]:
+    """Read paragraphs with two `key: value` lines or more; a name that comes again begins anew."""
+    for is_empty, block in groupby(lines, lambda line: not line.strip()):
+        if is_empty:
+            continue
+        fields: dict[str, str] = {}
+        part: list[str] = []
+        for line in block:
+            pair = pair_in(line)
+            if pair is not None and pair[0] in fields:
+                yield from _two_or_more(fields, part)
+                fields, part = {}, []
+            if pair is not None and len(fields) < _MOST_FIELDS:
+                fields[pair[0]] = pair[1]
+                part.append(line.strip())
+        yield from _two_or_more(fields, part)
+
+
+def _two_or_more(fields: dict[str, str], part: Sequence[str]) -> Iterator[_Read]:
+    if len(fields) >= _FEWEST:
+        yield fields, "\n".join(part)
+
+
+def pair_in(line: str) -> tuple[str, str] | None:
+    """Read a `key: value` line, with or without the mark of a list before it; None if it is none.
+
+    A name has no more than four words, so that a sentence with a colon is none.
+    """
+    name, colon, value = line.strip().lstrip("-*\u2022 ").partition(":")
+    name, value = name.strip().strip("*").strip(), value.strip().removeprefix("**").strip()
+    is_name = bool(name) and len(name) <= _LONGEST_NAME and len(name.split()) <= _MOST_WORDS
+    return (name, value) if colon and is_name and value and not value.startswith("//") else None
+
+
+_MOST_WORDS: Final = 4
+"""Words of a field's name in a `key: value` line, at most."""
