@@ -57,7 +57,10 @@ class FileArchives(Archives):
             raise Refused(f"{place} is in the way: move it.", path=str(place))
         with WriteLock(place / _LOCK, 0).held_if_free() as free:
             if not free:
-                raise Refused(f"Another process is making {target}.", path=str(target))
+                raise Refused(
+                    f"Another process is making {target}: wait for it, or name another file.",
+                    path=str(target),
+                )
             for name in names:
                 if name != _LOCK:
                     _remove(place / name)

@@ -113,7 +113,8 @@ class GitSource(CountingSource):
         self._repo = _open(path)
         if not self._repo.head.is_valid():
             raise InvalidRequest(
-                f"The repository at {path} has no commits on its checked-out branch yet.",
+                f"The repository at {path} has no commits on its checked-out "
+                "branch yet: check out another branch.",
                 path=str(path),
             )
 
@@ -250,7 +251,9 @@ def _open(path: Path) -> "Repo":
     try:
         repo = Repo(path, search_parent_directories=True)
     except InvalidGitRepositoryError as exc:
-        raise InvalidRequest(f"{path} is in no git repository.", path=str(path)) from exc
+        raise InvalidRequest(
+            f"{path} is in no git repository: name a folder of one.", path=str(path)
+        ) from exc
     repo.git.update_environment(**_ALONE)
     return repo
 

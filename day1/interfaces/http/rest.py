@@ -94,7 +94,9 @@ def _endpoint(calls: Mapping[str, _Call]) -> Any:
     async def answer(request: Request) -> Response:
         call = calls.get("GET" if request.method == "HEAD" else request.method)
         if call is None:
-            error = InvalidRequest(f"{request.method} is not for this path.")
+            error = InvalidRequest(
+                f"{request.method} is not for this path: use {', '.join(calls)}."
+            )
             return JSONResponse(shape.body(error, route_of), 405, {"Allow": ", ".join(calls)})
         return await call.answer(request)
 

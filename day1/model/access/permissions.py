@@ -50,7 +50,10 @@ class Access:
             Forbidden: the access is bound to an agent other than the given one.
         """
         if self.agent_id is not None and agent not in {None, self.agent_id}:
-            raise Forbidden(f"This token writes as {self.agent_id!r} only.", agent_id=self.agent_id)
+            raise Forbidden(
+                f"This token writes as {self.agent_id!r} only: name no other agent.",
+                agent_id=self.agent_id,
+            )
         return self.agent_id or agent
 
     def sees(self, branch: str) -> bool:

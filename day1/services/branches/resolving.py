@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from day1.errors import InvalidRequest, NotFound
+from day1.errors import Advice, InvalidRequest, NotFound
 from day1.model.branches.branch import Branch
 from day1.model.records.merge_record import MergeRecord
 from day1.model.records.snapshot import Snapshot
@@ -95,7 +95,11 @@ def commit(repo: Repository, text: str) -> Commit:
         graph = repo.history.graph(list(repo.history.branches().values()))
         commit_by_id = {c.id: c for c in graph if c.id.startswith(text)}
     if not commit_by_id:
-        raise NotFound(f"There is no branch, snapshot or commit {text!r}.", ref=text)
+        raise NotFound(
+            f"There is no branch, snapshot or commit {text!r}.",
+            Advice("{memory_branch_list}, {memory_snapshot_list} and {memory_log} list them."),
+            ref=text,
+        )
     return commit_by_id[_only(list(commit_by_id), text)]
 
 

@@ -103,7 +103,7 @@ def part_of(
     if first is not None and first > len(messages):
         raise InvalidRequest(
             f"The conversation has {len(messages)} messages on {reading.branch!r}, so none from "
-            f"{first} on.",
+            f"{first} on: begin at an earlier message.",
             messages=len(messages),
             branch=reading.branch,
         )

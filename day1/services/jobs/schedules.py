@@ -93,8 +93,13 @@ def find_schedule(repo: Repository, name: str) -> Schedule:
     """
     schedule = repo.ledger.record(Schedule, name)
     if schedule is None:
-        raise NotFound("There is no schedule of this id.")
+        raise unknown_schedule()
     return schedule
+
+
+def unknown_schedule() -> NotFound:
+    """Build the error for a schedule that is missing, or that the caller may not see."""
+    return NotFound("There is no schedule of this id: list the schedules to see their ids.")
 
 
 def pause(repo: Repository, schedule: Schedule) -> Schedule:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from day1.errors import InvalidRequest, NotFound, PlanChanged, Refused
+from day1.errors import Advice, InvalidRequest, NotFound, PlanChanged, Refused
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, closings, keeps_out, kept_out, open_items
 from day1.model.merge.plan import MergePlan, Sides, Strategy, follow_supersession, plan_merge
@@ -108,7 +108,10 @@ def check(request: MergeRequest) -> None:
         Refused: they do not.
     """
     if request.source.id == request.target.id:
-        raise Refused("A branch cannot be merged into itself.", branch=request.source.name)
+        raise Refused(
+            "A branch cannot be merged into itself: name another target.",
+            branch=request.source.name,
+        )
     if request.strategy == "cherry_pick" and not request.items:
         raise Refused("cherry_pick needs `items`: the ids to take from the source.")
     if request.strategy != "cherry_pick" and request.items:
@@ -321,7 +324,9 @@ def _items(source: Reading, items: Sequence[str], changes: Changes) -> list[str]
     unknown_ids = [i for i in items if i not in row_by_id and i not in removed_ids]
     if unknown_ids:
         raise NotFound(
-            f"Not on the source branch: {', '.join(unknown_ids[:10])}.", ids=list(unknown_ids)
+            f"Not on the source branch: {', '.join(unknown_ids[:10])}.",
+            Advice("{memory_branch_diff} shows what the source has that the target lacks."),
+            ids=list(unknown_ids),
         )
     return follow_supersession(items, row_by_id)
 

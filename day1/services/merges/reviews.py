@@ -103,7 +103,9 @@ def open_review(
     """
     source, target = (refuse_closed(side) for side in sides)
     if source.id == target.id:
-        raise Refused("A branch cannot be reviewed against itself.", branch=source.name)
+        raise Refused(
+            "A branch cannot be reviewed against itself: name another target.", branch=source.name
+        )
     with repo.ledger.transaction():
         equal = {"source_id": source.id, "target_id": target.id, "status": "open"}
         open_reviews = repo.ledger.records(Review, **equal)

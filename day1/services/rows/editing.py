@@ -194,7 +194,7 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
     with repo.store.changing(branch.name) as work:
         kind, old_fact = present(work, new.fact_id, branch)
         if kind is not FACT:
-            raise Refused("Only a fact can be superseded.", id=new.fact_id)
+            raise Refused("Only facts can be superseded: correct others in place.", id=new.fact_id)
         new_id = new.new_fact_id or repo.new_id(FACT.prefix, work.now)
         category = text_of(old_fact["category"]) if new.category is None else new.category
         fact = NewFact(

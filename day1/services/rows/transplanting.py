@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from day1.errors import NotFound
+from day1.errors import Advice, NotFound
 from day1.model.merge.plan import follow_supersession
 from day1.model.redaction.veil import is_expired, is_secret
 from day1.model.rows.change import CommitId, Message, Query
@@ -142,7 +142,11 @@ def _messages(reading: Reading, choice: Selection, conversation_ids: Sequence[st
 def _refuse_unknown(ids: Iterable[str], row_by_id: Mapping[str, Row]) -> None:
     unknown = [row_id for row_id in ids if row_id not in row_by_id]
     if unknown:
-        raise NotFound(f"Not on this branch: {', '.join(unknown[:10])}.", ids=unknown)
+        raise NotFound(
+            f"Not on this branch: {', '.join(unknown[:10])}.",
+            Advice("{memory_search} finds what a branch has."),
+            ids=unknown,
+        )
 
 
 def _among(reading: Reading, kind: Kind, column: str, ids: Sequence[str]) -> list[Row]:

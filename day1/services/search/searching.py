@@ -339,7 +339,9 @@ def _filters(request: SearchRequest, now: int) -> list[Filter]:
         kind = BY_TABLE.get(table)
         if kind is None or kind.text is None:
             searched = [kind.table for kind in KINDS if kind.text]
-            raise InvalidRequest(f"{table!r} has no text to search.", kinds=searched)
+            raise InvalidRequest(
+                f"{table!r} has no text to search: name {', '.join(searched)}.", kinds=searched
+            )
         if request.spaces and "space" not in kind.column:
             if request.messages is not None:
                 only = request.messages

@@ -77,17 +77,19 @@ def _value(session: Session, item: Document, new_text: str | None) -> dict[str, 
             raise Refused("This memory has no text to edit: take or dismiss the item.")
     if new_text is None:
         if not session.asks:
-            raise click.UsageError("Missing argument 'VALUE'.")
+            raise click.UsageError("Missing argument 'VALUE': the value to set.")
         new_text = click.edit(str(offered.get(cell) or "") + "\n")
         if new_text is None or not new_text.strip():
-            raise Refused("Nothing was written, so nothing is decided.")
+            raise Refused(
+                "The editor's text is empty, so nothing was decided: write a value and save it."
+            )
     text = new_text.strip()
     if not isinstance(offered.get(cell), float):
         return {cell: text}
     try:
         return {cell: float(text)}
     except ValueError as exc:
-        raise InvalidRequest(f"{cell} is a number.", cell=cell) from exc
+        raise InvalidRequest(f"{cell} must be a number, such as 0.8.", cell=cell) from exc
 
 
 def _list(screen: Screen, items: list[Document], branch: str) -> None:

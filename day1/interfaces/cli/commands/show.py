@@ -101,7 +101,11 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
         alive = Query(equal={"id": whole}, alive_at=repo.shown(ref).shown_at)
         rows = [] if kind is None else reading.find(kind, alive)
         if kind is None or not rows:
-            raise NotFound(f"{whole} is not on branch {branch!r}.", id=whole, branch=branch)
+            raise NotFound(
+                f"{whole} is not on branch {branch!r}: name its branch with --branch.",
+                id=whole,
+                branch=branch,
+            )
         row = rows[0]
         columns = {} if space is None else in_space(session.context(), asked_space(space))
         is_own_space = columns == {"space": row.get("space")}

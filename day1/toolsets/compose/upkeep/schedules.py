@@ -7,7 +7,6 @@ from pydantic import BeforeValidator
 from day1.call.context import Context
 from day1.call.fields import Response
 from day1.call.operation import Effect, Operation
-from day1.errors import NotFound
 from day1.model.branches.branch import Branch
 from day1.model.jobs.job import Execution, JobKind
 from day1.model.jobs.schedule import Schedule
@@ -197,7 +196,7 @@ def _found(ctx: Context, request: SchedulePath) -> Schedule:
     """
     schedule = schedules.find_schedule(ctx.repo, request.scheduleId)
     if ctx.caller.access.agent_id not in {None, schedule.wallet}:
-        raise NotFound("There is no schedule of this id.")
+        raise schedules.unknown_schedule()
     return schedule
 
 

@@ -56,7 +56,10 @@ class TokenCreated(TokenShown):
 def token_create(ctx: Context, request: TokenCreate) -> TokenCreated:
     """Create a token for HTTP; its secret is shown only now."""
     if ctx.caller.access.branches or ctx.caller.access.agent_id is not None:
-        raise Forbidden("A token that is limited to branches or bound to an agent makes no others.")
+        raise Forbidden(
+            "A token that is limited to branches or bound to an agent makes no others: use one "
+            "without limits."
+        )
     new_token = Wanted(
         request.name,
         request.scope or "write",
