@@ -172,7 +172,7 @@ def _constant(name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Repeatable(Request):
-    """A call that writes: with the same `request_id` it is one call, however often it is made.
+    """The arguments of a call that writes; calls with one `request_id` take effect once.
 
     Attributes:
         request_id: A name for this call, used for no other: calling again with it writes nothing

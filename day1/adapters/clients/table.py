@@ -40,7 +40,7 @@ def stdio(command: Sequence[str], agent: str) -> dict[str, Any]:
 
 
 def custom(command: Sequence[str], agent: str) -> dict[str, Any]:
-    """Zed's entry."""
+    """Build the entry of Zed: its source is `custom`."""
     return {"source": "custom", **plain(command, agent)}
 
 

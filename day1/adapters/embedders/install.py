@@ -152,7 +152,7 @@ def _from_wheel(place: Path) -> Path:
 
 
 def _fetch(place: Path, arguments: list[str], *, connected: str) -> None:
-    """Run Python until it ends; end it if `connected` is not seen within ten seconds.
+    """Run a downloader in Python; end it if `connected` is not seen within ten seconds.
 
     The ten seconds begin with its first line, since the imports before it do not connect yet. Once
     connected, both downloaders give up by themselves when nothing comes for some seconds. Their

@@ -205,7 +205,7 @@ class VectorSpace:
         """Vectors of passages, by text and number, whose text is not embedded completely yet."""
 
     def snapshot(self) -> SpaceSnapshot:
-        """Return a snapshot of the present rows.
+        """Return a snapshot of the space's vectors, with all that are written by now.
 
         Raises:
             IndexLost: the file lacks rows that `index.db` names.

@@ -142,7 +142,7 @@ def _whole(question: str, hit: FoundText) -> QuotedText:
 
 
 def _sizes(count: int, limits: PassageLimits) -> Iterator[int]:
-    """Yield the most characters of each of `count` passages, best first."""
+    """Yield the maximum number of characters of each of `count` passages, best first."""
     least = min(LEAST, limits.passage_characters)
     spare = max(0, limits.passages_characters - count * least)
     for _ in range(count):

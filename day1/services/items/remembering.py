@@ -240,7 +240,7 @@ def known_text(adding: Additions, row: Row) -> Row | None:
 
 
 def new_columns(new: ToRemember, old: Row) -> Row:
-    """Return the columns of a known fact that the caller named and that may differ now."""
+    """Return new values of a known fact's columns: of those that the caller named."""
     columns: Row = {"category": new.fact.category, "confidence": new.fact.confidence}
     columns = {name: cell for name, cell in columns.items() if name in new.given}
     before, after = read_detail(old["detail"]), read_detail(new.detail)

@@ -27,7 +27,7 @@ _STILL_OPEN = "The review of an earlier job is still open: nothing was proposed 
 
 
 def change_rows(run: JobRun, change: Change) -> dict[str, Json]:
-    """Change rows in one commit; as `apply`."""
+    """Change rows in one commit, or propose it in a review if the branch is protected."""
     return apply(run, lambda branch: _commit(run, branch, change))
 
 

@@ -112,7 +112,7 @@ def _may_be_merged(run: JobRun, row: Row) -> bool:
 
 
 def _comparable(rows: Sequence[Row]) -> list[list[Row]]:
-    """Sort facts by what a caller can choose them by: category, key and metadata."""
+    """Group facts by category, key and metadata, by which callers choose them; drop single ones."""
     facts_by_choice: dict[str, list[Row]] = {}
     for row in rows:
         detail = read_detail(row["detail"])

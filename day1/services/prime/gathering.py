@@ -198,7 +198,7 @@ def _lasting(
 def _sorted_out(
     categories: Iterable[Sequence[Cell]], pinned: set[str], evergreen: set[str]
 ) -> tuple[set[str], list[str]]:
-    """Add the ids of facts to `pinned` or `evergreen` by their categories; return both, limited."""
+    """Add facts to `pinned` or `evergreen` by category; return both, of the latter the newest."""
     for row_id, category in categories:
         if category == PINNED:
             pinned.add(str(row_id))

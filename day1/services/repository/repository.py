@@ -65,7 +65,7 @@ class Repository:
     """Whether new ids are derived from a request id, so that their rows may exist already."""
 
     def shown(self, ref: Ref) -> Ref:
-        """Return a ref that is shown as of its instant, or as of now."""
+        """Return the ref with the instant as of which rows are shown: its own, or now."""
         return replace(ref, shown_at=self.clock() if ref.until is None else ref.until)
 
 

@@ -34,7 +34,7 @@ from day1.services.workspace.items import Spaces, checked_items
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """An item to store."""
+    """A new item of a workspace: a memory with a type and tags."""
 
     text: str
     memory_type: str = "semantic"

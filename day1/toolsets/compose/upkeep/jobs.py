@@ -87,7 +87,7 @@ class MemoryTimeRange(ComposeRequest):
 
 
 class MemoryJobCreateRequest(ComposeRequest):
-    """Arguments of `jobs_create`.
+    """The arguments of `jobs_create`.
 
     Attributes:
         type: What the job does. consolidate supersedes facts that say the same as another fact of

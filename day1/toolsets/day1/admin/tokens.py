@@ -29,7 +29,7 @@ class TokenShown(Response):
 
 
 class TokenCreate(Repeatable):
-    """The token to create.
+    """The arguments of `token_create`.
 
     Attributes:
         name: What the token is called; a live token's name is taken.
@@ -72,7 +72,7 @@ def token_create(ctx: Context, request: TokenCreate) -> TokenCreated:
 
 
 class TokenList(Request):
-    """No arguments."""
+    """`token_list` takes no arguments."""
 
 
 class TokensListed(Response):
@@ -88,7 +88,7 @@ def token_list(ctx: Context, _: TokenList) -> TokensListed:
 
 
 class TokenRevoke(Repeatable):
-    """The token to revoke.
+    """The arguments of `token_revoke`.
 
     Attributes:
         name: The token, by its name or id.

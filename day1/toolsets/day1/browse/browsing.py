@@ -34,7 +34,7 @@ def _read(reading: Reading, branch: str) -> Read:
 
 
 class Get(Request):
-    """A row to read, in a state.
+    """The arguments of `memory_get`.
 
     Attributes:
         id: The memory, by its id.
@@ -87,7 +87,7 @@ def memory_get(ctx: Context, request: Get) -> Got:
 
 
 class ListRows(Request):
-    """Rows of a state to list.
+    """The arguments of `memory_list`.
 
     Attributes:
         type: The type of the memories.
@@ -142,7 +142,7 @@ def memory_list(ctx: Context, request: ListRows) -> Rows:
 
 
 class LogRequest(Request):
-    """Commits to list.
+    """The arguments of `memory_log`.
 
     Attributes:
         limit: How many commits to answer at most.
@@ -211,7 +211,7 @@ def _commit(commit: Commit) -> CommitShown:
 
 
 class GraphRequest(Request):
-    """A size of the tree.
+    """The arguments of `memory_graph`.
 
     Attributes:
         limit: How many branches to answer at most, those last written to, and how many merges.

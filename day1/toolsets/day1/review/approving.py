@@ -10,7 +10,7 @@ from day1.toolsets.day1.review.review_state import ReviewState, in_full
 
 
 class ReviewApprove(WriteRequest):
-    """An approval of a review.
+    """The arguments of `review_approve`.
 
     Attributes:
         review_id: The review, by its id.

@@ -39,7 +39,7 @@ from day1.toolsets.shared.given import refuse_marks
 
 
 class UpdateFact(WriteRequest):
-    """What to change of a fact; of relations and observations the columns that they have.
+    """The arguments of `memory_update_fact`; other memories take the columns that they have.
 
     Attributes:
         fact_id: The fact to correct, or the relation or observation.
@@ -156,7 +156,7 @@ def _updated(branch: str, result: Edited) -> FactUpdated:
 
 
 class SupersedeFact(WriteRequest):
-    """A fact to replace, and its replacement.
+    """The arguments of `memory_supersede_fact`.
 
     Attributes:
         fact_id: The fact to replace. It stays, marked as superseded, and search leaves it out.
@@ -234,7 +234,7 @@ def _not_inherited(ends: Row) -> list[str | Advice]:
 
 
 class RetractFact(WriteRequest):
-    """A memory to remove; observations and relations too.
+    """The arguments of `memory_retract_fact`, which removes any memory.
 
     Attributes:
         fact_id: The memory to remove, by its id: a fact, observation, relation, conversation or
@@ -271,7 +271,7 @@ def retract_fact(ctx: Context, request: RetractFact) -> FactRetracted:
 
 
 class Remove(WriteRequest):
-    """The memories to remove in one commit.
+    """The arguments of `memory_remove`.
 
     Attributes:
         ids: The memories to remove, by their ids: facts, observations, relations, conversations

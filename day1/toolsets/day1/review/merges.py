@@ -35,7 +35,7 @@ from day1.toolsets.shared.shown import ConflictShown, conflicts_of, shown_column
 
 
 class MergePreview(Request):
-    """A merge to preview, as `memory_branch_merge` takes it.
+    """The arguments of `memory_merge_preview`.
 
     Attributes:
         source_branch: The branch that would be merged.
@@ -119,7 +119,7 @@ def _holding(twins: list[Twin]) -> list[dict[str, Any]]:
 
 
 class HeldRequest(WriteRequest):
-    """List held items, or decide one.
+    """The arguments of `memory_held`.
 
     Attributes:
         action: `list` shows the open items, `take` sets the offered value, `edit` sets `value`,

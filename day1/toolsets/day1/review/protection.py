@@ -13,7 +13,7 @@ from day1.toolsets.shared.answers import state_of
 
 
 class BranchProtect(Repeatable):
-    """A branch and what merges into it must fulfil; it takes no other writes then.
+    """The arguments of `memory_branch_protect`.
 
     Attributes:
         branch_name: The branch to protect.

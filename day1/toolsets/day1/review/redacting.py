@@ -16,7 +16,7 @@ from day1.toolsets.shared.fields import absent
 
 
 class Redact(WriteRequest):
-    """Arguments of `memory_redact`.
+    """The arguments of `memory_redact`.
 
     Attributes:
         id: The memory to redact, by its id; texts equal to what it ever said are redacted too.

@@ -17,7 +17,7 @@ from day1.services.history.restoring import check_row, restore_branch, restore_r
 
 
 class Restore(WriteRequest):
-    """A row or branch to bring back.
+    """The arguments of `memory_restore`.
 
     Attributes:
         to: The state to go back to: a snapshot's id or label, or a time (ISO 8601).

@@ -17,7 +17,7 @@ from day1.toolsets.shared.shown import ConflictShown, conflicts_of, summary
 
 
 class Undo(WriteRequest):
-    """A commit or merge to undo.
+    """The arguments of `memory_revert`.
 
     Attributes:
         commit: What to undo: a commit of the branch itself, or a merge by its id.

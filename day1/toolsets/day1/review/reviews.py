@@ -37,7 +37,7 @@ _Limit = Annotated[int, Field(ge=1, le=200)] | None
 
 
 class ReviewOpen(WriteRequest):
-    """A branch to review.
+    """The arguments of `review_open`.
 
     Attributes:
         source_branch: The branch to review.
@@ -62,7 +62,7 @@ def review_open(ctx: Context, request: ReviewOpen) -> ReviewState:
 
 
 class ReviewList(Request):
-    """The reviews to list.
+    """The arguments of `review_list`.
 
     Attributes:
         status: Only reviews of this status.
@@ -100,7 +100,7 @@ def review_list(ctx: Context, request: ReviewList) -> Reviews:
 
 
 class ReviewShow(Request):
-    """A page of a review.
+    """The arguments of `review_show`.
 
     Attributes:
         review_id: The review, by its id.
@@ -177,7 +177,7 @@ class Decided(Request):
 
 
 class ReviewDecide(WriteRequest):
-    """Decisions of one reviewer.
+    """The arguments of `review_decide`.
 
     Attributes:
         review_id: The review, by its id.
@@ -204,7 +204,7 @@ def review_decide(ctx: Context, request: ReviewDecide) -> ReviewState:
 
 
 class ReviewMerge(WriteRequest):
-    """A review to merge.
+    """The arguments of `review_merge`.
 
     Attributes:
         review_id: The review, by its id.
@@ -279,7 +279,7 @@ def _merged(
 
 
 class ReviewClose(WriteRequest):
-    """A review to close.
+    """The arguments of `review_close`.
 
     Attributes:
         review_id: The review, by its id.

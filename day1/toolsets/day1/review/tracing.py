@@ -19,7 +19,7 @@ from day1.toolsets.shared.shown import shown, shown_columns
 
 
 class HistoryRequest(Request):
-    """A memory to trace.
+    """The arguments of `memory_history`.
 
     Attributes:
         id: The memory, by its id.
@@ -125,7 +125,7 @@ def _name(branch: Branch | None) -> str | None:
 
 
 class BlameRequest(Request):
-    """A memory whose authors to name.
+    """The arguments of `memory_blame`.
 
     Attributes:
         id: The memory, by its id.
