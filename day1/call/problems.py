@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 from day1.errors import InvalidRequest, Json
 from day1.model.values.parts import TooLong
 
-_BRING_IN: Final = (
+_HOW_TO_IMPORT: Final = (
     "Save the text as a file and run `day1 import text FILE`: it is kept in parts that know one "
     "another and are found as one. Without a shell, write several memories: cut the text between "
     "paragraphs, and begin each with what it is a part of, such as 'Report on the mill, part 2 of "
@@ -41,7 +41,7 @@ def invalid(what: str, request: type[BaseModel], exc: ValidationError) -> Invali
 
 def text_too_long(what: str, **details: Json) -> InvalidRequest:
     """Build the error for a text that is too long; it says how to import the text."""
-    return InvalidRequest(f"{what}. {_BRING_IN}", **details)
+    return InvalidRequest(f"{what}. {_HOW_TO_IMPORT}", **details)
 
 
 def _is_branch_of_union(part: object) -> bool:

@@ -165,7 +165,7 @@ def _read(ctx: Context, uri: str) -> Mapping[str, Any] | str:
         match = re.fullmatch(pattern, uri)
         if match is not None:
             return reader(ctx, *map(unquote, match.groups()))
-    raise NotFound(f"this server has {BRANCHES}, {REVIEWS} and what it lists.")
+    raise NotFound(f"this server has {BRANCHES}, {REVIEWS} and the resources that it lists.")
 
 
 def _branch(ctx: Context, name: str) -> Mapping[str, Any]:

@@ -47,7 +47,7 @@ def space_name(text: str) -> str:
     if any(unicodedata.category(letter) == "Cc" for letter in name) or not _FORM.fullmatch(name):
         raise InvalidRequest(
             "A space is `kind:name`, such as project:metal or agent:writer/user:ann, "
-            "without control characters; a bare word is a namespace.",
+            "without control characters; WORD alone means namespace:WORD.",
             given=text[:40],
         )
     return name

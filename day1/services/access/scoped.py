@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from typing_extensions import override
 
-from day1.errors import NotFound
+from day1.errors import Advice, NotFound
 from day1.model.access.permissions import Access
 from day1.ports.history import History
 from day1.ports.store import Store
@@ -93,7 +93,11 @@ class ScopedHistory(History):
             NotFound: no visible branch has the commit in its past.
         """
         if commit is not None and not self.reaches(commit):
-            raise NotFound(f"There is no branch or commit {commit!r}.", ref=commit)
+            raise NotFound(
+                f"There is no branch or commit {commit!r}.",
+                Advice("{memory_branch_list} and {memory_log} list them."),
+                ref=commit,
+            )
 
     def check_ref(self, ref: Ref) -> None:
         """Refuse a state of a branch that is not visible, or a commit that is not reached."""

@@ -150,7 +150,7 @@ def run_now(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:
 def _branch_of(repo: Repository, job: Job) -> Branch:
     branch = repo.ledger.record(Branch, job.branch_id)
     if branch is None:
-        raise UnknownBranch("The branch of this job was deleted.")
+        raise UnknownBranch("The branch of this job was deleted: create a job for another branch.")
     return find_again(repo, branch)
 
 

@@ -168,7 +168,7 @@ def _begin(repo: Repository, schedule: Schedule, calendar: Calendar) -> Schedule
 def _job_of(repo: Repository, schedule: Schedule, execution: Execution) -> NewJob:
     branch = repo.ledger.record(Branch, schedule.branch_id)
     if branch is None:
-        raise NotFound("The branch of this schedule was deleted.")
+        raise NotFound("The branch of this schedule was deleted: delete the schedule.")
     wallets = (schedule.wallet,)
     return NewJob(schedule.kind, execution, branch, wallets, {}, schedule.token_id, schedule.id)
 

@@ -56,7 +56,9 @@ def seat_of(call: Call) -> Seat:
         return Seat(branch, branch.id, name, None, caller.agent_id)
     home = call.repo.ledger.record(Branch, find_task(call.repo, task_id).branch_id)
     if home is None:
-        raise UnknownBranch("The branch of the task was deleted.", task_id=task_id)
+        raise UnknownBranch(
+            "The branch of the task was deleted: name another task.", task_id=task_id
+        )
     return Seat(branch, home.id, f"task:{task_id}", task_id, caller.agent_id or branch.agent_id)
 
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from day1.call.context import Context
 from day1.call.fields import JsonObject, Label, Request
-from day1.errors import InvalidRequest
+from day1.errors import Advice, InvalidRequest
 from day1.model.merge.held import HeldItem, value_of
 from day1.model.merge.row_merge import Choice
 from day1.model.records.merge_record import MergeRecord
@@ -43,7 +43,11 @@ class ChoiceGiven(Request):
         """
         kind, cell = kind_of(self.id), self.cell or WHOLE
         if kind not in MEMORIES:
-            raise InvalidRequest(f"choices: {self.id!r} is not the id of a memory.", id=self.id)
+            raise InvalidRequest(
+                f"choices: {self.id!r} is not the id of a memory.",
+                Advice("{memory_merge_preview} lists the ids."),
+                id=self.id,
+            )
         cells = [WHOLE, *(group[0] for group in kind.groups)]
         if cell not in cells:
             raise InvalidRequest(

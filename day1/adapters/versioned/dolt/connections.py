@@ -42,7 +42,11 @@ class DoltConnections(Connections):
             except DBAPIError as exc:
                 if not self._lacks(connection, exc):
                     raise
-                raise NotFound(f"There is no commit {commit}.", commit=commit) from exc
+                raise NotFound(
+                    f"There is no commit {commit}.",
+                    Advice("{memory_log} lists commits."),
+                    commit=commit,
+                ) from exc
             yield connection
 
     @override

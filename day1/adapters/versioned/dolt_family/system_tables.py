@@ -11,7 +11,7 @@ from typing_extensions import override
 from day1.adapters.rows.steps import later_schema, newest_version, step
 from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.adapters.versioned.dialect import Dialect
-from day1.errors import NotFound
+from day1.errors import Advice, NotFound
 from day1.model.rows.change import CommitId
 
 _NO_SUCH: Final = re.compile(r"invalid (ref|ancestor) spec|(branch|commit) not found")
@@ -33,7 +33,11 @@ class SystemTables(Dialect):
             parts: Sequence[object] = exc.orig.args if exc.orig else ()
             if not any(_NO_SUCH.search(str(part)) for part in parts):
                 raise
-            raise NotFound(f"There is no branch or commit {name!r}.", ref=name) from exc
+            raise NotFound(
+                f"There is no branch or commit {name!r}.",
+                Advice("{memory_branch_list} and {memory_log} list them."),
+                ref=name,
+            ) from exc
 
     @override
     def branches(self, connection: Connection) -> dict[str, CommitId]:

@@ -191,7 +191,11 @@ class DoltLiteConnections(Connections):
             if not error_name(exc).startswith("SQLITE_CANTOPEN") or name in self._look():
                 raise
             if what == "commit":
-                raise NotFound(f"There is no commit {name}.", commit=name) from exc
+                raise NotFound(
+                    f"There is no commit {name}.",
+                    Advice("{memory_log} lists commits."),
+                    commit=name,
+                ) from exc
             raise _no_branch(name) from exc
 
     def _look(self) -> set[str]:

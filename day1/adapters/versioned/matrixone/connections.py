@@ -123,7 +123,11 @@ class MatrixOneConnections(Connections):
     def _location(self, connection: Connection, commit: CommitId) -> tuple[str, int | None]:
         location = self.graph.location(connection, commit)
         if location is None:
-            raise NotFound(f"There is no commit {commit}.", commit=commit)
+            raise NotFound(
+                f"There is no commit {commit}.",
+                Advice("{memory_log} lists commits."),
+                commit=commit,
+            )
         return location
 
     def _recover(self, connection: Connection, commit: CommitId) -> int:

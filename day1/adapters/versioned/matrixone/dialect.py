@@ -16,7 +16,7 @@ from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
 from day1.adapters.versioned.matrixone.lineage import Lineage
 from day1.adapters.versioned.matrixone.position import Position, position_of
 from day1.adapters.versioned.matrixone.time_cursor import PastState
-from day1.errors import NotFound
+from day1.errors import Advice, NotFound
 from day1.model.redaction.mask import Mask
 from day1.model.rows.change import Changes, Commit, CommitId
 from day1.model.rows.kind import KINDS, MEMORIES, RECORDS, Cell, Kind
@@ -54,7 +54,11 @@ class MatrixOneDialect(Dialect):
     def read(self, connection: Connection, commit: CommitId) -> Commit:
         value = self._known.get(commit) or self._graph.commit(connection, commit)
         if value is None:
-            raise NotFound(f"There is no branch or commit {commit!r}.", ref=commit)
+            raise NotFound(
+                f"There is no branch or commit {commit!r}.",
+                Advice("{memory_branch_list} and {memory_log} list them."),
+                ref=commit,
+            )
         return self._known.setdefault(commit, value)
 
     @override

@@ -156,7 +156,9 @@ def load(path: Path) -> Library:
     try:
         loaded = Library(path)
     except (OSError, AttributeError) as error:
-        raise StoreUnavailable(f"The DoltLite engine cannot be loaded: {error}") from error
+        raise StoreUnavailable(
+            f"The DoltLite engine cannot be loaded ({error}): install day1 again."
+        ) from error
     engine = _answer(loaded, b"SELECT doltlite_engine()")
     if engine != ENGINE:
         raise StoreUnavailable(f"The library at {path} is not DoltLite; install it again.")
