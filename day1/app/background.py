@@ -134,6 +134,6 @@ def prime_renewer(store: OpenStore, branch: str | None = None) -> PrimeRenewer:
         space = spaced(settings.space)
     except InvalidRequest:  # each call reports that the setting is invalid
         space = None
-    alone = space if space not in {SHARED, EVERY} else None
-    choice = PrimeChoice(branch or settings.branch or MAIN, alone, settings.prime.chars)
+    one_space = space if space not in {SHARED, EVERY} else None
+    choice = PrimeChoice(branch or settings.branch or MAIN, one_space, settings.prime.chars)
     return PrimeRenewer(store.repo, store.prime, choice)

@@ -66,17 +66,18 @@ def tree(branches: Sequence[Node], merges: Sequence[Node]) -> Tree:
     latest = sorted(branches, key=lambda b: (b["parent"] is None, b["moved_at"]))[-_LANES:]
     shown = _parents_first(latest)
     height_by_branch = {branch["branch"]: _TOP + _HIGH * n for n, branch in enumerate(shown)}
-    joins = [
+    drawn_merges = [
         m for m in merges if m["source"] in height_by_branch and m["target"] in height_by_branch
     ]
-    times = {t for b in shown for t in (b["forked_at"], b["moved_at"])} | {m["at"] for m in joins}
+    times = {t for b in shown for t in (b["forked_at"], b["moved_at"])}
+    times |= {m["at"] for m in drawn_merges}
     left = max((len(cut(name)) for name in height_by_branch), default=0) * _LETTER + 24
     step = (_WIDE - left) / max(len(times), 1)
     left_by_time = {t: round(left + step * n, 1) for n, t in enumerate(sorted(times))}
     paper = _Paper(height_by_branch, left_by_time, min(step * 0.8, 24))
     return Tree(
-        [paper.lane(branch, shown, joins) for branch in shown],
-        [paper.join(merge) for merge in joins],
+        [paper.lane(branch, shown, drawn_merges) for branch in shown],
+        [paper.join(merge) for merge in drawn_merges],
         _WIDE,
         _TOP * 2 + _HIGH * (len(shown) - 1),
     )

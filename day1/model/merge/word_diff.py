@@ -24,11 +24,11 @@ def changed_words(before: str, after: str) -> list[tuple[Change, str]]:
     part is empty, and no two neighbours have the same kind.
     """
     old, new = _PIECE.findall(before), _PIECE.findall(after)
-    start = _equal_ahead(old, new)
-    old, new, ahead = old[start:], new[start:], old[:start]
-    end = _equal_ahead(old[::-1], new[::-1])
-    behind = old[len(old) - end :]
-    old, new = old[: len(old) - end], new[: len(new) - end]
+    equal_at_start = _equal_ahead(old, new)
+    old, new, ahead = old[equal_at_start:], new[equal_at_start:], old[:equal_at_start]
+    equal_at_end = _equal_ahead(old[::-1], new[::-1])
+    behind = old[len(old) - equal_at_end :]
+    old, new = old[: len(old) - equal_at_end], new[: len(new) - equal_at_end]
     if len(old) + len(new) > MAX_PIECES:
         old, new = "".join(old).splitlines(keepends=True), "".join(new).splitlines(keepends=True)
     return _joined([("same", ahead), *_compared(old, new), ("same", behind)])

@@ -57,15 +57,15 @@ class ScopedHistory(History):
         """Whether a visible branch, retired or not, has a commit in its past."""
         if commit in self._reached:  # true for the rest of this call; the next call looks again
             return True
-        retired = (b.retired_tip for b in self._ledger.branches() if self._access.sees(b.name))
-        tips = frozenset((*self.branches().values(), *filter(None, retired)))
+        retired_tips = (b.retired_tip for b in self._ledger.branches() if self._access.sees(b.name))
+        visible_tips = frozenset((*self.branches().values(), *filter(None, retired_tips)))
         limits = self._access.branches
         known_tips, reached = self._known.get(limits, (frozenset(), frozenset()))
-        if tips != known_tips:
-            reached = self._since(known_tips, reached, tips)
+        if visible_tips != known_tips:
+            reached = self._since(known_tips, reached, visible_tips)
             if len(self._known) >= _LIMITS_KEPT:
                 self._known.clear()
-            self._known[limits] = tips, reached
+            self._known[limits] = visible_tips, reached
         self._reached = reached
         return commit in reached
 

@@ -137,8 +137,8 @@ def veils_of(reading: Reading, items: Sequence[HeldItem], at: int) -> dict[str, 
     row_by_id = _rows(reading, items)
     veil_by_row = _veils(reading, row_by_id.values(), at)
     for item in items:
-        sides = (value_of(item.kind, WHOLE, side) for side in _wholes(item))
-        mark = mark_of(at, row_by_id.get(item.row_id), *sides)
+        whole_rows = (value_of(item.kind, WHOLE, side) for side in _wholes(item))
+        mark = mark_of(at, row_by_id.get(item.row_id), *whole_rows)
         veil_by_row[item.row_id] = whole_veil(item.kind, mark) | veil_by_row.get(item.row_id, {})
     return veil_by_row
 

@@ -74,8 +74,8 @@ def prime_of(
     now, ref = repo.clock(), Ref(branch=branch.name)
     with repo.store.reading(repo.shown(ref)) as reading:
         pinned, evergreen = _lasting(repo, services, branch, space, reading)
-        lasting = [*sorted(pinned, reverse=True)[:_PINNED], *evergreen]
-        facts = ordered(_facts(repo, services, reading, lasting, space), now)
+        lasting_ids = [*sorted(pinned, reverse=True)[:_PINNED], *evergreen]
+        facts = ordered(_facts(repo, services, reading, lasting_ids, space), now)
         situation = Situation(
             branch.name,
             reading.tip,

@@ -51,13 +51,13 @@ def call_command(
 def _find(name: str, toolset: str | None) -> Tool:
     from day1.toolsets.over_http import TOOLSETS
 
-    tools = (
+    tool_by_name = (
         TOOLSETS.tools if toolset is None else {t.name: t for t in TOOLSETS.choose(toolset, "call")}
     )
-    tool = tools.get(name) or (TOOLSETS.tool(name) if toolset is None else None)
+    tool = tool_by_name.get(name) or (TOOLSETS.tool(name) if toolset is None else None)
     if tool is None:
         message = f"There is no operation {name[:80]!r}; `day1 call` lists them."
-        raise UnknownTool(message, tools=sorted(tools))
+        raise UnknownTool(message, tools=sorted(tool_by_name))
     return tool
 
 

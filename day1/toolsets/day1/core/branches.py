@@ -98,7 +98,7 @@ class Branches(Response):
 def branch_list(ctx: Context, request: BranchList) -> Branches:
     """All branches, oldest first."""
     active_branch = active_or_none(ctx)
-    items = [
+    branch_items = [
         BranchItem(
             branch_name=s.branch.name,
             parent=s.parent or "",
@@ -112,7 +112,7 @@ def branch_list(ctx: Context, request: BranchList) -> Branches:
         for s in states(ctx.repo)
         if request.status in {None, s.status}
     ]
-    return Branches(result=items, read=state_of(ctx, active_branch))
+    return Branches(result=branch_items, read=state_of(ctx, active_branch))
 
 
 class BranchSwitch(Repeatable):
