@@ -1,0 +1,214 @@
+"""The bus of a workspace: small processors that read a broadcast and propose what to do next.
+
+Each is asked at the same time as the others, in threads of the bus, and has a fraction of a second;
+one that fails again and again is left out for some cycles.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import islice
+from threading import Event
+from typing import Final
+
+from day1.model.records.task import Objective
+from day1.model.rows.change import Ref
+from day1.model.search.wording import content_words
+from day1.model.workspace.bus import (
+    BUDGET_S,
+    MOST_PROPOSED,
+    BusResult,
+    Circuit,
+    Proposal,
+    Report,
+    applied,
+    arbitrate,
+    read_result,
+)
+from day1.model.workspace.evidence import looked_up, records_in
+from day1.model.workspace.item import Item
+from day1.model.workspace.mind import Mind
+from day1.services.repository.repository import Repository
+from day1.services.workspace.desks import Seat, change_mind
+from day1.services.workspace.items import Spaces, links_of
+
+log = logging.getLogger(__name__)
+
+_THREADS: Final = 16
+"""Threads of the bus in one process: a subscriber that does not end keeps one of them."""
+_OWN_ANSWER: Final = 0.95
+_CONTRADICTION: Final = 1.0
+_GAP: Final = 0.6
+_LINK: Final = 0.5
+_BY_SCORE: Final = 0.4
+"""How much the score of a memory adds to the confidence in what it is linked with."""
+_COVERED: Final = 0.5
+"""Share of an objective's words that a memory about it has at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the subscribers of a cycle read."""
+
+    repo: Repository
+    seat: Seat
+    mind: Mind
+    """The mind after the broadcast."""
+    chosen: Mapping[str, Item]
+    """The memories that were broadcast, by id, best first."""
+    candidates: Sequence[str]
+    """The texts of all memories that competed."""
+    contradicts: Mapping[str, Sequence[str]]
+    """By id of a broadcast memory, the ids of those that it contradicts."""
+    spaces: Spaces
+    now: int
+    """Microseconds UTC."""
+    question: str | None = None
+    """The question that was asked; None: the goal alone."""
+    answer_ids: tuple[str, ...] = ()
+    """The rows that have an exact answer to the question, if that is known already."""
+
+
+Stopped = Callable[[], bool]
+"""Tells whether the time of a subscriber is over."""
+Subscriber = Callable[[Scene, Stopped], Iterable[Proposal]]
+
+
+def recall(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
+    """Propose to admit what the broadcast memories are linked with."""
+    present = {place.id for place in (*scene.mind.workspace, *scene.mind.buffer)}
+    scores = {place.id: place.score or 0.0 for place in scene.mind.workspace}
+    evicted = scene.mind.evicted
+    with scene.repo.store.reading(Ref(branch=scene.seat.branch.name)) as reading:
+        links = links_of(reading, scene.chosen, scene.spaces, scene.now)
+    for row_id, far_ids in links.items():
+        for far in far_ids:
+            if stopped():
+                return
+            if far not in present and far not in evicted:
+                confidence = round(_LINK + _BY_SCORE * min(1.0, scores.get(row_id, 0.0)), 6)
+                yield Proposal("recall", "admit", f"admit:{far}", confidence, (far,))
+
+
+def exact(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
+    """Propose the exact answer that the broadcast memories have."""
+    ids = scene.answer_ids
+    goal = scene.mind.goal
+    question = scene.question or (None if goal is None else goal.description)
+    if not ids and question is not None and not stopped():
+        found = looked_up(question, records_in((i.id, i.text) for i in scene.chosen.values()))
+        ids = () if found is None else found.row_ids
+    if ids:
+        key = f"answer:{ids[0]}"
+        yield Proposal("exact", "resolve_answer", key, _OWN_ANSWER, ids[:MOST_PROPOSED])
+
+
+def contradiction(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
+    """Propose to flag each pair of broadcast memories that contradict each other."""
+    pairs = {
+        tuple(sorted((i, other))) for i, others in scene.contradicts.items() for other in others
+    }
+    for one, other in sorted(pairs):
+        if stopped():
+            return
+        key = f"contradiction:{one}:{other}"
+        yield Proposal("contradiction", "flag_contradiction", key, _CONTRADICTION, (one, other))
+
+
+def gap(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
+    """Propose to note each open objective of the task that no memory is about."""
+    if scene.seat.task_id is None:
+        return
+    known = [frozenset(content_words(text)) for text in scene.candidates]
+    objectives = scene.repo.ledger.records(Objective, task_id=scene.seat.task_id)
+    for objective in sorted(objectives, key=lambda each: each.position):
+        words = frozenset(content_words(objective.description))
+        if stopped():
+            return
+        about = max((len(words & own) for own in known), default=0)
+        if objective.status != "completed" and words and about < _COVERED * len(words):
+            number = objective.position
+            yield Proposal("gap", "note_gap", f"gap:{number}", _GAP, (), number)
+
+
+SUBSCRIBERS: Final[Mapping[str, Subscriber]] = {
+    "recall": recall,
+    "exact": exact,
+    "contradiction": contradiction,
+    "gap": gap,
+}
+"""Who reads each broadcast, by name."""
+
+
+def run_bus(
+    scene: Scene, subscribers: Mapping[str, Subscriber] = SUBSCRIBERS, budget_s: float = BUDGET_S
+) -> Mind:
+    """Ask the subscribers after a broadcast, carry out what is accepted, and note the result.
+
+    Args:
+        scene: what was broadcast.
+        subscribers: whom to ask.
+        budget_s: how many seconds they have.
+
+    Returns:
+        The mind with the result in `bus`.
+
+    Raises:
+        StoreBusy: others change the same workspace all the time.
+    """
+    before = None if scene.mind.bus is None else read_result(scene.mind.bus)
+    circuits = {} if before is None else dict(before.circuits)
+    cycle = scene.mind.cycles
+    asked = {n: s for n, s in subscribers.items() if not circuits.get(n, Circuit()).is_open(cycle)}
+    proposals, reports = _ask(scene, asked, budget_s)
+    reports |= {n: Report(n, "circuit_open") for n in subscribers if n not in asked}
+    repeated = () if before is None else [proposal.key for proposal in before.accepted]
+    result = BusResult(
+        cycle,
+        arbitrate(proposals, repeated),
+        [reports[name] for name in subscribers],
+        {n: circuits.get(n, Circuit()).after(reports[n].status, cycle) for n in subscribers},
+    )
+    return change_mind(
+        scene.repo, scene.seat, partial(applied, result=result, now=scene.now), scene.now
+    )
+
+
+def _ask(
+    scene: Scene, subscribers: Mapping[str, Subscriber], budget_s: float
+) -> tuple[list[Proposal], dict[str, Report]]:
+    """Ask subscribers at the same time; whoever is late or fails proposes nothing."""
+    over = Event()
+    futures: dict[str, Future[list[Proposal]]] = {
+        name: _pool().submit(_proposed, subscriber, scene, over.is_set)
+        for name, subscriber in subscribers.items()
+    }
+    wait(futures.values(), budget_s)
+    over.set()
+    proposals: list[Proposal] = []
+    reports: dict[str, Report] = {}
+    for name, future in futures.items():
+        if not future.done():
+            future.cancel()
+            reports[name] = Report(name, "timeout")
+        elif (error := future.exception()) is not None:
+            log.warning("the subscriber %s failed: %s", name, type(error).__name__)
+            reports[name] = Report(name, "error")
+        else:
+            proposals += future.result()
+            reports[name] = Report(name, "ok", len(future.result()))
+    return proposals, reports
+
+
+def _proposed(subscriber: Subscriber, scene: Scene, stopped: Stopped) -> list[Proposal]:
+    return list(islice(subscriber(scene, stopped), MOST_PROPOSED))
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Make the threads of the bus, at its first use."""
+    return ThreadPoolExecutor(_THREADS, thread_name_prefix="gwt-bus")
