@@ -188,7 +188,7 @@ def test_any_character_is_legal_in_a_path(tmp_path, folder, name):
 # Neighbours
 
 
-OURS = "from day1.adapters.versioned.doltlite.dbapi import driver; driver.engine_version()"
+OURS = "from day1.adapters.versioned.doltlite.dbapi import driver, library; library.library()"
 STOCK_FOR_ALL = """
 import ctypes, ctypes.util
 stock = ctypes.util.find_library("sqlite3")
@@ -296,7 +296,7 @@ def test_sqlalchemy_core_works_over_the_driver(path):
 def test_the_version_is_the_one_that_is_pinned():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert f"doltlite=={library.ENGINE_VERSION}" in project["dependencies"]
-    assert driver.engine_version() == library.ENGINE_VERSION
+    assert library.engine_version() == library.ENGINE_VERSION
     assert driver.sqlite_version_info >= (3, 54)
 
 

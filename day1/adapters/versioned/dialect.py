@@ -75,6 +75,12 @@ class Dialect(Protocol):
         `touched` names the rows that the transaction wrote, for engines that do not know it.
         """
 
+    def is_dirty(self, connection: Connection) -> bool:
+        """Whether the branch differs from its head, including the open transaction."""
+
+    def written_rows(self, connection: Connection) -> int | None:
+        """Return the engine's count of the rows that a connection wrote; None if it has none."""
+
     def row(
         self, connection: Connection, kind: Kind, row_id: str, commit: CommitId, version: int
     ) -> tuple[Cell, ...] | None:

@@ -1,6 +1,7 @@
 """A unit of work on a branch: an open transaction, with nobody else at work on the branch."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from sqlalchemy import Connection, delete, update
@@ -11,6 +12,7 @@ from day1.adapters.rows.statements import columns_at, insert_into
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.history import author_of, decode, encode, encode_again
+from day1.adapters.versioned.own_writes import OwnWrites
 from day1.errors import IntegrityBroken
 from day1.model.redaction.mask import CLEAR
 from day1.model.redaction.veil import SECRET
@@ -32,6 +34,9 @@ class SqlWork(SqlAdditions, Work):
         """The function called with the name of each point of `commit` at which a test may kill the
         process."""
         self._touched: dict[str, set[str]] = {}
+        self._own: OwnWrites | None = None
+        """What the unit wrote; None before its first write, and of a merge."""
+        self._is_merge = False
         self._planned: Writes | None = None
         self._empty = False
         """Whether to commit even without changes; a merge always does."""
@@ -60,29 +65,44 @@ class SqlWork(SqlAdditions, Work):
     @override
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:
         self._touch(kind.table, [str(row["id"]) for row in rows])
-        super().add(kind, rows)
+        own = self._own_writes() if rows else None
+        with nullcontext() if own is None else own.adding(kind, rows):
+            super().add(kind, rows)
 
     @override
     def change(self, kind: Kind, row_id: str, values: Row) -> None:
-        self._touch(kind.table, [row_id])
         table, existing = TABLES[kind.table], columns_at(kind, self.version)
         existing_values = {name: value for name, value in values.items() if name in existing}
-        self.connection.execute(update(table).where(table.c.id == row_id).values(existing_values))
+        statement = update(table).where(table.c.id == row_id).values(existing_values)
+        with self._changing(kind, [row_id]):
+            self.connection.execute(statement)
 
     @override
     def apply(self, writes: Writes) -> None:
         for table_name, rows in writes.items():
-            self._touch(table_name, list(rows))
             table = TABLES[table_name]
-            for chunk in chunks(list(rows)):
-                self.connection.execute(delete(table).where(table.c.id.in_(chunk)))
-            present = [row for row in rows.values() if row is not None]
-            if present:
-                prepared(insert_into, table_name, self.version).many(self.connection, present)
+            with self._changing(BY_TABLE[table_name], list(rows)):
+                for chunk in chunks(list(rows)):
+                    self.connection.execute(delete(table).where(table.c.id.in_(chunk)))
+                present = [row for row in rows.values() if row is not None]
+                if present:
+                    prepared(insert_into, table_name, self.version).many(self.connection, present)
 
-    def _touch(self, table: str, ids: Sequence[str]) -> None:
+    def _changing(self, kind: Kind, row_ids: Sequence[str]) -> AbstractContextManager[None]:
+        """Note that the unit changes, adds or removes rows in the block."""
+        self._touch(kind.table, row_ids)
+        own = self._own_writes() if row_ids else None
+        return nullcontext() if own is None else own.changing(kind, row_ids)
+
+    def _own_writes(self) -> OwnWrites | None:
+        """Return the notes of what the unit writes; None in a merge: the engine writes too."""
+        if self._own is None and not self._is_merge:
+            self._own = OwnWrites(self.connection, self.version, self._dialect)
+        return self._own
+
+    def _touch(self, table: str, row_ids: Sequence[str]) -> None:
         self._merged = None
-        self._touched.setdefault(table, set()).update(ids)
+        self._touched.setdefault(table, set()).update(row_ids)
 
     @override
     def merge(self, source: CommitId, writes: Writes) -> None:
@@ -91,6 +111,7 @@ class SqlWork(SqlAdditions, Work):
         A row in conflict keeps the target's value until it is set. So the conflicts that the engine
         still lists are resolved, and deleted by key (their ids change).
         """
+        self._own, self._is_merge = None, True
         self._dialect.start_merge(self.connection, source)
         merged = self._mend(self._changed(), writes)
         self._dialect.clear_conflicts(self.connection)
@@ -100,6 +121,9 @@ class SqlWork(SqlAdditions, Work):
 
     def _changed(self) -> Changes:
         """Return the changes of the unit so far, through the mask as in plans."""
+        own = None if self._own is None else self._own.changes(self.mask)
+        if own is not None:
+            return own
         return self._dialect.uncommitted(self.connection, self.mask, self._touched, self.version)
 
     def _mend(self, changes_by_table: Changes, writes: Writes) -> Changes:

@@ -31,6 +31,7 @@ JOIN dolt_commit_ancestors a ON a.commit_hash = past.hash
 """The query for the nearest ancestors of two commits, with their parents: 6 µs a commit."""
 _FORMS = {"real": 'CAST("{}" AS REAL)'}
 """Expressions for a diff's columns by type: a diff returns the real number 1.0 as integer 1."""
+_IS_DIRTY = "SELECT EXISTS (SELECT 1 FROM dolt_status)"
 _COMMIT = "SELECT dolt_commit('-A', '-m', ?, '--author', ?, ?)"
 
 
@@ -125,6 +126,15 @@ class DoltLiteDialect(SystemTables, Dialect):
         self, connection: Connection, mask: Mask, _touched: Touched, version: int
     ) -> Changes:
         return self.changes(connection, "HEAD", "WORKING", mask, (version, version))
+
+    @override
+    def is_dirty(self, connection: Connection) -> bool:
+        return bool(connection.exec_driver_sql(_IS_DIRTY).scalar_one())
+
+    @override
+    def written_rows(self, connection: Connection) -> int | None:
+        raw: Any = connection.connection.driver_connection
+        return int(raw.total_changes)
 
     @override
     def row(

@@ -15,6 +15,7 @@ from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, versioned
 from day1.adapters.sqlite_failures import translated
 from day1.adapters.versioned.doltlite.connections import DoltLiteConnections, away, check_tables
 from day1.adapters.versioned.doltlite.dbapi import driver
+from day1.adapters.versioned.doltlite.dbapi.library import engine_version
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
 from day1.adapters.versioned.doltlite.history import DoltLiteHistory
 from day1.adapters.versioned.history import author_of, encode
@@ -98,7 +99,7 @@ class DoltLiteStore(SqlStore):
     def capabilities(self) -> Capabilities:
         return Capabilities(
             engine="doltlite",
-            version=driver.engine_version(),
+            version=engine_version(),
             row_history=True,
             compaction=True,
         )

@@ -92,12 +92,6 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(name)
 
 
-def engine_version() -> str:
-    """Load the engine and return its version."""
-    library()
-    return engine.ENGINE_VERSION
-
-
 def connect(
     path: str | os.PathLike[str],
     *,
@@ -184,6 +178,12 @@ class Connection:
         """Whether a transaction is open."""
         with self._lock:
             return not self._lib.get_autocommit(self._open_handle())
+
+    @property
+    def total_changes(self) -> int:
+        """The number of rows that statements on this connection wrote so far."""
+        with self._lock:
+            return int(self._lib.total_changes64(self._open_handle()))
 
     def cursor(self) -> "Cursor":
         """Make a cursor."""

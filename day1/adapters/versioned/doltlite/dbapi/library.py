@@ -77,6 +77,7 @@ class Library:
         self.errmsg = _bound(quick, "errmsg", ctypes.c_char_p)
         self.errstr = _bound(quick, "errstr", ctypes.c_char_p)
         self.changes64 = _bound(quick, "changes64", ctypes.c_int64)
+        self.total_changes64 = _bound(quick, "total_changes64", ctypes.c_int64)
         self.last_insert_rowid = _bound(quick, "last_insert_rowid", ctypes.c_int64)
 
     def _bind_statement(self, quick: ctypes.PyDLL) -> None:
@@ -144,6 +145,12 @@ def library_path() -> Path:
 def library() -> Library:
     """Return the engine, loaded once per process (about 25 ms)."""
     return load(library_path())
+
+
+def engine_version() -> str:
+    """Load the engine and return its version."""
+    library()
+    return ENGINE_VERSION
 
 
 def load(path: Path) -> Library:

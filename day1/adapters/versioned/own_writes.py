@@ -1,0 +1,119 @@
+"""The rows that one unit of work wrote, with what they were before.
+
+An engine's comparison of a branch with its head takes longer than a small change. It is needless
+while three things hold: the branch was as its head before the first write, the engine counts the
+rows that the connection writes, and every written row is noted here. Otherwise the caller compares.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from sqlalchemy import Connection
+
+from day1.adapters.rows.rows import row_changes
+from day1.adapters.rows.statements import named_at
+from day1.adapters.versioned.dialect import Dialect
+from day1.model.redaction.mask import Mask
+from day1.model.rows.change import Changes
+from day1.model.rows.kind import KINDS, Cell, Kind, Row
+
+_MOST: Final = 100
+"""Rows of one unit that are noted; comparing all at once is quicker for more."""
+
+_Values = tuple[Cell, ...]
+"""A row, in the order of its kind's columns."""
+
+
+class OwnWrites:
+    """The rows that a unit of work wrote, while they prove to be all that changed on its branch."""
+
+    def __init__(self, connection: Connection, version: int, dialect: Dialect) -> None:
+        """Note nothing yet.
+
+        Args:
+            connection: the connection of the unit, in its transaction.
+            version: the schema of its branch.
+            dialect: says how many rows the connection wrote.
+        """
+        self._connection, self._version, self._dialect = connection, version, dialect
+        self._befores: dict[str, dict[str, _Values | None]] | None = {}
+        """By table and id the row before the unit, None if there was none; None: not known."""
+        self._added: dict[str, _Values] = {}
+        """By id the rows that were added, and not changed since."""
+        self._count: int | None = None
+        """The engine's count of written rows after the last write of the unit."""
+
+    @contextmanager
+    def adding(self, kind: Kind, rows: Sequence[Row]) -> Iterator[None]:
+        """Note rows before the block adds them."""
+        row_ids = [str(row["id"]) for row in rows]
+        if self._may_note(len(row_ids)):
+            self._added.update(
+                (row_id, tuple(row.get(c) for c in kind.columns))
+                for row_id, row in zip(row_ids, rows, strict=True)
+            )
+            self._note(kind, dict.fromkeys(row_ids))
+        yield
+        self._count = self._dialect.written_rows(self._connection)
+
+    @contextmanager
+    def changing(self, kind: Kind, row_ids: Sequence[str]) -> Iterator[None]:
+        """Note rows before the block changes, adds or removes them."""
+        if self._may_note(len(row_ids)):
+            for row_id in row_ids:
+                self._added.pop(row_id, None)
+            befores = (self._befores or {}).get(kind.table, {})
+            unread = [row_id for row_id in row_ids if row_id not in befores]
+            rows = self._rows(kind, unread)
+            self._note(kind, {row_id: rows.get(row_id) for row_id in unread})
+        yield
+        self._count = self._dialect.written_rows(self._connection)
+
+    def _may_note(self, more: int) -> bool:
+        """Whether everything is known so far, and so many more rows are not too many."""
+        if self._befores is None:
+            return False
+        count = sum(map(len, self._befores.values())) + more
+        if count > _MOST or not self._is_alone():
+            self._befores = None
+        return self._befores is not None
+
+    def _note(self, kind: Kind, befores: Mapping[str, _Values | None]) -> None:
+        if self._befores is not None:
+            self._befores.setdefault(kind.table, {}).update(befores)
+
+    def _is_alone(self) -> bool:
+        """Whether nothing else was written on the branch since its head."""
+        count = self._dialect.written_rows(self._connection)
+        if self._count is None:  # before the first write
+            return count is not None and not self._dialect.is_dirty(self._connection)
+        return count == self._count
+
+    def _rows(self, kind: Kind, row_ids: Sequence[str]) -> dict[str, _Values]:
+        if not row_ids:
+            return {}
+        marks = ", ".join("?" * len(row_ids))
+        names = named_at(kind, self._version, '"{}"')
+        statement = f"SELECT {names} FROM {kind.table} WHERE id IN ({marks})"  # noqa: S608 - our own names
+        rows = self._connection.exec_driver_sql(statement, tuple(row_ids))
+        return {str(row[0]): tuple(row) for row in rows}
+
+    def changes(self, mask: Mask) -> Changes | None:
+        """Return the unit's changes, as `Dialect.uncommitted` does; None if they are not known."""
+        if not self._befores or not self._is_alone():
+            return None
+        by_table: Changes = {}
+        for kind in KINDS:
+            befores = self._befores.get(kind.table, {})
+            afters = self._rows(kind, [row_id for row_id in befores if row_id not in self._added])
+            nothing = (None,) * len(kind.columns)
+            pairs = [
+                (*(after or nothing), *(before or nothing))
+                for row_id, before in befores.items()
+                if before != (after := self._added.get(row_id) or afters.get(row_id))
+            ]
+            rows = row_changes(kind, pairs, mask)
+            if rows:
+                by_table[kind.table] = rows
+        return by_table
