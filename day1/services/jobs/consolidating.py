@@ -6,8 +6,7 @@ from typing import Final
 
 from day1.errors import Json, Refused
 from day1.model.lessons.consolidation import MOST_WITHOUT_EXPECT
-from day1.model.lessons.experience import Experience
-from day1.model.lessons.rewording import ALIKE, same_in_words
+from day1.model.lessons.rewording import ALIKE, same_text_in_words
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Query
 from day1.model.rows.json_columns import read_detail
@@ -137,7 +136,7 @@ def _says_the_same(row: Row, best: Row, near: set[tuple[str, str]]) -> bool:
     if plain(one) == plain(other):
         return True
     is_near = not near.isdisjoint({(plain(one), plain(other)), (plain(other), plain(one))})
-    return is_near and same_in_words(Experience(one, "", ""), Experience(other, "", ""))
+    return is_near and same_text_in_words(one, other)
 
 
 def _refuse_too_much(work: Work, touched: int) -> None:

@@ -163,7 +163,7 @@ def _read(reading: Reading, asked: LayersQuery, desk: WorkingSession | None, now
 
 def _working(reading: Reading, desk: WorkingSession, limit: int) -> list[LayerItem]:
     """Read the newest lines of a desk; the client's own lines count as newer than messages."""
-    rows = reading.get(MESSAGE, desk.memory.messages) if desk.memory.messages else {}
+    rows = reading.get(MESSAGE, desk.memory.messages)
     messages = (rows[row_id] for row_id in reversed(desk.memory.messages) if row_id in rows)
     shown = (row for row in messages if row["content_hash"] != REDACTED_HASH)
     written = [LayerItem("working", line, 0.0, desk.changed_at) for line in desk.memory.context]
@@ -189,22 +189,22 @@ def _scored(newest_first: Sequence[LayerItem]) -> list[LayerItem]:
 def _search(
     engine: SearchEngine, branch: Branch, asked: LayersQuery, before: _Before
 ) -> SearchAnswer | None:
-    """Search facts and messages in one ranking; None if the layers have neither."""
+    """Search facts and messages in one ranking; None if the layers have no facts.
+
+    Such layers have no messages either: `vectors`, which has them, has facts too.
+    """
     categories = categories_of(asked.layers)
-    request = SearchRequest(asked.query, limit=_SEARCHED * asked.limit)
     if categories == ():
-        if not before.messages:
-            return None
-        request = replace(request, kinds=(MESSAGE.table,), only=before.messages)
-    else:
-        request = replace(
-            request,
-            kinds=(FACT.table, MESSAGE.table),
-            spaces=asked.owner.spaces,
-            among={} if categories is None else {"category": categories},
-            only=before.facts,
-            messages=before.messages or None,
-        )
+        return None
+    request = SearchRequest(
+        asked.query,
+        kinds=(FACT.table, MESSAGE.table),
+        limit=_SEARCHED * asked.limit,
+        spaces=asked.owner.spaces,
+        among={} if categories is None else {"category": categories},
+        only=before.facts,
+        messages=before.messages or None,
+    )
     return search(engine, Ref(branch=branch.name), branch.id, request)
 
 

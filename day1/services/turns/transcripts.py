@@ -135,7 +135,7 @@ def _conversation_of(reading: Reading, owner: Owner, session: str) -> Row | None
     newest = Query(equal={"session_id": session}, order="created_at", descending=True)
     newest_messages = reading.scan(MESSAGE, ("conversation_id",), newest)
     ids = list(dict.fromkeys(str(row[0]) for row in newest_messages))
-    conversations = reading.get(CONVERSATION, ids) if ids else {}
+    conversations = reading.get(CONVERSATION, ids)
     seen = [conversations[i] for i in ids if i in conversations]
     seen = [row for row in seen if _is_seen(row, owner)]
     return min(seen, key=lambda row: owner.spaces.index(row["space"]), default=None)

@@ -118,7 +118,7 @@ def remember_messages(
 
 def lines_of(reading: Reading, memory: WorkingMemory) -> list[str]:
     """Return the lines of the caller, then the messages of turns that may be shown."""
-    rows = reading.get(MESSAGE, memory.messages) if memory.messages else {}
+    rows = reading.get(MESSAGE, memory.messages)
     messages = (rows[row_id] for row_id in memory.messages if row_id in rows)
     shown = (row for row in messages if row["content_hash"] != REDACTED_HASH)
     return [*memory.context, *(f"{row['role']}: {row['content']}" for row in shown)]
