@@ -252,6 +252,7 @@ def test_a_vector_is_compared_instead_of_the_text(river: Searching) -> None:
     assert found[0][1] == pytest.approx(1.0)
     assert answer.pending_vectors == 0
     assert ids(river, "calm", vector=vector, limit=1) == ["fact_wide"]
+    assert ids(river, vector=vector, narrowing=Narrowing(thread="th2")) == ["fact_calm", "msg_two"]
 
 
 def test_a_vector_of_another_length_is_compared_with_given_ones_only(river: Searching) -> None:
@@ -260,6 +261,12 @@ def test_a_vector_of_another_length_is_compared_with_given_ones_only(river: Sear
     river.fact("given", "Tea.", **OWN, vector=given_vector.as_kept([1.0, 0.0]))
     river.fact("other", "Tea!", **OWN, vector=given_vector.as_kept([0.0, 1.0]))
     assert ids(river, vector=[1.0, 0.0], least=0.9) == ["fact_given"]
+
+
+def test_more_than_ten_items_are_found_if_asked_for(searching: Searching) -> None:
+    for number in range(12):
+        searching.fact(f"{number:02}", f"wide river {number}", **OWN)
+    assert [len(ids(searching, limit=limit)) for limit in (10, 12, 20)] == [10, 12, 12]
 
 
 def test_equally_near_items_come_by_their_ids(searching: Searching) -> None:
@@ -354,8 +361,8 @@ def test_a_text_is_kept_once_with_its_newest_vector(bench: Bench) -> None:
     assert other.row == bench.present(str(first.row["id"]))
     assert given_vector.from_kept(str(other.row["vector"])) == [0.0, 1.0]
     assert other.commit == bench.store.history.branches()[MAIN]
-    line = bench.store.commits[str(other.commit)].line
-    assert line == f"index fact {first.row['id']}: fact_text"
+    commit = bench.store.commits[str(other.commit)]
+    assert (commit.op, commit.line) == ("change", f"index fact {first.row['id']}: fact_text")
 
 
 def test_only_what_the_caller_named_changes_in_a_known_text(bench: Bench) -> None:

@@ -52,7 +52,9 @@ def prepare(bench: Bench, **columns: Any) -> Row:
 
 
 def line(bench: Bench) -> str:
-    return bench.store.commits[bench.store.history.branches()[MAIN]].line
+    commit = bench.store.commits[bench.store.history.branches()[MAIN]]
+    assert commit.op == "change"
+    return commit.line
 
 
 def detail(row: Row) -> dict[str, Any]:

@@ -1,11 +1,15 @@
 """Remembering facts of a space: what conflicts, what is the same, and what is joined."""
 
+from typing import Any
+
 import pytest
 
 from day1.errors import InvalidRequest, NotFound
+from day1.model.branches.branch import MAIN
 from day1.model.layers.row_detail import detail_of
-from day1.model.rows.change import Message, Ref
-from day1.model.rows.kind import FACT, Row
+from day1.model.rows.change import Message, Query, Ref
+from day1.model.rows.kind import EDIT, FACT, Row
+from day1.model.rows.origin import Origin
 from day1.model.values.instant import DAY
 from day1.model.values.wallet_space import Owner
 from day1.services.items.finding import Narrowing, item_of, relations_named
@@ -72,6 +76,43 @@ def test_keep_answers_the_newest_conflict_and_writes_nothing(bench: Bench) -> No
     assert keep(bench, "Coffee.", "keep", key="drink").outcome == "known"
 
 
+@pytest.mark.parametrize(
+    ("given", "columns", "noted"),
+    [
+        ((), {"category": "fact", "confidence": 1.0, "expires_at": None}, {"metadata": {"a": 1}}),
+        (("category",), {"category": "note", "confidence": 1.0}, {"metadata": {"a": 1}}),
+        (("confidence",), {"category": "fact", "confidence": 0.5}, {"metadata": {"a": 1}}),
+        (("metadata",), {"category": "fact"}, {"metadata": {"a": 1, "b": 2}}),
+        (("retention",), {"expires_at": 9_000}, {"metadata": {"a": 1}, "retention": "short"}),
+    ],
+    ids=["nothing", "category", "confidence", "metadata", "retention"],
+)
+def test_a_known_text_takes_only_what_its_caller_named(
+    bench: Bench, given: tuple[str, ...], columns: Row, noted: dict[str, Any]
+) -> None:
+    first = ToRemember(NewFact(GREEN, "fact", space=OWNER.space), detail_of(OWNER, metadata={"a": 1}))  # fmt: skip
+    old = remember(bench.repo, bench.branch(), first, ADA)
+    bench.now += 1
+    fact = NewFact(GREEN, "note", 0.5, space=OWNER.space, expires_at=9_000)
+    detail = detail_of(OWNER, metadata={"b": 2}, retention="short")
+    done = remember(
+        bench.repo, bench.branch(), ToRemember(fact, detail, frozenset(given)), Origin("bo")
+    )
+    row = bench.present(str(old.row["id"]))
+    assert done.row == row
+    assert {name: row[name] for name in columns} == columns
+    assert row["detail"] == detail_of(OWNER, **noted)
+    assert done.commit == bench.store.history.branches()[MAIN]
+    with bench.store.reading(Ref(branch=MAIN)) as reading:
+        assert {edit["agent_id"] for edit in reading.find(EDIT, Query())} == ({"bo"} if given else set())  # fmt: skip
+    if given:
+        commit = bench.store.commits[str(done.commit)]
+        assert commit.op == "change"
+        assert commit.line.startswith(f"remember in fact {row['id']}: ")
+    else:
+        assert (done.outcome, done.pending) == ("known", 1)
+
+
 def test_a_merge_that_adds_nothing_is_not_written(bench: Bench) -> None:
     old = keep(bench, EARLY)
     merged = keep(bench, GREEN, "merge")
@@ -102,8 +143,12 @@ def test_merged_texts_lose_nothing(old: str, new: str, merged: str) -> None:
 
 
 def test_texts_that_are_too_long_together_are_not_merged() -> None:
-    with pytest.raises(InvalidRequest):
-        merged_text("tea " * 8_000, "milk " * 4_000)
+    assert len(merged_text("a" * 16_000, "b" * 16_767)) == 32_768
+    with pytest.raises(InvalidRequest, match=r"^content: is too long to be merged") as refused:
+        merged_text("a" * 16_000, "b" * 16_768)
+    problems: Any = refused.value.details["problems"]
+    assert [each["argument"] for each in problems] == ["content"]
+    assert "32,769 characters" in problems[0]["problem"]
 
 
 def test_an_item_is_found_in_its_spaces_until_it_expires(bench: Bench) -> None:

@@ -21,6 +21,7 @@ from day1.services.jobs import jobs
 from day1.services.jobs.jobs import NewJob, claim, create, find_job, run, waiting
 from day1.services.merges.protection import protect
 from day1.services.rows.recording import new_row
+from tests.fakes.hashing_embedder import HashingEmbedder
 from tests.unit.services.conftest import ADA, Bench
 from tests.unit.services.maintained import Maintained, W, go_on
 
@@ -180,6 +181,9 @@ def test_the_open_review_of_another_wallet_or_kind_does_not_count(memory: Mainta
     done = [memory.done("consolidate"), memory.done("consolidate", "w2"), memory.done("cleanup")]
     assert len({each.data["review_id"] for each in done}) == 3
     assert memory.done("consolidate").data["review_id"] == done[0].data["review_id"]
+    again = memory.done("cleanup", olderThanDays=29).data
+    assert again["review_id"] == done[2].data["review_id"]
+    assert "still open" in str(again["notes"])
 
 
 def test_with_tiers_what_needs_no_approval_is_merged(memory: Maintained) -> None:
@@ -213,6 +217,34 @@ def test_the_better_worded_fact_stays_then_the_newer_one(memory: Maintained) -> 
     memory.done("consolidate")
     active = {name for name, status in memory.statuses().items() if status == "active"}
     assert active == {"fact_b", "fact_c"}
+
+
+TEA = "Ann prefers green tea with honey and fresh lemon from her garden in the morning."
+EARLY = TEA.replace("morning", "early morning")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "params", "superseded"),
+    [
+        (TEA, EARLY, {}, 1),
+        (EARLY, TEA, {}, 1),
+        (TEA, EARLY, {"confidenceThreshold": 0.999}, 0),
+        (TEA, EARLY, {"confidenceThreshold": 0.1}, 1),
+        (TEA, TEA.replace("prefers", "never prefers"), {}, 0),
+        (DARK, SAME, {"confidenceThreshold": 0.999}, 1),
+    ],
+    ids=["longer later", "longer first", "too far", "low", "denied", "the same words"],
+)
+def test_by_meaning_a_rewording_is_superseded(
+    memory: Maintained, one: str, other: str, params: dict[str, Any], superseded: int
+) -> None:
+    engine = replace(memory.shop.engine, embedder=HashingEmbedder())
+    memory.shop = replace(memory.shop, engine=engine)
+    memory.filler(8)
+    memory.fact("a", one)
+    memory.fact("b", other)
+    data = memory.done("consolidate", **params).data
+    assert data["superseded"] == superseded
 
 
 def test_a_consolidation_tells_what_it_looked_at(memory: Maintained) -> None:

@@ -293,6 +293,15 @@ def test_an_evaluation_is_recorded_without_the_words_of_its_questions(
     assert done.milliseconds > 0
 
 
+def test_scores_have_six_decimal_places(searching: Searching) -> None:
+    searching.fact("a", "The river is wide.", space=ANN.space)
+    cases = (Case("river", "river"), Case("river", "sea"), Case("river", "lake"))
+    scores = evaluated(searching, *cases).scores
+    assert (scores.recall, scores.precision) == (0.333333, 0.333333)
+    layers = found(searching).items
+    assert [item.text for item in layers["graph"]] == ["The river is wide."]
+
+
 def test_the_notes_of_all_searches_are_told_once(searching: Searching) -> None:
     searching.engine = replace(searching.engine, embedder=None)
     searching.fact("a", "The river is wide.", space=ANN.space)

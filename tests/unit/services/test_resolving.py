@@ -65,7 +65,9 @@ def test_the_winner_replaces_the_fact_in_one_commit_with_the_reason(bench: Bench
     row = bench.present("fact_old")
     assert (row["status"], row["superseded_by"]) == ("superseded", "fact_new")
     assert bench.present("fact_new")["status"] == "active"
-    assert bench.store.commits[tip(bench)].line == "resolve a conflict of fact fact_new: supersede"
+    commit = bench.store.commits[tip(bench)]
+    assert commit.op == "change"
+    assert commit.line == "resolve a conflict of fact fact_new: supersede"
     with bench.store.reading(Ref(branch=MAIN)) as reading:
         edits = reading.find(EDIT, Query())
     assert {edit["reason"] for edit in edits} == {"She said so."}

@@ -8,7 +8,7 @@ import pytest
 from day1.model.branches.branch import MAIN
 from day1.model.layers.row_detail import detail_of
 from day1.model.rows.change import Message, Query, Ref
-from day1.model.rows.kind import FACT, Row
+from day1.model.rows.kind import FACT, MESSAGE, Row
 from day1.model.rows.origin import Origin
 from day1.model.skills.mined import count_runs
 from day1.model.skills.structure import PATTERN, SKILL, of_tools, read_structure
@@ -192,6 +192,25 @@ def test_messages_count_in_the_order_in_which_they_were_written(bench: Bench) ->
     ]
 
 
+def test_a_call_that_is_announced_and_reported_counts_once(bench: Bench) -> None:
+    grep = [{"name": "grep", "status": "ok"}]
+    turn = [asked(), ("assistant", "I look.", grep), ("tool", "Found.", grep)]
+    write_thread(bench.repo, W, "t1", [*turn, *turn])
+    with bench.store.reading(Ref(branch=MAIN)) as reading:
+        (uses,) = mined(bench.repo, reading, W.space).threads.values()
+    assert [use.turn for use in uses] == [1, 2]
+
+
+def test_a_message_that_says_when_it_happened_counts_at_that_time(bench: Bench) -> None:
+    ids = write_thread(bench.repo, W, "t1", called("grep", "edit"))
+    with bench.store.changing(MAIN) as work:
+        work.change(MESSAGE, ids[0], {"happened_at": 77})
+        work.commit(Message("change", "a test's"))
+    with bench.store.reading(Ref(branch=MAIN)) as reading:
+        (uses,) = mined(bench.repo, reading, W.space).threads.values()
+    assert [use.at for use in uses] == [77, 1_001]
+
+
 # Extracting
 
 
@@ -203,7 +222,8 @@ def test_an_extraction_writes_each_recurring_run_of_a_wallet_in_one_commit(bench
     done = extract(bench, BO)
     assert done.added == (pattern_id(W.space, FIX),)
     assert done.commit == bench.store.history.branches()[MAIN]
-    assert bench.store.commits[str(done.commit)].line == "extract 1 patterns"
+    commit = bench.store.commits[str(done.commit)]
+    assert (commit.op, commit.line) == ("change", "extract 1 patterns")
     row = bench.present(done.added[0])
     assert read_structure(row["structure"]) == of_tools(FIX)
     assert json.loads(str(row["detail"])) == {"agentWallet": "w", "via": "compose"}
