@@ -11,5 +11,9 @@ GWT_CALLS: Final[dict[str, Any]] = {
     "gwt.gwt_query": {"query": "Who likes tea?", "k": 50},
     "gwt.gwt_set_goal": {"description": "Find who likes tea."},
     "gwt.gwt_collection_query": {"operation": "count"},
+    "gwt.gwt_compete": {},
+    "gwt.gwt_broadcast": {},
+    "gwt.gwt_inspect": {"target": "workspace"},
+    "gwt.gwt_evict": lambda ids: [{"item_id": ids["shared"]}, {"item_id": ids["lesson"]}],
 }
 """Arguments by operation, in an order in which each can be called; as `CALLS`."""

@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import pytest
 
-from day1.adapters.judges import injection, stance
+from day1.adapters.judges import injection
 from day1.adapters.judges import rules_scoring as scoring
 from day1.adapters.sources import git
 from day1.model.redaction.quotes import without
 from day1.model.rows import validation
-from day1.model.search import grouping
+from day1.model.search import grouping, stance
 
 MOST_S = 1.0
 """Of the process's own time; each took several seconds."""

@@ -59,7 +59,7 @@ def test_the_list_of_regular_expressions_has_those_of_every_layer() -> None:
     assert len(PATTERNS) > 60
     assert {
         "day1.model.rows.validation._SHAPES",
-        "day1.adapters.judges.stance._MEASURE",
+        "day1.model.search.stance._MEASURE",
         "day1.adapters.sources.git._ADDRESS",
         "day1.adapters.versioned.doltlite.dbapi.statement._BLANK",
     } <= names

@@ -10,8 +10,8 @@ import pytest
 from day1.adapters.judges.injection import MOST_JUDGED, cleared
 from day1.adapters.judges.preparing import prepared
 from day1.adapters.judges.rules_scoring import by_rules
-from day1.adapters.judges.stance import stance
 from day1.model.records.judgement import Case, Evidence, Score, verdict_of
+from day1.model.search.stance import stance
 from tests.fakes.injections import EVERY
 
 CLAIM = "The payment gateway of Acme times out after 30 seconds."

@@ -2,13 +2,13 @@
 
 import pytest
 
-from day1.adapters.judges.stance import stance
 from day1.adapters.sources.front_matter import FrontMatter
 from day1.adapters.sources.tools.dated_lines import heading_of
 from day1.model.redaction.mask import REDACTED
 from day1.model.redaction.quotes import without
 from day1.model.rows.validation import looks_secret
 from day1.model.search.grouping import worded
+from day1.model.search.stance import stance
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,8 @@ READS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "compose.patterns_list": lambda _: OF_W,
     "compose.patterns_validate": lambda ids: {"patternId": ids["pattern"]},
     "compose.skills_list": lambda _: OF_W,
+    "gwt_compete": lambda _: {},
+    "gwt_inspect": lambda _: {"target": "buffer"},
 }
 NOT_THERE: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "compose.patterns_get": lambda ids: {**OF_W, "patternId": ids["pattern"]},

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from day1.adapters.judges.injection import cleared
-from day1.adapters.judges.stance import stance
 from day1.model.records.judgement import Case, Judgement
+from day1.model.search.stance import stance
 
 
 def prepared(case: Case) -> Case:

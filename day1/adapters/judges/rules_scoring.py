@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from day1.adapters.judges.stance import content_stems, names_in
 from day1.model.records.judgement import (
     INVALIDATED,
     Case,
@@ -17,6 +16,7 @@ from day1.model.records.judgement import (
     Verdict,
     verdict_of,
 )
+from day1.model.search.stance import content_stems, names_in
 
 _YEAR_US: Final = 365 * 86_400 * 1_000_000
 

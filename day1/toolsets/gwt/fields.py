@@ -4,9 +4,13 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
+from day1.call.fields import Label, Read, Response, Time
 from day1.model.collection.answers import OPERATIONS as QUERIES
+from day1.model.values.instant import show
 from day1.model.workspace.item import MEMORY_TYPES
+from day1.model.workspace.mind import Goal
 from day1.toolsets.gwt.errors import unsupported
+from day1.toolsets.shared.fields import absent
 
 
 def _listing(*values: str) -> Any:
@@ -36,3 +40,132 @@ def checked_type(memory_type: str, argument: str = "memory_type") -> str:
     if memory_type not in MEMORY_TYPES:
         raise unsupported(argument, memory_type, "supported_memory_types", MEMORY_TYPES)
     return memory_type
+
+
+class GoalShown(Response):
+    """A goal."""
+
+    goal_id: str
+    description: str
+    keywords: list[str]
+    priority: float
+    status: Label
+    agent: str | None
+    created_at: Time
+
+
+class Part(Response):
+    """A memory that enters or leaves the workspace."""
+
+    id: str
+    score: float | None
+    preview: str
+
+
+class Explained(Response):
+    """The score of a candidate: `score` is the sum of each weight times its part."""
+
+    id: str
+    score: float
+    parts: dict[str, float]
+    weights: dict[str, float]
+    round: int
+    reason: str
+    via: str | None = absent()
+    joins: str | None = absent()
+    contradicts: list[str] | None = absent()
+
+
+class Competed(Response):
+    """Who would enter the workspace now, who would leave it, and why (S0-005)."""
+
+    winners: list[Part]
+    would_evict: list[Part]
+    all_scores: dict[str, float]
+    reason: str
+    reason_breakdown: dict[str, str]
+    explained: list[Explained]
+    read: Read
+
+
+class Attended(Response):
+    """A memory in the workspace."""
+
+    id: str
+    memory_type: str
+    content: str
+    score: float
+    agent: str | None
+    also: list[dict[str, str | None]]
+    branch: str
+    merged: bool | None
+    known: bool
+    contradicts: list[str]
+    explained: Explained
+
+
+class Summary(Response):
+    """What a broadcast did."""
+
+    cycle: int
+    slots: int
+    admitted: list[str]
+    kept: list[str]
+    evicted: list[str]
+    shown: list[str]
+    not_shown: int
+    without_vector: int
+    tokens: int
+    """An upper bound of the tokens of the text."""
+
+
+class BroadcastText(Response):
+    """The text of a broadcast, and what it consists of (S0-004)."""
+
+    text: str
+    status: Label
+    items: list[Attended]
+    goal: GoalShown | None
+    summary: Summary
+    read: Read
+
+
+class PlaceShown(Response):
+    """A place of the workspace or the buffer; `gone` if its memory may not be shown now."""
+
+    id: str
+    state: Label
+    since: Time
+    score: float | None = None
+    memory_type: str | None = None
+    content: str | None = None
+    agent: str | None = None
+    branch: str | None = None
+
+
+class Stats(Response):
+    """Numbers of a workspace."""
+
+    cycles: int
+    goals: int
+    workspace: int
+    slots: int
+    buffer: int
+    buffer_places: int
+    evicted: int
+    uses: int
+    told: dict[str, int]
+    """By agent of a task, the number of memories that it was told."""
+
+
+def goal_shown(goal: Goal, *, is_active: bool) -> GoalShown:
+    """Show a goal."""
+    return GoalShown(
+        goal_id=goal.id,
+        description=goal.description,
+        keywords=list(goal.keywords),
+        priority=goal.priority,
+        status="active" if is_active else "past",
+        agent=goal.agent,
+        created_at=show(goal.created_at),
+    )

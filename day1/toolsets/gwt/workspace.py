@@ -1,15 +1,26 @@
 """The tools for goals and the workspace: what competes, what is attended to, and what leaves."""
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from day1.call.context import Context
 from day1.call.fields import Label, Labels, Request, Response, Text
 from day1.call.operation import Effect, Operation
-from day1.model.workspace.mind import Goal, Mind
-from day1.services.workspace.desks import change_mind, seat_of
-from day1.toolsets.shared.fields import Maybe
+from day1.model.workspace.mind import BUFFER, SLOTS, Goal, Mind
+from day1.services.workspace.desks import change_mind, mind_of, seat_of
+from day1.toolsets.gwt.errors import unsupported
+from day1.toolsets.gwt.fields import (
+    TARGETS,
+    BroadcastText,
+    Competed,
+    GoalShown,
+    PlaceShown,
+    Stats,
+    TargetName,
+    goal_shown,
+)
+from day1.toolsets.shared.fields import Maybe, absent
 
 Priority = Annotated[float, Field(ge=0.1, le=2.0, allow_inf_nan=False)]
 
@@ -58,4 +69,131 @@ def gwt_set_goal(ctx: Context, request: GwtSetGoal) -> GoalSet:
     )
 
 
-OPERATIONS: Final = (Operation("gwt_set_goal", gwt_set_goal, Effect.WRITE, scope="read"),)
+class GwtCompete(Request):
+    """The arguments of `gwt_compete` (S0-005).
+
+    Attributes:
+        n_slots: How many places there are.
+    """
+
+    n_slots: Maybe[Annotated[int, Field(ge=1, le=50)]] = None
+
+
+def gwt_compete(ctx: Context, request: GwtCompete) -> Competed:
+    """Show which memories would win a place now, and why; changes nothing."""
+    from day1.toolsets.gwt import rounds  # noqa: PLC0415 - a server starts without it
+
+    return rounds.competed(ctx, request.n_slots)
+
+
+class GwtBroadcast(Request):
+    """`gwt_broadcast` has no arguments (S0-004)."""
+
+
+def gwt_broadcast(ctx: Context, _: GwtBroadcast) -> BroadcastText:
+    """Fill the workspace with the winners and return it as one text."""
+    from day1.toolsets.gwt import rounds  # noqa: PLC0415 - a server starts without it
+
+    return rounds.broadcast(ctx)
+
+
+class GwtEvict(Request):
+    """The arguments of `gwt_evict` (S0-039).
+
+    Attributes:
+        item_id: The id of the memory.
+    """
+
+    item_id: Label
+
+
+class Evicted(Response):
+    """A memory that left the workspace; memory keeps it (S0-039)."""
+
+    status: Label
+    id: str
+    item_id: str
+    state: str
+    message: str
+
+
+def gwt_evict(ctx: Context, request: GwtEvict) -> Evicted:
+    """Take a memory out of the workspace, for as long as the goal is active."""
+    from day1.toolsets.gwt import rounds  # noqa: PLC0415 - a server starts without it
+
+    was = rounds.evict(ctx.repo, seat_of(ctx), request.item_id, ctx.clock())
+    return Evicted(
+        status="evicted",
+        id=request.item_id,
+        item_id=request.item_id,
+        state="long_term",
+        message=f"It left the {was} and stays out while the goal is active; memory keeps it.",
+    )
+
+
+class GwtInspect(Request):
+    """The arguments of `gwt_inspect` (S0-020).
+
+    Attributes:
+        target: What to show.
+    """
+
+    target: TargetName = "workspace"
+
+
+class Inspected(Response):
+    """A workspace as it is (S0-020); it has what belongs to the target."""
+
+    target: str
+    status: Label
+    items: list[PlaceShown] | None = absent()
+    goals: list[GoalShown] | None = absent()
+    stats: Stats | None = absent()
+    broadcast_bus: dict[str, Any] | None = absent()
+
+
+def gwt_inspect(ctx: Context, request: GwtInspect) -> Inspected:
+    """Show the workspace, the buffer, the goals, numbers, or the last bus result."""
+    from day1.toolsets.gwt import rounds  # noqa: PLC0415 - a server starts without it
+
+    if request.target not in TARGETS:
+        raise unsupported("target", request.target, "supported_targets", TARGETS)
+    seat = seat_of(ctx)
+    mind = mind_of(ctx.repo, seat)
+    more: dict[str, Any] = {}
+    match request.target:
+        case "workspace":
+            more["items"] = rounds.places(ctx, seat, mind.workspace, "conscious")
+        case "buffer":
+            more["items"] = rounds.places(ctx, seat, mind.buffer, "preconscious")
+        case "goals":
+            last = len(mind.goals) - 1
+            more["goals"] = [goal_shown(g, is_active=n == last) for n, g in enumerate(mind.goals)]
+        case "stats":
+            more["stats"] = _stats(mind)
+        case _:
+            more["broadcast_bus"] = dict(mind.bus or {})
+    return Inspected(target=request.target, status="ok", **more)
+
+
+def _stats(mind: Mind) -> Stats:
+    return Stats(
+        cycles=mind.cycles,
+        goals=len(mind.goals),
+        workspace=len(mind.workspace),
+        slots=SLOTS,
+        buffer=len(mind.buffer),
+        buffer_places=BUFFER,
+        evicted=len(mind.evicted),
+        uses=len(mind.uses),
+        told={agent: len(ids) for agent, ids in mind.told.items()},
+    )
+
+
+OPERATIONS: Final = (
+    Operation("gwt_set_goal", gwt_set_goal, Effect.WRITE, scope="read"),
+    Operation("gwt_broadcast", gwt_broadcast, Effect.WRITE, scope="read", plain=True),
+    Operation("gwt_compete", gwt_compete, Effect.READ),
+    Operation("gwt_evict", gwt_evict, Effect.WRITE, scope="read"),
+    Operation("gwt_inspect", gwt_inspect, Effect.READ),
+)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from day1.adapters.judges import injection, stance
+from day1.adapters.judges import injection
 from day1.adapters.sources.front_matter import FrontMatter
 from day1.adapters.sources.markdown import sections
 from day1.adapters.sources.tools import catalogue
 from day1.model.redaction import quotes
 from day1.model.rows import validation
-from day1.model.search import grouping, wording
+from day1.model.search import grouping, stance, wording
 from day1.ports.source import Machine
 from tests.sampling import cases
 from tests.unit.sources.generated_notes import _HEAD, _HEADINGS, _KEYS, _LINES

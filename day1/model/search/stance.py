@@ -8,8 +8,8 @@ other languages it compares numbers.
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
-from day1.model.records.judgement import Stance
 from day1.model.search.wording import STOP_WORDS, dates
 
 _NEAR = 0.6
@@ -154,7 +154,9 @@ class _Read:
     negated: bool
 
 
-def stance(claim: str, other: str, cosine: float | None = None) -> Stance | None:
+def stance(
+    claim: str, other: str, cosine: float | None = None
+) -> Literal["supports", "contradicts", "related"] | None:
     """Say what `other` means for `claim`; None if it is about something else.
 
     Args:

@@ -1,0 +1,196 @@
+"""The competition for the places of a workspace: a greedy choice by score. Pure.
+
+The memory with the highest score is chosen; then novelty and links of the others are computed anew,
+since they depend on what was chosen. A memory enters only if it belongs to the goal or is linked
+with a chosen one: being new, recent or different is not enough. Another wording of a chosen memory
+joins it. What contradicts a chosen memory is chosen next, so that both are seen.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from day1.model.search.grouping import ALIKE, at_odds
+from day1.model.search.stance import stance
+from day1.model.workspace.scoring import PULL, Parts, Rules, score_of
+
+Reason = Literal["admitted", "kept", "other_wording", "below_ignition", "no_place"]
+"""Why a candidate is in the workspace, or is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A memory that competes; its parts are between 0 and 1."""
+
+    id: str
+    text: str
+    created_at: int
+    relevance: float = 0.0
+    recency: float = 0.0
+    frequency: float = 0.0
+    need: float = 0.0
+    stake: float = 0.0
+    """What agents' verdicts and votes say of it; 1 if it contradicts a chosen memory."""
+    is_held: bool = False
+    """Whether it is in the workspace already."""
+    is_pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """How candidates are related."""
+
+    linked: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Id -> ids of the candidates linked with it."""
+    alike: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Id -> ids of the candidates that say nearly the same, or contradict it."""
+    likeness: Callable[[str], Mapping[str, float]] = lambda _: {}
+    """Returns how like a candidate the others are, 0 to 1; 0 for those that are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a candidate came off."""
+
+    id: str
+    score: float
+    parts: Parts
+    round: int
+    """The round in which it was chosen, from 1; of others the last one in which it competed."""
+    reason: Reason
+    via: str | None = None
+    """The id of the chosen memory whose link pulled it most."""
+    joins: str | None = None
+    """The id of the chosen memory of which it is another wording."""
+    contradicts: tuple[str, ...] = ()
+    """Ids of the chosen memories that it contradicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a competition."""
+
+    chosen: tuple[Standing, ...]
+    """Best first."""
+    others: tuple[Standing, ...]
+    """Those without a place, best first."""
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """Every candidate, the chosen ones first."""
+        return self.chosen + self.others
+
+
+@dataclass(slots=True)
+class _Rival:
+    """A candidate during the competition."""
+
+    contender: Contender
+    novelty: float = 1.0
+    links: float = 0.0
+    via: str | None = None
+    contradicts: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> Parts:
+        own = self.contender
+        return {
+            "relevance": own.relevance,
+            "novelty": self.novelty,
+            "links": self.links,
+            "recency": own.recency,
+            "held": float(own.is_held),
+            "frequency": own.frequency,
+            "need": own.need,
+            "stake": 1.0 if self.contradicts else own.stake,
+        }
+
+    def standing(self, number: int, reason: Reason, score: float, joins: str | None) -> Standing:
+        own = self.contender
+        return Standing(
+            own.id, score, self.parts, number, reason, self.via, joins, self.contradicts
+        )
+
+
+def compete(
+    contenders: Iterable[Contender], neighbours: Neighbours, rules: Rules, *, goal: bool
+) -> Outcome:
+    """Choose the memories that get the places; their order does not matter.
+
+    Args:
+        contenders: the candidates, each once.
+        neighbours: how they are related.
+        rules: the weights, and the number of places.
+        goal: whether there is a goal; without one, the score itself must reach the ignition.
+    """
+    candidates = sorted(contenders, key=lambda each: each.id)
+    rivals = {each.id: _Rival(each) for each in candidates}
+    chosen: list[Standing] = []
+    others: list[Standing] = []
+
+    def score(rival: _Rival) -> float:
+        return score_of(rival.parts, rules.weights)
+
+    def order(rival: _Rival) -> tuple[bool, bool, float, int, str]:
+        own = rival.contender
+        first = (not own.is_pinned, not rival.contradicts)
+        return (*first, -score(rival), own.created_at, own.id)
+
+    def ignites(rival: _Rival) -> bool:
+        if rival.contender.is_pinned or rival.contradicts:
+            return True
+        strongest = max(rival.contender.relevance, rival.links) if goal else score(rival)
+        return strongest >= rules.ignition
+
+    while len(chosen) < rules.slots:
+        ready = [rival for rival in rivals.values() if ignites(rival)]
+        if not ready:
+            break
+        best = min(ready, key=order)
+        number = len(chosen) + 1
+        reason: Reason = "kept" if best.contender.is_held else "admitted"
+        chosen.append(best.standing(number, reason, score(best), None))
+        del rivals[best.contender.id]
+        for rival in _take_wordings(best, rivals, neighbours):
+            joins = rival.standing(number, "other_wording", score(rival), best.contender.id)
+            others.append(joins)
+        _weigh_anew(best, rivals, neighbours)
+    last = max(1, len(chosen))
+    for rival in rivals.values():
+        why: Reason = "no_place" if ignites(rival) else "below_ignition"
+        others.append(rival.standing(last, why, score(rival), None))
+    created_at = {each.id: each.created_at for each in candidates}
+    others.sort(key=lambda each: (-each.score, created_at[each.id], each.id))
+    return Outcome(tuple(chosen), tuple(others))
+
+
+def _take_wordings(best: _Rival, rivals: dict[str, _Rival], neighbours: Neighbours) -> list[_Rival]:
+    """Remove the other wordings of a chosen memory from the rivals, and return them."""
+    alike = neighbours.alike.get(best.contender.id, ())
+    wordings = [
+        rivals[i]
+        for i in sorted(alike)
+        if i in rivals and not at_odds(best.contender.text, rivals[i].contender.text)
+    ]
+    for rival in wordings:
+        del rivals[rival.contender.id]
+    return wordings
+
+
+def _weigh_anew(best: _Rival, rivals: Mapping[str, _Rival], neighbours: Neighbours) -> None:
+    """Compute novelty and links of the others anew, and whom the chosen memory contradicts."""
+    chosen = best.contender.id
+    likeness = neighbours.likeness(chosen)
+    alike, linked = neighbours.alike.get(chosen, ()), neighbours.linked.get(chosen, ())
+    pull = PULL * max(best.contender.relevance, best.links)
+    for row_id, rival in rivals.items():
+        rival.novelty = min(rival.novelty, 1.0 - likeness.get(row_id, 0.0))
+        if row_id in linked and pull > rival.links:
+            rival.links, rival.via = pull, chosen
+        if row_id in alike and contradict(best.contender.text, rival.contender.text):
+            rival.contradicts += (chosen,)
+
+
+def contradict(one: str, other: str) -> bool:
+    """Whether one of two similar texts contradicts the other, whichever is read first."""
+    return "contradicts" in {stance(one, other, ALIKE), stance(other, one, ALIKE)}

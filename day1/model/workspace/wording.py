@@ -1,0 +1,35 @@
+"""Comparing what two memories say by their words, where vectors do not tell. Pure.
+
+Numbers and denials are left out: texts that differ only in these are about the same, and
+`grouping.at_odds` tells that they contradict each other.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from day1.model.search.grouping import ALIKE_WORDS
+from day1.model.search.wording import content_words
+
+_LEFT_OUT = re.compile(r"\d.*|cannot|never|none|without")
+
+
+def said_words(text: str) -> frozenset[str]:
+    """Return the words by which a text is compared with others."""
+    return frozenset(word for word in content_words(text) if not _LEFT_OUT.fullmatch(word))
+
+
+def shared_words(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the part of the words of two texts that both have, 0 to 1."""
+    return len(one & other) / len(one | other) if one and other else 0.0
+
+
+def alike_in_words(words: Mapping[str, frozenset[str]]) -> Iterable[tuple[str, str]]:
+    """List the pairs of texts, by id, that have most of their words in common."""
+    ids_by_word: dict[str, list[str]] = {}
+    for row_id, own in words.items():
+        near = dict.fromkeys(other for word in sorted(own) for other in ids_by_word.get(word, ()))
+        for other in near:
+            if shared_words(own, words[other]) >= ALIKE_WORDS:
+                yield other, row_id
+        for word in own:
+            ids_by_word.setdefault(word, []).append(row_id)

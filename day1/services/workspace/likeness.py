@@ -1,0 +1,152 @@
+"""How like candidates are to one another and to the goal, by the vectors of the index and words."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from day1.errors import EmbedderUnavailable
+from day1.model.search.grouping import ALIKE, plain
+from day1.model.search.ranking import Candidate, Mode, Question, rank
+from day1.model.search.wording import keyword_terms
+from day1.model.workspace.item import Item
+from day1.model.workspace.wording import alike_in_words, said_words, shared_words
+from day1.ports.index import IndexBehind, IndexLost, TextId
+from day1.services.search.search_engine import SearchEngine
+from day1.services.workspace.items import KINDS
+
+if TYPE_CHECKING:
+    from day1.ports.embedder import Embedder
+    from day1.ports.index import Vector
+
+log = logging.getLogger(__name__)
+
+_ROUNDED: Final = 1e-6
+"""How much a cosine may be below its true value, since vectors have 32-bit numbers."""
+
+
+def goal_vector(engine: SearchEngine, goal: str) -> Vector | None:
+    """Embed a goal; None without a goal, an embedder or its model."""
+    if engine.embedder is None or not goal:
+        return None
+    try:
+        return engine.query_vectors.vectors(engine.embedder, [goal])[goal]
+    except EmbedderUnavailable as error:
+        log.warning("the goal has no vector: %s", error.code)
+        return None
+
+
+class Likeness:
+    """Comparisons of some rows. Vectors come from the index; nothing is embedded."""
+
+    def __init__(self, engine: SearchEngine, items: Mapping[str, Item]) -> None:
+        """Find the texts and vectors of items, by id."""
+        self._engine, self._items = engine, items
+        self._texts = {row_id: item.text for row_id, item in items.items()}
+        self._words = {row_id: said_words(text) for row_id, text in self._texts.items()}
+        self._number: dict[str, TextId] = {}
+        self._has_vector: set[TextId] = set()
+        try:
+            self._look_up()
+        except (IndexBehind, IndexLost) as error:
+            log.warning("memories are compared by their words: %s", error.code)
+        self._ids: dict[TextId, list[str]] = {}
+        for row_id, number in self._number.items():
+            self._ids.setdefault(number, []).append(row_id)
+
+    def _look_up(self) -> None:
+        for wanted in KINDS:
+            hashes = {
+                row_id: str(item.row["content_hash"])
+                for row_id, item in self._items.items()
+                if item.kind is wanted
+            }
+            known = self._engine.index.words.known(wanted, list(dict.fromkeys(hashes.values())))
+            self._number |= {i: known[hashed] for i, hashed in hashes.items() if hashed in known}
+        if self._engine.embedder is not None:
+            numbers = list(dict.fromkeys(self._number.values()))
+            waiting = self._engine.index.vectors.waiting(self._engine.embedder, numbers)
+            self._has_vector = {*numbers}.difference(waiting)
+
+    @property
+    def without_vector(self) -> int:
+        """The number of rows whose text has no vector yet."""
+        return sum(self._number.get(row_id) not in self._has_vector for row_id in self._items)
+
+    def of(self, row_id: str) -> dict[str, float]:
+        """Return how like the others are to a row: by vectors, else by words; 0 to 1."""
+        own = self._words[row_id]
+        like = {i: shared_words(own, words) for i, words in self._words.items() if i != row_id}
+        number, embedder = self._number.get(row_id), self._engine.embedder
+        if embedder is not None and number in self._has_vector:
+            for other, cosine in self._pairs(embedder, [number], 0.0):
+                like |= {i: min(1.0, cosine) for i in self._ids[other[1]] if i != row_id}
+        return like
+
+    def alike(self) -> dict[str, frozenset[str]]:
+        """Return, by row, the rows that say nearly the same, or the contrary."""
+        pairs = list(alike_in_words(self._words))
+        ids_by_text: dict[str, list[str]] = {}
+        for row_id, text in self._texts.items():
+            ids_by_text.setdefault(plain(text), []).append(row_id)
+        pairs += [(a, b) for same in ids_by_text.values() for a in same for b in same if a < b]
+        if self._engine.embedder is not None and self._has_vector:
+            near = self._pairs(self._engine.embedder, [*self._has_vector], ALIKE - _ROUNDED)
+            pairs += [
+                (a, b) for (one, other), _ in near for a in self._ids[one] for b in self._ids[other]
+            ]
+        alike: dict[str, set[str]] = {}
+        for one, other in pairs:
+            if one != other:
+                alike.setdefault(one, set()).add(other)
+                alike.setdefault(other, set()).add(one)
+        return {row_id: frozenset(ids) for row_id, ids in alike.items()}
+
+    def _pairs(
+        self, embedder: Embedder, some: Sequence[TextId], above: float
+    ) -> Iterable[tuple[tuple[TextId, TextId], float]]:
+        """List pairs of texts with their cosines; none if the index cannot tell now."""
+        try:
+            found = self._engine.index.vectors.pairs(
+                embedder, some, sorted(self._has_vector), above
+            )
+        except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
+            log.warning("memories are compared by their words: %s", error.code)
+            return []
+        return [((one, other), cosine) for one, other, cosine in found]
+
+    def scores(self, goal: str, vector: Vector | None, ids: Sequence[str]) -> dict[str, float]:
+        """Score rows for a goal as a search does, each alone; nothing without a goal."""
+        if not goal or not ids:
+            return {}
+        engine, terms = self._engine, keyword_terms(goal)
+        numbers = {i: self._number[i] for i in ids if i in self._number}
+        cosines: dict[TextId, float] = {}
+        bm25: dict[TextId, float] = {}
+        try:
+            if vector is not None and engine.embedder is not None:
+                some = [number for number in numbers.values() if number in self._has_vector]
+                cosines = engine.index.vectors.cosines(engine.embedder, vector, some)
+            for wanted in KINDS:
+                some = [n for i, n in numbers.items() if self._items[i].kind is wanted]
+                bm25 |= engine.index.words.scores(wanted, terms, some)
+        except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
+            log.warning("memories are not compared with the goal: %s", error.code)
+            return {}
+        candidates = [
+            Candidate(
+                i,
+                self._items[i].created_at,
+                None,
+                cosines.get(number),
+                bm25.get(number, 0.0),
+            )
+            for i, number in numbers.items()
+        ]
+        mode: Mode = "keyword" if vector is None else "hybrid"
+        question = Question(goal, mode, engine.weights, votes=engine.votes())
+        ranked = rank(
+            candidates, question, len(candidates), lambda some: {i: self._texts[i] for i in some}
+        )
+        return {scored.row_id: scored.score for scored in ranked}

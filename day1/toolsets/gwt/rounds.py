@@ -1,0 +1,172 @@
+"""Answers about a round of a workspace, for the tools that compete and broadcast."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from day1.call.context import Context
+from day1.call.fields import Read
+from day1.model.prime.framing import one_line
+from day1.model.rows.kind import text_of
+from day1.model.values.instant import show
+from day1.model.workspace.competition import Standing
+from day1.model.workspace.mind import Place
+from day1.services.access.calls import spaces_of
+from day1.services.workspace.candidates import Asked, Memory, memories_of
+from day1.services.workspace.cycle import (
+    Broadcast,
+    Round,
+    broadcast_now,
+    compete_now,
+    evict,
+    rules_of,
+)
+from day1.services.workspace.desks import Seat, seat_of
+from day1.toolsets.gwt.fields import (
+    Attended,
+    BroadcastText,
+    Competed,
+    Explained,
+    Part,
+    PlaceShown,
+    Summary,
+    goal_shown,
+)
+from day1.toolsets.shared.answers import read_of
+
+__all__ = ["asked_by", "broadcast", "competed", "evict", "places"]
+
+_PREVIEW: Final = 120
+"""Characters of a preview, at most."""
+
+
+def asked_by(ctx: Context, question: str | None = None) -> Asked:
+    """Return what the workspace of a call is filled for."""
+    is_limited = bool(ctx.caller.access.branches)
+    return Asked(ctx.clock(), spaces_of(ctx, None), question, is_limited)
+
+
+def competed(ctx: Context, slots: int | None) -> Competed:
+    """Let the memories compete, and show who would win."""
+    seat = seat_of(ctx)
+    competed = compete_now(ctx.repo, ctx.search, seat, asked_by(ctx), rules_of(seat, slots))
+    standings = competed.outcome.standings
+    score_by_id = {standing.id: standing.score for standing in standings}
+    return Competed(
+        winners=[_part(competed, each.id, each.score) for each in competed.admitted],
+        would_evict=[_part(competed, i, score_by_id.get(i)) for i in competed.evicted],
+        all_scores=score_by_id,
+        reason=_reason(competed),
+        reason_breakdown={standing.id: standing.reason for standing in standings},
+        explained=[_explained(competed, standing) for standing in standings],
+        read=_read(seat, competed),
+    )
+
+
+def broadcast(ctx: Context) -> BroadcastText:
+    """Broadcast the winners, and show them."""
+    seat = seat_of(ctx)
+    done = broadcast_now(ctx.repo, ctx.search, seat, asked_by(ctx), rules_of(seat))
+    chosen = done.round.outcome.chosen
+    kept = [standing.id for standing in chosen if standing.reason == "kept"]
+    goal = done.mind.goal
+    return BroadcastText(
+        text=done.text.text,
+        status="broadcast" if chosen else "empty",
+        items=[_attended(seat, done, standing) for standing in chosen],
+        goal=None if goal is None else goal_shown(goal, is_active=True),
+        summary=Summary(
+            cycle=done.mind.cycles,
+            slots=done.round.rules.slots,
+            admitted=[standing.id for standing in done.round.admitted],
+            kept=kept,
+            evicted=done.round.evicted,
+            shown=list(done.text.shown),
+            not_shown=len(chosen) - len(done.text.shown) + len(done.round.hidden),
+            without_vector=done.round.found.without_vector,
+            tokens=done.text.tokens,
+        ),
+        read=_read(seat, done.round),
+    )
+
+
+def _read(seat: Seat, competed: Round) -> Read:
+    found = competed.found
+    read = read_of(found.state, seat.branch.name, *found.notes)
+    return read.model_copy(update={"mode": found.mode})
+
+
+def _part(competed: Round, row_id: str, score: float | None) -> Part:
+    memory = competed.found.memories.get(row_id)
+    preview = "" if memory is None else one_line(memory.item.text, _PREVIEW)
+    return Part(id=row_id, score=score, preview=preview)
+
+
+def _explained(competed: Round, standing: Standing) -> Explained:
+    return Explained(
+        id=standing.id,
+        score=standing.score,
+        parts=dict(standing.parts),
+        weights=dict(competed.rules.weights),
+        round=standing.round,
+        reason=standing.reason,
+        via=standing.via,
+        joins=standing.joins,
+        contradicts=list(standing.contradicts) or None,
+    )
+
+
+def _reason(competed: Round) -> str:
+    chosen, others = competed.outcome.chosen, competed.outcome.others
+    count = sum(standing.reason == "other_wording" for standing in others)
+    return (
+        f"{len(chosen)} of {len(chosen) + len(others)} memories win a place of "
+        f"{competed.rules.slots}: {len(competed.admitted)} are new, {len(competed.evicted)} leave, "
+        f"{count} are other wordings of a winner."
+    )
+
+
+def _attended(seat: Seat, done: Broadcast, standing: Standing) -> Attended:
+    memory = done.round.found.memories[standing.id]
+    return Attended(
+        id=standing.id,
+        memory_type=memory.item.memory_type,
+        content=memory.item.text,
+        score=standing.score,
+        agent=text_of(memory.item.row["agent_id"]),
+        also=[
+            {
+                "id": other.item.id,
+                "agent": text_of(other.item.row["agent_id"]),
+                "branch": other.branch,
+            }
+            for other in done.round.also(standing.id)
+        ],
+        branch=memory.branch,
+        merged=seat.home in memory.on if seat.task_id is not None else None,
+        known=standing.id in done.known,
+        contradicts=list(standing.contradicts),
+        explained=_explained(done.round, standing),
+    )
+
+
+def places(ctx: Context, seat: Seat, taken: Sequence[Place], state: str) -> list[PlaceShown]:
+    """Show places of a mind, with the words of the memories that may be shown."""
+    ids = [place.id for place in taken]
+    memories = memories_of(ctx.repo, ctx.search, seat, ids, asked_by(ctx))
+    return [_place(place, memories.get(place.id), state) for place in taken]
+
+
+def _place(place: Place, memory: Memory | None, state: str) -> PlaceShown:
+    since = show(place.since)
+    if memory is None:
+        return PlaceShown(id=place.id, state="gone", since=since, score=place.score)
+    return PlaceShown(
+        id=place.id,
+        state=state,
+        since=since,
+        score=place.score,
+        memory_type=memory.item.memory_type,
+        content=memory.item.text,
+        agent=text_of(memory.item.row["agent_id"]),
+        branch=memory.branch,
+    )
