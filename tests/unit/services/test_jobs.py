@@ -144,7 +144,8 @@ def test_a_job_on_a_branch_that_is_gone_has_failed(memory: Maintained) -> None:
     job = replace(claimed(memory), branch_id="branch_none")
     memory.repo.ledger.put(job)
     done = run(memory.shop, job, go_on)
-    assert (done.status, done.error) == ("failed", "The branch of this job was deleted.")
+    told = "The branch of this job was deleted: create a job for another branch."
+    assert (done.status, done.error) == ("failed", told)
 
 
 def test_a_background_job_that_is_stopped_waits_for_the_next_process(memory: Maintained) -> None:
