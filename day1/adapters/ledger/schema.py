@@ -69,14 +69,14 @@ def own_tables(
     """
     names, marks = tables(connection), marks or {}
     oldest, newest = {**OLDEST, **marks}, {**columns_of(metadata), **marks}
-    existing = {name: columns(connection, name) for name in names & oldest.keys()}
+    columns_by_table = {name: columns(connection, name) for name in names & oldest.keys()}
     foreign_names = {
         name
-        for name, has in existing.items()
+        for name, has in columns_by_table.items()
         if not oldest[name] <= has or (version <= VERSION and has - newest[name])
     }
-    if not version or BRANCHES.name not in existing:
-        foreign_names |= names - existing.keys()
+    if not version or BRANCHES.name not in columns_by_table:
+        foreign_names |= names - columns_by_table.keys()
     if foreign_names:
         raise foreign(where, foreign_names)
-    return existing
+    return columns_by_table

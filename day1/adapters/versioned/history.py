@@ -314,7 +314,7 @@ class SqlHistory(History):
 
 def _until(changes: Changes, instant: int) -> Changes:
     """Leave out rows that were added after an instant."""
-    by_table = {
+    changes_by_table = {
         table: [
             c
             for c in rows
@@ -322,7 +322,7 @@ def _until(changes: Changes, instant: int) -> Changes:
         ]
         for table, rows in changes.items()
     }
-    return {table: rows for table, rows in by_table.items() if rows}
+    return {table: rows for table, rows in changes_by_table.items() if rows}
 
 
 def _columns(kind: Kind, version: int) -> list[ColumnElement[Any]]:

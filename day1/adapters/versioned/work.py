@@ -136,7 +136,7 @@ class SqlWork(SqlAdditions, Work):
         changes_by_table_and_id = {
             table: {c.id: c for c in changes} for table, changes in changes_by_table.items()
         }
-        befores = {
+        rows_before_by_table = {
             table: self.get(BY_TABLE[table], list(rows)) for table, rows in writes_left.items()
         }
         self.apply(writes_left)
@@ -145,7 +145,7 @@ class SqlWork(SqlAdditions, Work):
             afters = self.get(BY_TABLE[table], list(rows))
             for row_id in rows:
                 change = changes.pop(row_id, None)
-                before = change.before if change else befores[table].get(row_id)
+                before = change.before if change else rows_before_by_table[table].get(row_id)
                 after = afters.get(row_id)
                 if before != after:
                     changes[row_id] = RowChange(row_id, before, after)
@@ -243,9 +243,9 @@ def _to_mend(changes_by_table: Changes, writes: Writes) -> Writes:
     mend: Writes = {}
     for kind in KINDS:
         planned = writes.get(kind.table, {})
-        changes = {c.id: c for c in changes_by_table.get(kind.table, ())}
-        for row_id in changes.keys() | planned.keys():
-            change = changes.get(row_id)
+        change_by_id = {c.id: c for c in changes_by_table.get(kind.table, ())}
+        for row_id in change_by_id.keys() | planned.keys():
+            change = change_by_id.get(row_id)
             if row_id not in planned:
                 mend.setdefault(kind.table, {})[row_id] = change.before if change else None
             elif change is None or change.after != planned[row_id]:

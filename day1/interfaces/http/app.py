@@ -66,12 +66,14 @@ def build_app(served: Served) -> Starlette:
     broadcaster = Broadcaster(store.repo)
     listening = Listening(broadcaster, lambda ctx: access_of(ctx.request))
     toolsets = served.toolsets
-    servers = {
+    server_by_path = {
         f"/mcp/{name}".rstrip("/"): build_server(toolsets.choose(choice), context, listening)
         for name, choice in toolsets.endpoints()
     }
-    former = {f"/mcp/{old}": f"/mcp/{name}" for old, name in toolsets.former.items()}
-    mcp = streams(servers, body_bytes=settings.body_bytes, sse=settings.sse, former=former)
+    path_by_former_path = {f"/mcp/{old}": f"/mcp/{name}" for old, name in toolsets.former.items()}
+    mcp = streams(
+        server_by_path, body_bytes=settings.body_bytes, sse=settings.sse, former=path_by_former_path
+    )
 
     looking = partial(_looking, callers)
     server = Server(

@@ -134,9 +134,9 @@ class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop the server at a signal, not the process: the store must still be closed."""
-        handlers = {sig: signal.signal(sig, self.handle_exit) for sig in _SIGNALS}
+        handler_by_signal = {sig: signal.signal(sig, self.handle_exit) for sig in _SIGNALS}
         try:
             yield
         finally:
-            for sig, handler in handlers.items():
+            for sig, handler in handler_by_signal.items():
                 signal.signal(sig, handler)

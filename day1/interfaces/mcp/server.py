@@ -48,9 +48,9 @@ _CONFIRMED: Final = {"anthropic/requiresUserInteraction": True}
 
 def instructions(tools: Sequence[Tool]) -> str:
     """Write the server's instructions: the hints of the toolsets of these tools."""
-    served = {tool.name: tool for tool in tools}
+    tool_by_name = {tool.name: tool for tool in tools}
     hints = {id(tool.toolset.hints): tool.toolset.hints for tool in tools}
-    return "\n".join(line for hint in hints.values() for line in hint.told(served))
+    return "\n".join(line for hint in hints.values() for line in hint.told(tool_by_name))
 
 
 MakeContext = Callable[[Mapping[str, Any] | None, Any], Context]
@@ -61,8 +61,8 @@ def build_server(
     tools: Sequence[Tool], make_context: MakeContext, listening: Listening
 ) -> Server[Any]:
     """Build an MCP server with tools, resources, subscriptions and prompts."""
-    by_name = {tool.name: tool for tool in tools}
-    called = _unlisted(tools) | by_name | _dotted(tools)
+    tool_by_name = {tool.name: tool for tool in tools}
+    called = _unlisted(tools) | tool_by_name | _dotted(tools)
     listing_by_name = {tool.name: listing(tool.operation) for tool in tools}
     prompt_by_name = {p.name: (t.toolset, p) for t in tools for p in t.toolset.hints.prompts}
     skills = tuple(dict.fromkeys(s for tool in tools for s in tool.toolset.hints.skills))

@@ -111,9 +111,9 @@ def ordered(
     evergreen = sorted(
         (f for f in once if f.evergreen), key=lambda f: (-score_by_id[f.id], -f.at, f.id)
     )
-    ageing = {f.id: replace(f, evergreen=False) for f in evergreen[weights.most_evergreen :]}
-    once = [ageing.get(fact.id, fact) for fact in once]
-    score_by_id |= {fact.id: worth_of(fact, now, weights) for fact in ageing.values()}
+    ageing_by_id = {f.id: replace(f, evergreen=False) for f in evergreen[weights.most_evergreen :]}
+    once = [ageing_by_id.get(fact.id, fact) for fact in once]
+    score_by_id |= {fact.id: worth_of(fact, now, weights) for fact in ageing_by_id.values()}
     # The best of a session keeps its worth, so the facts are looked at from the best on.
     once.sort(key=lambda fact: (-score_by_id[fact.id], -fact.at, fact.id))
     count_by_session = Counter[str]()

@@ -38,8 +38,10 @@ REDACTED_HASH: Final = content_hash(REDACTED)
 
 def _hidden(kind: Kind, how: Literal["with_text", "with_row"]) -> Row:
     """Return the redacted columns and their replacements; values other than text become empty."""
-    words = {c.name: c.type in {"label", "text"} for c in kind.column.values() if c.redacted == how}
-    return {name: REDACTED if is_text else None for name, is_text in words.items()}
+    is_text_by_column = {
+        c.name: c.type in {"label", "text"} for c in kind.column.values() if c.redacted == how
+    }
+    return {name: REDACTED if is_text else None for name, is_text in is_text_by_column.items()}
 
 
 _BY_ROW: Final = {kind: _hidden(kind, "with_row") for kind in KINDS}

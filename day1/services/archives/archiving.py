@@ -72,8 +72,8 @@ def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
         before=archiving.before,
     )
     bundle = plan_bundle(repo, archiving.branch, new, repo.clock())
-    counts = {name: getattr(bundle, f"{name}_count") for name in _COUNTED}
-    if not any(counts.values()):
+    count_by_table = {name: getattr(bundle, f"{name}_count") for name in _COUNTED}
+    if not any(count_by_table.values()):
         return None
     add_bundle(repo, bundle)
     rows = exported_rows(repo, bundle)
@@ -82,14 +82,14 @@ def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
         "bundle_id": bundle.id,
         "cid": cid,
         "format": format_of(rows),
-        "counts": counts,
+        "counts": count_by_table,
         "after": archiving.after,
         "before": archiving.before,
     }
     repo.point("archive.bundled")
     with repo.store.changing(archiving.branch.name) as work:
         archive_id = repo.new_id(FACT.prefix, work.now)
-        fact = NewFact(_text(counts, bundle), ARCHIVE, space=owner.space)
+        fact = NewFact(_text(count_by_table, bundle), ARCHIVE, space=owner.space)
         own: Row = {"structure": canonical({"archive": about}), "detail": detail_of(owner)}
         work.add(FACT, [fact_row(archive_id, fact, archiving.origin, work.now) | own])
         commit = work.commit(Message("change", "describe an archive"))

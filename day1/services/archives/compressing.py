@@ -152,8 +152,10 @@ def _session(reading: Reading, request: CompressRequest) -> _Session | None:
     seen_spaces = set(
         owner.spaces if owner.user is not None else spaces_below(reading, owner.space)
     )
-    own = {i: row for i, row in conversations.items() if row["space"] in seen_spaces - {None}}
-    if len({row["space"] for row in own.values()}) > 1:
+    own_conversations = {
+        i: row for i, row in conversations.items() if row["space"] in seen_spaces - {None}
+    }
+    if len({row["space"] for row in own_conversations.values()}) > 1:
         raise Conflict(
             "Several users of this wallet have a session of this id: name one by `userAddress`.",
             sessionId=request.session_id,
@@ -161,11 +163,13 @@ def _session(reading: Reading, request: CompressRequest) -> _Session | None:
     messages = [
         row
         for row in rows
-        if row["conversation_id"] in own
+        if row["conversation_id"] in own_conversations
         and row["role"] in {"user", "assistant"}
         and row["content"] != REDACTED
     ]
-    return _Session(messages, own[str(messages[0]["conversation_id"])]) if messages else None
+    if not messages:
+        return None
+    return _Session(messages, own_conversations[str(messages[0]["conversation_id"])])
 
 
 def _archive_id(session: _Session, session_id: str, summarizer: str) -> str:

@@ -218,8 +218,8 @@ def _given_vectors(
 ) -> _GivenVectors:
     with where.engine.store.reading(where.ref) as reading:
         cells = reading.scan(FACT, ("id", "vector"), _visible_facts(memory_query))
-    rows = {str(i): text for i, text in cells if allowed is None or i in allowed}
-    text_by_id = {i: str(text) for i, text in rows.items() if text is not None}
+    vector_text_by_row = {str(i): text for i, text in cells if allowed is None or i in allowed}
+    text_by_id = {i: str(text) for i, text in vector_text_by_row.items() if text is not None}
     dimension_by_id = {i: given_vector.dimension_of(text) for i, text in text_by_id.items()}
     same = [i for i, length in dimension_by_id.items() if length == len(vector)]
     cosine_by_id: dict[str, float] = {}
@@ -229,7 +229,9 @@ def _given_vectors(
         matrix = np.array([given_vector.from_kept(text_by_id[i]) for i in same], np.float64)
         near = matrix @ unit(vector).astype(np.float64) / np.linalg.norm(matrix, axis=1)
         cosine_by_id = {i: float(c) for i, c in zip(same, near, strict=True)}
-    return _GivenVectors(cosine_by_id, len(rows) - len(same), sorted(set(dimension_by_id.values())))
+    return _GivenVectors(
+        cosine_by_id, len(vector_text_by_row) - len(same), sorted(set(dimension_by_id.values()))
+    )
 
 
 def _unknown_length(

@@ -79,13 +79,13 @@ def promote(repo: Repository, embedder: Embedder, promotion: Promotion) -> Promo
 
     def facts(state: Reading, _: int) -> list[KeyedRow]:
         present = state.get(OBSERVATION, list(passages_by_context))
-        same = {
+        unchanged_rows = {
             row_id: row
             for row_id, row in present.items()
             if version_of(row) == version_of(rows[row_id]) and not is_secret(row)
         }
-        promoted = _up_to_date(state, list(same.values()))
-        new = [row for row_id, row in same.items() if row_id not in promoted]
+        promoted = _up_to_date(state, list(unchanged_rows.values()))
+        new = [row for row_id, row in unchanged_rows.items() if row_id not in promoted]
         promoted_ids[:] = [str(row["id"]) for row in new]
         return [
             fact for row in new for fact in _facts(state, row, passages_by_context[str(row["id"])])

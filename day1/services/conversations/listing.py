@@ -44,13 +44,15 @@ def recent_conversations(
         return int(rows[conversation_id]["created_at"] or 0) if last is None else last[0]
 
     shown = sorted(rows, key=lambda i: (updated(i), i), reverse=True)[:limit]
-    untitled = {
+    first_id_by_conversation = {
         i: min(keys_by_conversation[i])[1]
         for i in shown
         if rows[i]["title"] is None and i in keys_by_conversation
     }
-    firsts = reading.get(MESSAGE, [*untitled.values()])
-    title_by_id = {i: _headline(str(firsts[first]["content"])) for i, first in untitled.items()}
+    firsts = reading.get(MESSAGE, [*first_id_by_conversation.values()])
+    title_by_id = {
+        i: _headline(str(firsts[first]["content"])) for i, first in first_id_by_conversation.items()
+    }
     return [
         ListedConversation(
             rows[i],

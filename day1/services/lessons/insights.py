@@ -86,7 +86,7 @@ def generate(
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         lessons = [r for r in reading.find(FACT, query) if experience_of(r) is not None]
     lessons = [row for row in lessons if row["category"] != INSIGHT]
-    by_id = {str(row["id"]): row for row in lessons}
+    lesson_by_id = {str(row["id"]): row for row in lessons}
     planned = [_insight(part, rows, chat) for part, rows in _patterns(lessons)]
     with repo.store.changing(branch.name) as work:
         present_by_id = {str(r["id"]): r for r in insights_of(work, now) if sources_of(r)}
@@ -105,7 +105,7 @@ def generate(
             editor.add_edits(FACT, row, [WHOLE])
         work.add(FACT, fresh)
         sources_by_id = {
-            i: [by_id[source] for source in planned_by_id[i].sources] for i in planned_by_id
+            i: [lesson_by_id[source] for source in planned_by_id[i].sources] for i in planned_by_id
         }
         bases = [
             basis_columns(FACT, i, sources_by_id[i]) for i in (str(row["id"]) for row in fresh)

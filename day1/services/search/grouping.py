@@ -129,8 +129,11 @@ def said_by_facts(
             with engine.views.at(reading, ref, row_filter, repo.history, engine.index) as view:
                 facts = list(view.texts(row_filter))
         ids = _embedded(engine, embedder, OBSERVATION, texts)
-        by_id = {number: text for text, number in ids.items()}
-        matches = [(by_id[one], fact) for one, fact, _ in _alike(engine, embedder, [*by_id], facts)]
+        text_by_number = {number: text for text, number in ids.items()}
+        matches = [
+            (text_by_number[one], fact)
+            for one, fact, _ in _alike(engine, embedder, [*text_by_number], facts)
+        ]
         fact_texts = engine.index.words.texts(FACT, list({fact for _, fact in matches}))
     except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
         log.warning("facts are compared by their exact text only: %s", error.code)

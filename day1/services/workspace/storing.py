@@ -116,9 +116,9 @@ def link_items(write: Writing, one: str, other: str, spaces: Spaces) -> BranchAf
 
 def add_links(work: Additions, pairs: Iterable[tuple[Row, Row]], origin: Origin) -> int:
     """Add the links between pairs of rows that are not linked yet; return how many."""
-    rows = {str(row["id"]): row for row in (_link(*pair, origin, work.now) for pair in pairs)}
-    present = work.get(RELATION, list(rows))
-    fresh = [row for row_id, row in rows.items() if row_id not in present]
+    row_by_id = {str(row["id"]): row for row in (_link(*pair, origin, work.now) for pair in pairs)}
+    present = work.get(RELATION, list(row_by_id))
+    fresh = [row for row_id, row in row_by_id.items() if row_id not in present]
     work.add(RELATION, fresh)
     return len(fresh)
 

@@ -175,7 +175,7 @@ def apply(ctx: Context, request: Apply) -> Applied:
             write.origin, ctx.chat, _client(ctx), request.expect, request.min_confidence or 0.0
         ),
     )
-    counts = {
+    count_by_action = {
         action: sum(
             len(recommendation.touched)
             for recommendation in result.done
@@ -184,9 +184,9 @@ def apply(ctx: Context, request: Apply) -> Applied:
         for action in ("merge", "archive", "delete")
     }
     return Applied(
-        merged=counts["merge"],
-        archived=counts["archive"],
-        deleted=counts["delete"],
+        merged=count_by_action["merge"],
+        archived=count_by_action["archive"],
+        deleted=count_by_action["delete"],
         applied=_recommended(result.done),
         errors=result.plan.errors,
         written=written(write.branch.name, result.commit, notes=result.notes),

@@ -183,8 +183,8 @@ def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
     else:
         mind = mind_of(ctx.repo, seat)
     note_shown(ctx, found.ids, seat.branch.id)
-    hits = {str(hit.row["id"]): hit for hit in found.answer.hits}
-    whole = [hits[row_id].text for row_id in found.ids]
+    hit_by_row = {str(hit.row["id"]): hit for hit in found.answer.hits}
+    whole = [hit_by_row[row_id].text for row_id in found.ids]
     texts = texts_of(ctx, request.query, whole, full=request.full)
     return ItemsFound(
         result=[
@@ -197,7 +197,7 @@ def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
                 linked_ids=list(linked),
                 tags=item.tags,
                 admitted=request.admit,
-                score=round(hits[item.id].score, 6),
+                score=round(hit_by_row[item.id].score, 6),
                 quoted=quoted_of(text),
             )
             for (item, linked), text in zip(found.items, texts.texts, strict=True)

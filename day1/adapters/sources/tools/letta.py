@@ -36,13 +36,13 @@ class Letta(ToolSource):
         if not isinstance(value, dict) or "agents" not in value or "blocks" not in value:
             raise broken(path, 1, "it is no agent file, or one of a version before 2")
         agents, blocks = _objects(path, value, "agents"), _objects(path, value, "blocks")
-        whose = {
+        agent_by_block = {
             str(block): text_at(agent, "name")
             for agent in agents
             for block in _list(agent, "block_ids")
         }
         for number, block in enumerate(blocks):
-            agent = whose.get(str(block.get("id"))) or path.stem
+            agent = agent_by_block.get(str(block.get("id"))) or path.stem
             label = text_at(block, "label") or f"block {number}"
             place = f"{shown(path)}, block {number}"
             if not isinstance(block.get("value"), str | None):

@@ -246,14 +246,15 @@ def _ask_each(session: Session, review: str, agent: str | None) -> dict[str, Any
     cells_asked: set[tuple[str, str]] = set()
     while True:
         answer = session.call("review_show", review_id=review, limit=_PAGE)
-        rows = {row["id"]: row for row in answer["rows"]}
+        row_by_id = {row["id"]: row for row in answer["rows"]}
         conflicts = [c for c in answer["undecided"] if (c["id"], c["cell"]) not in cells_asked]
-        conflicts = [conflict for conflict in conflicts if conflict["id"] in rows]
+        conflicts = [conflict for conflict in conflicts if conflict["id"] in row_by_id]
         if not conflicts:
             return answer
         for conflict in conflicts:
             cells_asked.add((conflict["id"], conflict["cell"]))
-            row, sides = rows[conflict["id"]], (answer["source_branch"], answer["target_branch"])
+            row = row_by_id[conflict["id"]]
+            sides = answer["source_branch"], answer["target_branch"]
             try:
                 choice = ask(session.screen, _conflict(row, conflict), *sides)
             except Refused:

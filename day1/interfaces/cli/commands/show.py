@@ -113,7 +113,7 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
         query = Query(alive_at=repo.shown(ref).shown_at, public=not is_own_space)
         part = parts_around(reading, kind, row, query)
         read = {"branch": branch, "commit": reading.tip, "pending": reading.pending.count}
-    by = {
+    author_by_cell = {
         cell: {"by": edit["agent_id"] or edit["source"], "at": show(int(edit["created_at"] or 0))}
         for cell, edit in authors(repo, ref, kind, row).items()
     }
@@ -126,7 +126,7 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
         }
         for edit in edits
     ]
-    document = {**shown(kind, row, whole=is_own_space), "authors": by, "read": read}
+    document = {**shown(kind, row, whole=is_own_space), "authors": author_by_cell, "read": read}
     if part is not None:
         document["part"] = asdict(part)
     if options["history"]:
