@@ -99,7 +99,7 @@ class Day1Error(Exception):
     retryable: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        """Name the code; an error that another module derives keeps that of its parent."""
+        """Set the code; an error that another module derives keeps that of its parent."""
         if cls.__module__ == __name__:
             cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 

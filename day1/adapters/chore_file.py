@@ -18,7 +18,7 @@ class ChoreFile:
     """The file of failing chores, by process. It may be lost; failures to write it are ignored."""
 
     def __init__(self, folder: Path) -> None:
-        """Name the file in a store's folder; it is not made before a chore fails."""
+        """Set the file in a store's folder; it is not made before a chore fails."""
         self._path = folder / FILE
         self._errors: dict[str, str] = {}
         self._guard = threading.Lock()

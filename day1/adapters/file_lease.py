@@ -15,7 +15,7 @@ class FileLease(Lease):
     """The lease of the process that holds the lock of a file."""
 
     def __init__(self, path: Path) -> None:
-        """Name the lock file; the lease is not taken yet."""
+        """Set the lock file; the lease is not taken yet."""
         self._path = path
         self._handle: int | None = None
 

@@ -23,7 +23,7 @@ class WriteLock:
     """
 
     def __init__(self, path: Path, limit_s: float) -> None:
-        """Name the lock file, made when first needed; a wait takes at most `limit_s` seconds."""
+        """Set the lock file, made when first needed; a wait takes at most `limit_s` seconds."""
         self._path = path
         self._limit_s = limit_s
         self._mine = threading.local()

@@ -64,7 +64,7 @@ class JsonEndpoint:
     """An address that answers JSON; safe to share between threads."""
 
     def __init__(self, base: str, path: str, *, key: str, bounds: Bounds) -> None:
-        """Name the endpoint: `https://host/v1`, with or without `path` at its end.
+        """Set the endpoint: `https://host/v1`, with or without `path` at its end.
 
         Args:
             base: the address.

@@ -28,7 +28,7 @@ class HttpPinning(Pinning):
     """A `Pinning` over HTTP; safe to share between threads."""
 
     def __init__(self, url: str, *, key: str = "", timeout_s: float = 60.0) -> None:
-        """Name the address that takes a file.
+        """Set the address that takes a file.
 
         Raises:
             InvalidRequest: the address is not http or https.

@@ -20,7 +20,7 @@ class FilePrimes(Primes):
     """Primes in files, each written whole; threads and processes may share them."""
 
     def __init__(self, folder: Path, *, read_only: bool) -> None:
-        """Name the store's folder; with `read_only` nothing is ever written."""
+        """Set the store's folder; with `read_only` nothing is ever written."""
         self._folder = folder
         self._read_only = read_only
         self._gone: dict[tuple[str, str | None], KeptPrime] = {}

@@ -18,7 +18,7 @@ class SentNotices:
     """The ids of sent notices, in the store's folder; one process at a time may send."""
 
     def __init__(self, folder: Path) -> None:
-        """Name the file and its lock in a store's folder."""
+        """Set the file and its lock in a store's folder."""
         self._path = folder / FILE
         self._lock = WriteLock(folder / LOCK, 0)
 

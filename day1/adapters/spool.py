@@ -37,7 +37,7 @@ class FolderSpool(Spool):
     """The spool as files below a store's folder."""
 
     def __init__(self, store: Path) -> None:
-        """Name the spool below a store's folder; hooks make it when they first need it."""
+        """Set the spool's folder below a store's folder; hooks make it when first needed."""
         self._folder = store / spool.FOLDER
         self._aside = self._folder / _ASIDE
 

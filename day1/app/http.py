@@ -57,7 +57,7 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
 
 @contextmanager
 def sole_server(store: OpenStore, address: str) -> Iterator[None]:
-    """Be a store's one HTTP server for the block: HEADs and rates live in one process's memory.
+    """Hold the lock of a store's one HTTP server: HEADs and rates live in its memory.
 
     Raises:
         Conflict: another process serves the store; the message says at which address.

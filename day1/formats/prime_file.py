@@ -185,7 +185,7 @@ def damaged(store: Path) -> list[str]:
 
 
 def write(store: Path, fields: Mapping[str, Any]) -> bool:
-    """Keep a prime: written beside its file, for this user alone, and renamed over it.
+    """Write a prime: beside its file, for this user alone, and renamed over it.
 
     Returns:
         False if something was forgotten since the memory was read for it: then it is not kept.

@@ -54,7 +54,7 @@ class Primes(Protocol):
         """Count the deletions of all primes so far; take it before reading the memory."""
 
     def keep(self, prime: Prime, stamp: Stamp, forgotten: int) -> bool:
-        """Keep a prime in place of the earlier one.
+        """Store a prime in place of the earlier one.
 
         Returns:
             False if something was forgotten since: the memory is to be read again for it.

@@ -21,7 +21,7 @@ class Spool(Protocol):
         """
 
     def put_aside(self, line: bytes) -> None:
-        """Keep a line that cannot be ingested; the same line twice is kept once.
+        """Store a line that cannot be ingested; equal lines are stored once.
 
         The oldest lines go where they would take too much room.
         """

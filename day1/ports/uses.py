@@ -28,7 +28,7 @@ class Uses(Protocol):
     """Counts the memories shown; no method fails where the file cannot be used."""
 
     def shown(self, row_ids: Sequence[str], at: int, branch_id: str) -> None:
-        """Note that rows of a branch were shown together, best first."""
+        """Record that rows of a branch were shown together, best first."""
 
     def known(self, branches: Branches = None) -> Mapping[str, Use]:
         """Return the use of every row that was shown, by id."""

@@ -25,7 +25,7 @@ class CopiedFolder:
     """`ports.archive.Copied` on the folder of a copy."""
 
     def __init__(self, folder: Path, store: DoltLiteStore) -> None:
-        """Look at a copy whose store is open."""
+        """Take the open store of a copy."""
         self._folder = folder
         self.store, self.history = store, store.history
 

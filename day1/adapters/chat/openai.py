@@ -24,7 +24,7 @@ class OpenAiChat(Chat):
     def __init__(
         self, url: str, model: str, *, key: str = "", timeout_s: float = 60.0, tries: int = 3
     ) -> None:
-        """Name the endpoint (`https://host/v1`, with or without the path) and its model.
+        """Set the endpoint (`https://host/v1`, with or without the path) and its model.
 
         Raises:
             InvalidRequest: the address is not http or https.

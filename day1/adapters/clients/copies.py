@@ -21,7 +21,7 @@ class Copies:
     """A folder with copies of files as they were before each change."""
 
     def __init__(self, folder: Path) -> None:
-        """Keep copies in a folder, which the first copy makes."""
+        """Set the folder of the copies, which the first copy makes."""
         self._folder = folder
 
     def of(self, path: Path) -> list[bytes | None]:
@@ -33,7 +33,7 @@ class Copies:
         return contents
 
     def keep(self, path: Path, data: bytes | None) -> Path | None:
-        """Keep what a file is before a change; answers where, or None for a file that is not there.
+        """Copy a file before a change; return the path of the copy, or None if there is no file.
 
         The same content twice in a row is kept once. The oldest copies but the first one go.
 

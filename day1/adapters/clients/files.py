@@ -57,7 +57,7 @@ class Keeper(Protocol):
     """Keeps copies."""
 
     def keep(self, path: Path, data: bytes | None) -> Path | None:
-        """Keep what a file is before a change; answers where."""
+        """Copy a file before a change; return the path of the copy."""
 
 
 def carry_out(change: Change, copies: Keeper, point: KillPoint) -> Path | None:

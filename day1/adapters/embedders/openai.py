@@ -45,7 +45,7 @@ class OpenAiEmbedder(Embedder):
         dimension: int | None = None,
         timeout_s: float = 30.0,
     ) -> None:
-        """Name the endpoint (`https://host/v1`, with or without `/embeddings`) and its model.
+        """Set the endpoint (`https://host/v1`, with or without `/embeddings`) and its model.
 
         Without `dimension` it is learned from the first answer; then `name` and `dimension` may
         have to ask the endpoint.

@@ -198,7 +198,7 @@ def patience(connection: Connection, seconds: float) -> Iterator[None]:
 
 
 def _rests(_raw: Any, record: ConnectionPoolEntry) -> None:
-    """Note the time at which a connection was last used."""
+    """Record the time at which a connection was last used."""
     record.info["rests"] = time.monotonic()
 
 

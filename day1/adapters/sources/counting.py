@@ -21,16 +21,16 @@ class CountingSource(Source):
         return self._left_out
 
     def leave_out(self, why: str, place: object) -> None:
-        """Note that something is not imported: why, and where it is."""
+        """Record that something is not imported: why, and where it is."""
         self._left_out.setdefault(why, []).append(shown(place))
 
     def leave_out_headings(self, headings: Iterable[tuple[int, str]], place: object) -> None:
-        """Note the headings, by line and title, whose title is in no row."""
+        """Record the headings, by line and title, whose title is in no row."""
         for line, _ in headings:
             self.leave_out("headings without a text of their own", f"{shown(place)}, line {line}")
 
     def leave_out_lines(self, count: int, place: object) -> None:
-        """Note lines of front matter that become no part of a row."""
+        """Record lines of front matter that become no part of a row."""
         if count:
             what = f"{count} line" if count == 1 else f"{count} lines"
             self.leave_out("other keys of front matter", f"{shown(place)}, {what}")

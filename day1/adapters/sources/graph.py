@@ -23,7 +23,7 @@ class GraphSource(CountingSource):
     name = "graph"
 
     def __init__(self, path: Path) -> None:
-        """Name the file.
+        """Set the file to read.
 
         Raises:
             NotFound: there is no such file.

@@ -19,7 +19,7 @@ class TextSource(CountingSource):
     name = "text"
 
     def __init__(self, paths: Sequence[Path], root: Path) -> None:
-        """Name the files; a fact's id comes from its file's path relative to `root`.
+        """Set the files to read; a fact's id comes from its file's path relative to `root`.
 
         Raises:
             NotFound: a file does not exist.

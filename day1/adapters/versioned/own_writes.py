@@ -29,7 +29,7 @@ class OwnWrites:
     """The rows that a unit of work wrote, while they prove to be all that changed on its branch."""
 
     def __init__(self, connection: Connection, version: int, dialect: Dialect) -> None:
-        """Note nothing yet.
+        """Begin without recorded rows.
 
         Args:
             connection: the connection of the unit, in its transaction.
@@ -46,7 +46,7 @@ class OwnWrites:
 
     @contextmanager
     def adding(self, kind: Kind, rows: Sequence[Row]) -> Iterator[None]:
-        """Note rows before the block adds them."""
+        """Record rows before the block adds them."""
         row_ids = [str(row["id"]) for row in rows]
         if self._may_note(len(row_ids)):
             self._added.update(
@@ -59,7 +59,7 @@ class OwnWrites:
 
     @contextmanager
     def changing(self, kind: Kind, row_ids: Sequence[str]) -> Iterator[None]:
-        """Note rows before the block changes, adds or removes them."""
+        """Record rows before the block changes, adds or removes them."""
         if self._may_note(len(row_ids)):
             for row_id in row_ids:
                 self._added.pop(row_id, None)

@@ -107,7 +107,7 @@ class SqlStore(Store):
         return []
 
     def obey(self, mask: Masks) -> None:
-        """Use a mask: every reading and unit calls the function for the present one."""
+        """Set the function that returns the present mask; every reading and unit calls it."""
         self._mask = self.history.mask = mask
 
     @override

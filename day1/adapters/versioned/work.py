@@ -89,7 +89,7 @@ class SqlWork(SqlAdditions, Work):
                     prepared(insert_into, table_name, self.version).many(self.connection, present)
 
     def _changing(self, kind: Kind, row_ids: Sequence[str]) -> AbstractContextManager[None]:
-        """Note that the unit changes, adds or removes rows in the block."""
+        """Record that the unit changes, adds or removes rows in the block."""
         self._touch(kind.table, row_ids)
         own = self._own_writes() if row_ids else None
         return nullcontext() if own is None else own.changing(kind, row_ids)

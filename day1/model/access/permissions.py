@@ -44,7 +44,7 @@ class Access:
             )
 
     def writes_as(self, agent: str | None) -> str | None:
-        """Name the agent of a write: the one that the access is bound to, else the given one.
+        """Return the agent of a write: the one that the access is bound to, else the given one.
 
         Raises:
             Forbidden: the access is bound to an agent other than the given one.

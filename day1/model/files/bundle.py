@@ -61,7 +61,7 @@ def counted(rows: Mapping[Kind, Sequence[Row]]) -> dict[str, Any]:
 
 
 def format_of(rows: Mapping[Kind, Sequence[Row]]) -> str:
-    """Name the format in which these rows are written, with its version."""
+    """Return the name of the format in which these rows are written, with its version."""
     return f"{_FORMAT} {_version(rows)}"
 
 

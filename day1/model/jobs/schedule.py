@@ -74,7 +74,7 @@ class Schedule:
 
 
 def schedule_id(kind: JobKind, wallet: str, branch: Branch) -> str:
-    """Name the schedule of a kind for a wallet: `consolidate:W` on main.
+    """Return the id of the schedule of a kind for a wallet: `consolidate:W` on main.
 
     The name can be a part of an address. On another branch it ends in a hash of that branch.
     """

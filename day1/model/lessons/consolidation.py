@@ -64,7 +64,7 @@ class Findings:
 
 
 def digest_of(findings: Findings, plan: Iterable[Recommendation]) -> str:
-    """Name a plan: the same findings and recommendations have the same digest."""
+    """Return the digest of a plan: the same findings and recommendations have the same digest."""
     return short_hash(
         findings.basis, canonical([asdict(recommendation) for recommendation in plan])
     )

@@ -32,7 +32,7 @@ def session_of(
     now: int,
     token_id: str | None = None,
 ) -> Session:
-    """Note a writer (agent, session, task); an equal writer on one branch gives one note."""
+    """Build the record of a writer (agent, session, task); equal ones on a branch share an id."""
     parts = ["" if name is None else f"={name}" for name in names]
     key = short_hash(branch_id, *parts, *([] if token_id is None else [token_id]))
     return Session(key, branch_id, *names, now, token_id)

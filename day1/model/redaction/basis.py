@@ -133,7 +133,7 @@ class Sources:
         self._known: dict[str, Hiding] = {}
 
     def of(self, rows: Mapping[str, Row], titles: Collection[str] = ()) -> None:
-        """Look up and note the sources of rows, and the sources of these.
+        """Look up and record the sources of rows, and the sources of these.
 
         Args:
             rows: rows that may be derived, with the columns `origin_id` and `category`, by id.
@@ -155,7 +155,7 @@ class Sources:
         self._removed = self._removed_among(absent - self._state.mask.rows)
 
     def _look_up(self, rows: Mapping[str, Row]) -> set[str]:
-        """Note the sources of rows by their edits and columns; returns the sources' ids."""
+        """Record the sources of rows by their edits and columns; returns the sources' ids."""
         source_ids: set[str] = set()
         columns = ("row_id", "cell", "reason")
         query = Query(among={"row_id": sorted(rows)})
@@ -196,7 +196,7 @@ class Sources:
         return rows
 
     def _by_first_message(self, conversations: Collection[str]) -> None:
-        """Note sources of old titles without a basis: each quotes its conversation's first message.
+        """Record sources of old titles without a basis: the first messages of the conversations.
 
         A hook begins a conversation with a message: where none is the first, it was removed.
         """

@@ -369,7 +369,7 @@ canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii
 
 
 def revision(kind: Kind, row: Mapping[str, Cell]) -> str:
-    """Name the content of a row: a hash of all columns but id and origin, 32 hex digits."""
+    """Return the revision of a row: a hash of all columns but id and origin, 32 hex digits."""
     content = canonical(content_of(kind, row, kind.group(WHOLE)))
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 

@@ -103,7 +103,7 @@ _SHAPES = (
 
 
 def looks_secret(*texts: str | None) -> str | None:
-    """Name the kind of secret that one of the texts seems to hold; None if none does."""
+    """Return the kind of secret that one of the texts seems to hold; None if none does."""
     for text in texts:
         for name, shape in _SHAPES:
             if text and shape.search(text):

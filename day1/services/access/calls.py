@@ -111,7 +111,7 @@ def branch_of(call: Call, name: str | None = None) -> Branch:
 
 
 def active_or_none(call: Call) -> str | None:
-    """Name the branch of a call that names none; None if it is deleted or not visible."""
+    """Return the branch of a call that names none; None if it is deleted or not visible."""
     try:
         return branch_of(call).name
     except (Forbidden, UnknownBranch):

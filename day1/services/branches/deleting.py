@@ -105,7 +105,7 @@ def is_taken(repo: Repository, branch: Branch) -> bool:
 
 
 def kept_as(branch_id: str) -> str:
-    """Name the tag that keeps a deleted branch's last commit."""
+    """Return the name of the tag that keeps a deleted branch's last commit."""
     return f"keep/{branch_id}"
 
 

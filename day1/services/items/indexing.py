@@ -24,7 +24,7 @@ class ToIndex:
 
 
 def index_text(repo: Repository, branch: Branch, new: ToIndex, origin: Origin) -> Remembered:
-    """Keep a text with its vector; the same text of the same space is changed in place."""
+    """Store a text with its vector; the same text of the same space is changed in place."""
     kept_vector = None if new.vector is None else given_vector.as_kept(new.vector)
     with repo.store.adding(branch.name) as adding:
         row = {**new.memory.row(repo, origin, adding), "vector": kept_vector}

@@ -86,7 +86,7 @@ def key_of(cell: Cell) -> str | None:
 
 
 def remember(repo: Repository, branch: Branch, new: ToRemember, origin: Origin) -> Remembered:
-    """Keep a fact, and decide its conflicts by its policy; the same content again is not written.
+    """Store a fact, and decide its conflicts by its policy; the same content again is not written.
 
     Raises:
         InvalidRequest: the merged text would be too long.

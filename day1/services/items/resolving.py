@@ -139,7 +139,7 @@ def _conflicts_of(adding: Additions, fact: Row) -> list[Row]:
 
 
 def _keep_apart(editor: Editor, fact: Row, others: Sequence[Row]) -> None:
-    """Note in a fact which conflicting facts stay beside it."""
+    """Record in a fact which conflicting facts stay beside it."""
     detail = read_detail(fact["detail"])
     known_ids = detail.get(_APART)
     ids = {*(known_ids if isinstance(known_ids, list) else ()), *(str(row["id"]) for row in others)}

@@ -209,7 +209,7 @@ def _search(
 
 
 def _by_layer(hits: Iterable[Hit], asked: LayersQuery) -> dict[Layer, list[LayerItem]]:
-    """Sort hits into the requested layers, best first, so many of each."""
+    """Divide hits among the requested layers: the best of each, up to its limit."""
     items_by_layer: dict[Layer, list[LayerItem]] = {
         layer: [] for layer in LAYERS if layer in asked.layers
     }

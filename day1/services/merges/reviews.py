@@ -353,7 +353,7 @@ def close_review(
 
 
 def grouped(examined: Examined, duplicate_ids: Collection[str] = ()) -> dict[str, list[PlanRow]]:
-    """Sort the rows of a review into groups; the groups that need decisions come first."""
+    """Group the rows of a review; the groups that need decisions come first."""
     rows_by_group: dict[str, list[PlanRow]] = {name: [] for name in _GROUPS}
     for row in examined.rows.values():
         name = row.effect

@@ -60,7 +60,7 @@ def create_bundle(repo: Repository, source: Branch, new: NewBundle, now: int) ->
 
 
 def add_bundle(repo: Repository, bundle: Bundle) -> None:
-    """Keep the record of a planned bundle."""
+    """Store the record of a planned bundle."""
     repo.ledger.put(bundle)
 
 

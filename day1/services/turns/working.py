@@ -98,7 +98,7 @@ def write_working(
 def remember_messages(
     repo: Repository, branch: Branch, thread: Thread, message_ids: Sequence[str], now: int
 ) -> bool:
-    """Note messages that were stored in the working session; returns whether that was possible.
+    """Record stored messages in the working session; return whether that was possible.
 
     The messages are stored whatever happens here.
     """

@@ -36,7 +36,7 @@ class ToolSource(CountingSource, ToolMemory):
     name: ClassVar[str]
 
     def __init__(self, paths: Sequence[Path], machine: Machine) -> None:
-        """Name what is read, which is nothing until `items` is asked.
+        """Set the paths; nothing is read before `items` is called.
 
         Raises:
             NotFound: a path does not exist.

@@ -252,7 +252,7 @@ class DoltLiteConnections(Connections):
             raise
 
     def _merged(self, branch: str) -> None:
-        """Note a merge into a branch; close the large caches of the branch of the last merge."""
+        """Record a merge into a branch; close the large caches of the branch of the last merge."""
         with self._guard:
             former, self._merged_into = self._merged_into, branch
         if former not in {None, branch}:

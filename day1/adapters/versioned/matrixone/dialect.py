@@ -220,7 +220,7 @@ class MatrixOneDialect(Dialect):
 
     @override
     def start_merge(self, connection: Connection, source: CommitId) -> None:
-        """Note the source only: the server's own merge loses rows, so the plan writes all rows."""
+        """Record the source only: the server's own merge loses rows, so the plan writes all."""
         position_of(connection).source = source
 
     @override

@@ -26,7 +26,7 @@ class PastState:
     ns: int
 
     def of(self, table: str) -> str:
-        """Name a table of this state for a statement."""
+        """Return the name of a table of this state for a statement."""
         return f"`{self.database}`.`{table}` {{MO_TS = {self.ns}}}"
 
 
