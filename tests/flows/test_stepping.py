@@ -20,9 +20,10 @@ from day1.services.branches import lookup
 from day1.services.exchange.exporting import export_store
 from day1.services.merges import planning
 from day1.services.sharing.bundles import export_bundle, take_bundle
+from tests import servers
 from tests.flows.copied_store import copy, ends
 from tests.flows.kill_scenarios import Killed, Process, check_after_kill, fact_id, facts_on
-from tests.flows.opened_store import MERGE, call, digest, opened
+from tests.flows.opened_store import MERGE, call, digest, facts, opened, refused
 from tests.flows.random_store import RandomTeam, differences, ids_between, opened_at
 from tests.forkserver import python
 from tests.sampling import sampled
@@ -354,3 +355,22 @@ def test_a_base_that_is_stepped_compares_with_a_branch_that_is_not(memory: Engin
         memory.store.history.branches()["old"], Ref(commit=stepped)
     )["facts"]
     assert (back.before, back.after) == (change.after, change.before)
+
+
+def test_an_old_server_store_refuses_a_long_name_and_its_copy_takes_it(
+    dolt_database: str, tmp_path: Path
+) -> None:
+    """It keeps its narrow columns: Dolt's history of rows has no value across a wider type."""
+    with schema_one(), opened_at(dolt_database, create=True) as store:
+        at_schema_one(store)
+        call(store, "memory_write_fact", fact_text="Of before.", agent_id="ada")
+    new = {"fact_text": "Of a long name.", "agent_id": "a" * 255, "session_id": "s" * 255}
+    with opened_at(dolt_database) as store:
+        refused(lambda: call(store, "memory_write_fact", **new), "invalid_request", "shorten it")
+        call(store, "memory_write_fact", fact_text="Of a short name.", agent_id="a" * 64)
+        assert facts(store) == ["Of before.", "Of a short name."]
+    with servers.database(dolt_database.rpartition("/")[0]) as wide:
+        copy(dolt_database, wide)
+        with opened_at(wide) as store:
+            call(store, "memory_write_fact", **new)
+            assert facts(store) == ["Of before.", "Of a short name.", "Of a long name."]

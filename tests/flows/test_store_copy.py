@@ -114,6 +114,19 @@ def test_a_store_copied_there_and_back_is_the_same(
             assert differences(one, other, ids, count=20) == []
 
 
+def test_names_of_255_characters_are_copied_there_and_back(place: str, tmp_path: Path) -> None:
+    folder, back = tmp_path / "named", tmp_path / "back"
+    named = {"agent_id": "a" * 255, "session_id": "ü" * 255, "task_id": "語" * 255}
+    with opened_at(folder, create=True) as opened_store:
+        fact_id = call(opened_store, "memory_write_fact", fact_text="Named.", **named)["id"]
+        call(opened_store, "memory_log_message", role="user", content="Hello.", **named)
+    assert content(copy(folder, place)) == content(copy(place, back))
+    with opened_at(back) as opened_store:
+        with opened_store.repo.store.reading(Ref(branch="main")) as reading:
+            found = reading.get(FACT, [fact_id])[fact_id]
+        assert {name: found[name] for name in named} == named
+
+
 def test_the_copy_goes_on_as_the_store_would(store: Path, place: str) -> None:
     """What was merged is known to be, and what is held is taken."""
     copy(store, place)

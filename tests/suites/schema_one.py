@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from sqlalchemy import Column, Index, MetaData, Table
+from sqlalchemy import Column, Index, MetaData, String, Table
 
 from day1.adapters.rows.statements import columns_at
 from day1.adapters.rows.tables import SCHEMA, TABLES, versioned
@@ -13,13 +13,24 @@ from day1.adapters.versioned.doltlite import store as doltlite
 from day1.adapters.versioned.matrixone import store as matrixone
 from day1.model.rows.kind import KINDS
 
+NARROW = ("agent_id", "session_id", "task_id")
+"""The columns whose texts had at most 64 characters on servers."""
+
 
 def tables_of_schema_one() -> MetaData:
     """The tables that the first version of the schema had."""
     made = MetaData()
     for kind in KINDS:
         there, table = columns_at(kind, 1), TABLES[kind.table]
-        columns = [Column(c, table.c[c].type, primary_key=c == "id", nullable=True) for c in there]
+        columns = [
+            Column(
+                name,
+                String(64) if name in NARROW else table.c[name].type,
+                primary_key=name == "id",
+                nullable=True,
+            )
+            for name in there
+        ]
         old = Table(kind.table, made, *columns)
         for index in table.indexes:
             names = [column.name for column in index.columns]

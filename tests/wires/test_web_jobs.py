@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from day1.model.jobs.job import KINDS
+from tests.engine import variables
 from tests.waiting import until
 from tests.wires.command_line import CommandLine
 from tests.wires.http_server import HttpServer
@@ -90,7 +91,7 @@ def test_a_schedule_goes_on_when_its_token_is_revoked_and_who_revokes_is_told(
     tmp_path: Path,
 ) -> None:
     line = CommandLine(tmp_path)
-    line.env["DAY1_HOME"] = str(tmp_path / "store")
+    line.env |= variables(tmp_path / "store")
     with HttpServer(tmp_path / "store") as server:
         admin = server.token("admin")
         writer = server.token("writer", "write", admin)

@@ -114,9 +114,9 @@ class Kind:
 
 _ID = Column("id", "id", required=True)
 _ORIGIN = (
-    Column("agent_id", "id"),
-    Column("session_id", "id"),
-    Column("task_id", "id"),
+    Column("agent_id"),
+    Column("session_id"),
+    Column("task_id"),
     Column("source", among=("user", "agent", "tool", "import", "merge")),
     Column("created_at", "time", required=True),
     Column("origin_id", "id", shown=False),
