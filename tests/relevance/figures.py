@@ -189,14 +189,20 @@ def measuring(folder: Path, *, halves: int = 2, model: Path | None = None) -> It
 
 def committed() -> dict[str, Groups]:
     table = json.loads(COMMITTED.read_text("utf-8"))
-    return {
-        way: {group: Figures(*each) for group, each in groups.items()}
-        for way, groups in table.items()
-    }
+    return {way: {group: Figures(*each) for group, each in table[way].items()} for way in WAYS}
+
+
+def written(table: Mapping[str, Mapping[str, Any]]) -> str:
+    """The text of `figures.json`: a line for each group of a way."""
+    ways = []
+    for way, groups in table.items():
+        lines = [f"    {json.dumps(g)}: {json.dumps(f)}" for g, f in groups.items()]
+        ways.append(f"  {json.dumps(way)}: {{\n" + ",\n".join(lines) + "\n  }")
+    return "{\n" + ",\n".join(ways) + "\n}\n"
 
 
 def main() -> None:
-    ways = []
+    table = json.loads(COMMITTED.read_text("utf-8"))
     for halves in range(3):
         with (
             TemporaryDirectory() as folder,
@@ -204,11 +210,9 @@ def main() -> None:
         ):
             for way in WAYS:
                 if HALVES.get(way, 2) == halves:
-                    groups = store.groups(way)
-                    sys.stdout.write(f"{way}: {groups['all']}\n")
-                    lines = [f"    {json.dumps(g)}: {json.dumps(f)}" for g, f in groups.items()]
-                    ways.append(f"  {json.dumps(way)}: {{\n" + ",\n".join(lines) + "\n  }")
-    COMMITTED.write_text("{\n" + ",\n".join(ways) + "\n}\n", "utf-8")
+                    table[way] = store.groups(way)
+                    sys.stdout.write(f"{way}: {table[way]['all']}\n")
+    COMMITTED.write_text(written(table), "utf-8")
 
 
 if __name__ == "__main__":

@@ -77,10 +77,10 @@ def write_text(
         most: tokens of the whole text, at most.
         hidden: how many further memories may not be shown to the reader.
     """
-    ordered = _side_by_side(lines)
-    count = len(ordered)
+    count = len(lines)
     while True:
-        text = _written(ordered[:count], goal, attributes, most, hidden + len(lines) - count)
+        ordered = _side_by_side(lines[:count])
+        text = _written(ordered, goal, attributes, most, hidden + len(lines) - count)
         if text.tokens <= most or not count:
             return text
         count -= 1

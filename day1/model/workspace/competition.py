@@ -6,9 +6,10 @@ with a chosen one: being new, recent or different is not enough. Another wording
 joins it. What contradicts a chosen memory is chosen next, so that both are seen.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from itertools import islice
+from typing import Final, Literal
 
 from day1.model.search.grouping import ALIKE, at_odds
 from day1.model.search.stance import stance
@@ -16,6 +17,10 @@ from day1.model.workspace.scoring import PULL, Parts, Rules, score_of
 
 Reason = Literal["admitted", "kept", "other_wording", "below_ignition", "no_place"]
 """Why a candidate is in the workspace, or is not."""
+
+
+_MOST_PAIRS: Final = 500
+"""Pairs of similar candidates that are compared before the first choice, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,8 @@ class _Rival:
     links: float = 0.0
     via: str | None = None
     contradicts: tuple[str, ...] = ()
+    is_disputed: bool = False
+    """Whether it contradicts a candidate, chosen or not."""
 
     @property
     def parts(self) -> Parts:
@@ -102,7 +109,7 @@ class _Rival:
             "held": float(own.is_held),
             "frequency": own.frequency,
             "need": own.need,
-            "stake": 1.0 if self.contradicts else own.stake,
+            "stake": 1.0 if self.is_disputed else own.stake,
         }
 
     def standing(self, number: int, reason: Reason, score: float, joins: str | None) -> Standing:
@@ -125,6 +132,7 @@ def compete(
     """
     candidates = sorted(contenders, key=lambda each: each.id)
     rivals = {each.id: _Rival(each) for each in candidates}
+    _note_disputes(rivals, neighbours)
     chosen: list[Standing] = []
     others: list[Standing] = []
 
@@ -139,7 +147,8 @@ def compete(
     def ignites(rival: _Rival) -> bool:
         if rival.contender.is_pinned or rival.contradicts:
             return True
-        strongest = max(rival.contender.relevance, rival.links) if goal else score(rival)
+        stake = rival.contender.stake if rules.weights["stake"] else 0.0
+        strongest = max(rival.contender.relevance, rival.links, stake) if goal else score(rival)
         return strongest >= rules.ignition
 
     while len(chosen) < rules.slots:
@@ -151,10 +160,12 @@ def compete(
         reason: Reason = "kept" if best.contender.is_held else "admitted"
         chosen.append(best.standing(number, reason, score(best), None))
         del rivals[best.contender.id]
-        for rival in _take_wordings(best, rivals, neighbours):
-            joins = rival.standing(number, "other_wording", score(rival), best.contender.id)
-            others.append(joins)
-        _weigh_anew(best, rivals, neighbours)
+        wordings = _take_wordings(best, rivals, neighbours)
+        others += [
+            each.standing(number, "other_wording", score(each), best.contender.id)
+            for each in wordings
+        ]
+        _weigh_anew([best, *wordings], rivals, neighbours)
     last = max(1, len(chosen))
     for rival in rivals.values():
         why: Reason = "no_place" if ignites(rival) else "below_ignition"
@@ -162,6 +173,14 @@ def compete(
     created_at = {each.id: each.created_at for each in candidates}
     others.sort(key=lambda each: (-each.score, created_at[each.id], each.id))
     return Outcome(tuple(chosen), tuple(others))
+
+
+def _note_disputes(rivals: Mapping[str, _Rival], neighbours: Neighbours) -> None:
+    """Mark the candidates that contradict another one, so that both are chosen early."""
+    pairs = ((i, j) for i in rivals for j in sorted(neighbours.alike.get(i, ())) if i < j)
+    for one, other in islice(pairs, _MOST_PAIRS):
+        if other in rivals and contradict(rivals[one].contender.text, rivals[other].contender.text):
+            rivals[one].is_disputed = rivals[other].is_disputed = True
 
 
 def _take_wordings(best: _Rival, rivals: dict[str, _Rival], neighbours: Neighbours) -> list[_Rival]:
@@ -177,18 +196,24 @@ def _take_wordings(best: _Rival, rivals: dict[str, _Rival], neighbours: Neighbou
     return wordings
 
 
-def _weigh_anew(best: _Rival, rivals: Mapping[str, _Rival], neighbours: Neighbours) -> None:
-    """Compute novelty and links of the others anew, and whom the chosen memory contradicts."""
-    chosen = best.contender.id
-    likeness = neighbours.likeness(chosen)
-    alike, linked = neighbours.alike.get(chosen, ()), neighbours.linked.get(chosen, ())
-    pull = PULL * max(best.contender.relevance, best.links)
+def _weigh_anew(
+    wordings: Sequence[_Rival], rivals: Mapping[str, _Rival], neighbours: Neighbours
+) -> None:
+    """Compute novelty and links of the others anew, and whom the chosen memory contradicts.
+
+    `wordings` are the chosen memory and its other wordings: a link with any of them counts.
+    """
+    best, chosen = wordings[0], wordings[0].contender.id
+    likeness, alike = neighbours.likeness(chosen), neighbours.alike.get(chosen, ())
+    linked = {i for each in wordings for i in neighbours.linked.get(each.contender.id, ())}
+    pull = PULL * max(max(each.contender.relevance, each.links) for each in wordings)
     for row_id, rival in rivals.items():
         rival.novelty = min(rival.novelty, 1.0 - likeness.get(row_id, 0.0))
         if row_id in linked and pull > rival.links:
             rival.links, rival.via = pull, chosen
         if row_id in alike and contradict(best.contender.text, rival.contender.text):
             rival.contradicts += (chosen,)
+            rival.is_disputed = True
 
 
 def contradict(one: str, other: str) -> bool:

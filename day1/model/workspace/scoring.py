@@ -38,20 +38,24 @@ ALONE: Final[Parts] = {
 """The weights in the workspace of one client."""
 SHARED: Final[Parts] = {
     "relevance": 0.30,
-    "novelty": 0.15,
-    "links": 0.15,
+    "novelty": 0.20,
+    "links": 0.0,
     "recency": 0.05,
     "held": 0.05,
     "frequency": 0.05,
-    "need": 0.15,
-    "stake": 0.10,
+    "need": 0.10,
+    "stake": 0.25,
 }
-"""The weights in the workspace of a task."""
+"""The weights in the workspace of a task.
 
-PULL: Final = 0.7
+Links let a memory enter, but add nothing to its score: in the team test, a weight for them told
+agents no more (`tests/relevance/test_workspace.py`).
+"""
+
+PULL: Final = 0.8
 """The part of a memory's relevance that a memory gets which is linked with it."""
 IGNITION: Final = 0.2
-"""The relevance or the links from which a memory may enter the workspace."""
+"""The relevance, links or stake from which a memory may enter the workspace."""
 TOKENS: Final = 4_000
 """Tokens of a broadcast, at most."""
 _ROUNDED: Final = 1e-9

@@ -30,11 +30,13 @@ from day1.services.workspace.likeness import Likeness, goal_vector
 
 _FOUND: Final = 30
 """Rows that the search for the goal finds, at most."""
+_FOUND_IN_TASK: Final = 60
+"""The same in a task, whose agents say one thing in several wordings."""
 _LINKED: Final = 20
 """Further rows that are linked with candidates, at most."""
 _STEPS: Final = 2
 """Links between a candidate and a row that becomes one by them, at most."""
-_NEWEST: Final = 50
+_NEWEST: Final = 200
 """The newest rows of a task that are considered, of each kind."""
 _PINNED: Final = 20
 """Pinned facts that are considered: the newest."""
@@ -163,7 +165,7 @@ class _Reader:
         request = SearchRequest(
             query=goal,
             kinds=tuple(kind.table for kind in KINDS),
-            limit=_FOUND,
+            limit=_FOUND if self._seat.task_id is None else _FOUND_IN_TASK,
             spaces=self._asked.spaces,
             vector=vector,  # type: ignore[arg-type]
         )

@@ -177,6 +177,7 @@ def _round(found: Found, mind: Mind, asked: Asked, rules: Rules, votes: Votes) -
             stake=max(
                 _VERDICTS.get(str(memory.item.row.get("verification")), 0.0),
                 votes[row_id].usefulness(words) if row_id in votes else 0.0,
+                _agreement(found, row_id),
             ),
             is_held=row_id in attended,
             is_pinned=memory.item.row.get("category") == PINNED,
@@ -195,29 +196,36 @@ def _touched(mind: Mind, memory: Memory) -> int:
     return max(memory.item.created_at, mind.uses.get(memory.item.id, (0, 0))[1])
 
 
+def _wordings(found: Found, row_id: str) -> list[Memory]:
+    """Return a memory and its other wordings."""
+    own = found.memories[row_id]
+    others = (found.memories[i] for i in sorted(found.alike.get(row_id, ())))
+    return [own, *(other for other in others if not at_odds(own.item.text, other.item.text))]
+
+
 def _having(found: Found, mind: Mind, row_id: str) -> set[str]:
     """Return the agents that wrote a memory, have it on their branch or were told it.
 
     Another wording of it counts too.
     """
-    own = found.memories[row_id]
-    wordings = [own, *(found.memories[i] for i in found.alike.get(row_id, ()))]
     having: set[str] = set()
-    for memory in wordings:
-        if memory is not own and at_odds(own.item.text, memory.item.text):
-            continue
+    for memory in _wordings(found, row_id):
         having |= {text_of(memory.item.row["agent_id"]) or ""}
         having |= {agent for agent, branch_id in found.agents.items() if branch_id in memory.on}
         having |= {agent for agent, ids in mind.told.items() if memory.item.id in ids}
     return having
 
 
+def _agreement(found: Found, row_id: str) -> float:
+    """Return how many of the task's other agents say the same as a memory, 0 to 1."""
+    sayers = {memory.item.row["agent_id"] for memory in _wordings(found, row_id)}
+    others = len(sayers & found.agents.keys()) - 1
+    return max(0, others) / max(1, len(found.agents) - 1)
+
+
 def _need(found: Found, mind: Mind, row_id: str) -> float:
-    """Return the share of the task's agents who do not know a memory yet."""
-    if not found.agents:
-        return 0.0
-    lacking = found.agents.keys() - _having(found, mind, row_id)
-    return len(lacking) / len(found.agents)
+    """Return 1 while an agent of the task does not know a memory, else 0."""
+    return float(bool(found.agents.keys() - _having(found, mind, row_id)))
 
 
 def _knows(round_: Round, agent: str | None, row_id: str) -> bool:
