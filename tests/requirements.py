@@ -5,9 +5,16 @@
 
 LINES = {
     "S0-002": "gwt_store takes a content, a type, tags and links, and answers where the item stands.",
+    "S0-003": "gwt_set_goal takes a description, keywords and a priority; the newest goal is active.",
+    "S0-004": "gwt_broadcast answers a text, its items, the goal and a summary.",
+    "S0-005": "gwt_compete answers winners, who would leave, all scores and why; it only reads.",
     "S0-006": "The memory types are semantic, episodic, procedural and working.",
     "S0-007": "link_to of gwt_store is one id or a list.",
     "S0-008": "gwt_query takes a query, k of 5, a type and admit, and answers a list of items.",
+    "S0-011": "gwt_collection_query takes an operation and its fields, and answers with the records.",
+    "S0-012": "gwt_collection_query counts, filters, sorts, computes and compares: nine operations.",
+    "S0-020": "gwt_inspect shows the workspace, the buffer, the goals, numbers or the bus.",
+    "S0-021": "gwt_inspect of broadcast_bus shows the last result of the bus.",
     "S0-039": "gwt_evict and gwt_link answer a status and the ids that they are about.",
     "S1-001": "The core toolset has the 42 tools of the seed, and no other.",
     "S1-002": "Memory tools are named memory_*, those about branches memory_branch_*.",

@@ -52,7 +52,7 @@ def places(session: Session, target: str = "workspace") -> list[str]:
     return [item["id"] for item in session.ok("gwt_inspect", target=target)["items"]]
 
 
-@pytest.mark.line("S0-003", "S0-004", "S0-005", "S0-020")
+@pytest.mark.line("S0-003", "S0-004", "S0-005")
 def test_what_competing_says_is_what_a_broadcast_does(gwt: GwtSession) -> None:
     ids = [gwt.store(note) for note in NOTES]
     aim(gwt)

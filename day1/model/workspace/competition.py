@@ -217,5 +217,6 @@ def _weigh_anew(
 
 
 def contradict(one: str, other: str) -> bool:
-    """Whether one of two similar texts contradicts the other, whichever is read first."""
-    return "contradicts" in {stance(one, other, ALIKE), stance(other, one, ALIKE)}
+    """Whether two similar texts contradict each other, whichever is read first."""
+    first, second = sorted((one, other), key=lambda text: (text.rstrip().endswith("?"), text))
+    return stance(second, first, ALIKE) == "contradicts"
