@@ -157,3 +157,19 @@ def test_what_agents_were_told_is_kept_within_bounds() -> None:
     mind = told_to(mind, "bo", [f"{n}" for n in range(300)])
     assert mind.told["bo"] == tuple(f"{n}" for n in range(50, 300))
     assert mind.told["ada"] == ("a", "b", "c")
+
+
+def test_goals_names_and_known_memories_are_cut() -> None:
+    text = written(
+        line("a", "x" * 90, is_known=True, agent="a" * 90, also=("b" * 90,)), goal="g" * 400
+    )
+    goal, shown = text.text.splitlines()[2:4]
+    assert goal == "Goal: " + "g" * 299 + "\u2026"
+    names = f"{'a' * 59}\u2026, also {'b' * 59}\u2026"
+    assert shown == f"[1|semantic|0.50|{names}] {'x' * 79}\u2026"
+
+
+@pytest.mark.parametrize("most", range(300, 330, 3))
+def test_a_long_text_uses_the_tokens_that_there_are(most: int) -> None:
+    text = written(line("a", "bcd " * 400), line("b", "Q"), most=most)
+    assert most - 8 <= text.tokens <= most

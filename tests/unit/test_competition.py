@@ -270,3 +270,10 @@ def test_a_note_below_ignition_changes_no_winner(drawn: tuple[list[Contender], N
     before = compete(some, near, TEAM, goal=True)
     after = compete([*some, dull], near, TEAM, goal=True)
     assert after.chosen == before.chosen
+
+
+def test_a_candidate_of_which_nothing_is_known_is_only_new() -> None:
+    (standing,) = compete([one("a")], NONE, RULES, goal=True).standings
+    assert standing.parts == {**dict.fromkeys(PARTS, 0.0), "novelty": 1.0}
+    two = compete([one("a", relevance=1.0), one("b")], NONE, RULES, goal=True)
+    assert two.others[0].parts["novelty"] == 1.0
