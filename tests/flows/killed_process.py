@@ -195,15 +195,16 @@ def _untold(_done: int, _total: int | None) -> None:
 
 
 def call_system(store: OpenStore, action: Action) -> dict[str, Any]:
-    """A tool of Kompanion, of engram or of Compose, with the fake embedder."""
+    """A tool of Kompanion, engram, Compose or gwt, with the fake embedder."""
     from day1.toolsets.compose import COMPOSE
     from day1.toolsets.engram import ENGRAM
+    from day1.toolsets.gwt import GWT
     from day1.toolsets.kompanion import KOMPANION
     from tests.fakes.hashing_embedder import HashingEmbedder
 
     ctx = store.context(Caller())
     ctx = replace(ctx, search=replace(ctx.search, embedder=HashingEmbedder()))
-    toolsets = {"compose": COMPOSE, "engram": ENGRAM, "kompanion": KOMPANION}
+    toolsets = {"compose": COMPOSE, "engram": ENGRAM, "gwt": GWT, "kompanion": KOMPANION}
     tool = toolsets[action["action"]].tools[action["tool"]]
     answer: dict[str, Any] = tool.call(ctx, action["arguments"])
     return answer
@@ -238,6 +239,7 @@ ACTIONS: dict[str, Callable[[OpenStore, Action], Any]] = {
     "kompanion": call_system,
     "engram": call_system,
     "compose": call_system,
+    "gwt": call_system,
 }
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from day1.model.redaction.mask import REDACTED
 from tests.flows import test_compose_kills as compose_kills
+from tests.flows import test_gwt_kills as gwt_kills
 from tests.flows.kill_scenarios import POINTS, ROOT, State, kill_at, told
 from tests.sampling import sampled
 
@@ -146,5 +147,6 @@ def test_every_named_point_is_tried() -> None:
     }  # by test_hearing_killed.py
     of_compose = {point for point, _ in (*compose_kills.KILLS, *compose_kills.DEEDS)} - set(POINTS)
     of_compose |= {"schedule.after_job"}  # by test_jobs_killed.py
+    of_systems = of_compose | of_lessons | {point for point, _ in gwt_kills.KILLS} - set(POINTS)
     assert MUST_HOLD.keys() <= set(POINTS)
-    assert named == set(POINTS) | of_a_server | of_a_step | of_lessons | of_hooks | of_compose
+    assert named == set(POINTS) | of_a_server | of_a_step | of_hooks | of_systems

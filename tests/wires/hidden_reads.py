@@ -45,7 +45,7 @@ READS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "engram.memory_consolidate_preview": lambda _: {"stale_days": 0},
     "engram.memory_consolidate": lambda _: {"stale_days": 0},
     "engram.memory_insights": lambda _: {"action": "generate"},
-    "gwt.gwt_collection_query": lambda _: {"operation": "count"},
+    "gwt_collection_query": lambda _: {"operation": "count"},
     "compose.context_assemble": lambda _: {**OF_W, "query": "quokka numbat bandicoot potoroo"},
     "compose.layers_search": lambda _: {**OF_W, "query": "quokka numbat bandicoot potoroo"},
     "compose.items_search": lambda _: {**OF_W, "query": "quokka numbat bandicoot potoroo"},

@@ -12,7 +12,6 @@ from day1.model.collection.answers import OPERATIONS as QUERIES
 from day1.model.collection.answers import Asked, answer
 from day1.model.collection.records import Record
 from day1.model.prime.framing import one_line
-from day1.services.workspace.collecting import collected
 from day1.toolsets.gwt.errors import unsupported
 from day1.toolsets.gwt.fields import Most, QueryName
 from day1.toolsets.shared.answers import read_of
@@ -70,6 +69,8 @@ class CollectionAnswer(Response):
 
 def gwt_collection_query(ctx: Context, request: GwtCollectionQuery) -> CollectionAnswer:
     """Compute an exact answer over all records: JSON, tables and `key: value` lines in memory."""
+    from day1.services.workspace.collecting import collected  # noqa: PLC0415 - a server starts without it
+
     if request.operation not in QUERIES:
         raise unsupported("operation", request.operation, "supported_operations", tuple(QUERIES))
     found = collected(ctx)

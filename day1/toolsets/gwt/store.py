@@ -19,11 +19,8 @@ from day1.call.fields import (
 )
 from day1.call.operation import Effect, Operation
 from day1.model.rows.validation import secret_notes
-from day1.model.workspace.activation import activation
 from day1.services.access.calls import spaces_of, write_here
 from day1.services.workspace.desks import change_mind, mind_of, seat_of
-from day1.services.workspace.items import find_items
-from day1.services.workspace.storing import NewItem, link_items, store_item
 from day1.toolsets.gwt.fields import MemoryTypeName, Most, checked_type
 from day1.toolsets.shared.answers import (
     Quoted,
@@ -75,6 +72,8 @@ class ItemStored(Response):
 
 def gwt_store(ctx: Context, request: GwtStore) -> ItemStored:
     """Remember one thing; it waits for a place in the workspace."""
+    from day1.services.workspace.storing import NewItem, store_item  # noqa: PLC0415 - a server starts without it
+
     memory_type = checked_type(request.memory_type)
     notes = secret_notes(ctx.limits.secrets, request.content)
     write, seat = write_here(ctx, request), seat_of(ctx)
@@ -119,6 +118,8 @@ class Linked(Response):
 
 def gwt_link(ctx: Context, request: GwtLink) -> Linked:
     """Link two memories that belong together."""
+    from day1.services.workspace.storing import link_items  # noqa: PLC0415 - a server starts without it
+
     write = write_here(ctx, request)
     after = link_items(write, request.source_id, request.target_id, spaces_of(ctx, None))
     return Linked(
@@ -173,6 +174,9 @@ class ItemsFound(Response):
 
 def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
     """Find memories by meaning and words."""
+    from day1.model.workspace.activation import activation  # noqa: PLC0415 - a server starts without it
+    from day1.services.workspace.items import find_items  # noqa: PLC0415 - a server starts without it
+
     memory_type = None if request.memory_type is None else checked_type(request.memory_type)
     seat, now = seat_of(ctx), ctx.clock()
     found = find_items(ctx, ctx.search, request.query, request.k, memory_type)
