@@ -1,8 +1,7 @@
-"""The embedding model with weights of integers: near to float32, quicker, and exact in 16 bits."""
+"""The embedding model with weights of integers: near to float32, and exact in 16 bits."""
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,18 +47,6 @@ def test_no_two_products_of_the_integer_graph_exceed_16_bits(
     int8_graph(file, packaged=True)
     assert len(largest) == 36
     assert 2 * 255 * max(largest) < 2**15 < 2 * 255 * (max(largest) + 2)
-
-
-def test_integer_weights_take_less_than_two_thirds_of_the_time(model_dir: Path) -> None:
-    texts = [text for text in some_texts(60) if len(text) < 600]
-    embedders = [MiniLm(lambda: model_dir, threads=1, weights=w) for w in ("int8", "float32")]
-    spent: list[list[float]] = [[], []]
-    for _ in range(4):
-        for embedder, times in zip(embedders, spent, strict=True):
-            began = time.thread_time()
-            embedder.embed(texts)
-            times.append(time.thread_time() - began)
-    assert min(spent[0]) < min(spent[1]) * 2 / 3
 
 
 def test_an_export_without_names_is_used_as_float32_and_that_is_logged(
