@@ -9,7 +9,7 @@ from day1.model.rows.origin import Origin
 from day1.model.values.ids import content_hash
 from day1.services.branches.lookup import find
 from day1.services.history import restoring
-from day1.services.rows import editing
+from day1.services.rows import editing, recording
 from day1.services.rows.editing import Correction, Removal, Replacement
 from tests.suites.engine_memory import EngineMemory
 from tests.suites.memory import Choice
@@ -37,7 +37,7 @@ def edits(memory, branch="main"):
 
 
 def authors(memory, branch="main"):
-    found = editing.authors(memory.repo, Ref(branch=branch), FACT, row(memory, branch=branch))
+    found = recording.authors(memory.repo, Ref(branch=branch), FACT, row(memory, branch=branch))
     return {cell: edit["agent_id"] for cell, edit in found.items()}
 
 

@@ -7,7 +7,7 @@ from day1.errors import Advice, InvalidRequest, NotFound, Refused, RevisionChang
 from day1.model.branches.branch import Branch
 from day1.model.merge.held import HeldItem, keeps_out, open_items
 from day1.model.merge.row_merge import successor_of
-from day1.model.rows.change import CommitId, Message, Query, Ref
+from day1.model.rows.change import CommitId, Message, Query, Writes
 from day1.model.rows.kind import (
     EDIT,
     FACT,
@@ -36,7 +36,6 @@ from day1.services.rows.recording import (
     edit_rows,
     fact_row,
     in_order,
-    newest_edits,
 )
 
 
@@ -148,6 +147,17 @@ class Editor:
         """Add an edit for each changed cell of a row."""
         edited = EditedCells(kind, after, groups, self.reason)
         self.work.add(EDIT, edit_rows(edited, self.origin, self.work.now, self.repo.new_id))
+
+    def remove(self, rows: Sequence[tuple[Kind, Row]]) -> None:
+        """Remove rows, with an edit for each, and close the items that keep them out elsewhere."""
+        writes: Writes = {}
+        for kind, row in rows:
+            writes.setdefault(kind.table, {})[str(row["id"])] = None
+        whole = [EditedCells(kind, row, [WHOLE], self.reason) for kind, row in rows]
+        by = self.origin, self.work.now, self.repo.new_id
+        self.work.apply(writes)
+        self.work.add(EDIT, [edit for edited in whole for edit in edit_rows(edited, *by)])
+        self.close(_untaken(self.work, [str(row["id"]) for _, row in rows]))  # they were here
 
     def close(self, items: Sequence[HeldItem]) -> tuple[str, ...]:
         """Close held items that a change of their row decides; return their ids."""
@@ -352,10 +362,7 @@ def remove(repo: Repository, branch: Branch, removal: Removal, origin: Origin) -
             return Edited(FACT, {"id": row_ids[0]}, work.tip, removed_at)
         editor = Editor(repo, work, origin, removal.reason)
         rows = [present(work, row_id, branch) for row_id in row_ids]
-        for kind, row in rows:
-            work.apply({kind.table: {str(row["id"]): None}})
-            editor.add_edits(kind, row, [WHOLE])
-            editor.close(_untaken(work, str(row["id"])))  # the row was here
+        editor.remove(rows)
         names = ", ".join(f"{kind.name} {row['id']}" for kind, row in rows)
         return Edited(*rows[0], work.commit(Message("remove", f"remove {names}")), work.now)
 
@@ -379,13 +386,6 @@ def present(work: Work, row_id: str, branch: Branch) -> tuple[Kind, Row]:
     return kind, row
 
 
-def authors(repo: Repository, ref: Ref, kind: Kind, row: Row) -> dict[str, Row]:
-    """Return the edit that gave each cell its present value, by cell."""
-    with repo.store.reading(ref) as reading:
-        edits = reading.find(EDIT, Query(equal={"row_id": row["id"]}))
-        return newest_edits(kind, row, edits, reading.mask.hides(kind, row))
-
-
 def _decided(work: Work, row_id: str, groups: Collection[str]) -> list[HeldItem]:
     """Find open held items about these cells, except items that keep the row out of a branch."""
     rows = work.find(HELD, Query(equal={"row_id": row_id}))
@@ -394,7 +394,7 @@ def _decided(work: Work, row_id: str, groups: Collection[str]) -> list[HeldItem]
     return [i for i in open_items(rows) if i.cell in {*groups, WHOLE} and not keeps_out(i)]
 
 
-def _untaken(work: Work, row_id: str) -> list[HeldItem]:
-    """Find the items that keep a row out of another branch, open or dismissed."""
-    rows = work.find(HELD, Query(equal={"row_id": row_id}))
+def _untaken(work: Work, row_ids: Sequence[str]) -> list[HeldItem]:
+    """Find the items that keep rows out of another branch, open or dismissed."""
+    rows = work.find(HELD, Query(among={"row_id": row_ids}))
     return [i for i in open_items(r for r in rows if r["decision"] != "dismissed") if keeps_out(i)]

@@ -14,7 +14,7 @@ from day1.model.merge.held import HeldItem, Resolution, closing_row
 from day1.model.merge.plan import MergePlan
 from day1.model.redaction.basis import BASES
 from day1.model.redaction.veil import is_expired, is_secret
-from day1.model.rows.change import REMOVED, CommitId, Query
+from day1.model.rows.change import REMOVED, CommitId, Query, Ref
 from day1.model.rows.kind import (
     EDIT,
     FACT,
@@ -368,3 +368,10 @@ def newest_edits(
     hidden_by_cell = {cell: edit for cell, edit in of_cells if cell in unknown}
     current_by_cell = {c: edit for c, edit in of_cells if edit["value"] == cell_value(kind, row, c)}
     return hidden_by_cell | current_by_cell
+
+
+def authors(repo: Repository, ref: Ref, kind: Kind, row: Row) -> dict[str, Row]:
+    """Return the edit that gave each cell its present value, by cell."""
+    with repo.store.reading(ref) as reading:
+        edits = reading.find(EDIT, Query(equal={"row_id": row["id"]}))
+        return newest_edits(kind, row, edits, reading.mask.hides(kind, row))

@@ -87,7 +87,7 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
     from day1.services.access.calls import in_space
     from day1.services.branches.resolving import row_id
     from day1.services.rows.deriving import shown_edits
-    from day1.services.rows.editing import authors
+    from day1.services.rows.recording import authors
     from day1.services.rows.whole_texts import parts_around
     from day1.toolsets.shared.shown import shown
 
