@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = tuple(one + other for one in _CROCKFORD for other in _CROCKFORD)
 _RANDOM_BITS = 80
 _ULID = re.compile(rf"(?:[a-z]+_)?([0-7][{_CROCKFORD}]{{9}})[{_CROCKFORD}]{{16}}")
 
@@ -22,7 +23,7 @@ NewId = Callable[[str, int], str]
 def ulid(millisecond: int, randomness: int) -> str:
     """Write a ULID: 48 bits of time, 80 bits of randomness, 26 Crockford letters."""
     number = (millisecond << _RANDOM_BITS) | randomness
-    return "".join(_CROCKFORD[(number >> shift) & 31] for shift in range(125, -1, -5))
+    return "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)])
 
 
 def new_id(prefix: str, now: int) -> str:
