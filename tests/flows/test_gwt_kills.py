@@ -41,7 +41,7 @@ def counts(store: OpenStore) -> dict[str, int]:
     """The number of rows of each kind, and of memories that wait for a place."""
     with store.repo.store.reading(Ref(branch="main")) as reading:
         rows = {kind.table: reading.count(kind) for kind in (FACT, OBSERVATION, RELATION)}
-    inspected = GWT.tools["gwt_inspect"].call(store.context(Caller()), {"target": "buffer"})
+    inspected: Any = GWT.tools["gwt_inspect"].call(store.context(Caller()), {"target": "buffer"})
     return {**rows, "waiting": len(inspected["items"])}
 
 
