@@ -70,3 +70,5 @@ class Context:
     """The services that make primes."""
     jobs: JobServices = field(default_factory=JobServices)
     """When jobs run, and whether a server runs them."""
+    place: str = ""
+    """Where the store is: a path, or HOST:PORT/DATABASE. Only for callers who administer it."""

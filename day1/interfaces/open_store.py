@@ -81,6 +81,7 @@ class OpenStore:
             configuration=self.settings.told,
             prime=prime,
             jobs=self.jobs,
+            place=self.where,
         )
 
     def obstacles(self) -> list[Day1Error]:

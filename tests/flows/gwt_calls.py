@@ -14,6 +14,11 @@ GWT_CALLS: Final[dict[str, Any]] = {
     "gwt.gwt_compete": {},
     "gwt.gwt_broadcast": {},
     "gwt.gwt_inspect": {"target": "workspace"},
+    "gwt.gwt_export_memory": [{}, {"memory_type": "semantic"}, {"tag": "tea"}],
+    "gwt.gwt_backup_memory": {},
+    "gwt.gwt_import_memory": lambda ids: {
+        "jsonl": f'{{"id": "{ids["fact"]}", "content": "Tea number 3, secret."}}'
+    },
     "gwt.gwt_evict": lambda ids: [{"item_id": ids["shared"]}, {"item_id": ids["lesson"]}],
 }
 """Arguments by operation, in an order in which each can be called; as `CALLS`."""

@@ -61,6 +61,8 @@ READS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "compose.skills_list": lambda _: OF_W,
     "gwt_compete": lambda _: {},
     "gwt_inspect": lambda _: {"target": "buffer"},
+    "gwt_export_memory": lambda _: {},
+    "gwt_backup_memory": lambda _: {},
 }
 NOT_THERE: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "compose.patterns_get": lambda ids: {**OF_W, "patternId": ids["pattern"]},

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from day1.model.rows.json_columns import read_detail, read_tags
-from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Cell, Kind, Row, canonical
+from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Cell, Kind, Row, canonical, text_of
 from day1.model.values.ids import derived_id
 
 MemoryType = Literal["semantic", "episodic", "procedural", "working"]
@@ -20,6 +20,8 @@ _PROCEDURAL: Final = "procedural"
 _WORKING: Final = "working"
 """The type of working observations; any other observation is episodic."""
 _EPISODE: Final = "episode"
+_UNKNOWN: Final = "unknown"
+"""The source of a row that does not say how it came here."""
 
 
 def kind_of_type(memory_type: str) -> Kind:
@@ -82,6 +84,18 @@ class Item:
     def is_own(self) -> bool:
         """Whether a tool of gwt wrote the row."""
         return read_detail(self.row["detail"]).get("via") == VIA
+
+    @property
+    def source(self) -> str:
+        """Where the item is from: as an imported line said, else how the row came here."""
+        return source_of(self.row["detail"], self.row["source"])
+
+
+def source_of(detail: Cell, source: Cell) -> str:
+    """Tell where an item is from, by two columns of its row."""
+    values = read_detail(detail)
+    given = values.get("source") if values.get("via") == VIA else None
+    return given if isinstance(given, str) and given else text_of(source) or _UNKNOWN
 
 
 def link_id(one: str, other: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -90,9 +90,12 @@ def checked_items(
 
 
 def links_of(
-    reading: Reading, ids: Iterable[str], spaces: Spaces, now: int
+    reading: Reading, ids: Iterable[str], spaces: Spaces, now: int, known: Collection[str] = ()
 ) -> dict[str, tuple[str, ...]]:
-    """Find the visible rows that each of these rows is linked with, the oldest link first."""
+    """Find the visible rows that each of these rows is linked with, the oldest link first.
+
+    The rows of the ids `known` are visible, and not read again.
+    """
     wanted = dict.fromkeys(ids)
     links: dict[str, dict[str, None]] = {row_id: {} for row_id in wanted}
     equal = {"relation_type": LINKED}
@@ -106,7 +109,7 @@ def links_of(
             if end in links and far != end:
                 links[end][far] = None
     others = {far for ends in links.values() for far in ends}
-    visible = visible_items(reading, others, spaces, now)
+    visible = {*known, *visible_items(reading, others.difference(known), spaces, now)}
     return {row_id: tuple(f for f in ends if f in visible) for row_id, ends in links.items()}
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from day1.errors import InvalidRequest
 from day1.model.rows.kind import FACT, RELATION, Row, canonical, text_of
 from day1.model.rows.origin import Origin
+from day1.model.values.instant import show_optional
 from day1.model.workspace.item import (
     LINKED,
     Item,
@@ -18,6 +19,7 @@ from day1.model.workspace.item import (
     link_space,
 )
 from day1.ports.additions import Additions
+from day1.ports.reading import Reading
 from day1.services.access.calls import Writing
 from day1.services.rows.recording import (
     BranchAfter,
@@ -43,6 +45,11 @@ class NewItem:
     """Where an import has it from, in the words of its file."""
     happened_at: int | None = None
     space: str | None = None
+    last_accessed: int | None = None
+    """When it was last used, in the words of an imported file (microseconds UTC)."""
+    expires_at: int | None = None
+    valid_until: int | None = None
+    """Facts only: until when it is true."""
 
     def row(self, row_id: str, origin: Origin, now: int) -> Row:
         """Build the row of the item."""
@@ -51,11 +58,15 @@ class NewItem:
             row = fact_row(row_id, NewFact(self.text, label), origin, now)
         else:
             row = observation_row(row_id, NewObservation(str(label), self.text), origin, now)
+        accessed = show_optional(self.last_accessed)
+        ends: Row = {"valid_until": self.valid_until} if "valid_until" in row else {}
         return row | {
             "tags": canonical(list(self.tags)) if self.tags else None,
-            "detail": detail_of(source=self.source),
+            "detail": detail_of(source=self.source, last_accessed=accessed),
             "happened_at": self.happened_at,
             "space": self.space,
+            "expires_at": self.expires_at,
+            **ends,
         }
 
 
@@ -121,6 +132,12 @@ def add_links(work: Additions, pairs: Iterable[tuple[Row, Row]], origin: Origin)
     fresh = [row for row_id, row in row_by_id.items() if row_id not in present]
     work.add(RELATION, fresh)
     return len(fresh)
+
+
+def missing_links(reading: Reading, pairs: Iterable[tuple[str, str]]) -> bool:
+    """Whether some pairs of rows, by their ids, are not linked yet."""
+    ids = {link_id(*pair) for pair in pairs}
+    return len(reading.get(RELATION, list(ids))) < len(ids)
 
 
 def _link(one: Row, other: Row, origin: Origin, now: int) -> Row:

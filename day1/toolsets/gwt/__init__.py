@@ -3,7 +3,7 @@
 from typing import Final
 
 from day1.call.toolset import Hints, Namespace, Toolset
-from day1.toolsets.gwt import reasoning, store, workspace
+from day1.toolsets.gwt import exchange, reasoning, store, workspace
 from day1.toolsets.gwt.errors import FLAT
 
 GWT: Final = Toolset(
@@ -12,6 +12,7 @@ GWT: Final = Toolset(
         *store.OPERATIONS,
         *workspace.OPERATIONS,
         *reasoning.OPERATIONS,
+        *exchange.OPERATIONS,
     ),
     Namespace(
         prefix="/api/gwt",

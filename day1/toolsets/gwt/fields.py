@@ -1,10 +1,10 @@
 """Types of arguments and answers that the tools of gwt share."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from day1.call.fields import Label, Read, Response, Time
+from day1.call.fields import Label, Read, Response, Time, Written
 from day1.model.collection.answers import OPERATIONS as QUERIES
 from day1.model.values.instant import show
 from day1.model.workspace.item import MEMORY_TYPES
@@ -156,6 +156,72 @@ class Stats(Response):
     uses: int
     told: dict[str, int]
     """By agent of a task, the number of memories that it was told."""
+
+
+class MemoryExported(Response):
+    """The memories as lines of JSON, without vectors: an import makes these anew (S0-027)."""
+
+    status: Label
+    format: str
+    item_count: int
+    filters: dict[str, str | None]
+    jsonl: str
+    read: Read
+
+
+class NamespaceShown(Response):
+    """Whose memory it is: a space, or all that the caller sees of a branch."""
+
+    scope: Literal["space", "branch"]
+    name: str
+    branch: str
+    data_dir: str
+    """Where the store is; a label for a caller who does not administer it."""
+
+
+class MemoryBackedUp(Response):
+    """The memories as lines of JSON, and where they are from (S0-026)."""
+
+    status: Label
+    format: str
+    namespace: NamespaceShown
+    file_sizes: dict[str, int]
+    """Bytes of the store and its index on this machine."""
+    item_count: int
+    jsonl: str
+    read: Read
+
+
+class LineRefused(Response):
+    """A line that was not imported, and why."""
+
+    line: int
+    error: str
+
+
+class LineSkipped(Response):
+    """A line that memory has already, and its row."""
+
+    line: int
+    reason: Label
+    id: str
+
+
+class MemoryImported(Response):
+    """What came in, and what did not (S0-028)."""
+
+    status: Label
+    imported_count: int
+    imported_ids: list[str]
+    error_count: int
+    errors: list[LineRefused]
+    """The first 1,000."""
+    admit: bool
+    dedupe: bool
+    skipped_duplicate_count: int
+    skipped_duplicates: list[LineSkipped]
+    """The first 1,000."""
+    written: Written
 
 
 def goal_shown(goal: Goal, *, is_active: bool) -> GoalShown:

@@ -1,0 +1,207 @@
+"""Importing lines of items, in one unit of work.
+
+A line keeps its id where that is one of day1's and free; else its id follows from its words, so
+that a second import brings nothing new. A row with the same words, source and tags is a duplicate.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from day1.model.files.item_lines import BadLine, ItemLine, Key, NumberedLine
+from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.rows.change import Message, Query
+from day1.model.rows.json_columns import read_tags
+from day1.model.rows.kind import FACT, OBSERVATION, Kind, Row, kind_of
+from day1.model.values.ids import content_hash, derived_id, is_made
+from day1.model.workspace.item import VIA, kind_of_type, source_of
+from day1.ports.additions import Additions
+from day1.ports.reading import Reading
+from day1.services.access.calls import Writing
+from day1.services.branches.lookup import find_open_again
+from day1.services.rows.recording import BranchAfter
+from day1.services.workspace.items import KINDS, present_items
+from day1.services.workspace.storing import NewItem, add_links, missing_links
+
+
+class Duplicate(NamedTuple):
+    """A line that memory has already: its number from 1, and the row."""
+
+    number: int
+    row_id: str
+
+
+@dataclass(slots=True)
+class Incoming:
+    """What becomes of the lines of a file."""
+
+    fresh: dict[str, ItemLine] = field(default_factory=dict)
+    """By id of the new row, in the order of the file."""
+    duplicates: list[Duplicate] = field(default_factory=list)
+    bad: list[BadLine] = field(default_factory=list)
+    row_by_file_id: dict[str, str] = field(default_factory=dict)
+    """By id in the file, the row that is there after the import."""
+    links: list[tuple[str, str]] = field(default_factory=list)
+    """Pairs of rows to link: both ends are in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The result of an import, and the state of the branch."""
+
+    incoming: Incoming
+    after: BranchAfter
+
+
+def import_items(write: Writing, lines: Sequence[NumberedLine], *, dedupe: bool) -> Imported:
+    """Import lines as one commit; without anything new, leave none.
+
+    Raises:
+        BranchClosed, BranchProtected: the branch was closed or protected meanwhile.
+    """
+    repo = write.repo
+    with repo.store.adding(find_open_again(repo, write.branch).name) as adding:
+        incoming = sort_lines(adding, write, lines, dedupe=dedupe)
+        after = BranchAfter.of(adding, 0)
+        if incoming.fresh or missing_links(adding, incoming.links):
+            work = adding.to_change()
+            add_incoming(work, write, incoming)
+            repo.point("gwt.imported")
+            count = len(incoming.fresh)
+            line = f"import {count} {'row' if count == 1 else 'rows'}"
+            after = BranchAfter(work.commit(Message("import", line)), 0, work.now)
+    return Imported(incoming, after)
+
+
+def sort_lines(
+    reading: Reading,
+    write: Writing,
+    lines: Sequence[NumberedLine],
+    *,
+    dedupe: bool,
+    gone: Collection[str] = (),
+) -> Incoming:
+    """Tell which lines are new, which memory has, and which may not come in.
+
+    Args:
+        reading: the state of the branch, under its lock.
+        write: the space of new rows, and their author.
+        lines: the lines of the file.
+        dedupe: whether lines that memory has are left out.
+        gone: ids of rows that do not count, since they are about to be removed.
+    """
+    now, incoming = write.repo.clock(), Incoming()
+    redacted = write.repo.ledger.mask().hashes | {REDACTED_HASH}
+    present = dict(_present(reading, write, now, gone)) if dedupe else {}
+    keys = [_key(line, write) for _, line in lines]
+    ids = [_ids(line, key, write) for (_, line), key in zip(lines, keys, strict=True)]
+    taken = _taken(reading, itertools.chain.from_iterable(ids))
+    for (number, line), key, own_ids in zip(lines, keys, ids, strict=True):
+        if why := _refusal(line, redacted, now):
+            incoming.bad.append(BadLine(number, why))
+            continue
+        row_id = present.get(key) if dedupe else None
+        if row_id is not None:
+            incoming.duplicates.append(Duplicate(number, row_id))
+        else:
+            kind = kind_of_type(line.memory_type)
+            row_id = next((i for i in own_ids if i not in taken), None)
+            row_id = row_id or write.repo.new_id(kind.prefix, now)
+            present[key] = row_id
+            taken.add(row_id)
+            incoming.fresh[row_id] = line
+        if line.id is not None:
+            incoming.row_by_file_id.setdefault(line.id, row_id)
+    incoming.links = list(dict.fromkeys(_links(lines, incoming.row_by_file_id)))
+    return incoming
+
+
+def add_incoming(work: Additions, write: Writing, incoming: Incoming) -> int:
+    """Add the new rows and links of an import in open work; return how many rows."""
+    rows_by_kind: dict[Kind, list[Row]] = {}
+    for row_id, line in incoming.fresh.items():
+        is_accessed = line.last_accessed not in {None, line.created_at}
+        new = NewItem(
+            line.content,
+            line.memory_type,
+            line.tags,
+            source=line.source,
+            happened_at=line.created_at,
+            space=write.space,
+            last_accessed=line.last_accessed if is_accessed else None,
+            expires_at=line.expires_at,
+            valid_until=line.valid_until,
+        )
+        kind = kind_of_type(line.memory_type)
+        rows_by_kind.setdefault(kind, []).append(new.row(row_id, write.origin, work.now))
+    for kind, rows in rows_by_kind.items():
+        work.add(kind, rows)
+    ends = [
+        [Row({"id": row_id, "space": write.space}) for row_id in pair] for pair in incoming.links
+    ]
+    add_links(work, [(one, other) for one, other in ends], write.origin)
+    return len(incoming.fresh)
+
+
+def _key(line: ItemLine, write: Writing) -> Key:
+    """Return what equal items have in common; without a source, it is that of a new row."""
+    words, source, tags = line.key
+    return words, source or write.origin.source, tags
+
+
+def _ids(line: ItemLine, key: Key, write: Writing) -> list[str]:
+    """Return the ids that the row of a line may get: its own, then the one that its words give."""
+    prefix = kind_of_type(line.memory_type).prefix
+    words, source, tags = key
+    by_words = derived_id(prefix, None, VIA, write.space or "", words, source, *tags)
+    is_own = line.id is not None and is_made(prefix, line.id)
+    return [str(line.id), by_words] if is_own else [by_words]
+
+
+def _present(
+    reading: Reading, write: Writing, now: int, gone: Collection[str]
+) -> Iterator[tuple[Key, str]]:
+    """Yield the keys of the items in the space of an import, each with the id of its row."""
+    for kind in KINDS:
+        columns = ("id", str(kind.text), "tags", "detail", "source")
+        query = present_items((write.space,), now)[kind.table]
+        for row_id, text, tags, detail, source in reading.scan(kind, columns, query):
+            if row_id not in gone:
+                item = ItemLine(
+                    str(text), tags=tuple(read_tags(tags)), source=source_of(detail, source)
+                )
+                yield item.key, str(row_id)
+
+
+def _taken(reading: Reading, ids: Iterable[str]) -> set[str]:
+    """Return those of some ids that rows of the branch have, whoever may see them."""
+    ids_by_kind: dict[Kind, list[str]] = {kind: [] for kind in KINDS}
+    for row_id in ids:
+        ids_by_kind[FACT if kind_of(row_id) is FACT else OBSERVATION].append(row_id)
+    return {
+        str(found)
+        for kind, some in ids_by_kind.items()
+        for (found,) in reading.scan(kind, ("id",), Query(among={"id": some}))
+    }
+
+
+def _refusal(line: ItemLine, redacted: Collection[str], now: int) -> str | None:
+    """Tell why a line may not come in; None if it may."""
+    if content_hash(line.content) in redacted:
+        return "its text was redacted in this store"
+    ends = [end for end in (line.expires_at, line.valid_until) if end is not None]
+    return "its time is over" if ends and min(ends) <= now else None
+
+
+def _links(
+    lines: Sequence[NumberedLine], row_by_file_id: dict[str, str]
+) -> Iterator[tuple[str, str]]:
+    for _, line in lines:
+        one = None if line.id is None else row_by_file_id.get(line.id)
+        for linked in line.linked_ids if one is not None else ():
+            other = row_by_file_id.get(linked)
+            if other is not None and other != one:
+                yield (min(str(one), other), max(str(one), other))

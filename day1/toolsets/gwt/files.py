@@ -1,0 +1,168 @@
+"""Answers about lines of items, for the tools that export, import and replace memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from day1.call.context import Context
+from day1.call.fields import Repeatable, written
+from day1.errors import Refused
+from day1.model.files.item_lines import (
+    BACKUP,
+    LINES,
+    BadLine,
+    LinesRead,
+    NumberedLine,
+    read_lines,
+)
+from day1.model.rows.validation import secret_notes
+from day1.services.access.calls import Writing, write_here
+from day1.services.rows.recording import BranchAfter
+from day1.services.workspace.desks import change_mind, seat_of
+from day1.services.workspace.upkeep.exporting import Exported, export_items
+from day1.services.workspace.upkeep.importing import Incoming, import_items
+from day1.toolsets.gwt.fields import (
+    LineRefused,
+    LineSkipped,
+    MemoryBackedUp,
+    MemoryExported,
+    MemoryImported,
+    NamespaceShown,
+    checked_type,
+)
+from day1.toolsets.shared.answers import read_of
+
+_MOST_LISTED: Final = 1_000
+"""Lines that an answer lists as refused or skipped, at most; it counts all of them."""
+NO_REQUEST: Final = Repeatable()
+"""The request id of calls that have none: to repeat an import brings nothing new."""
+_HIDDEN_PLACE: Final = "store"
+"""What a caller reads who does not administer the store, in place of where it is."""
+
+
+def exported(ctx: Context, memory_type: str | None, tag: str | None) -> MemoryExported:
+    """Answer with the memories as lines."""
+    found = _found(ctx, memory_type, tag)
+    return MemoryExported(
+        status="ok",
+        format=LINES,
+        item_count=found.count,
+        filters={"memory_type": memory_type, "tag": tag},
+        jsonl=found.jsonl,
+        read=read_of(found.state, found.branch),
+    )
+
+
+def backed_up(ctx: Context, memory_type: str | None, tag: str | None) -> MemoryBackedUp:
+    """Answer with the memories as lines, and with where they are from."""
+    found = _found(ctx, memory_type, tag)
+    return MemoryBackedUp(
+        status="ok",
+        format=BACKUP,
+        namespace=namespace_of(ctx, found.branch),
+        file_sizes=file_sizes(ctx),
+        item_count=found.count,
+        jsonl=found.jsonl,
+        read=read_of(found.state, found.branch),
+    )
+
+
+def _found(ctx: Context, memory_type: str | None, tag: str | None) -> Exported:
+    return export_items(ctx, None if memory_type is None else checked_type(memory_type), tag)
+
+
+def namespace_of(ctx: Context, branch: str) -> NamespaceShown:
+    """Say whose memory a call is about: that of its caller's space, else all of its branch."""
+    space, access = ctx.caller.space, ctx.caller.access
+    administers = access.scope == "admin" and not access.branches
+    return NamespaceShown(
+        scope="branch" if space is None else "space",
+        name=space or branch,
+        branch=branch,
+        data_dir=ctx.place if administers else _HIDDEN_PLACE,
+    )
+
+
+def file_sizes(ctx: Context) -> dict[str, int]:
+    """Return the bytes of the store and of its index; 0 for a caller who sees a part of them."""
+    if ctx.caller.access.branches:
+        return {"memory": 0, "index": 0}
+    return {"memory": ctx.repo.store.size(), "index": ctx.search.index.size()}
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """The arguments of an import."""
+
+    jsonl: str
+    default_memory_type: str
+    tags: Sequence[str] | None
+    admit: bool
+    dedupe: bool
+
+
+def imported(ctx: Context, request: Import) -> MemoryImported:
+    """Import lines, and answer with what came in."""
+    default_type = checked_type(request.default_memory_type, "default_memory_type")
+    lines = read_lines(request.jsonl, default_type, request.tags or ())
+    write = write_here(ctx, NO_REQUEST)
+    items, refused, notes = without_secrets(ctx, lines)
+    done = import_items(write, items, dedupe=request.dedupe)
+    if request.admit:
+        admit(ctx, done.incoming)
+    return MemoryImported(
+        admit=request.admit,
+        dedupe=request.dedupe,
+        **result_of(write, done.incoming, [*lines.bad, *refused], done.after, notes),
+    )
+
+
+def without_secrets(
+    ctx: Context, lines: LinesRead
+) -> tuple[list[NumberedLine], list[BadLine], list[str]]:
+    """Sort lines by whether their texts may be stored; return also the notes about those that may.
+
+    A text that looks like a secret is noted or refused, as the setting for all writes says.
+    """
+    items: list[NumberedLine] = []
+    refused: list[BadLine] = []
+    notes: dict[str, None] = {}
+    for line in lines.items:
+        try:
+            notes |= dict.fromkeys(secret_notes(ctx.limits.secrets, line.item.content))
+        except Refused as error:
+            refused.append(BadLine(line.number, error.worded(ctx.say)))
+        else:
+            items.append(line)
+    return items, refused, list(notes)
+
+
+def admit(ctx: Context, incoming: Incoming) -> None:
+    """Let the new memories wait for a place in the caller's workspace."""
+    now = ctx.clock()
+    ids = tuple(incoming.fresh)
+    change_mind(ctx.repo, seat_of(ctx), lambda mind: mind.admitted(ids, now), now)
+
+
+def result_of(
+    write: Writing,
+    incoming: Incoming,
+    bad: Sequence[BadLine],
+    after: BranchAfter,
+    notes: Sequence[str],
+) -> dict[str, Any]:
+    """Build the part of an answer that says what became of the lines of a file."""
+    bad = sorted([*bad, *incoming.bad])
+    shown, skipped = bad[:_MOST_LISTED], incoming.duplicates[:_MOST_LISTED]
+    return {
+        "status": "partial" if bad else "ok",
+        "imported_count": len(incoming.fresh),
+        "imported_ids": list(incoming.fresh),
+        "error_count": len(bad),
+        "errors": [LineRefused(line=line.number, error=line.error) for line in shown],
+        "skipped_duplicate_count": len(incoming.duplicates),
+        "skipped_duplicates": [
+            LineSkipped(line=line.number, reason="duplicate", id=line.row_id) for line in skipped
+        ],
+        "written": written(write.branch.name, after.tip, after.pending, notes),
+    }
