@@ -19,6 +19,13 @@ GWT_CALLS: Final[dict[str, Any]] = {
     "gwt.gwt_import_memory": lambda ids: {
         "jsonl": f'{{"id": "{ids["fact"]}", "content": "Tea number 3, secret."}}'
     },
+    "gwt.gwt_compact_working_memory": [{}, {"max_items": 0, "dry_run": True}],
+    "gwt.gwt_restore_memory": {"jsonl": '{"content": "Tea number 4, secret."}'},
+    "gwt.gwt_reset": [
+        {"scope": "runtime", "confirm": "RESET_RUNTIME"},
+        {"scope": "workspace", "confirm": "RESET_WORKSPACE"},
+        {"scope": "persistent", "confirm": "RESET_PERSISTENT"},
+    ],
     "gwt.gwt_evict": lambda ids: [{"item_id": ids["shared"]}, {"item_id": ids["lesson"]}],
 }
 """Arguments by operation, in an order in which each can be called; as `CALLS`."""

@@ -21,9 +21,21 @@ def call(tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 STORE = call("gwt_store", content="The mill in Bork has 12 spindles.", tags=["mill"])
+LINE = '{"content": "The mill in Unna has 7 spindles."}'
+IMPORT = call("gwt_import_memory", jsonl=LINE)
+REPLACE = call("gwt_restore_memory", jsonl=LINE, mode="replace", confirm="RESTORE_REPLACE")
+COMPACT = call("gwt_compact_working_memory", max_items=1, dry_run=False, confirm="COMPACT_WORKING")
+RESET = call("gwt_reset", scope="persistent", confirm="RESET_PERSISTENT")
+CHANGED = ("change.before_commit", "change.after_commit")
 KILLS = [
     *((point, STORE) for point in ("add.before_commit", "add.after_commit", "gwt.stored")),
+    *((point, IMPORT) for point in ("gwt.imported", *CHANGED)),
+    *((point, REPLACE) for point in ("gwt.snapshot", "gwt.replaced", *CHANGED)),
+    *((point, COMPACT) for point in ("gwt.compacted", *CHANGED)),
+    *((point, RESET) for point in ("gwt.snapshot", "gwt.reset", *CHANGED)),
 ]
+WRITTEN = {"add.after_commit", "change.after_commit", "gwt.stored"}
+"""Points at which the rows of a call are durable."""
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +45,9 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = opened(folder)
     first = call_system(store, call("gwt_store", content="The mill in Selm has 90 spindles."))
     call_system(store, call("gwt_store", content="Its owner is Ada.", link_to=first["id"]))
+    for number in range(3):
+        note = {"content": f"Note {number} on mills.", "memory_type": "working"}
+        call_system(store, call("gwt_store", **note, link_to=first["id"]))
     store.close()
     return folder
 
@@ -61,7 +76,7 @@ def test_a_kill_leaves_rows_whole_or_absent(
     die_at(point, killed, deed)
     store = opened(killed)
     left = counts(store)
-    is_written = "before" not in point
+    is_written = point in WRITTEN
     assert {**left, "waiting": 0} == {**(new if is_written else old), "waiting": 0}
     assert left["waiting"] == old["waiting"], "a kill loses no more than the place of the new row"
     call_system(store, deed)

@@ -9,6 +9,7 @@ import pytest
 
 from day1.model.redaction.basis import (
     BASIS,
+    COMPACTED,
     CONSOLIDATED,
     GONE,
     INSIGHT,
@@ -47,6 +48,11 @@ def edit(row_id: str, cell: str, reason: str | None, **columns: Cell) -> Row:
 
 def basis(row_id: str, *sources: str, cell: str = BASIS) -> Row:
     return edit(row_id, cell, json.dumps(sources))
+
+
+def compacted(row_id: str) -> Row:
+    """The removal of the source since a row has its words."""
+    return edit("fact_old", WHOLE, f"{COMPACTED}{row_id}", value=REMOVED)
 
 
 @dataclass
@@ -336,6 +342,15 @@ def test_an_insight_without_a_basis_has_the_sources_that_its_detail_names() -> N
         ([edit("fact_old", WHOLE, None, value=REMOVED)], CLEAR, Hiding(ends=GONE)),
         ([edit("fact_old", WHOLE, None, value="other")], CLEAR, Hiding()),
         ([edit("fact_old", "category", None, value=REMOVED)], CLEAR, Hiding()),
+        ([compacted("fact_new")], CLEAR, Hiding()),
+        ([compacted("fact_new"), compacted("fact_new")], CLEAR, Hiding()),
+        ([compacted("fact_other")], CLEAR, Hiding(ends=GONE)),
+        (
+            [compacted("fact_new"), edit("fact_old", WHOLE, None, value=REMOVED)],
+            CLEAR,
+            Hiding(ends=GONE),
+        ),
+        ([compacted("fact_new")], Mask(frozenset({"fact_old"})), Hiding(redacted=True)),
         ([], Mask(frozenset({"fact_old"}), frozenset()), Hiding(redacted=True)),
     ],
 )

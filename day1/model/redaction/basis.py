@@ -40,6 +40,9 @@ INSIGHT: Final = "insight"
 """The category of facts that were derived from lessons."""
 CONSOLIDATED: Final = "consolidated from "
 """The first words of an edit's reason that lists the observations of a consolidated fact."""
+COMPACTED: Final = "compacted into "
+"""The first words of the reason for removing a row whose words another row has now; then its id.
+Such a removal does not hide that row."""
 GONE: Final = -(2**62)
 """The end of a removed source: before any instant."""
 
@@ -129,7 +132,8 @@ class Sources:
         """The columns that decide whether a source is hidden, by its id."""
         self._sources: dict[tuple[str, str], list[str]] = {}
         """The ids of sources, by row and `BASIS` or `VERDICT_BASIS`."""
-        self._removed: frozenset[str] = frozenset()
+        self._removed: dict[str, set[str]] = {}
+        """By id of a removed source, the reasons of its removals."""
         self._known: dict[str, Hiding] = {}
 
     def of(self, rows: Mapping[str, Row], titles: Collection[str] = ()) -> None:
@@ -209,12 +213,14 @@ class Sources:
         without = {talk for talk in conversations if (talk, BASIS) not in self._sources}
         self._known |= dict.fromkeys(without, Hiding(ends=GONE))
 
-    def _removed_among(self, ids: Collection[str]) -> frozenset[str]:
-        """Return the ids whose row an edit of this state removed."""
-        if not ids:
-            return frozenset()
-        query = Query(equal={"cell": WHOLE, "value": REMOVED}, among={"row_id": sorted(ids)})
-        return frozenset(str(row[0]) for row in self._state.scan(EDIT, ("row_id",), query))
+    def _removed_among(self, ids: Collection[str]) -> dict[str, set[str]]:
+        """Return the reasons for which edits of this state removed rows, by the rows' ids."""
+        reasons: dict[str, set[str]] = {}
+        if ids:
+            query = Query(equal={"cell": WHOLE, "value": REMOVED}, among={"row_id": sorted(ids)})
+            for row_id, reason in self._state.scan(EDIT, ("row_id", "reason"), query):
+                reasons.setdefault(str(row_id), set()).add(str(reason))
+        return reasons
 
     def hiding(self, row_id: str, cell: str = BASIS) -> Hiding:
         """Return how the sources of a row's words, or of its verdict, hide them."""
@@ -224,20 +230,21 @@ class Sources:
             self._known[row_id] = NOTHING  # should the sources lead back here
         combined_hiding = NOTHING
         for source in self._sources.get((row_id, cell), ()):
-            combined_hiding = combined_hiding.joined(self._itself(source)).joined(
+            combined_hiding = combined_hiding.joined(self._itself(source, row_id)).joined(
                 self.hiding(source)
             )
         if cell == BASIS:
             self._known[row_id] = combined_hiding
         return combined_hiding
 
-    def _itself(self, row_id: str) -> Hiding:
-        """Return how one source is hidden by its own columns."""
+    def _itself(self, row_id: str, derived_id: str) -> Hiding:
+        """Return how one source is hidden by its own columns, or by its removal."""
         row = self._rows.get(row_id)
         if row_id in self._state.mask.rows:
             return Hiding(redacted=True)
         if row is None:
-            return Hiding(ends=GONE) if row_id in self._removed else NOTHING
+            others = self._removed.get(row_id, set()) - {f"{COMPACTED}{derived_id}"}
+            return Hiding(ends=GONE) if others else NOTHING
         ends = row.get("expires_at")
         return Hiding(
             redacted=row.get("content_hash") == REDACTED_HASH,

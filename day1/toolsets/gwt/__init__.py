@@ -3,7 +3,7 @@
 from typing import Final
 
 from day1.call.toolset import Hints, Namespace, Toolset
-from day1.toolsets.gwt import exchange, reasoning, store, workspace
+from day1.toolsets.gwt import exchange, housekeeping, reasoning, store, workspace
 from day1.toolsets.gwt.errors import FLAT
 
 GWT: Final = Toolset(
@@ -13,6 +13,7 @@ GWT: Final = Toolset(
         *workspace.OPERATIONS,
         *reasoning.OPERATIONS,
         *exchange.OPERATIONS,
+        *housekeeping.OPERATIONS,
     ),
     Namespace(
         prefix="/api/gwt",

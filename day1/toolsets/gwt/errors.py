@@ -3,7 +3,7 @@
 from typing import Final
 
 from day1.call.toolset import ErrorShape
-from day1.errors import Day1Error, InvalidRequest, Json, Say
+from day1.errors import ConfirmationNeeded, Day1Error, InvalidRequest, Json, Say
 
 _LIFTED: Final = (
     "supported_memory_types",
@@ -53,4 +53,13 @@ def unsupported(argument: str, given: str, supported: str, values: tuple[str, ..
         f"`{argument}` {problem}, not {given[:60]!r}.",
         problems=[{"argument": argument, "problem": problem}],
         **{supported: list(values)},
+    )
+
+
+def unconfirmed(required: str, **where: Json) -> Day1Error:
+    """Build the error for a call that removes memory and lacks its confirmation."""
+    return ConfirmationNeeded(
+        f"This removes what is there: pass `confirm` as exactly {required!r}.",
+        required_confirm=required,
+        **where,
     )

@@ -19,6 +19,8 @@ def _listing(*values: str) -> Any:
 
 
 PLANNERS: Final = ("auto", "generic", "semantic", "structured", "graph", "hybrid")
+SCOPES: Final = ("runtime", "workspace", "persistent")
+MODES: Final = ("merge", "replace")
 TARGETS: Final = ("workspace", "buffer", "goals", "stats", "broadcast_bus")
 
 MemoryTypeName = Annotated[str, _listing(*MEMORY_TYPES)]
@@ -27,6 +29,8 @@ QueryName = Annotated[str, _listing(*QUERIES)]
 """An operation on a collection."""
 PlannerName = Annotated[str, _listing(*PLANNERS)]
 TargetName = Annotated[str, _listing(*TARGETS)]
+ScopeName = Annotated[str, _listing(*SCOPES)]
+ModeName = Annotated[str, _listing(*MODES)]
 Most = Annotated[int, Field(ge=1, le=200)]
 """How many items to answer, at most."""
 
@@ -222,6 +226,57 @@ class MemoryImported(Response):
     skipped_duplicates: list[LineSkipped]
     """The first 1,000."""
     written: Written
+
+
+class BackupShown(Response):
+    """The lines of memories that a call removes, or would remove."""
+
+    format: str
+    item_count: int
+    jsonl: str
+
+
+class MemoryRestored(MemoryImported):
+    """What a file brought, and what it replaced (S0-031)."""
+
+    mode: Label
+    deleted_count: int | None = absent()
+    kept_count: int | None = absent()
+    """Memories of the branch that others own."""
+    snapshot_id: str | None = absent()
+    backup: BackupShown | None = absent()
+
+
+class MemoryCompacted(Response):
+    """Which working memories become one fact (S0-032)."""
+
+    status: Label
+    max_items: int
+    keep_count: int
+    compact_count: int
+    candidate_ids: list[str]
+    deleted_count: int = 0
+    summary_id: str | None = None
+    backup: BackupShown
+    read: Read | None = absent()
+    written: Written | None = absent()
+
+
+class MemoryReset(Response):
+    """What was reset (S0-035, S0-036, S0-037); it has what belongs to the scope."""
+
+    status: Label
+    scope: Label
+    persistent_memory_deleted: bool
+    cleared_runtime_items: int | None = absent()
+    evicted_ids: list[str] | None = absent()
+    deleted_count: int | None = absent()
+    kept_count: int | None = absent()
+    """Memories of the branch that others own."""
+    snapshot_id: str | None = absent()
+    backup: BackupShown | None = absent()
+    read: Read | None = absent()
+    written: Written | None = absent()
 
 
 def goal_shown(goal: Goal, *, is_active: bool) -> GoalShown:

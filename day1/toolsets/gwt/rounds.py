@@ -20,7 +20,7 @@ from day1.services.workspace.cycle import (
     evict,
     rules_of,
 )
-from day1.services.workspace.desks import Seat, seat_of
+from day1.services.workspace.desks import Seat, mind_of, seat_of
 from day1.toolsets.gwt.fields import (
     Attended,
     BroadcastText,
@@ -33,7 +33,7 @@ from day1.toolsets.gwt.fields import (
 )
 from day1.toolsets.shared.answers import read_of
 
-__all__ = ["asked_by", "broadcast", "competed", "evict", "places"]
+__all__ = ["asked_by", "broadcast", "competed", "evict", "mind_of", "places", "seat_of"]
 
 _PREVIEW: Final = 120
 """Characters of a preview, at most."""

@@ -20,7 +20,6 @@ from day1.call.fields import (
 from day1.call.operation import Effect, Operation
 from day1.model.rows.validation import secret_notes
 from day1.services.access.calls import spaces_of, write_here
-from day1.services.workspace.desks import change_mind, mind_of, seat_of
 from day1.toolsets.gwt.fields import MemoryTypeName, Most, checked_type
 from day1.toolsets.shared.answers import (
     Quoted,
@@ -72,6 +71,10 @@ class ItemStored(Response):
 
 def gwt_store(ctx: Context, request: GwtStore) -> ItemStored:
     """Remember one thing; it waits for a place in the workspace."""
+    from day1.services.workspace.desks import (  # noqa: PLC0415 - a server starts without it
+        change_mind,
+        seat_of,
+    )
     from day1.services.workspace.storing import NewItem, store_item  # noqa: PLC0415 - a server starts without it
 
     memory_type = checked_type(request.memory_type)
@@ -175,6 +178,11 @@ class ItemsFound(Response):
 def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
     """Find memories by meaning and words."""
     from day1.model.workspace.activation import activation  # noqa: PLC0415 - a server starts without it
+    from day1.services.workspace.desks import (  # noqa: PLC0415 - a server starts without it
+        change_mind,
+        mind_of,
+        seat_of,
+    )
     from day1.services.workspace.items import find_items  # noqa: PLC0415 - a server starts without it
 
     memory_type = None if request.memory_type is None else checked_type(request.memory_type)

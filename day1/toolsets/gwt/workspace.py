@@ -8,7 +8,6 @@ from day1.call.context import Context
 from day1.call.fields import Label, Labels, Request, Response, Text
 from day1.call.operation import Effect, Operation
 from day1.model.workspace.mind import BUFFER, SLOTS, Goal, Mind
-from day1.services.workspace.desks import change_mind, mind_of, seat_of
 from day1.toolsets.gwt.errors import unsupported
 from day1.toolsets.gwt.fields import (
     TARGETS,
@@ -50,6 +49,11 @@ class GoalSet(Response):
 
 def gwt_set_goal(ctx: Context, request: GwtSetGoal) -> GoalSet:
     """Say what the work is for; memories that fit the goal enter the workspace."""
+    from day1.services.workspace.desks import (  # noqa: PLC0415 - a server starts without it
+        change_mind,
+        seat_of,
+    )
+
     seat, now = seat_of(ctx), ctx.clock()
     goal = Goal(
         ctx.repo.new_id("goal", now),
@@ -121,7 +125,7 @@ def gwt_evict(ctx: Context, request: GwtEvict) -> Evicted:
     """Take a memory out of the workspace, for as long as the goal is active."""
     from day1.toolsets.gwt import rounds  # noqa: PLC0415 - a server starts without it
 
-    was = rounds.evict(ctx.repo, seat_of(ctx), request.item_id, ctx.clock())
+    was = rounds.evict(ctx.repo, rounds.seat_of(ctx), request.item_id, ctx.clock())
     return Evicted(
         status="evicted",
         id=request.item_id,
@@ -158,8 +162,8 @@ def gwt_inspect(ctx: Context, request: GwtInspect) -> Inspected:
 
     if request.target not in TARGETS:
         raise unsupported("target", request.target, "supported_targets", TARGETS)
-    seat = seat_of(ctx)
-    mind = mind_of(ctx.repo, seat)
+    seat = rounds.seat_of(ctx)
+    mind = rounds.mind_of(ctx.repo, seat)
     more: dict[str, Any] = {}
     match request.target:
         case "workspace":

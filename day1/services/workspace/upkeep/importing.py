@@ -7,7 +7,7 @@ that a second import brings nothing new. A row with the same words, source and t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -97,7 +97,7 @@ def sort_lines(
     redacted = write.repo.ledger.mask().hashes | {REDACTED_HASH}
     present = dict(_present(reading, write, now, gone)) if dedupe else {}
     keys = [_key(line, write) for _, line in lines]
-    ids = [_ids(line, key, write) for (_, line), key in zip(lines, keys, strict=True)]
+    ids = [ids_of(line, write) for _, line in lines]
     taken = _taken(reading, itertools.chain.from_iterable(ids))
     for (number, line), key, own_ids in zip(lines, keys, ids, strict=True):
         if why := _refusal(line, redacted, now):
@@ -115,7 +115,7 @@ def sort_lines(
             incoming.fresh[row_id] = line
         if line.id is not None:
             incoming.row_by_file_id.setdefault(line.id, row_id)
-    incoming.links = list(dict.fromkeys(_links(lines, incoming.row_by_file_id)))
+    incoming.links = links_in(lines, incoming.row_by_file_id)
     return incoming
 
 
@@ -152,10 +152,10 @@ def _key(line: ItemLine, write: Writing) -> Key:
     return words, source or write.origin.source, tags
 
 
-def _ids(line: ItemLine, key: Key, write: Writing) -> list[str]:
+def ids_of(line: ItemLine, write: Writing) -> list[str]:
     """Return the ids that the row of a line may get: its own, then the one that its words give."""
     prefix = kind_of_type(line.memory_type).prefix
-    words, source, tags = key
+    words, source, tags = _key(line, write)
     by_words = derived_id(prefix, None, VIA, write.space or "", words, source, *tags)
     is_own = line.id is not None and is_made(prefix, line.id)
     return [str(line.id), by_words] if is_own else [by_words]
@@ -196,12 +196,15 @@ def _refusal(line: ItemLine, redacted: Collection[str], now: int) -> str | None:
     return "its time is over" if ends and min(ends) <= now else None
 
 
-def _links(
-    lines: Sequence[NumberedLine], row_by_file_id: dict[str, str]
-) -> Iterator[tuple[str, str]]:
+def links_in(
+    lines: Sequence[NumberedLine], row_by_file_id: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Return the pairs of rows that a file links, each once; both ends are in the file."""
+    pairs: dict[tuple[str, str], None] = {}
     for _, line in lines:
         one = None if line.id is None else row_by_file_id.get(line.id)
         for linked in line.linked_ids if one is not None else ():
             other = row_by_file_id.get(linked)
             if other is not None and other != one:
-                yield (min(str(one), other), max(str(one), other))
+                pairs[min(str(one), other), max(str(one), other)] = None
+    return list(pairs)

@@ -1,0 +1,114 @@
+"""Compacting working memory: the oldest items become one fact that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from day1.model.prime.framing import one_line
+from day1.model.redaction.basis import COMPACTED
+from day1.model.rows.change import Message
+from day1.model.rows.kind import FACT, Row, canonical, when
+from day1.model.values.instant import show
+from day1.model.workspace.item import Item, detail_of
+from day1.ports.reading import Reading
+from day1.services.access.calls import Writing
+from day1.services.branches.lookup import find_open_again
+from day1.services.rows.deriving import add_new, basis_columns, basis_edit
+from day1.services.rows.editing import Editor
+from day1.services.rows.recording import BranchAfter, NewFact, fact_row
+from day1.services.workspace.upkeep.removing import Backup, BranchIngestion, Owner, back_up
+
+TAG: Final = "compaction:working"
+"""The tag of a summary."""
+_SOURCE: Final = "compaction"
+_MOST: Final = 1_000
+"""Items that become one fact, at most: the oldest. Another call takes the next ones."""
+_QUOTED: Final = 100
+"""Items that a summary quotes, at most: the newest of them."""
+_LONGEST: Final = 160
+"""Characters of a quotation, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPlan:
+    """Which working items become one fact."""
+
+    compacted: Sequence[Item]
+    """Oldest first."""
+    kept: int
+    backup: Backup
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What became of working memory, and the state of the branch."""
+
+    plan: CompactionPlan
+    summary_id: str | None
+    """None: there was nothing to compact."""
+    after: BranchAfter
+
+
+def plan_compaction(reading: Reading, owner: Owner, most: int, now: int) -> CompactionPlan:
+    """Choose the oldest working items beyond the newest `most` ones.
+
+    An item that ends by itself is left alone: a summary that does not end may not have its words.
+
+    Raises:
+        Refused: their backup has more bytes than a call answers.
+    """
+    lasting = [
+        item
+        for item in owner.items(reading, now)
+        if item.memory_type == "working" and item.row["expires_at"] is None
+    ]
+    lasting.sort(key=lambda item: (when(item.row), item.id))
+    compacted = lasting[: max(0, len(lasting) - most)][:_MOST]
+    return CompactionPlan(
+        compacted, len(lasting) - len(compacted), back_up(reading, compacted, now)
+    )
+
+
+def compact_working(write: Writing, most: int) -> Compacted:
+    """Turn the oldest working items into one fact and remove them, in one commit.
+
+    Raises:
+        Refused: their backup has more bytes than a call answers.
+        BranchClosed, BranchProtected: the branch was closed or protected meanwhile.
+    """
+    repo, now = write.repo, write.repo.clock()
+    with repo.store.adding(find_open_again(repo, write.branch).name) as adding:
+        plan = plan_compaction(adding, Owner.of(write), most, now)
+        if not plan.compacted:
+            return Compacted(plan, None, BranchAfter.of(adding, 0))
+        work = adding.to_change()
+        sources = [item.row for item in plan.compacted]
+        summary = _summary(write, plan.compacted, work.now)
+        work.add(FACT, [summary])
+        basis = basis_columns(FACT, str(summary["id"]), sources)
+        add_new(work, [basis_edit(basis, write.origin, work.now)])
+        # By this reason the removal of its sources does not hide the summary.
+        editor = Editor(repo, work, write.origin, f"{COMPACTED}{summary['id']}")
+        count = BranchIngestion(editor).delete_items(plan.compacted)
+        repo.point("gwt.compacted")
+        commit = work.commit(Message("change", f"compact {count} working memories"))
+        return Compacted(plan, str(summary["id"]), BranchAfter(commit, 0, work.now))
+
+
+def _summary(write: Writing, items: Sequence[Item], now: int) -> Row:
+    """Build the fact that stands for items; it names all of them, and quotes the newest."""
+    quoted = items[-_QUOTED:]
+    first, last = (show(when(item.row))[:10] for item in (items[0], items[-1]))
+    lines = [f"Summary of {len(items)} working memories, from {first} to {last}:"]
+    if len(items) > len(quoted):
+        lines.append(f"- {len(items) - len(quoted)} older ones")
+    lines += [f"- {one_line(item.text, _LONGEST)}" for item in quoted]
+    row_id = write.repo.new_id(FACT.prefix, now)
+    ids = [item.id for item in items]
+    return fact_row(row_id, NewFact("\n".join(lines), space=write.space), write.origin, now) | {
+        "tags": canonical([TAG]),
+        "detail": detail_of(source=_SOURCE, sources=ids),
+        "origin_id": ids[0],
+    }

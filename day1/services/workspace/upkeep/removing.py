@@ -1,0 +1,143 @@
+"""Removing items: whose memory a call may remove, and the one path that all removals take.
+
+In a space, a call removes what the space has. Without one, it removes only what the tools of gwt
+stored outside of all spaces for its agent or its task: the memory of others stays. Nothing is
+removed that a backup may not hold, so secret, redacted and ended rows stay too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from day1.model.files.item_lines import ItemLine, written_lines
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import RELATION, Row
+from day1.model.workspace.item import LINKED, Item
+from day1.ports.reading import Reading
+from day1.services.access.calls import Writing
+from day1.services.branches.snapshots import snapshot
+from day1.services.repository.repository import Repository
+from day1.services.rows.editing import Editor
+from day1.services.workspace.desks import Seat, drop_mind, mind_of
+from day1.services.workspace.upkeep.exporting import lines_of, present_rows
+
+
+class Ingestion(Protocol):
+    """The way in which items leave memory: a removal is an edit, in a commit, and reverted."""
+
+    def delete_items(self, items: Sequence[Item]) -> int:
+        """Remove items with the links at them; return how many items."""
+
+
+class Cycle(Protocol):
+    """The way in which items leave a workspace; memory keeps them."""
+
+    def evict_all(self) -> tuple[str, ...]:
+        """Empty the workspace; return the ids that were in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchIngestion:
+    """Removes items from a branch, in an open unit of work."""
+
+    editor: Editor
+
+    def delete_items(self, items: Sequence[Item]) -> int:
+        """Remove items with the links at them; return how many items."""
+        links = links_at(self.editor.work, [item.id for item in items])
+        rows = [*((item.kind, item.row) for item in items), *((RELATION, row) for row in links)]
+        if rows:
+            self.editor.remove(rows)
+        return len(items)
+
+
+@dataclass(frozen=True, slots=True)
+class SeatCycle:
+    """Empties the workspace of a seat: with its goals, its buffer and its trace."""
+
+    repo: Repository
+    seat: Seat
+
+    def evict_all(self) -> tuple[str, ...]:
+        """Empty the workspace; return the ids that were in it."""
+        attended = tuple(place.id for place in mind_of(self.repo, self.seat).workspace)
+        drop_mind(self.repo, self.seat)
+        return attended
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose memory a call may remove."""
+
+    space: str | None
+    agent: str | None = None
+    """Without a space: whose rows; None for rows that name no agent."""
+    task_id: str | None = None
+
+    @staticmethod
+    def of(write: Writing) -> Owner:
+        """Return whose memory a write may remove."""
+        return Owner(write.space, write.origin.agent_id, write.origin.task_id)
+
+    def items(self, reading: Reading, now: int) -> list[Item]:
+        """Read the items that the owner may remove and that may be shown, by kind and id."""
+        if self.space is not None:
+            return present_rows(reading, (self.space,), now)
+        whose: list[Row] = [{"agent_id": self.agent}]
+        if self.task_id is not None:
+            whose.append({"task_id": self.task_id})
+        items = {
+            item.id: item
+            for equal in whose
+            for item in present_rows(reading, (None,), now, Query(equal=equal))
+            if item.is_own
+        }
+        return [items[row_id] for row_id in sorted(items)]
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """The lines of items that a call removes."""
+
+    lines: Sequence[ItemLine]
+    jsonl: str
+
+
+def back_up(reading: Reading, items: Sequence[Item], now: int) -> Backup:
+    """Write the lines of items before they are removed, with all visible links at them.
+
+    Raises:
+        Refused: they have more bytes than a call answers; then nothing may be removed.
+    """
+    lines = lines_of(reading, items, (), now)
+    return Backup(lines, written_lines(lines))
+
+
+def links_at(reading: Reading, ids: Sequence[str]) -> list[Row]:
+    """Read the links that have one of these rows as an end."""
+    rows: dict[str, Row] = {}
+    for side in ("source_entity", "target_entity") if ids else ():
+        query = Query(equal={"relation_type": LINKED}, among={side: ids})
+        rows |= {str(row["id"]): row for row in reading.find(RELATION, query)}
+    return [rows[row_id] for row_id in sorted(rows)]
+
+
+def count_present(reading: Reading, now: int) -> int:
+    """Count the items of a branch that may be shown, in all spaces."""
+    return len(present_rows(reading, (), now))
+
+
+def snapshot_before(write: Writing, what: str) -> str:
+    """Keep the state of a branch under a label before much of it is removed; return the id."""
+    repo = write.repo
+    taken = snapshot(repo, write.branch, f"before {what}", repo.clock())
+    repo.point("gwt.snapshot")
+    return taken.id
+
+
+def owned(write: Writing) -> int:
+    """Count the items that a call may remove now."""
+    with write.repo.store.reading(Ref(branch=write.branch.name)) as reading:
+        return len(Owner.of(write).items(reading, write.repo.clock()))

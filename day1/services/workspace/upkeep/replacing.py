@@ -1,0 +1,161 @@
+"""Replacing the memory that a caller owns by the lines of a file, in one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from day1.errors import InvalidRequest
+from day1.model.files.item_lines import BadLine, ItemLine, NumberedLine
+from day1.model.rows.change import Message
+from day1.model.rows.kind import RELATION, Row
+from day1.model.workspace.item import link_id
+from day1.ports.reading import Reading
+from day1.services.access.calls import Writing
+from day1.services.branches.lookup import find_open_again
+from day1.services.rows.editing import Editor
+from day1.services.rows.recording import BranchAfter
+from day1.services.workspace.storing import missing_links
+from day1.services.workspace.upkeep.importing import (
+    Duplicate,
+    Incoming,
+    add_incoming,
+    ids_of,
+    links_in,
+    sort_lines,
+)
+from day1.services.workspace.upkeep.removing import (
+    Backup,
+    BranchIngestion,
+    Owner,
+    back_up,
+    count_present,
+    links_at,
+    owned,
+    snapshot_before,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What came in and what was removed, and the state of the branch."""
+
+    incoming: Incoming
+    deleted: int
+    kept: int
+    """The items of the branch that others own."""
+    backup: Backup
+    """The items that the caller owned before."""
+    snapshot_id: str | None
+    """None: the caller owned nothing."""
+    after: BranchAfter
+
+
+def replace_memory(write: Writing, lines: Sequence[NumberedLine]) -> Replaced:
+    """Replace the items that the caller owns by those of a file; a revert undoes it.
+
+    An item that the file has as it is stays, so that the same file changes nothing.
+
+    Raises:
+        InvalidRequest: a line may not come in; then nothing is removed.
+        Refused: the backup has more bytes than a call answers; then nothing is removed.
+        BranchClosed, BranchProtected: the branch was closed or protected meanwhile.
+    """
+    repo, now = write.repo, write.repo.clock()
+    snapshot_id = snapshot_before(write, "a restore") if owned(write) else None
+    with repo.store.adding(find_open_again(repo, write.branch).name) as adding:
+        own = {item.id: item for item in Owner.of(write).items(adding, now)}
+        backup = back_up(adding, list(own.values()), now)
+        kept = count_present(adding, now) - len(own)
+        staying = dict(_staying(lines, backup.lines, write))
+        gone = own.keys() - staying.values()
+        incoming = _incoming(adding, write, lines, staying, gone)
+        outdated = _outdated_links(adding, incoming, set(staying.values()))
+        after = BranchAfter.of(adding, 0)
+        if gone or incoming.fresh or outdated or missing_links(adding, incoming.links):
+            work = adding.to_change()
+            editor = Editor(repo, work, write.origin, "replaced by a file")
+            BranchIngestion(editor).delete_items([own[row_id] for row_id in sorted(gone)])
+            if outdated:
+                editor.remove([(RELATION, row) for row in outdated])
+            add_incoming(work, write, incoming)
+            repo.point("gwt.replaced")
+            line = f"replace {len(gone)} memories by {len(incoming.fresh)}"
+            after = BranchAfter(work.commit(Message("import", line)), 0, work.now)
+    return Replaced(incoming, len(gone), kept, backup, snapshot_id, after)
+
+
+def refuse_bad(bad: Sequence[BadLine]) -> None:
+    """Refuse a file that has lines which cannot be used.
+
+    Raises:
+        InvalidRequest: it has some; the message names the first, the details name more.
+    """
+    if not bad:
+        return
+    first = min(bad)
+    more = f" {len(bad):,} lines are bad." if len(bad) > 1 else ""
+    raise InvalidRequest(
+        f"Line {first.number} of `jsonl` cannot be used: {first.error}.{more} Nothing was removed: "
+        "mend the file, or restore it with `mode` merge, which passes bad lines over.",
+        line=first.number,
+        mode="replace",
+        errors=[{"line": line.number, "error": line.error} for line in sorted(bad)[:100]],
+        error_count=len(bad),
+    )
+
+
+def _staying(
+    lines: Sequence[NumberedLine], own: Sequence[ItemLine], write: Writing
+) -> Iterator[tuple[int, str]]:
+    """Yield the number of each line that an owned item fits already, and the id of its row."""
+    left: dict[str, ItemLine] = {str(line.id): line for line in own}
+    for number, line in lines:
+        for row_id in ids_of(line, write):
+            if row_id in left and _says(line, left[row_id], write):
+                del left[row_id]
+                yield number, row_id
+                break
+
+
+def _says(line: ItemLine, own: ItemLine, write: Writing) -> bool:
+    """Whether an item is already as a line of a file says; what the line leaves out is as it is."""
+    given = replace(
+        line,
+        id=own.id,
+        linked_ids=own.linked_ids,
+        source=line.source or write.origin.source,
+        created_at=own.created_at if line.created_at is None else line.created_at,
+        last_accessed=own.last_accessed if line.last_accessed is None else line.last_accessed,
+    )
+    return given == own
+
+
+def _incoming(
+    reading: Reading,
+    write: Writing,
+    lines: Sequence[NumberedLine],
+    staying: Mapping[int, str],
+    gone: set[str],
+) -> Incoming:
+    """Tell what becomes of all lines of a file, those of items that stay included."""
+    others = [line for line in lines if line.number not in staying]
+    incoming = sort_lines(reading, write, others, dedupe=True, gone=gone)
+    refuse_bad(incoming.bad)
+    incoming.duplicates = sorted([*incoming.duplicates, *(Duplicate(*p) for p in staying.items())])
+    for number, line in lines:
+        if number in staying and line.id is not None:
+            incoming.row_by_file_id[line.id] = staying[number]
+    incoming.links = links_in(lines, incoming.row_by_file_id)
+    return incoming
+
+
+def _outdated_links(reading: Reading, incoming: Incoming, staying: set[str]) -> list[Row]:
+    """Find the links between items that stay which the file does not have."""
+    wanted = {link_id(*pair) for pair in incoming.links}
+    return [
+        row
+        for row in links_at(reading, sorted(staying))
+        if {str(row["source_entity"]), str(row["target_entity"])} <= staying
+        and str(row["id"]) not in wanted
+    ]

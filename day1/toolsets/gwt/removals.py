@@ -1,0 +1,143 @@
+"""Answers about what is removed, for the tools that restore, compact and reset memory."""
+
+from typing import Any
+
+from day1.call.context import Context
+from day1.call.fields import WriteRequest, written
+from day1.model.files.item_lines import LINES, read_lines
+from day1.model.rows.change import Ref
+from day1.model.values.space import EVERY, SHARED
+from day1.services.access.calls import branch_of, origin_of, write_here
+from day1.services.workspace.collecting import forget_collections
+from day1.services.workspace.desks import seat_of
+from day1.services.workspace.upkeep.compacting import (
+    CompactionPlan,
+    compact_working,
+    plan_compaction,
+)
+from day1.services.workspace.upkeep.importing import import_items
+from day1.services.workspace.upkeep.removing import Backup, Cycle, Owner, SeatCycle
+from day1.services.workspace.upkeep.replacing import refuse_bad, replace_memory
+from day1.services.workspace.upkeep.resetting import reset_memory
+from day1.toolsets.gwt.fields import BackupShown, MemoryCompacted, MemoryReset, MemoryRestored
+from day1.toolsets.gwt.files import NO_REQUEST, admit, result_of, without_secrets
+from day1.toolsets.shared.answers import read_of, state_of
+
+
+def merged(ctx: Context, jsonl: str, *, admitting: bool) -> MemoryRestored:
+    """Import what is missing, and answer with what came in."""
+    lines = read_lines(jsonl)
+    write = write_here(ctx, NO_REQUEST)
+    items, refused, notes = without_secrets(ctx, lines)
+    done = import_items(write, items, dedupe=True)
+    if admitting:
+        admit(ctx, done.incoming)
+    return MemoryRestored(
+        mode="merge",
+        admit=admitting,
+        dedupe=True,
+        deleted_count=0,
+        **result_of(write, done.incoming, [*lines.bad, *refused], done.after, notes),
+    )
+
+
+def replaced(ctx: Context, jsonl: str, *, admitting: bool) -> MemoryRestored:
+    """Replace the memories of the caller, and answer with those that were there."""
+    lines = read_lines(jsonl)
+    write = write_here(ctx, NO_REQUEST)
+    items, refused, notes = without_secrets(ctx, lines)
+    refuse_bad([*lines.bad, *refused])
+    done = replace_memory(write, items)
+    forget_collections(ctx.repo)
+    if admitting:
+        admit(ctx, done.incoming)
+    return MemoryRestored(
+        mode="replace",
+        admit=admitting,
+        dedupe=True,
+        deleted_count=done.deleted,
+        kept_count=done.kept,
+        snapshot_id=done.snapshot_id,
+        backup=_shown(done.backup),
+        **result_of(write, done.incoming, [], done.after, notes),
+    )
+
+
+def _shown(backup: Backup) -> BackupShown:
+    return BackupShown(format=LINES, item_count=len(backup.lines), jsonl=backup.jsonl)
+
+
+def would_compact(ctx: Context, most: int) -> MemoryCompacted:
+    """Answer which working memories would become one fact."""
+    repo, branch, space = ctx.repo, branch_of(ctx), ctx.caller.space
+    origin = origin_of(ctx, WriteRequest(), branch)
+    owner = Owner(None if space in {SHARED, EVERY} else space, origin.agent_id, origin.task_id)
+    with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
+        plan = plan_compaction(reading, owner, most, repo.clock())
+        read = read_of(reading, branch.name)
+    return MemoryCompacted(status="dry_run", read=read, **_plan_shown(plan, most))
+
+
+def compacted(ctx: Context, most: int) -> MemoryCompacted:
+    """Turn working memories into one fact, and answer with those that were there."""
+    write = write_here(ctx, NO_REQUEST)
+    done = compact_working(write, most)
+    return MemoryCompacted(
+        status="compacted",
+        deleted_count=len(done.plan.compacted),
+        summary_id=done.summary_id,
+        written=written(write.branch.name, done.after.tip, done.after.pending),
+        **_plan_shown(done.plan, most),
+    )
+
+
+def _plan_shown(plan: CompactionPlan, most: int) -> dict[str, Any]:
+    return {
+        "max_items": most,
+        "keep_count": plan.kept,
+        "compact_count": len(plan.compacted),
+        "candidate_ids": [item.id for item in plan.compacted],
+        "backup": _shown(plan.backup),
+    }
+
+
+def runtime_reset(ctx: Context) -> MemoryReset:
+    """Drop the records that this process keeps."""
+    cleared = forget_collections(ctx.repo)
+    return MemoryReset(
+        status="reset",
+        scope="runtime",
+        persistent_memory_deleted=False,
+        cleared_runtime_items=cleared,
+        read=state_of(ctx, branch_of(ctx).name),
+    )
+
+
+def workspace_reset(ctx: Context) -> MemoryReset:
+    """Empty the workspace of the caller."""
+    seat = seat_of(ctx)
+    cycle: Cycle = SeatCycle(ctx.repo, seat)
+    return MemoryReset(
+        status="reset",
+        scope="workspace",
+        persistent_memory_deleted=False,
+        evicted_ids=list(cycle.evict_all()),
+        read=state_of(ctx, seat.branch.name),
+    )
+
+
+def persistent_reset(ctx: Context) -> MemoryReset:
+    """Remove the memories of the caller, and answer with them."""
+    write = write_here(ctx, NO_REQUEST)
+    done = reset_memory(write)
+    forget_collections(ctx.repo)
+    return MemoryReset(
+        status="reset",
+        scope="persistent",
+        persistent_memory_deleted=done.deleted > 0,
+        deleted_count=done.deleted,
+        kept_count=done.kept,
+        snapshot_id=done.snapshot_id,
+        backup=_shown(done.backup),
+        written=written(write.branch.name, done.after.tip, done.after.pending),
+    )
