@@ -16,6 +16,8 @@ GWT_CALLS: Final[dict[str, Any]] = {
     "gwt.gwt_inspect": {"target": "workspace"},
     "gwt.gwt_export_memory": [{}, {"memory_type": "semantic"}, {"tag": "tea"}],
     "gwt.gwt_backup_memory": {},
+    "gwt.gwt_memory_profile": {},
+    "gwt.gwt_readiness_check": {},
     "gwt.gwt_import_memory": lambda ids: {
         "jsonl": f'{{"id": "{ids["fact"]}", "content": "Tea number 3, secret."}}'
     },

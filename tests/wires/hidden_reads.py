@@ -62,6 +62,8 @@ READS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "gwt_compete": lambda _: {},
     "gwt_inspect": lambda _: {"target": "buffer"},
     "gwt_export_memory": lambda _: {},
+    "gwt_memory_profile": lambda _: {},
+    "gwt_readiness_check": lambda _: {},
     "gwt_backup_memory": lambda _: {},
 }
 NOT_THERE: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {

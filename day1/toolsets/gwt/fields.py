@@ -8,7 +8,7 @@ from day1.call.fields import Label, Read, Response, Time, Written
 from day1.model.collection.answers import OPERATIONS as QUERIES
 from day1.model.values.instant import show
 from day1.model.workspace.item import MEMORY_TYPES
-from day1.model.workspace.mind import Goal
+from day1.model.workspace.mind import BUFFER, SLOTS, Goal, Mind
 from day1.toolsets.gwt.errors import unsupported
 from day1.toolsets.shared.fields import absent
 
@@ -277,6 +277,68 @@ class MemoryReset(Response):
     backup: BackupShown | None = absent()
     read: Read | None = absent()
     written: Written | None = absent()
+
+
+class EmbeddingShown(Response):
+    """What makes vectors; without a model, searches are by words."""
+
+    provider: str
+    model: str | None
+    dim: int | None
+
+
+class MemoryProfile(Response):
+    """The caller's memory and workspace in numbers (S0-018)."""
+
+    status: Label
+    namespace: NamespaceShown
+    data_dir: str
+    embedding: EmbeddingShown
+    persisted_item_count: int
+    runtime_index_count: int
+    """Memories whose text a search finds by its words."""
+    structured_record_count: int
+    structured_fields: list[str]
+    """The most frequent 50."""
+    counts_by_type: dict[str, int]
+    counts_by_source: dict[str, int]
+    file_sizes: dict[str, int]
+    restored_runtime_items: int
+    """Memories in the workspace and buffer that the caller's desk brought back."""
+    cycle_stats: Stats
+    retention_policy: dict[str, int | str]
+    read: Read
+
+
+class ReadinessShown(Response):
+    """Whether each part that the tools need works: every check was run for this answer (S0-019)."""
+
+    status: Label
+    checks: dict[str, bool]
+    problems: dict[str, str]
+    """By check that failed, a code."""
+    namespace: NamespaceShown
+    embedding: EmbeddingShown
+    counts: dict[str, int]
+    broadcast_bus: dict[str, Any]
+    file_sizes: dict[str, int]
+    restored_runtime_items: int
+    read: Read
+
+
+def stats_shown(mind: Mind) -> Stats:
+    """Show the numbers of a workspace."""
+    return Stats(
+        cycles=mind.cycles,
+        goals=len(mind.goals),
+        workspace=len(mind.workspace),
+        slots=SLOTS,
+        buffer=len(mind.buffer),
+        buffer_places=BUFFER,
+        evicted=len(mind.evicted),
+        uses=len(mind.uses),
+        told={agent: len(ids) for agent, ids in mind.told.items()},
+    )
 
 
 def goal_shown(goal: Goal, *, is_active: bool) -> GoalShown:

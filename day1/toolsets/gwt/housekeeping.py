@@ -1,4 +1,4 @@
-"""The tools that restore, compact and reset memory."""
+"""The tools that look after memory: profile, readiness, restoring, compacting, resetting."""
 
 from typing import Annotated, Final
 
@@ -13,9 +13,11 @@ from day1.toolsets.gwt.fields import (
     MODES,
     SCOPES,
     MemoryCompacted,
+    MemoryProfile,
     MemoryReset,
     MemoryRestored,
     ModeName,
+    ReadinessShown,
     ScopeName,
 )
 
@@ -114,7 +116,31 @@ def gwt_reset(ctx: Context, request: GwtReset) -> MemoryReset:
             return removals.persistent_reset(ctx)
 
 
+class GwtMemoryProfile(Request):
+    """`gwt_memory_profile` has no arguments (S0-018)."""
+
+
+def gwt_memory_profile(ctx: Context, _: GwtMemoryProfile) -> MemoryProfile:
+    """Count what memory and your workspace hold."""
+    from day1.toolsets.gwt import profiles  # noqa: PLC0415 - a server starts without it
+
+    return profiles.profile(ctx)
+
+
+class GwtReadinessCheck(Request):
+    """`gwt_readiness_check` has no arguments (S0-019)."""
+
+
+def gwt_readiness_check(ctx: Context, _: GwtReadinessCheck) -> ReadinessShown:
+    """Check that store, index, model, workspace and bus work."""
+    from day1.toolsets.gwt import profiles  # noqa: PLC0415 - a server starts without it
+
+    return profiles.readiness(ctx)
+
+
 OPERATIONS: Final = (
+    Operation("gwt_memory_profile", gwt_memory_profile, Effect.READ),
+    Operation("gwt_readiness_check", gwt_readiness_check, Effect.READ),
     Operation("gwt_restore_memory", gwt_restore_memory, Effect.DESTROY),
     Operation("gwt_compact_working_memory", gwt_compact_working_memory, Effect.DESTROY),
     Operation("gwt_reset", gwt_reset, Effect.DESTROY),

@@ -7,7 +7,7 @@ from pydantic import Field
 from day1.call.context import Context
 from day1.call.fields import Label, Labels, Request, Response, Text
 from day1.call.operation import Effect, Operation
-from day1.model.workspace.mind import BUFFER, SLOTS, Goal, Mind
+from day1.model.workspace.mind import Goal, Mind
 from day1.toolsets.gwt.errors import unsupported
 from day1.toolsets.gwt.fields import (
     TARGETS,
@@ -18,6 +18,7 @@ from day1.toolsets.gwt.fields import (
     Stats,
     TargetName,
     goal_shown,
+    stats_shown,
 )
 from day1.toolsets.shared.fields import Maybe, absent
 
@@ -174,24 +175,10 @@ def gwt_inspect(ctx: Context, request: GwtInspect) -> Inspected:
             last = len(mind.goals) - 1
             more["goals"] = [goal_shown(g, is_active=n == last) for n, g in enumerate(mind.goals)]
         case "stats":
-            more["stats"] = _stats(mind)
+            more["stats"] = stats_shown(mind)
         case _:
             more["broadcast_bus"] = dict(mind.bus or {})
     return Inspected(target=request.target, status="ok", **more)
-
-
-def _stats(mind: Mind) -> Stats:
-    return Stats(
-        cycles=mind.cycles,
-        goals=len(mind.goals),
-        workspace=len(mind.workspace),
-        slots=SLOTS,
-        buffer=len(mind.buffer),
-        buffer_places=BUFFER,
-        evicted=len(mind.evicted),
-        uses=len(mind.uses),
-        told={agent: len(ids) for agent, ids in mind.told.items()},
-    )
 
 
 OPERATIONS: Final = (

@@ -1,0 +1,105 @@
+"""Answers about the caller's memory and workspace as a whole, and about what they need."""
+
+from typing import Any, Final
+
+from day1.call.context import Context
+from day1.errors import Day1Error
+from day1.model.files.item_lines import MOST_BYTES
+from day1.model.values.parts import MAX_TEXT
+from day1.model.workspace.bus import BusResult, summary_of
+from day1.model.workspace.mind import BUFFER, GOALS, SLOTS
+from day1.model.workspace.mind import MOST_BYTES as MOST_MIND_BYTES
+from day1.services.workspace.bus import SUBSCRIBERS
+from day1.services.workspace.desks import seat_of
+from day1.services.workspace.upkeep.profiling import Profile, Subject, check_readiness, profile_of
+from day1.toolsets.gwt.fields import EmbeddingShown, MemoryProfile, ReadinessShown, stats_shown
+from day1.toolsets.gwt.files import file_sizes, namespace_of
+from day1.toolsets.gwt.rounds import asked_by
+from day1.toolsets.shared.answers import read_of
+
+_MOST_FIELDS: Final = 50
+_POLICY: Final[dict[str, int | str]] = {
+    "workspace_places": SLOTS,
+    "buffer_places": BUFFER,
+    "goals_kept": GOALS,
+    "workspace_bytes": MOST_MIND_BYTES,
+    "item_characters": MAX_TEXT,
+    "export_bytes": MOST_BYTES,
+    "removed_items": "history keeps them: a revert brings them back",
+}
+"""The limits in force."""
+
+
+def profile(ctx: Context) -> MemoryProfile:
+    """Answer with the numbers of memory and workspace."""
+    subject = _subject(ctx)
+    branch, found = subject.seat.branch.name, profile_of(subject)
+    namespace = namespace_of(ctx, branch)
+    return MemoryProfile(
+        status="ok",
+        namespace=namespace,
+        data_dir=namespace.data_dir,
+        embedding=_embedding(ctx),
+        persisted_item_count=found.persisted.count,
+        runtime_index_count=found.indexed,
+        structured_record_count=len(found.collection.records),
+        structured_fields=list(found.collection.names[:_MOST_FIELDS]),
+        counts_by_type=dict(found.persisted.by_type),
+        counts_by_source=dict(found.persisted.by_source),
+        file_sizes=file_sizes(ctx),
+        restored_runtime_items=found.restored,
+        cycle_stats=stats_shown(found.mind),
+        retention_policy=_POLICY,
+        read=read_of(found.persisted.state, branch),
+    )
+
+
+def readiness(ctx: Context) -> ReadinessShown:
+    """Check all parts, and answer which ones work."""
+    subject = _subject(ctx)
+    branch, found = subject.seat.branch.name, check_readiness(subject)
+    return ReadinessShown(
+        status="degraded" if found.problems else "ready",
+        checks=dict(found.checks),
+        problems=dict(found.problems),
+        namespace=namespace_of(ctx, branch),
+        embedding=_embedding(ctx),
+        counts=_counts(found.profile),
+        broadcast_bus=_bus(found.bus),
+        file_sizes=file_sizes(ctx),
+        restored_runtime_items=found.profile.restored,
+        read=read_of(found.profile.persisted.state, branch),
+    )
+
+
+def _subject(ctx: Context) -> Subject:
+    return Subject(ctx, ctx.search, seat_of(ctx), asked_by(ctx))
+
+
+def _embedding(ctx: Context) -> EmbeddingShown:
+    settings: Any = ctx.configuration.get("embedder", {})
+    provider, embedder = str(settings.get("kind", "none")), ctx.search.embedder
+    try:
+        if embedder is not None:
+            return EmbeddingShown(provider=provider, model=embedder.name, dim=embedder.dimension)
+    except Day1Error:  # an endpoint that does not answer tells no dimension
+        pass
+    return EmbeddingShown(provider=provider, model=None, dim=None)
+
+
+def _counts(found: Profile) -> dict[str, int]:
+    return {
+        "persisted_items": found.persisted.count,
+        "runtime_index_items": found.indexed,
+        "structured_records": len(found.collection.records),
+        "workspace_occupied": len(found.mind.workspace),
+        "workspace_capacity": SLOTS,
+        "buffer_size": len(found.mind.buffer),
+        "broadcasts": found.mind.cycles,
+        "active_goals": int(found.mind.goal is not None),
+    }
+
+
+def _bus(result: BusResult | None) -> dict[str, Any]:
+    last = {} if result is None else summary_of(result)
+    return {"configured": bool(SUBSCRIBERS), "subscribers": list(SUBSCRIBERS), **last}
