@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from threading import Lock
 from typing import Any
 
 from day1.errors import BranchExists
@@ -24,6 +25,7 @@ class MemoryLedger:
     def __init__(self) -> None:
         self._records: dict[type, dict[str, Any]] = defaultdict(dict)
         self._heads: dict[str, str] = {}
+        self._swapping = Lock()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -69,9 +71,10 @@ class MemoryLedger:
         return KnownVotes().plus(self.records(Rating)).votes
 
     def swap(self, there: Any, record: Any) -> bool:
-        if self._records[type(record)].get(record.id) != there:
-            return False
-        self.put(record)
+        with self._swapping:
+            if self._records[type(record)].get(record.id) != there:
+                return False
+            self.put(record)
         return True
 
     def put(self, *records: object) -> None:
