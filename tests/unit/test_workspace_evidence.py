@@ -60,7 +60,7 @@ def test_records_that_agree_have_one_answer() -> None:
 
 
 def test_a_lone_line_is_a_record_of_evidence() -> None:
-    evidence = records_in([("a", " API port: 8443 "), ("b", "The port of the API is 9."), ("c", "x: 1\ny: 2")])  # fmt: skip
+    evidence = records_in([Source("a", " API port: 8443 "), Source("b", "The port of the API is 9."), Source("c", "x: 1\ny: 2")])  # fmt: skip
     assert [dict(r.fields) for r in evidence.records] == [
         {"API port": "8443"},
         {"x": "1", "y": "2"},
@@ -68,9 +68,9 @@ def test_a_lone_line_is_a_record_of_evidence() -> None:
     assert evidence.records[0].text == "API port: 8443"
     assert lookup("What is the API port?", evidence) == "8443"
     assert lookup("What is the port?", evidence) == ""
-    assert len(records_in([("a", "k: " + "v" * 497)]).records) == 1
-    assert records_in([("a", "k: " + "v" * 498)]).records == ()
-    assert records_in([("a", "k: v\nplain")]).records == ()
+    assert len(records_in([Source("a", "k: " + "v" * 497)]).records) == 1
+    assert records_in([Source("a", "k: " + "v" * 498)]).records == ()
+    assert records_in([Source("a", "k: v\nplain")]).records == ()
 
 
 @pytest.mark.parametrize(

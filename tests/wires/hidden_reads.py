@@ -60,6 +60,8 @@ READS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "compose.patterns_validate": lambda ids: {"patternId": ids["pattern"]},
     "compose.skills_list": lambda _: OF_W,
     "gwt_compete": lambda _: {},
+    "gwt_resolve": lambda _: {"question": "What is the quokka PIN?", "planner": "hybrid"},
+    "gwt_bus_inspect": lambda _: {},
     "gwt_inspect": lambda _: {"target": "buffer"},
     "gwt_export_memory": lambda _: {},
     "gwt_memory_profile": lambda _: {},
@@ -74,6 +76,7 @@ NOT_THERE: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
 WITHOUT_WORDS = {
     *("memory_branch_list", "memory_branch_topology", "memory_snapshot_list", "memory_task_status"),
     *("memory_list_conversations", "memory_search_messages", "knowledge_bundle_list", "token_list"),
+    "gwt_trace_explain",
     *("embed_text", "warm_cache", "engram.memory_config"),
     *("compose.loops_list", "compose.loops_get", "compose.jobs_get", "compose.schedules_list"),
     "compose.rerank",

@@ -74,11 +74,11 @@ class Exact:
         return tuple(dict.fromkeys(record.row_id for record in self.records))
 
 
-def records_in(texts: Iterable[tuple[str, str]]) -> Collection:
-    """Read the records in texts by the ids of their rows; a lone `key: value` line is one too."""
+def records_in(sources: Iterable[Source]) -> Collection:
+    """Read the records in rows; a lone `key: value` line is a record too."""
     return Collection(
         chain.from_iterable(
-            records_of(Source(row_id, text)) or _lone(row_id, text) for row_id, text in texts
+            records_of(source) or _lone(source.id, source.text) for source in sources
         )
     )
 

@@ -7,16 +7,15 @@ one that fails again and again is left out for some cycles.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import islice
 from threading import Event
 from typing import Final
 
 from day1.model.records.task import Objective
-from day1.model.rows.change import Ref
 from day1.model.search.wording import content_words
 from day1.model.workspace.bus import (
     BUDGET_S,
@@ -34,7 +33,7 @@ from day1.model.workspace.item import Item
 from day1.model.workspace.mind import Mind
 from day1.services.repository.repository import Repository
 from day1.services.workspace.desks import Seat, change_mind
-from day1.services.workspace.items import Spaces, links_of
+from day1.services.workspace.items import source_of
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +63,8 @@ class Scene:
     """The texts of all memories that competed."""
     contradicts: Mapping[str, Sequence[str]]
     """By id of a broadcast memory, the ids of those that it contradicts."""
-    spaces: Spaces
+    linked: Mapping[str, Collection[str]]
+    """By id of a broadcast memory, the ids of the visible memories that it is linked with."""
     now: int
     """Microseconds UTC."""
     question: str | None = None
@@ -83,10 +83,8 @@ def recall(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
     present = {place.id for place in (*scene.mind.workspace, *scene.mind.buffer)}
     scores = {place.id: place.score or 0.0 for place in scene.mind.workspace}
     evicted = scene.mind.evicted
-    with scene.repo.store.reading(Ref(branch=scene.seat.branch.name)) as reading:
-        links = links_of(reading, scene.chosen, scene.spaces, scene.now)
-    for row_id, far_ids in links.items():
-        for far in far_ids:
+    for row_id in scene.chosen:
+        for far in sorted(scene.linked.get(row_id, ())):
             if stopped():
                 return
             if far not in present and far not in evicted:
@@ -100,7 +98,7 @@ def exact(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
     goal = scene.mind.goal
     question = scene.question or (None if goal is None else goal.description)
     if not ids and question is not None and not stopped():
-        found = looked_up(question, records_in((i.id, i.text) for i in scene.chosen.values()))
+        found = looked_up(question, records_in(map(source_of, scene.chosen.values())))
         ids = () if found is None else found.row_ids
     if ids:
         key = f"answer:{ids[0]}"
@@ -145,7 +143,10 @@ SUBSCRIBERS: Final[Mapping[str, Subscriber]] = {
 
 
 def run_bus(
-    scene: Scene, subscribers: Mapping[str, Subscriber] = SUBSCRIBERS, budget_s: float = BUDGET_S
+    scene: Scene,
+    subscribers: Mapping[str, Subscriber] = SUBSCRIBERS,
+    budget_s: float = BUDGET_S,
+    note: Callable[[Mind], Mind] = lambda mind: mind,
 ) -> Mind:
     """Ask the subscribers after a broadcast, carry out what is accepted, and note the result.
 
@@ -153,6 +154,7 @@ def run_bus(
         scene: what was broadcast.
         subscribers: whom to ask.
         budget_s: how many seconds they have.
+        note: makes a further change of the mind, in the same write.
 
     Returns:
         The mind with the result in `bus`.
@@ -173,9 +175,11 @@ def run_bus(
         [reports[name] for name in subscribers],
         {n: circuits.get(n, Circuit()).after(reports[n].status, cycle) for n in subscribers},
     )
-    return change_mind(
-        scene.repo, scene.seat, partial(applied, result=result, now=scene.now), scene.now
-    )
+
+    def change(mind: Mind) -> Mind:
+        return note(applied(mind, result, scene.now))
+
+    return change_mind(scene.repo, scene.seat, change, scene.now)
 
 
 def _ask(

@@ -53,6 +53,8 @@ class Asked:
     """The spaces whose rows may be shown; empty: all."""
     question: str | None = None
     """A question beside the goal."""
+    answer_ids: tuple[str, ...] = ()
+    """The rows that have an exact answer to the question, if that is known."""
     is_limited: bool = False
     """Whether the caller sees only some branches: a row it does not find may be on another."""
 

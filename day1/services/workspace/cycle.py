@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,6 +13,7 @@ from day1.model.rows.kind import text_of
 from day1.model.search.grouping import at_odds
 from day1.model.workspace.activation import frequency, recency
 from day1.model.workspace.broadcast import Line, Text, after_broadcast, told_to, write_text
+from day1.model.workspace.bus import BusResult, read_result
 from day1.model.workspace.competition import (
     Contender,
     Neighbours,
@@ -24,6 +25,7 @@ from day1.model.workspace.mind import Mind
 from day1.model.workspace.scoring import ALONE, SHARED, Rules
 from day1.services.repository.repository import Repository
 from day1.services.search.search_engine import SearchEngine
+from day1.services.workspace.bus import Scene, run_bus
 from day1.services.workspace.candidates import Asked, Found, Memory, gather
 from day1.services.workspace.desks import Seat, change_mind, mind_of
 
@@ -71,6 +73,13 @@ class Broadcast:
     text: Text
     known: frozenset[str]
     """Ids of the chosen memories that the reader knew before."""
+    scene: Scene
+    """What the subscribers of the bus read."""
+
+    @property
+    def bus(self) -> BusResult:
+        """What the subscribers proposed after it."""
+        return read_result(self.mind.bus or {})
 
 
 def rules_of(seat: Seat, slots: int | None = None) -> Rules:
@@ -94,7 +103,11 @@ def compete_now(
 
 
 def broadcast_now(
-    repo: Repository, engine: SearchEngine, seat: Seat, asked: Asked, rules: Rules
+    repo: Repository,
+    engine: SearchEngine,
+    seat: Seat,
+    asked: Asked,
+    rules: Rules,
 ) -> Broadcast:
     """Let the candidates compete, write who won to the desk, and write the text for the caller.
 
@@ -119,9 +132,27 @@ def broadcast_now(
         return told_to(changed, seat.agent, texts[-1].shown)
 
     after = change_mind(repo, seat, change, asked.now)
-    chosen = {standing.id for standing in rounds[-1].outcome.chosen}
-    known = frozenset(i for i in chosen if _knows(rounds[-1], seat.agent, i))
-    return Broadcast(rounds[-1], after, texts[-1], known)
+    last = rounds[-1]
+    known = frozenset(
+        standing.id for standing in last.outcome.chosen if _knows(last, seat.agent, standing.id)
+    )
+    return Broadcast(last, after, texts[-1], known, _scene(repo, seat, last, after, asked))
+
+
+def hear_bus(broadcast: Broadcast, note: Callable[[Mind], Mind] = lambda mind: mind) -> Broadcast:
+    """Let the subscribers of the bus read a broadcast, and carry out what is accepted.
+
+    Args:
+        broadcast: what was broadcast.
+        note: makes a further change of the mind, in the same write as the result of the bus.
+
+    Returns:
+        The broadcast with the mind after it.
+
+    Raises:
+        StoreBusy: others change the same workspace all the time.
+    """
+    return replace(broadcast, mind=run_bus(broadcast.scene, note=note))
 
 
 def evict(repo: Repository, seat: Seat, row_id: str, now: int) -> str:
@@ -230,6 +261,23 @@ def _need(found: Found, mind: Mind, row_id: str) -> float:
 
 def _knows(round_: Round, agent: str | None, row_id: str) -> bool:
     return agent is not None and agent in _having(round_.found, round_.mind, row_id)
+
+
+def _scene(repo: Repository, seat: Seat, round_: Round, mind: Mind, asked: Asked) -> Scene:
+    """Show the subscribers what was broadcast."""
+    found, chosen = round_.found, round_.outcome.chosen
+    return Scene(
+        repo=repo,
+        seat=seat,
+        mind=mind,
+        chosen={each.id: found.memories[each.id].item for each in chosen},
+        candidates=[memory.item.text for memory in found.memories.values()],
+        contradicts={each.id: each.contradicts for each in chosen},
+        linked={each.id: found.linked.get(each.id, ()) for each in chosen},
+        now=asked.now,
+        question=asked.question,
+        answer_ids=asked.answer_ids,
+    )
 
 
 def _text(round_: Round, seat: Seat) -> Text:

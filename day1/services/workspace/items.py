@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from day1.errors import NotFound
+from day1.model.collection.records import Source
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Row, kind_of
+from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Row, kind_of, text_of
 from day1.model.workspace.item import LINKED, Item, kind_of_type, label_of_type
 from day1.ports.reading import Reading
 from day1.services.access.calls import Call, branch_of, spaces_of
@@ -67,6 +68,11 @@ def visible_items(
             if row["content_hash"] != REDACTED_HASH and (not spaces or row["space"] in spaces):
                 items[str(row["id"])] = Item(kind, row)
     return {row_id: items[row_id] for row_id in wanted if row_id in items}
+
+
+def source_of(item: Item) -> Source:
+    """Return what the records of an item are read from."""
+    return Source(item.id, item.text, text_of(item.row["structure"]))
 
 
 def checked_items(

@@ -2,10 +2,9 @@
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from day1.call.fields import Label, Read, Response, Time, Written
-from day1.model.collection.answers import OPERATIONS as QUERIES
 from day1.model.values.instant import show
 from day1.model.workspace.item import MEMORY_TYPES
 from day1.model.workspace.mind import BUFFER, SLOTS, Goal, Mind
@@ -18,6 +17,18 @@ def _listing(*values: str) -> Any:
     return Field(json_schema_extra={"enum": list(values)})
 
 
+QUERIES: Final = (
+    "count",
+    "filter",
+    "top_k",
+    "average",
+    "sum",
+    "distinct",
+    "min",
+    "max",
+    "compare",
+)
+"""The operations on a collection, as `model.collection.answers` has them."""
 PLANNERS: Final = ("auto", "generic", "semantic", "structured", "graph", "hybrid")
 SCOPES: Final = ("runtime", "workspace", "persistent")
 MODES: Final = ("merge", "replace")
@@ -33,6 +44,17 @@ ScopeName = Annotated[str, _listing(*SCOPES)]
 ModeName = Annotated[str, _listing(*MODES)]
 Most = Annotated[int, Field(ge=1, le=200)]
 """How many items to answer, at most."""
+
+
+def checked_planner(planner: str) -> str:
+    """Return the name of a planner as it is.
+
+    Raises:
+        InvalidRequest: there is no such planner; `supported_planners` lists those there are.
+    """
+    if planner not in PLANNERS:
+        raise unsupported("planner", planner, "supported_planners", PLANNERS)
+    return planner
 
 
 def checked_type(memory_type: str, argument: str = "memory_type") -> str:
@@ -121,6 +143,8 @@ class Summary(Response):
     without_vector: int
     tokens: int
     """An upper bound of the tokens of the text."""
+    bus: dict[str, JsonValue]
+    """The counts of what the subscribers proposed."""
 
 
 class BroadcastText(Response):

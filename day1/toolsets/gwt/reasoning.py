@@ -1,26 +1,75 @@
-"""The tools that answer from memory: collections, questions, and the evidence for them."""
+"""The tools that answer from memory and explain: questions, collections, the trace and the bus."""
 
-from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import JsonValue
+from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Read, Request, Response
+from day1.call.fields import Label, Labels, Request, Text
 from day1.call.operation import Effect, Operation
-from day1.model.collection.answers import OPERATIONS as QUERIES
-from day1.model.collection.answers import Asked, answer
-from day1.model.collection.records import Record
-from day1.model.prime.framing import one_line
+from day1.services.workspace.desks import mind_of, seat_of
 from day1.toolsets.gwt.errors import unsupported
-from day1.toolsets.gwt.fields import Most, QueryName
-from day1.toolsets.shared.answers import read_of
+from day1.toolsets.gwt.fields import QUERIES, Most, PlannerName, QueryName, checked_planner
+from day1.toolsets.gwt.question_fields import (
+    BusInspected,
+    CollectionAnswer,
+    QuestionAttended,
+    QuestionResolved,
+    TraceExplained,
+)
 from day1.toolsets.shared.fields import Maybe
 
-_LONGEST: Final = 500
-"""Characters of a value or quotation in an answer, at most."""
-_MOST_FIELDS: Final = 50
-"""Fields of a record, and names of fields, that an answer shows at most."""
+Question = Annotated[Text, Field(max_length=2_000)]
+
+
+class GwtAttend(Request):
+    """The arguments of `gwt_attend` (S0-009).
+
+    Attributes:
+        question: What to attend to; it becomes the goal, unless the agents of a task have one.
+        keywords: Words that matter to it.
+        k: How many memories each search finds at most; as many may be linked with them.
+        passes: How often to search and broadcast at most.
+        planner: How to look for evidence.
+        admit: Whether what is found waits for a place and is broadcast.
+    """
+
+    question: Question
+    keywords: Maybe[Labels] = None
+    k: Most = 5
+    passes: Annotated[int, Field(ge=1, le=10)] = 1
+    planner: PlannerName = "auto"
+    admit: bool = True
+
+
+def gwt_attend(ctx: Context, request: GwtAttend) -> QuestionAttended:
+    """Find evidence for a question, let it compete, and broadcast what wins."""
+    from day1.toolsets.gwt import questions  # noqa: PLC0415 - a server starts without it
+
+    checked_planner(request.planner)
+    return questions.attended(ctx, request.model_dump())
+
+
+class GwtResolve(Request):
+    """The arguments of `gwt_resolve` (S0-010).
+
+    Attributes:
+        question: The question.
+        planner: How to look for evidence.
+        k: How many memories a search finds at most; as many may be linked with them.
+    """
+
+    question: Question
+    planner: PlannerName = "auto"
+    k: Most = 50
+
+
+def gwt_resolve(ctx: Context, request: GwtResolve) -> QuestionResolved:
+    """Find evidence for a question. `answer` is empty unless the evidence has the exact answer."""
+    from day1.toolsets.gwt import questions  # noqa: PLC0415 - a server starts without it
+
+    checked_planner(request.planner)
+    return questions.resolved(ctx, request.question, request.planner, request.k)
 
 
 class GwtCollectionQuery(Request):
@@ -47,62 +96,48 @@ class GwtCollectionQuery(Request):
     group_b: Maybe[Label] = None
 
 
-class MatchedRecord(Response):
-    """A record, with its values as they are written."""
-
-    id: str
-    item_id: str
-    fields: dict[str, str]
-
-
-class CollectionAnswer(Response):
-    """An exact answer, and the records that it follows from (S0-011)."""
-
-    operation: str
-    answer: str
-    matched_count: int
-    matched_records: list[MatchedRecord]
-    supporting_evidence: list[str]
-    metadata: dict[str, JsonValue]
-    read: Read
-
-
 def gwt_collection_query(ctx: Context, request: GwtCollectionQuery) -> CollectionAnswer:
     """Compute an exact answer over all records: JSON, tables and `key: value` lines in memory."""
-    from day1.services.workspace.collecting import collected  # noqa: PLC0415 - a server starts without it
+    from day1.toolsets.gwt import questions  # noqa: PLC0415 - a server starts without it
 
     if request.operation not in QUERIES:
-        raise unsupported("operation", request.operation, "supported_operations", tuple(QUERIES))
-    found = collected(ctx)
-    computed = answer(found.collection, Asked(**request.model_dump()))
-    shown = computed.matched[: request.k]
-    return CollectionAnswer(
-        operation=request.operation,
-        answer=computed.answer,
-        matched_count=computed.matched_count,
-        matched_records=[_shown(record) for record in shown],
-        supporting_evidence=quoted(shown),
-        metadata={
-            **computed.metadata,
-            "record_count": len(found.collection.records),
-            "fields": list(found.collection.names[:_MOST_FIELDS]),
-        },
-        read=read_of(found.state, found.branch),
+        raise unsupported("operation", request.operation, "supported_operations", QUERIES)
+    return questions.computed(ctx, request.model_dump())
+
+
+class GwtTraceExplain(Request):
+    """`gwt_trace_explain` has no arguments (S0-016)."""
+
+
+def gwt_trace_explain(ctx: Context, _: GwtTraceExplain) -> TraceExplained:
+    """Explain how the last question was attended to."""
+    from day1.toolsets.gwt import questions  # noqa: PLC0415 - a server starts without it
+
+    return questions.explained(ctx)
+
+
+class GwtBusInspect(Request):
+    """`gwt_bus_inspect` has no arguments (S0-017)."""
+
+
+def gwt_bus_inspect(ctx: Context, _: GwtBusInspect) -> BusInspected:
+    """Show what the subscribers proposed after the last broadcast, and what was decided."""
+    from day1.model.workspace.bus import read_result, summary_of  # noqa: PLC0415 - as above
+    from day1.toolsets.gwt.rounds import bus_shown  # noqa: PLC0415 - as above
+
+    seat = seat_of(ctx)
+    mind = mind_of(ctx.repo, seat)
+    return BusInspected(
+        status="idle" if mind.bus is None else "ok",
+        broadcast_bus=bus_shown(ctx, seat, mind),
+        summary={} if mind.bus is None else summary_of(read_result(mind.bus)),
     )
 
 
-def quoted(records: Sequence[Record]) -> list[str]:
-    """Quote records, each on one line and each text once."""
-    return list(dict.fromkeys(one_line(record.text, _LONGEST) for record in records))
-
-
-def _shown(record: Record) -> MatchedRecord:
-    fields = list(record.fields.items())[:_MOST_FIELDS]
-    return MatchedRecord(
-        id=one_line(record.id, _LONGEST),
-        item_id=record.row_id,
-        fields={one_line(n, _LONGEST): one_line(value, _LONGEST) for n, value in fields},
-    )
-
-
-OPERATIONS: Final = (Operation("gwt_collection_query", gwt_collection_query, Effect.READ),)
+OPERATIONS: Final = (
+    Operation("gwt_attend", gwt_attend, Effect.WRITE, scope="read"),
+    Operation("gwt_resolve", gwt_resolve, Effect.READ),
+    Operation("gwt_collection_query", gwt_collection_query, Effect.READ),
+    Operation("gwt_trace_explain", gwt_trace_explain, Effect.READ),
+    Operation("gwt_bus_inspect", gwt_bus_inspect, Effect.READ),
+)

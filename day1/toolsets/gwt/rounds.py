@@ -1,16 +1,34 @@
-"""Answers about a round of a workspace, for the tools that compete and broadcast."""
+"""Answers about a round of a workspace and its bus, for the tools that compete and broadcast."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from day1.call.context import Context
 from day1.call.fields import Read
+from day1.errors import Json
 from day1.model.prime.framing import one_line
+from day1.model.records.task import Objective
 from day1.model.rows.kind import text_of
 from day1.model.values.instant import show
+from day1.model.workspace.bus import (
+    ACCEPT,
+    BUDGET_S,
+    FAILURES,
+    MOST_ACCEPTED,
+    MOST_PROPOSED,
+    OPEN_CYCLES,
+    REPETITION,
+    BusResult,
+    Decision,
+    Proposal,
+    groups_of,
+    read_result,
+    summary_of,
+)
 from day1.model.workspace.competition import Standing
-from day1.model.workspace.mind import Place
+from day1.model.workspace.mind import Mind, Place
 from day1.services.access.calls import spaces_of
+from day1.services.workspace.bus import SUBSCRIBERS
 from day1.services.workspace.candidates import Asked, Memory, memories_of
 from day1.services.workspace.cycle import (
     Broadcast,
@@ -18,6 +36,7 @@ from day1.services.workspace.cycle import (
     broadcast_now,
     compete_now,
     evict,
+    hear_bus,
     rules_of,
 )
 from day1.services.workspace.desks import Seat, mind_of, seat_of
@@ -33,16 +52,35 @@ from day1.toolsets.gwt.fields import (
 )
 from day1.toolsets.shared.answers import read_of
 
-__all__ = ["asked_by", "broadcast", "competed", "evict", "mind_of", "places", "seat_of"]
+__all__ = [
+    "asked_by",
+    "broadcast",
+    "broadcast_shown",
+    "bus_shown",
+    "competed",
+    "evict",
+    "mind_of",
+    "places",
+    "seat_of",
+]
 
 _PREVIEW: Final = 120
 """Characters of a preview, at most."""
+_SETTINGS: Final[dict[str, Json]] = {
+    "accept_threshold": ACCEPT,
+    "max_accepted": MOST_ACCEPTED,
+    "repetition_penalty": REPETITION,
+    "max_proposals_per_subscriber": MOST_PROPOSED,
+    "budget_seconds": BUDGET_S,
+    "failures_to_open": FAILURES,
+    "open_cycles": OPEN_CYCLES,
+}
 
 
 def asked_by(ctx: Context, question: str | None = None) -> Asked:
     """Return what the workspace of a call is filled for."""
     is_limited = bool(ctx.caller.access.branches)
-    return Asked(ctx.clock(), spaces_of(ctx, None), question, is_limited)
+    return Asked(ctx.clock(), spaces_of(ctx, None), question, is_limited=is_limited)
 
 
 def competed(ctx: Context, slots: int | None) -> Competed:
@@ -66,6 +104,11 @@ def broadcast(ctx: Context) -> BroadcastText:
     """Broadcast the winners, and show them."""
     seat = seat_of(ctx)
     done = broadcast_now(ctx.repo, ctx.search, seat, asked_by(ctx), rules_of(seat))
+    return broadcast_shown(seat, hear_bus(done))
+
+
+def broadcast_shown(seat: Seat, done: Broadcast) -> BroadcastText:
+    """Show a broadcast."""
     chosen = done.round.outcome.chosen
     kept = [standing.id for standing in chosen if standing.reason == "kept"]
     goal = done.mind.goal
@@ -84,6 +127,7 @@ def broadcast(ctx: Context) -> BroadcastText:
             not_shown=len(chosen) - len(done.text.shown) + len(done.round.hidden),
             without_vector=done.round.found.without_vector,
             tokens=done.text.tokens,
+            bus=summary_of(done.bus),
         ),
         read=_read(seat, done.round),
     )
@@ -170,3 +214,85 @@ def _place(place: Place, memory: Memory | None, state: str) -> PlaceShown:
         agent=text_of(memory.item.row["agent_id"]),
         branch=memory.branch,
     )
+
+
+def bus_shown(ctx: Context, seat: Seat, mind: Mind) -> dict[str, Json]:
+    """Show the bus: its subscribers, its settings, and the result of the last cycle (S0-021)."""
+    shown: dict[str, Json] = {
+        "configured": True,
+        "subscribers": list[Json](SUBSCRIBERS),
+        "settings": dict(_SETTINGS),
+        "result": None,
+        "summary": None,
+        "proposal_groups": [],
+        "reactivations": [],
+    }
+    if mind.bus is not None:
+        result = read_result(mind.bus)
+        shown["result"] = _result(result)
+        shown["summary"] = summary_of(result)
+        shown["proposal_groups"] = list[Json](groups_of(result))
+        shown["reactivations"] = _reactivations(ctx, seat, mind, result)
+        shown["contradictions"] = list[Json](mind.bus.get("contradictions", ()))
+        shown["answer_ids"] = list[Json](mind.bus.get("answer_ids", ()))
+        shown["gaps"] = _gaps(ctx, seat, mind)
+    return shown
+
+
+def _result(result: BusResult) -> dict[str, Json]:
+    """Show the result of a cycle (S0-022)."""
+    return {
+        "proposals": [_proposal(decision.proposal) for decision in result.decisions],
+        "accepted": [_proposal(proposal) for proposal in result.accepted],
+        "inhibited": [_proposal(proposal) for proposal in result.inhibited],
+        "decisions": [_decision(decision) for decision in result.decisions],
+        "summary": summary_of(result),
+        "proposal_groups": list[Json](groups_of(result)),
+        "subscriber_reports": [
+            {"subscriber": r.subscriber, "status": r.status, "proposal_count": r.proposed}
+            for r in result.reports
+        ],
+    }
+
+
+def _decision(decision: Decision) -> dict[str, Json]:
+    return {
+        "status": "accepted" if decision.is_accepted else "inhibited",
+        "reason": decision.reason,
+        "proposal": _proposal(decision.proposal),
+    }
+
+
+def _proposal(proposal: Proposal) -> dict[str, Json]:
+    shown: dict[str, Json] = {
+        "subscriber": proposal.subscriber,
+        "action": proposal.action,
+        "key": proposal.key,
+        "confidence": proposal.confidence,
+        "item_ids": list[Json](proposal.ids),
+    }
+    return shown if proposal.number is None else {**shown, "objective": proposal.number}
+
+
+def _reactivations(ctx: Context, seat: Seat, mind: Mind, result: BusResult) -> list[Json]:
+    """Show the linked memories that the last cycle brought back, as far as they may be shown."""
+    ids = [i for proposal in result.accepted if proposal.action == "admit" for i in proposal.ids]
+    memories = memories_of(ctx.repo, ctx.search, seat, ids, asked_by(ctx))
+    return [
+        {"id": row_id, "state": mind.state_of(row_id), "memory_type": memory.item.memory_type}
+        for row_id, memory in memories.items()
+    ]
+
+
+def _gaps(ctx: Context, seat: Seat, mind: Mind) -> list[Json]:
+    """Show the objectives of the task about which there is no memory."""
+    numbers = () if mind.bus is None else mind.bus.get("gaps", ())
+    if seat.task_id is None or not numbers:
+        return []
+    objectives = ctx.repo.ledger.records(Objective, task_id=seat.task_id)
+    description_by_number = {each.position: each.description for each in objectives}
+    return [
+        {"objective": number, "description": description_by_number[number]}
+        for number in numbers
+        if number in description_by_number
+    ]

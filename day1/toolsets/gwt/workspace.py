@@ -177,7 +177,7 @@ def gwt_inspect(ctx: Context, request: GwtInspect) -> Inspected:
         case "stats":
             more["stats"] = stats_shown(mind)
         case _:
-            more["broadcast_bus"] = dict(mind.bus or {})
+            more["broadcast_bus"] = rounds.bus_shown(ctx, seat, mind)
     return Inspected(target=request.target, status="ok", **more)
 
 

@@ -18,7 +18,7 @@ from day1.services.tasks import tasks
 from day1.services.tasks.tasks import NewObjective
 from day1.services.workspace.bus import SUBSCRIBERS, Scene, Stopped, Subscriber, run_bus
 from day1.services.workspace.desks import Seat, change_mind, mind_of
-from day1.services.workspace.items import visible_items
+from day1.services.workspace.items import links_of, visible_items
 from tests.unit.services.conftest import ADA, Bench
 from tests.unit.services.searched import Searching
 
@@ -40,7 +40,9 @@ def scene(bench: Bench, *ids: str, task: str | None = None, **more: Any) -> Scen
     change_mind(bench.repo, seat, lambda _: mind, bench.now)
     with bench.store.reading(Ref(branch="main")) as reading:
         chosen = visible_items(reading, ids, (), bench.now)
-    given = {"candidates": [i.text for i in chosen.values()], "contradicts": {}, "spaces": ()}
+        linked = links_of(reading, ids, (), bench.now)
+    texts = [item.text for item in chosen.values()]
+    given = {"candidates": texts, "contradicts": {}, "linked": linked}
     return Scene(bench.repo, seat, mind, chosen, **{**given, "now": bench.now, **more})
 
 

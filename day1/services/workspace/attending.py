@@ -1,0 +1,182 @@
+"""Attending to a question: it becomes the goal, what it finds competes, and is broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from day1.model.workspace.bus import read_result
+from day1.model.workspace.evidence import computed
+from day1.model.workspace.mind import Goal, Mind
+from day1.model.workspace.trace import Phase, Trace, phase
+from day1.services.access.calls import Call
+from day1.services.search.search_engine import SearchEngine
+from day1.services.workspace.candidates import Asked, memories_of
+from day1.services.workspace.collecting import collected
+from day1.services.workspace.cycle import Broadcast, broadcast_now, hear_bus, rules_of
+from day1.services.workspace.desks import Seat, change_mind
+from day1.services.workspace.resolving import (
+    Evidence,
+    Question,
+    exact_in,
+    look_further,
+    resolve,
+)
+
+_MOST_ANSWER_IDS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """What to attend to, and how."""
+
+    question: str
+    keywords: tuple[str, ...] = ()
+    k: int = 5
+    """Memories that each search finds, at most."""
+    passes: int = 1
+    planner: str = "auto"
+    admit: bool = True
+    """Whether what is found waits for a place, and is broadcast."""
+
+
+@dataclass(slots=True)
+class Attended:
+    """How a question was attended to."""
+
+    evidence: Evidence
+    trace: Trace
+    admitted: tuple[str, ...] = ()
+    """Ids that were found and wait for a place, or have one."""
+    broadcast: Broadcast | None = None
+    """The last broadcast; None if nothing was admitted on purpose."""
+
+
+@dataclass(slots=True)
+class _Passes:
+    """The passes of one call."""
+
+    call: Call
+    engine: SearchEngine
+    seat: Seat
+    asked: Asked
+    attention: Attention
+    phases: list[Phase] = field(default_factory=list)
+    done: int = 0
+    broadcast: Broadcast | None = None
+
+    def trace(self, evidence: Evidence, phases: Sequence[Phase]) -> Trace:
+        exact = evidence.exact
+        return Trace(
+            question=self.attention.question,
+            planner=self.attention.planner,
+            strategy=evidence.strategy,
+            operation=None if exact is None else exact.operation,
+            answer_ids=() if exact is None else exact.row_ids[:_MOST_ANSWER_IDS],
+            passes=self.done,
+            calls=tuple(evidence.calls),
+            phases=tuple(phases),
+            at=self.asked.now,
+        )
+
+    def admit(self, ids: Sequence[str]) -> None:
+        """Set the goal, and let what was found wait for a place."""
+        found, now = tuple(ids), self.asked.now
+        goal = Goal(
+            self.call.repo.new_id("goal", now),
+            self.attention.question,
+            self.attention.keywords,
+            created_at=now,
+            agent=self.seat.agent,
+        )
+
+        def change(mind: Mind) -> Mind:
+            if self.done == 1 and _is_new(goal, mind, self.seat):
+                mind = mind.with_goal(goal)
+            return mind.found(found, now).admitted(found, now)
+
+        change_mind(self.call.repo, self.seat, change, now)
+        self.phases.append(phase("admit", self.done, found))
+
+    def show(self, evidence: Evidence) -> bool:
+        """Broadcast what wins; return whether the bus brought further memories back."""
+        exact = evidence.exact
+        asked = replace(self.asked, answer_ids=() if exact is None else exact.row_ids)
+        evidence.calls += ["broadcast", "bus"]
+
+        def note(mind: Mind) -> Mind:
+            phases = [*self.phases, *_shown(mind, self.done)]
+            return replace(mind, trace=self.trace(evidence, phases).value)
+
+        rules = rules_of(self.seat)
+        broadcast = broadcast_now(self.call.repo, self.engine, self.seat, asked, rules)
+        self.broadcast = hear_bus(broadcast, note)
+        shown = _shown(self.broadcast.mind, self.done)
+        self.phases += shown
+        return shown[-1].count > 0
+
+
+def _shown(mind: Mind, number: int) -> list[Phase]:
+    """Note what was broadcast in a pass, and what the bus brought back."""
+    accepted = [] if mind.bus is None else read_result(mind.bus).accepted
+    back = [i for proposal in accepted if proposal.action == "admit" for i in proposal.ids]
+    return [
+        phase("broadcast", number, [place.id for place in mind.workspace]),
+        phase("bus", number, back),
+    ]
+
+
+def attend(
+    call: Call, engine: SearchEngine, seat: Seat, asked: Asked, attention: Attention
+) -> Attended:
+    """Attend to a question in one pass or several.
+
+    Each pass searches: the first one for the question, the others for the best memory that was
+    found. What is found is admitted and broadcast. Passes end early when the exact answer is known
+    or nothing new is found.
+
+    Raises:
+        NotFound: the task is gone.
+        UnknownBranch: the branch was deleted meanwhile.
+        StoreBusy: others change the same workspace all the time.
+    """
+    passes = _Passes(call, engine, seat, asked, attention)
+    question = Question(attention.question, attention.k, attention.keywords)
+    evidence = resolve(call, engine, question, attention.planner)
+    fresh = list(evidence.items)
+    while True:
+        passes.done += 1
+        passes.phases.append(phase("search", passes.done, fresh))
+        is_more = bool(fresh)
+        if attention.admit:
+            passes.admit(fresh)
+            is_more = passes.show(evidence) or is_more
+        if passes.done == attention.passes or evidence.exact is not None or not is_more:
+            break
+        fresh = look_further(call, engine, question, evidence)
+    trace = passes.trace(evidence, passes.phases)
+    if passes.broadcast is not None:
+        return Attended(evidence, trace, tuple(evidence.items), passes.broadcast)
+    change_mind(call.repo, seat, lambda mind: replace(mind, trace=trace.value), asked.now)
+    return Attended(evidence, trace)
+
+
+def answer_of(call: Call, engine: SearchEngine, seat: Seat, asked: Asked, trace: Trace) -> str:
+    """Find the exact answer of a trace again, in what may be shown now; "" without one."""
+    if trace.operation is None:
+        return ""
+    if trace.operation != "lookup":
+        exact = computed(trace.question, collected(call).collection)
+    else:
+        memories = memories_of(call.repo, engine, seat, trace.answer_ids, asked)
+        exact = exact_in(trace.question, (memory.item for memory in memories.values()))
+    return "" if exact is None else exact.answer
+
+
+def _is_new(goal: Goal, mind: Mind, seat: Seat) -> bool:
+    """Whether a question becomes the goal: the agents of a task keep the goal that they have."""
+    if mind.goal is None:
+        return True
+    same = (mind.goal.description, mind.goal.keywords) == (goal.description, goal.keywords)
+    return seat.task_id is None and not same

@@ -1,0 +1,228 @@
+"""Evidence for a question: how each planner looks for it, and the exact answer if there is one.
+
+An answer is a value that stands in a record, or is computed from all records. Without one, the
+answer is empty: a text that was found is evidence, and no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from day1.model.collection.records import Record
+from day1.model.rows.change import NOTHING_PENDING, ReadState, Ref
+from day1.model.workspace.evidence import Exact, computed, looked_up, operation_of, records_in
+from day1.model.workspace.item import Item
+from day1.services.access.calls import Call, branch_of, spaces_of
+from day1.services.search.request import SearchAnswer
+from day1.services.search.search_engine import SearchEngine
+from day1.services.workspace.collecting import collected
+from day1.services.workspace.items import find_items, links_of, source_of, visible_items
+
+_SEEDS: Final = 5
+"""Memories from which links are followed, at most."""
+_NO_STATE: Final = ReadState("", NOTHING_PENDING)
+_STEPS: Final = 3
+"""Links from a found memory to evidence, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, and how much evidence is wanted."""
+
+    text: str
+    k: int
+    """Memories that a search finds, at most; as many may be linked with them."""
+    keywords: tuple[str, ...] = ()
+
+    @property
+    def query(self) -> str:
+        """What is searched for: the question and its keywords."""
+        return "\n".join([self.text, *([" ".join(self.keywords)] if self.keywords else [])])
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What was found for a question, and how."""
+
+    strategy: str
+    """The way in which the evidence was found."""
+    exact: Exact | None = None
+    items: dict[str, Item] = field(default_factory=dict)
+    """The memories that were looked at, the best first, by id."""
+    records: tuple[Record, ...] = ()
+    """The records of an exact answer that was found among all records."""
+    queries: list[str] = field(default_factory=list)
+    """What was searched for."""
+    calls: list[str] = field(default_factory=list)
+    """What was really called: `search`, `links`, `collection`."""
+    state: ReadState = _NO_STATE
+    """The state of the branch whose records were read."""
+    answer: SearchAnswer | None = None
+    """What the last search says of the state that it read."""
+
+    def quotes(self, most: int) -> list[tuple[str, str]]:
+        """Return the ids and texts of the evidence, at most so many: records first."""
+        quotes = [(record.row_id, record.text) for record in self.records]
+        shown = {row_id for row_id, _ in quotes}
+        quotes += [(i, item.text) for i, item in self.items.items() if i not in shown]
+        return quotes[:most]
+
+
+@dataclass(slots=True)
+class _Looker:
+    """Looks for evidence on the branch of a call."""
+
+    call: Call
+    engine: SearchEngine
+    question: Question
+
+    def search(self, evidence: Evidence, query: str, limit: int) -> list[str]:
+        """Search for memories; return the ids that are new in the evidence."""
+        found = find_items(self.call, self.engine, query, limit)
+        evidence.queries.append(query)
+        evidence.calls.append("search")
+        evidence.answer = found.answer
+        fresh = [item for item, _ in found.items if item.id not in evidence.items]
+        evidence.items |= {item.id: item for item in fresh}
+        return [item.id for item in fresh]
+
+    def follow_links(self, evidence: Evidence) -> None:
+        """Add the memories that are linked with the evidence, the nearest first."""
+        branch, spaces = branch_of(self.call), spaces_of(self.call, None)
+        now = self.call.clock()
+        with self.call.repo.store.reading(Ref(branch=branch.name)) as reading:
+            nearest, room = list(evidence.items)[:_SEEDS], self.question.k
+            for _ in range(_STEPS):
+                links = links_of(reading, nearest, spaces, now)
+                evidence.calls.append("links")
+                far_ids = [far for ends in links.values() for far in ends]
+                nearest = list(dict.fromkeys(i for i in far_ids if i not in evidence.items))
+                nearest = nearest[:room]
+                if not nearest:
+                    break
+                room -= len(nearest)
+                evidence.items |= visible_items(reading, nearest, spaces, now)
+
+    def look_up(self, evidence: Evidence) -> None:
+        """Look for an exact answer in the memories of the evidence."""
+        evidence.exact = exact_in(self.question.text, evidence.items.values())
+
+    def compute(self, evidence: Evidence) -> None:
+        """Look for an exact answer among all records of the branch."""
+        found = collected(self.call)
+        evidence.calls.append("collection")
+        evidence.state = found.state
+        text, records = self.question.text, found.collection
+        evidence.exact = computed(text, records) or looked_up(text, records)
+        if evidence.exact is not None:
+            evidence.records = evidence.exact.records
+
+
+def exact_in(question: str, items: Iterable[Item]) -> Exact | None:
+    """Find the exact answer to a question in the records of some memories."""
+    return looked_up(question, records_in(map(source_of, items)))
+
+
+def resolve(call: Call, engine: SearchEngine, question: Question, planner: str) -> Evidence:
+    """Look for evidence for a question, as a planner does.
+
+    Args:
+        call: the call, whose branch and spaces are searched.
+        engine: what a search needs.
+        question: the question.
+        planner: a name of `PLANNERS`.
+
+    Raises:
+        UnknownBranch: the branch of the call is gone.
+    """
+    return PLANNERS[planner](_Looker(call, engine, question))
+
+
+def look_further(
+    call: Call, engine: SearchEngine, question: Question, evidence: Evidence
+) -> list[str]:
+    """Search with the best memory that was not searched for yet; return the ids that are new.
+
+    What a question does not name may be near to what it found. If there are new ones, the exact
+    answer is looked for again.
+    """
+    looker = _Looker(call, engine, question)
+    searched = set(evidence.queries)
+    query = next((i.text for i in evidence.items.values() if i.text not in searched), None)
+    if query is None:
+        return []
+    fresh = looker.search(evidence, query, question.k)
+    if evidence.exact is None and fresh and evidence.strategy != "generic":
+        looker.look_up(evidence)
+    return fresh
+
+
+def _generic(looker: _Looker) -> Evidence:
+    """Search once, and look for no exact answer."""
+    evidence = Evidence("generic")
+    looker.search(evidence, looker.question.query, looker.question.k)
+    return evidence
+
+
+def _semantic(looker: _Looker) -> Evidence:
+    """Search, and look for an exact answer in what is found."""
+    evidence = Evidence("semantic")
+    looker.search(evidence, looker.question.query, looker.question.k)
+    looker.look_up(evidence)
+    return evidence
+
+
+def _structured(looker: _Looker) -> Evidence:
+    """Look at all records, and at no text."""
+    evidence = Evidence("structured")
+    looker.compute(evidence)
+    return evidence
+
+
+def _graph(looker: _Looker) -> Evidence:
+    """Follow the links of the few memories that fit best."""
+    evidence = Evidence("graph")
+    looker.search(evidence, looker.question.query, min(_SEEDS, looker.question.k))
+    looker.follow_links(evidence)
+    looker.look_up(evidence)
+    return evidence
+
+
+def _hybrid(looker: _Looker) -> Evidence:
+    """Look at all records, search, and follow links."""
+    evidence = Evidence("hybrid")
+    looker.compute(evidence)
+    looker.search(evidence, looker.question.query, looker.question.k)
+    looker.follow_links(evidence)
+    if evidence.exact is None:
+        looker.look_up(evidence)
+    return evidence
+
+
+def _auto(looker: _Looker) -> Evidence:
+    """Compute what a question asks to compute; without an answer, search and follow links."""
+    evidence = Evidence("structured")
+    if operation_of(looker.question.text) is not None:
+        looker.compute(evidence)
+        if evidence.exact is not None:
+            return evidence
+    evidence.strategy = "semantic"
+    found = looker.search(evidence, looker.question.query, looker.question.k)
+    looker.follow_links(evidence)
+    if len(evidence.items) > len(found):
+        evidence.strategy = "graph"
+    looker.look_up(evidence)
+    return evidence
+
+
+PLANNERS: Final[Mapping[str, Callable[[_Looker], Evidence]]] = {
+    "auto": _auto,
+    "generic": _generic,
+    "semantic": _semantic,
+    "structured": _structured,
+    "graph": _graph,
+    "hybrid": _hybrid,
+}
+"""The ways of looking for evidence, by name."""

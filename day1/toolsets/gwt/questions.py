@@ -1,0 +1,200 @@
+"""Answers about questions and collections, for the tools that answer from memory and explain."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from day1.call.context import Context
+from day1.call.fields import Read
+from day1.errors import Json
+from day1.model.collection.answers import Asked, answer
+from day1.model.collection.records import Record
+from day1.model.prime.framing import one_line
+from day1.model.values.instant import show
+from day1.model.workspace.mind import Mind
+from day1.model.workspace.trace import Trace, read_trace
+from day1.services.workspace.attending import Attention, answer_of, attend
+from day1.services.workspace.collecting import collected
+from day1.services.workspace.desks import Seat, mind_of, seat_of
+from day1.services.workspace.resolving import Evidence, Question, resolve
+from day1.toolsets.gwt.fields import PLANNERS
+from day1.toolsets.gwt.question_fields import (
+    CollectionAnswer,
+    EvidencePlan,
+    MatchedRecord,
+    QuestionAttended,
+    QuestionResolved,
+    TraceExplained,
+)
+from day1.toolsets.gwt.rounds import asked_by, broadcast_shown, bus_shown, places
+from day1.toolsets.shared.answers import note_shown, read_found, read_of
+
+_LONGEST: Final = 500
+"""Characters of a value, quotation or query in an answer, at most."""
+_MOST_FIELDS: Final = 50
+"""Fields of a record, and names of fields, that an answer shows at most."""
+
+
+def attended(ctx: Context, arguments: Mapping[str, Any]) -> QuestionAttended:
+    """Attend to a question, and show how."""
+    seat = seat_of(ctx)
+    keywords = tuple(dict.fromkeys(arguments["keywords"] or ()))
+    attention = Attention(**{**arguments, "keywords": keywords})
+    beside = attention.question if seat.task_id is not None else None
+    asked = asked_by(ctx, beside)
+    done = attend(ctx, ctx.search, seat, asked, attention)
+    note_shown(ctx, done.evidence.items, seat.branch.id)
+    mind = mind_of(ctx.repo, seat) if done.broadcast is None else done.broadcast.mind
+    broadcast = None if done.broadcast is None else broadcast_shown(seat, done.broadcast)
+    return QuestionAttended(
+        question=attention.question,
+        planner=attention.planner,
+        supported_planners=list(PLANNERS),
+        context_count=len(done.evidence.items),
+        passes_requested=attention.passes,
+        passes_completed=done.trace.passes,
+        admit=attention.admit,
+        evidence_plan=_plan(done.evidence, 2 * attention.k * attention.passes),
+        tool_call_count=len(done.evidence.calls),
+        admitted_ids=list(done.admitted),
+        broadcast=broadcast,
+        workspace=places(ctx, seat, mind.workspace, "conscious"),
+        trace=_trace(done.trace),
+    )
+
+
+def resolved(ctx: Context, question: str, planner: str, k: int) -> QuestionResolved:
+    """Find the evidence for a question, and show it."""
+    seat = seat_of(ctx)
+    evidence = resolve(ctx, ctx.search, Question(question, k), planner)
+    note_shown(ctx, evidence.items, seat.branch.id)
+    return QuestionResolved(
+        question=question,
+        planner=planner,
+        context_count=len(evidence.quotes(2 * k)),
+        evidence_plan=_plan(evidence, 2 * k),
+        read=_read(seat, evidence),
+    )
+
+
+def computed(ctx: Context, arguments: Mapping[str, Any]) -> CollectionAnswer:
+    """Compute an exact answer over all records, and show what it follows from."""
+    asked = Asked(**arguments)
+    found = collected(ctx)
+    computed = answer(found.collection, asked)
+    shown = computed.matched[: asked.k]
+    return CollectionAnswer(
+        operation=asked.operation,
+        answer=computed.answer,
+        matched_count=computed.matched_count,
+        matched_records=[_shown(record) for record in shown],
+        supporting_evidence=quoted(shown),
+        metadata={
+            **computed.metadata,
+            "record_count": len(found.collection.records),
+            "fields": list(found.collection.names[:_MOST_FIELDS]),
+        },
+        read=read_of(found.state, found.branch),
+    )
+
+
+def quoted(records: Sequence[Record]) -> list[str]:
+    """Quote records, each on one line and each text once."""
+    return list(dict.fromkeys(one_line(record.text, _LONGEST) for record in records))
+
+
+def _shown(record: Record) -> MatchedRecord:
+    fields = list(record.fields.items())[:_MOST_FIELDS]
+    return MatchedRecord(
+        id=one_line(record.id, _LONGEST),
+        item_id=record.row_id,
+        fields={one_line(n, _LONGEST): one_line(value, _LONGEST) for n, value in fields},
+    )
+
+
+def explained(ctx: Context) -> TraceExplained:
+    """Explain the trace of the last question, with the answer as it may be shown now."""
+    seat = seat_of(ctx)
+    mind = mind_of(ctx.repo, seat)
+    if mind.trace is None:
+        return TraceExplained(
+            status="no_trace", message="No question was attended to yet: call gwt_attend first."
+        )
+    trace = read_trace(mind.trace)
+    answer = answer_of(ctx, ctx.search, seat, asked_by(ctx), trace)
+    return TraceExplained(
+        status="ok",
+        question=trace.question,
+        planner=trace.planner,
+        strategy=trace.strategy,
+        answer=one_line(answer, _LONGEST),
+        pass_count=trace.passes,
+        tool_call_count=len(trace.calls),
+        phases=_phases(trace),
+        broadcast_bus=bus_shown(ctx, seat, mind),
+        explanation=_explanation(trace, mind, answer),
+        trace=_trace(trace),
+    )
+
+
+def _plan(evidence: Evidence, most: int) -> EvidencePlan:
+    exact = evidence.exact
+    quotes = evidence.quotes(most)
+    metadata: dict[str, Json] = {
+        "operation": None if exact is None else exact.operation,
+        "answer_ids": [] if exact is None else list[Json](exact.row_ids[:most]),
+        "evidence_ids": [row_id for row_id, _ in quotes],
+        "calls": list[Json](evidence.calls),
+        "mode": None if evidence.answer is None else evidence.answer.mode_used,
+    }
+    return EvidencePlan(
+        strategy=evidence.strategy,
+        answer="" if exact is None else one_line(exact.answer, _LONGEST),
+        queries=[one_line(query, _LONGEST) for query in evidence.queries],
+        evidence=[one_line(text, _LONGEST) for _, text in quotes],
+        metadata=metadata,
+    )
+
+
+def _read(seat: Seat, evidence: Evidence) -> Read:
+    if evidence.answer is not None:
+        return read_found(seat.branch.name, evidence.answer)
+    return read_of(evidence.state, seat.branch.name)
+
+
+def _trace(trace: Trace) -> dict[str, Json]:
+    return {
+        "at": show(trace.at),
+        "strategy": trace.strategy,
+        "operation": trace.operation,
+        "answer_ids": list[Json](trace.answer_ids),
+        "calls": list[Json](trace.calls),
+        "phases": list[Json](_phases(trace)),
+    }
+
+
+def _phases(trace: Trace) -> list[dict[str, Json]]:
+    return [
+        {"phase": p.name, "pass": p.number, "count": p.count, "item_ids": list[Json](p.ids)}
+        for p in trace.phases
+    ]
+
+
+def _explanation(trace: Trace, mind: Mind, answer: str) -> str:
+    """Say in sentences what was done for a question."""
+    passes = "one pass" if trace.passes == 1 else f"{trace.passes} passes"
+    found = sum(p.count for p in trace.phases if p.name == "search")
+    said = [
+        f"The planner {trace.planner} looked for evidence in {passes}, by the strategy "
+        f"{trace.strategy}, with {len(trace.calls)} calls; {found} memories were found."
+    ]
+    if answer:
+        said.append(f"The exact answer was found by {trace.operation}.")
+    elif trace.operation is not None:
+        said.append("The exact answer that was found is not visible any more.")
+    else:
+        said.append("No memory has an exact answer, so the answer is empty.")
+    if any(p.name == "broadcast" for p in trace.phases):
+        said.append(f"Now {len(mind.workspace)} memories have a place in the workspace.")
+    else:
+        said.append("Nothing was admitted or broadcast, since admit was false.")
+    return " ".join(said)
