@@ -327,7 +327,7 @@ CALLS: dict[str, Any] = {
 }
 _MADE = re.compile(
     r"\"(avgSearchLatencyMs|activation_level|recency)\": [0-9.]+|\"all_scores\": {[^}]*}|"
-    r"\"score\": [0-9.]+(?=, \"(parts|preview|agent|memory_type)\")|"  # of a workspace: recency
+    r"\"score\": [0-9.]+(?=,\s+\"(parts|preview|agent|memory_type)\")|"  # of a workspace: recency
     r"\b[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\b|\b[0-9a-v]{32,64}\b"
     r"|\b20\d\d-\d\d-\d\dT[0-9:.]+(\+00:00|Z)|\"revision\": \"[^\"]*\""
     r"|\b1\d{12}\b"  # milliseconds

@@ -60,7 +60,7 @@ READS: dict[str, Callable[[dict[str, str]], dict[str, Any]]] = {
     "compose.patterns_validate": lambda ids: {"patternId": ids["pattern"]},
     "compose.skills_list": lambda _: OF_W,
     "gwt_compete": lambda _: {},
-    "gwt_resolve": lambda _: {"question": "What is the quokka PIN?", "planner": "hybrid"},
+    "gwt_resolve": lambda _: {"question": "What is the PIN, and who is gone?", "planner": "hybrid"},
     "gwt_bus_inspect": lambda _: {},
     "gwt_inspect": lambda _: {"target": "buffer"},
     "gwt_export_memory": lambda _: {},
