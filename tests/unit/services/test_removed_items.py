@@ -109,6 +109,17 @@ def test_links_go_with_their_ends_and_edits_say_who_removed_them(bench: Bench) -
     assert (newest.id, newest.op) == (done.after.tip, "remove")
 
 
+def test_a_backup_of_a_space_names_no_row_of_another(bench: Bench) -> None:
+    elsewhere = store(bench, "elsewhere", space="project:y")
+    here = store(bench, "here", elsewhere, space="project:x")
+    store(bench, "here too", here, space="project:x")
+    before = text(bench, "project:x")
+    done = reset_memory(writing(bench, space="project:x"))
+    assert done.backup.jsonl == before
+    assert elsewhere not in before
+    assert rows(bench, RELATION) == []
+
+
 def test_a_snapshot_is_kept_and_a_revert_brings_all_back(bench: Bench) -> None:
     store(bench, "two", store(bench, "one"))
     lines, links = text(bench), rows(bench, RELATION)

@@ -67,7 +67,7 @@ def plan_compaction(reading: Reading, owner: Owner, most: int, now: int) -> Comp
     lasting.sort(key=lambda item: (when(item.row), item.id))
     compacted = lasting[: max(0, len(lasting) - most)][:_MOST]
     return CompactionPlan(
-        compacted, len(lasting) - len(compacted), back_up(reading, compacted, now)
+        compacted, len(lasting) - len(compacted), back_up(reading, compacted, owner, now)
     )
 
 

@@ -105,13 +105,13 @@ class Backup:
     jsonl: str
 
 
-def back_up(reading: Reading, items: Sequence[Item], now: int) -> Backup:
-    """Write the lines of items before they are removed, with all visible links at them.
+def back_up(reading: Reading, items: Sequence[Item], owner: Owner, now: int) -> Backup:
+    """Write the lines of items before they are removed, with the links that their owner sees.
 
     Raises:
         Refused: they have more bytes than a call answers; then nothing may be removed.
     """
-    lines = lines_of(reading, items, (), now)
+    lines = lines_of(reading, items, () if owner.space is None else (owner.space,), now)
     return Backup(lines, written_lines(lines))
 
 

@@ -64,8 +64,9 @@ def replace_memory(write: Writing, lines: Sequence[NumberedLine]) -> Replaced:
     repo, now = write.repo, write.repo.clock()
     snapshot_id = snapshot_before(write, "a restore") if owned(write) else None
     with repo.store.adding(find_open_again(repo, write.branch).name) as adding:
-        own = {item.id: item for item in Owner.of(write).items(adding, now)}
-        backup = back_up(adding, list(own.values()), now)
+        owner = Owner.of(write)
+        own = {item.id: item for item in owner.items(adding, now)}
+        backup = back_up(adding, list(own.values()), owner, now)
         kept = count_present(adding, now) - len(own)
         staying = dict(_staying(lines, backup.lines, write))
         gone = own.keys() - staying.values()

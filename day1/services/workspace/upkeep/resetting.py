@@ -43,8 +43,9 @@ def reset_memory(write: Writing) -> Reset:
     repo, now = write.repo, write.repo.clock()
     snapshot_id = snapshot_before(write, "a reset") if owned(write) else None
     with repo.store.adding(find_open_again(repo, write.branch).name) as adding:
-        items = Owner.of(write).items(adding, now)
-        backup = back_up(adding, items, now)
+        owner = Owner.of(write)
+        items = owner.items(adding, now)
+        backup = back_up(adding, items, owner, now)
         kept = count_present(adding, now) - len(items)
         if not items:
             return Reset(0, kept, backup, snapshot_id, BranchAfter.of(adding, 0))
