@@ -1,11 +1,13 @@
 """Clients of gwt's toolset, whose errors are flat and whose broadcast is plain text."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from tests.engine import FOLDER, engine
 from tests.wires.http_server import HttpServer, HttpSession
 from tests.wires.mcp_session import Answer, Session
 
@@ -76,3 +78,10 @@ def served(
         else:
             server = entered.enter_context(HttpServer(folder, **settings))
             yield entered.enter_context(HttpGwtSession(server, path="/mcp/gwt"))
+
+
+def is_place(data_dir: str, folder: Path) -> bool:
+    """Whether an answer says where a store is: in its folder, or as a database on a server."""
+    if engine() == FOLDER:
+        return data_dir == str(folder)
+    return re.fullmatch(r"[\w.-]+:\d+/\w+", data_dir) is not None

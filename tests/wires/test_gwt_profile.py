@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wires.gwt_session import GwtSession, HttpGwtSession, served
+from tests.wires.gwt_session import GwtSession, HttpGwtSession, is_place, served
 from tests.wires.http_server import WIRES, HttpServer
 
 READINESS = {"status", "checks", "namespace", "embedding", "counts", "broadcast_bus"}
@@ -43,7 +43,8 @@ def test_a_profile_counts_and_survives_a_restart(tmp_path: Path, wire: str) -> N
     assert before["restored_runtime_items"] == stats["workspace"] + stats["buffer"] == 2
     assert before["embedding"] == {"provider": "none", "model": None, "dim": None}
     assert before["retention_policy"]["workspace_places"] == 7
-    assert before["data_dir"] == before["namespace"]["data_dir"] == str(folder)
+    assert before["data_dir"] == before["namespace"]["data_dir"]
+    assert is_place(before["data_dir"], folder)
     with served(wire, folder) as gwt:
         after = gwt.ok("gwt_memory_profile")
         ready = gwt.ok("gwt_readiness_check")
@@ -89,7 +90,7 @@ def test_only_who_administers_the_store_reads_where_it_is(tmp_path: Path) -> Non
         }
         with HttpGwtSession(server, path="/mcp/gwt", token=boss) as gwt:
             fill(gwt)
-            assert gwt.ok("gwt_memory_profile")["data_dir"] == str(server.folder)
+            assert is_place(gwt.ok("gwt_memory_profile")["data_dir"], server.folder)
         for token in tokens.values():
             with HttpGwtSession(server, path="/mcp/gwt", token=token) as gwt:
                 for tool in ("gwt_memory_profile", "gwt_readiness_check", "gwt_backup_memory"):
