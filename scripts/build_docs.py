@@ -53,8 +53,8 @@ def tool_page(name: str, toolset: Toolset) -> str:
     )
 
 
-_COMBINED = """Its tools are those of [core](core.md), [Kompanion](kompanion.md) and
-[engram](engram.md). This page has the one that serves the arguments of two.
+_COMBINED = """Its tools are those of [core](core.md), [Kompanion](kompanion.md),
+[engram](engram.md) and [gwt](gwt.md). This page has the one that serves the arguments of two.
 
 """
 _ABOUT = """A number behind a type is its bound: of a text its characters, of a list its entries.

@@ -4,6 +4,7 @@
 """
 
 LINES = {
+    "S0-001": "Every answer and error of the 21 tools of gwt has the keys of its contract.",
     "S0-002": "gwt_store takes a content, a type, tags and links, and answers where the item stands.",
     "S0-003": "gwt_set_goal takes a description, keywords and a priority; the newest goal is active.",
     "S0-004": "gwt_broadcast answers a text, its items, the goal and a summary.",

@@ -20,6 +20,7 @@ from day1.toolsets.day1.family import toolset
 from day1.toolsets.engram import ENGRAM
 from day1.toolsets.engram.fields import Project
 from day1.toolsets.engram.lessons import lesson_fields
+from day1.toolsets.gwt import GWT
 from day1.toolsets.kompanion import KOMPANION
 from day1.toolsets.shared.answers import read_found, texts_of
 from day1.toolsets.shared.fields import absent
@@ -124,7 +125,7 @@ def combined(toolsets: Iterable[Toolset], decided: Mapping[str, Tool]) -> tuple[
 
 
 COMBINED: Final = combined(
-    (CORE, KOMPANION, ENGRAM),
+    (CORE, KOMPANION, ENGRAM, GWT),
     {**SHARED.tools, "memory_consolidate": CORE.tools["memory_consolidate"]},
 )
-"""The tools of day1, Kompanion and engram, one of each name."""
+"""The tools of day1, Kompanion, engram and gwt, one of each name."""

@@ -25,7 +25,7 @@ from day1.model.rows.change import Message, Ref
 from day1.model.rows.kind import FACT, RELATION
 from day1.model.rows.origin import Origin
 from day1.model.workspace.item import LINKED, link_id
-from day1.model.workspace.mind import Goal
+from day1.model.workspace.mind import Goal, Mind
 from day1.model.workspace.scoring import PARTS, SHARED, Rules
 from day1.services.branches.lookup import find
 from day1.services.rows.recording import NewFact, NewRelation, fact_row, relation_row
@@ -119,10 +119,15 @@ class TeamStore:
         change_mind(self.store.repo, self.seat("ada"), lambda m: m.with_goal(goal), self.now)
 
     def gathering(self, lessened: Callable[[Found], Found]) -> Callable[..., Found]:
-        """Find the candidates once for all broadcasts, since nothing is written between them."""
+        """Find the candidates anew only if the desk names a memory that is none of them.
+
+        Nothing else changes them, since nothing is written between the broadcasts.
+        """
 
         def gathered(*arguments: Any) -> Found:
-            if self.found is None:
+            mind: Mind = arguments[3]
+            named = {place.id for place in (*mind.workspace, *mind.buffer)}
+            if self.found is None or not named <= self.found.memories.keys():
                 found = self.gather(*arguments)
                 likeness = cache(found.likeness)
                 self.found = replace(found, likeness=likeness)
@@ -130,11 +135,12 @@ class TeamStore:
 
         return gathered
 
-    def broadcast(self, agent: str, rules: Rules) -> cycle.Broadcast:
-        """What an agent is told now."""
+    def broadcast(self, agent: str, rules: Rules, *, bus: bool) -> cycle.Broadcast:
+        """What an agent is told now; afterwards the bus hears it, or does not."""
         self.now += _MINUTE
         repo, engine = self.store.repo, self.store.search
-        return cycle.broadcast_now(repo, engine, self.seat(agent), Asked(self.now), rules)
+        done = cycle.broadcast_now(repo, engine, self.seat(agent), Asked(self.now), rules)
+        return cycle.hear_bus(done) if bus else done
 
     def own(self, agent: str, limit: int) -> list[Hit]:
         """The hits of `memory_search` on the agent's own branch."""
@@ -182,8 +188,9 @@ ABLATIONS: Final[dict[str, Callable[[Found], Found]]] = {
     "links": lambda found: replace(found, linked={}),
     "novelty": lambda found: replace(found, alike={}),
     "stake": lambda found: found,
+    "bus": lambda found: found,
 }
-"""What is taken from the candidates beside the weight of a part."""
+"""What is taken from the candidates beside the weight of a part; `bus` is no part of a score."""
 
 
 @dataclass
@@ -228,7 +235,7 @@ def measure(team: TeamStore, measured: Measured, budget: str, ablations: Sequenc
         with mock.patch.object(cycle, "gather", team.gathering(ABLATIONS[without])):
             for number in range(2):
                 for agent in AGENTS:
-                    done = team.broadcast(agent, rules(budget, without))
+                    done = team.broadcast(agent, rules(budget, without), bus=without != "bus")
                     facts = [fact_of[i] for i in done.text.shown if i in fact_of]
                     told[agent].update(facts)
                     if number == 0:

@@ -1,20 +1,28 @@
 """What Compose writes the other systems find, and the reverse, in one space or in none (X6-001)."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from tests.wires.compose_client import ComposeClient, composing
 
 WALLET, SPACE = "metal", "agent:metal"
-WRITERS = ("day1", "kompanion", "engram", "compose")
+WRITERS = ("day1", "kompanion", "engram", "compose", "gwt")
 
 
 class Systems:
-    """Four systems on one store over HTTP."""
+    """Five systems on one store over HTTP."""
 
     def __init__(self, client: ComposeClient) -> None:
         self.client, self.http = client, client.http
+
+    def gwt(self, tool: str, space: str | None, **arguments: Any) -> Any:
+        """Call a tool of gwt, whose space is a header."""
+        headers = {} if space is None else {"Day1-Space": space}
+        answer = self.http.post(f"/api/gwt/{tool}", json=arguments, headers=headers)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
 
     def write(self, writer: str, text: str, space: str | None) -> None:
         """Write a memory in a space or in none; engram's spaces are projects, so it has none."""
@@ -26,6 +34,8 @@ class Systems:
         elif writer == "engram":
             body = {"context": text, "action": "noted", "result": "kept"}
             assert self.http.post("/api/engram/memory_store", json=body).status_code == 200
+        elif writer == "gwt":
+            assert self.gwt("gwt_store", space, content=text)["status"] == "stored"
         else:
             wallet = {} if space is None else {"agentWallet": WALLET}
             message = {"role": "user", "content": text}
@@ -40,6 +50,8 @@ class Systems:
         elif reader == "engram":
             asked = {"query": "lathe", "limit": 50}
             found = self.http.post("/api/engram/memory_search", json=asked).json()
+        elif reader == "gwt":
+            found = self.gwt("gwt_query", space, query="lathe", k=50)
         else:
             wallet = {} if space is None else {"agentWallet": WALLET}
             found = self.client.ok("graph_search", query="lathe", limit=200, **wallet)
@@ -65,7 +77,7 @@ def test_each_finds_what_each_has_written_in_no_space(systems: Systems, reader: 
 
 
 @pytest.mark.line("X6-001")
-@pytest.mark.parametrize("reader", ["day1", "kompanion", "compose"])
+@pytest.mark.parametrize("reader", ["day1", "kompanion", "compose", "gwt"])
 def test_each_finds_what_each_has_written_in_the_same_space(systems: Systems, reader: str) -> None:
     found = systems.read(reader, SPACE)
     writers = [writer for writer in WRITERS if writer != "engram"]

@@ -202,7 +202,7 @@ def test_over_http_a_token_is_needed_as_soon_as_one_was_made(tmp_path: Path) -> 
                 assert set(error) == {"code", "message", "details"}
                 assert error["code"] == "unauthorized"
         with HttpSession(server, path="/mcp/combined", token=secret) as every:
-            assert len(every.tools) == 58
+            assert len(every.tools) == 79
             assert not [name for name in every.tools if "." in name]
             assert "id" in _dotted(every, "kom.memory.v1.save_context", {**METAL, "content": 1})
             dotted = _dotted(every, "kom.memory.v1.recall_context", METAL)
