@@ -144,6 +144,15 @@ class Copies:
         self._source(MESSAGE, str(row["id"]), mark)
         self.call("compose.sessions_compress", **mine, coordinatorModel="any")
 
+    def compact(self, branch: str) -> None:
+        """Write a working memory, and turn all of these into one fact, which outlives them."""
+        mark = self._mark()
+        text = f"The {mark} lathe of the harbour backups hums."
+        made = self.call("gwt_store", branch, content=text, memory_type="working")
+        self._source(OBSERVATION, str(made["id"]), mark)
+        given = {"max_items": 0, "dry_run": False, "confirm": "COMPACT_WORKING"}
+        self.call("gwt_compact_working_memory", branch, **given)
+
     def verify(self, branch: str) -> None:
         made = self.call(
             "memory_write_fact",
@@ -199,8 +208,9 @@ class Copies:
             )
 
     def redact(self, branch: str) -> None:
-        one = self._any(branch, FACT, OBSERVATION, MESSAGE)
-        if one is not None:
+        """Redact a source, also one that was removed."""
+        if self.sources:
+            one = self.draw.choice(self.sources)
             self.call("memory_redact", id=one.row_id, confirm=one.row_id, branch=branch)
 
     # Going on
@@ -225,7 +235,7 @@ class Copies:
 
 
 WRITES = ("write_context", "write_lessons", "write_observation", "write_fact")
-DERIVES = ("promote", "generate", "consolidate", "hear", "verify", "compress")
+DERIVES = ("promote", "generate", "consolidate", "hear", "verify", "compress", "compact")
 HIDES = ("make_secret", "expire", "move", "remove", "redact")
 GOES_ON = ("merge", "revert", "fork", "search", "show_again")
 CANNOT = (NotFound, Refused)

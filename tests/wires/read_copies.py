@@ -12,6 +12,7 @@ from mcp.types import ReadResourceRequestParams
 
 from day1.interfaces.http.app import Served, build_app
 from day1.interfaces.mcp import resources
+from day1.model.redaction.basis import COMPACTED
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import EDIT, FACT, MESSAGE, OBSERVATION, WHOLE, kind_of
 from day1.services.access.authentication import Authenticator
@@ -43,7 +44,9 @@ def hidden_on(made: Copies, branch: str, *, spaces: tuple[str, ...] | None = Non
                 row is not None and spaces is not None and row.get("space") not in {None, *spaces}
             )
             secret = row is not None and row.get("sensitivity") == "secret"
-            if one.row_id in redacted or over or away or secret or (row is None and edits):
+            reasons = [str(edit["reason"] or "") for edit in edits]
+            removed = row is None and any(not r.startswith(COMPACTED) for r in reasons)
+            if one.row_id in redacted or over or away or secret or removed:
                 hidden.append(one)
     return hidden
 
@@ -103,6 +106,18 @@ def answers(made: Copies, branch: str) -> Iterator[tuple[str, str]]:
             ("engram.memory_search", {"query": words, **here}),
             ("search_memory", {"namespace": SPACE, "query": {"text": words}, **here}),
         ]
+    for words in ("furnace heat", "upload failed passes", "harbour backups lathe"):
+        asked += [
+            ("gwt_query", {"query": words, "k": 100}),
+            ("gwt_resolve", {"question": words, "planner": "hybrid"}),
+            ("gwt_attend", {"question": words, "k": 50}),
+        ]
+    asked += [
+        (tool, {})
+        for tool in ("gwt_compete", "gwt_broadcast", "gwt_export_memory", "gwt_bus_inspect")
+    ]
+    asked += [("gwt_inspect", {"target": target}) for target in ("workspace", "buffer")]
+    asked.append(("gwt_collection_query", {"operation": "count"}))
     for other in BRANCHES:
         if other != branch:
             both = {"source_branch": branch, "target_branch": other}
@@ -115,7 +130,8 @@ def answers(made: Copies, branch: str) -> Iterator[tuple[str, str]]:
         ]
     for tool, arguments in asked:
         try:
-            answer: object = made.call(tool, **arguments)
+            where = (branch,) if tool.startswith("gwt_") else ()
+            answer: object = made.call(tool, *where, **arguments)
         except CANNOT as error:
             answer = [str(error), error.details]
         if isinstance(answer, dict):

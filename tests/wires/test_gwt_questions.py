@@ -252,3 +252,19 @@ def test_an_agents_question_stands_beside_the_goal_of_its_task(tmp_path: Path) -
         assert done["broadcast"]["goal"]["description"] == "Mend the uploads of Kestrel."
         bus = session.ok("gwt_bus_inspect")["broadcast_bus"]
         assert bus["gaps"] == [{"objective": 0, "description": "Find the owner of Osprey"}]
+
+
+def test_redacting_cleans_the_goal_and_the_question_that_quote_a_memory(tmp_path: Path) -> None:
+    folder, said = tmp_path / "store", 'The "PIN" of Ada\nis 4711 exactly, and no other.'
+    with GwtSession(folder, toolsets="core,review,gwt", DAY1_EMBEDDER__KIND="none") as session:
+        row_id = session.ok("memory_write_fact", fact_text=said)["id"]
+        session.ok("gwt_set_goal", description=f"Check this: {said}")
+        session.ok("gwt_attend", question=f"Is it true? {said}")
+        assert "4711" in str(session.ok("gwt_trace_explain"))
+        session.ok("memory_redact", id=row_id, confirm=row_id)
+        shown = str(session.ok("gwt_inspect", target="goals")) + str(
+            session.ok("gwt_trace_explain")
+        )
+        assert "4711" not in shown
+        assert "4711" not in str(session.ok("gwt_broadcast"))
+    assert b"4711" not in (folder / "ledger.db").read_bytes()
