@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.wires.gwt_session import GwtSession, served
-from tests.wires.http_server import WIRES
+from tests.wires.gwt_session import GwtSession, HttpGwtSession, served
+from tests.wires.http_server import WIRES, HttpServer
 
 PLANNERS = ["auto", "generic", "semantic", "structured", "graph", "hybrid"]
 OTHERS = [
@@ -137,6 +137,8 @@ def test_an_answer_is_exact_or_empty(gwt: GwtSession) -> None:
     assert plan["metadata"]["operation"] == "average"
     attended = gwt.ok("gwt_attend", question="What is the average weight?")
     assert attended["evidence_plan"]["answer"] == "0.15"
+    assert attended["context_count"] == len(attended["evidence_plan"]["evidence"]) == 2
+    assert attended["admitted_ids"] == attended["evidence_plan"]["metadata"]["evidence_ids"]
 
 
 @pytest.mark.line("S0-013")
@@ -150,6 +152,35 @@ def test_what_cannot_be_asked_is_refused(gwt: GwtSession, tool: str) -> None:
     if tool == "gwt_attend":
         for passes in (0, 11, 1.5):
             gwt.refused(tool, "invalid_request", question="x", passes=passes)
+
+
+def test_long_questions_in_any_script_are_attended_to_again_and_again(gwt: GwtSession) -> None:
+    for number in range(12):
+        gwt.ok("gwt_attend", question=f"{number} " + "界" * 1_990)
+    *_, newest = gwt.ok("gwt_inspect", target="goals")["goals"]
+    assert newest["description"].startswith("11 ")
+    assert newest["status"] == "active"
+
+
+def test_who_may_only_read_attends_and_writes_no_memory(tmp_path: Path) -> None:
+    with HttpServer(tmp_path / "store", DAY1_EMBEDDER__KIND="none") as server:
+        admin = server.token("boss")
+        read = server.token("reader", "read", admin)
+        with (
+            HttpGwtSession(server, path="/mcp/gwt", token=admin) as boss,
+            HttpGwtSession(server, path="/mcp/gwt", token=read) as reader,
+        ):
+            for note in (*OTHERS, UPLOAD):
+                boss.store(note)
+            before = reader.everything([])
+            attended = reader.ok("gwt_attend", question=QUESTION, passes=3)
+            assert attended["admitted_ids"]
+            reader.ok("gwt_broadcast")
+            assert reader.ok("gwt_trace_explain")["question"] == QUESTION
+            after = reader.everything([])
+            changed = {name for name in before if before[name] != after[name]}
+            assert changed == {"desks"}
+            assert boss.ok("gwt_trace_explain")["status"] == "no_trace"
 
 
 @pytest.mark.line("S0-016")

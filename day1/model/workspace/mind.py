@@ -16,7 +16,7 @@ SLOTS: Final = 7
 BUFFER: Final = 50
 """Places in the buffer, where items wait for the workspace."""
 GOALS: Final = 10
-"""Goals that are kept: the newest; the last of them is active."""
+"""Goals that are kept, at most: the newest; the last of them is active."""
 MOST_BYTES: Final = 64 * 1024
 """Bytes of a mind as JSON, at most."""
 _MOST_USES: Final = 400
@@ -82,6 +82,13 @@ class Mind:
         """Set the active goal; what was evicted during an earlier goal may come back."""
         return replace(self, goals=(*self.goals, goal)[-GOALS:])
 
+    def fitting(self) -> "Mind":
+        """Forget the oldest goals, never the active one, until the mind is short enough."""
+        fitting = self
+        while len(fitting.goals) > 1 and fitting.size > MOST_BYTES:
+            fitting = replace(fitting, goals=fitting.goals[1:])
+        return fitting
+
     def admitted(self, ids: tuple[str, ...], now: int) -> "Mind":
         """Put rows at the end of the buffer, once each; the oldest leave when it is full."""
         present = {place.id for place in (*self.buffer, *self.workspace)}
@@ -102,6 +109,11 @@ class Mind:
         if any(place.id == row_id for place in self.workspace):
             return "conscious"
         return "preconscious" if any(p.id == row_id for p in self.buffer) else "long_term"
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of the mind as JSON."""
+        return len(self.value.encode())
 
     @property
     def value(self) -> str:

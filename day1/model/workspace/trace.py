@@ -17,7 +17,7 @@ class Phase:
     """A step of attending to a question."""
 
     name: str
-    """`goal`, `search`, `admit`, `broadcast` or `bus`."""
+    """`search`, `admit`, `broadcast` or `bus`."""
     number: int
     """The pass in which it was, from 1."""
     count: int

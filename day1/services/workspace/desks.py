@@ -80,7 +80,7 @@ def change_mind(repo: Repository, seat: Seat, change: Callable[[Mind], Mind], no
 
     Raises:
         StoreBusy: others write to it all the time.
-        InvalidRequest: the mind would be too long.
+        InvalidRequest: the mind would be too long, even with its active goal alone.
     """
     for _ in range(_TRIES):
         desk = repo.ledger.record(Desk, desk_id(*seat.whose))
@@ -88,9 +88,9 @@ def change_mind(repo: Repository, seat: Seat, change: Callable[[Mind], Mind], no
         changed = change(present)
         if changed is present:
             return present
-        value = _checked(changed)
+        fitting, value = _fitted(changed)
         if repo.ledger.swap(desk, next_desk(desk, seat.whose, value, now)):
-            return changed
+            return fitting
     raise StoreBusy("Others write to the same workspace at the same time: try again.")
 
 
@@ -99,12 +99,15 @@ def drop_mind(repo: Repository, seat: Seat) -> None:
     repo.ledger.remove(Desk, desk_id(*seat.whose))
 
 
-def _checked(mind: Mind) -> str:
+def _fitted(mind: Mind) -> tuple[Mind, str]:
+    """Return a mind that is short enough, and its JSON."""
     value = mind.value
-    size = len(value.encode())
-    if size > MOST_BYTES:
+    if len(value.encode()) <= MOST_BYTES:
+        return mind, value
+    mind = mind.fitting()
+    if mind.size > MOST_BYTES:
         raise InvalidRequest(
-            f"The workspace would take {size:,} bytes, and may take {MOST_BYTES:,}: shorten the "
-            "goal or the question."
+            f"The workspace would take {mind.size:,} bytes, and may take {MOST_BYTES:,}: shorten "
+            "the goal, the question or the keywords."
         )
-    return value
+    return mind, mind.value

@@ -6,7 +6,7 @@ answer is empty: a text that was found is evidence, and no answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -118,6 +118,13 @@ class _Looker:
         evidence.exact = computed(text, records) or looked_up(text, records)
         if evidence.exact is not None:
             evidence.records = evidence.exact.records
+            self.read(evidence, evidence.exact.row_ids[: self.question.k])
+
+    def read(self, evidence: Evidence, ids: Sequence[str]) -> None:
+        """Add the memories of these ids to the evidence."""
+        spaces, now = spaces_of(self.call, None), self.call.clock()
+        with self.call.repo.store.reading(Ref(branch=branch_of(self.call).name)) as reading:
+            evidence.items |= visible_items(reading, ids, spaces, now)
 
 
 def exact_in(question: str, items: Iterable[Item]) -> Exact | None:
@@ -175,7 +182,7 @@ def _semantic(looker: _Looker) -> Evidence:
 
 
 def _structured(looker: _Looker) -> Evidence:
-    """Look at all records, and at no text."""
+    """Look at all records, and search for nothing."""
     evidence = Evidence("structured")
     looker.compute(evidence)
     return evidence

@@ -44,16 +44,17 @@ def attended(ctx: Context, arguments: Mapping[str, Any]) -> QuestionAttended:
     done = attend(ctx, ctx.search, seat, asked, attention)
     note_shown(ctx, done.evidence.items, seat.branch.id)
     mind = mind_of(ctx.repo, seat) if done.broadcast is None else done.broadcast.mind
+    plan = _plan(done.evidence, 2 * attention.k * attention.passes)
     broadcast = None if done.broadcast is None else broadcast_shown(seat, done.broadcast)
     return QuestionAttended(
         question=attention.question,
         planner=attention.planner,
         supported_planners=list(PLANNERS),
-        context_count=len(done.evidence.items),
+        context_count=len(plan.evidence),
         passes_requested=attention.passes,
         passes_completed=done.trace.passes,
         admit=attention.admit,
-        evidence_plan=_plan(done.evidence, 2 * attention.k * attention.passes),
+        evidence_plan=plan,
         tool_call_count=len(done.evidence.calls),
         admitted_ids=list(done.admitted),
         broadcast=broadcast,
@@ -66,12 +67,13 @@ def resolved(ctx: Context, question: str, planner: str, k: int) -> QuestionResol
     """Find the evidence for a question, and show it."""
     seat = seat_of(ctx)
     evidence = resolve(ctx, ctx.search, Question(question, k), planner)
+    plan = _plan(evidence, 2 * k)
     note_shown(ctx, evidence.items, seat.branch.id)
     return QuestionResolved(
         question=question,
         planner=planner,
-        context_count=len(evidence.quotes(2 * k)),
-        evidence_plan=_plan(evidence, 2 * k),
+        context_count=len(plan.evidence),
+        evidence_plan=plan,
         read=_read(seat, evidence),
     )
 
@@ -185,7 +187,8 @@ def _explanation(trace: Trace, mind: Mind, answer: str) -> str:
     found = sum(p.count for p in trace.phases if p.name == "search")
     said = [
         f"The planner {trace.planner} looked for evidence in {passes}, by the strategy "
-        f"{trace.strategy}, with {len(trace.calls)} calls; {found} memories were found."
+        f"{trace.strategy}, with {len(trace.calls)} calls; it found {found} "
+        f"{'memory' if found == 1 else 'memories'}."
     ]
     if answer:
         said.append(f"The exact answer was found by {trace.operation}.")
@@ -194,7 +197,9 @@ def _explanation(trace: Trace, mind: Mind, answer: str) -> str:
     else:
         said.append("No memory has an exact answer, so the answer is empty.")
     if any(p.name == "broadcast" for p in trace.phases):
-        said.append(f"Now {len(mind.workspace)} memories have a place in the workspace.")
+        held = len(mind.workspace)
+        some = "memory has" if held == 1 else "memories have"
+        said.append(f"Now {held} {some} a place in the workspace.")
     else:
         said.append("Nothing was admitted or broadcast, since admit was false.")
     return " ".join(said)

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from day1.errors import InvalidRequest
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import RELATION
 from day1.model.workspace.item import LINKED
-from day1.model.workspace.mind import Mind
+from day1.model.workspace.mind import MOST_BYTES, Mind
 from day1.model.workspace.trace import read_trace
 from day1.services.access.caller import Caller
 from day1.services.access.calls import BranchRule, active_branch
@@ -108,7 +109,7 @@ def test_each_planner_calls_what_it_needs(
     assert found.calls == calls[: len(found.calls)]
     assert set(found.calls) == set(calls)
     assert found.queries == ([] if planner == "structured" else [QUESTION])
-    assert bool(found.items) == (planner != "structured")
+    assert found.items
     assert bool(found.records) == (planner in {"structured", "hybrid"})
 
 
@@ -126,6 +127,17 @@ def test_links_are_followed_three_steps_and_to_k_memories(searching: Searching) 
         looker.follow_links(found)
         assert list(found.items) == ids
         assert found.calls.count("links") == min(3, most + 1)
+
+
+@pytest.mark.parametrize("planner", ["auto", "structured", "hybrid"])
+def test_the_memories_of_a_computed_answer_are_admitted(searching: Searching, planner: str) -> None:
+    done = attended(searching, "What is the average port?", planner=planner)
+    assert {"fact_ada", "fact_bo"} <= {*done.admitted}
+    now = mind(searching)
+    assert {*done.admitted} <= {place.id for place in (*now.buffer, *now.workspace)}
+    fewer = look(searching, "structured", "What is the average port?", k=1)
+    assert list(fewer.items) == ["fact_ada"]
+    assert len(fewer.records) == 2
 
 
 def test_auto_computes_only_what_is_asked_to_be_computed(searching: Searching) -> None:
@@ -201,6 +213,25 @@ def test_what_is_found_is_admitted_counted_and_broadcast(searching: Searching) -
     again = attended(searching, k=2, planner="semantic", keywords=("port",))
     assert len(mind(searching).goals) == 1
     assert mind(searching).uses[again.admitted[0]][0] == 2
+
+
+def test_old_goals_leave_for_long_questions(searching: Searching) -> None:
+    for number in range(15):
+        attended(searching, f"{number} " + "界" * 1_990, planner="semantic")
+    now = mind(searching)
+    assert now.size <= MOST_BYTES
+    assert now.goal is not None
+    assert now.goal.description.startswith("14 ")
+    assert 1 < len(now.goals) < 10
+
+
+def test_a_goal_that_is_too_long_alone_is_refused(searching: Searching) -> None:
+    attended(searching, "Her desk", planner="semantic")
+    before = mind(searching)
+    keywords = tuple(f"{number}".ljust(255, "界") for number in range(100))
+    with pytest.raises(InvalidRequest, match="shorten the goal, the question or the keywords"):
+        attended(searching, keywords=keywords, planner="semantic")
+    assert mind(searching) == before
 
 
 def test_without_admitting_only_the_trace_is_kept(searching: Searching) -> None:
