@@ -48,6 +48,7 @@ ADDED: dict[str, str] = {
     "gwt_broadcast": "text read",
     "gwt_compete": "explained read",
     "gwt_query": "read",
+    "gwt_attend": "read",
     "gwt_resolve": "read",
     "gwt_collection_query": "read",
     "gwt_memory_profile": "read",

@@ -50,6 +50,7 @@ def test_a_question_becomes_the_goal_and_its_evidence_is_broadcast(gwt: GwtSessi
     assert plan["answer"] == ""
     assert attended["tool_call_count"] == len(attended["trace"]["calls"])
     assert attended["trace"]["calls"][-2:] == ["broadcast", "bus"]
+    assert attended["read"]["branch"] == "main"
     assert row_id in attended["admitted_ids"]
     assert f"Goal: {QUESTION}" in attended["broadcast"]["text"]
     assert [item["id"] for item in attended["workspace"]] == [row_id]
@@ -245,7 +246,7 @@ def test_a_contradiction_is_flagged_by_the_bus(gwt: GwtSession) -> None:
 
 
 @pytest.mark.line("S0-023", "S0-024")
-def test_every_reason_of_the_bus_is_told(gwt: GwtSession) -> None:
+def test_the_bus_tells_why_a_proposal_is_not_accepted(gwt: GwtSession) -> None:
     record = gwt.store("name: Kestrel\nport: 8443")
     linked = [gwt.store(f"Heron {n} nests.", link_to=record) for n in range(3)]
     question = "What is the port of Kestrel?"
@@ -262,7 +263,7 @@ def test_every_reason_of_the_bus_is_told(gwt: GwtSession) -> None:
         shown = gwt.ok("gwt_bus_inspect")["broadcast_bus"]
         reactivated |= {each["id"] for each in shown["reactivations"]}
         seen |= {decision["reason"] for decision in shown["result"]["decisions"]}
-    assert {"accepted", "resolved_answer_present"} <= seen
+    assert {"accepted", "resolved_answer_present"} <= seen  # the others: test_workspace_bus.py
     assert reactivated <= {*linked, record}
 
 

@@ -33,6 +33,7 @@ class QuestionAttended(Response):
     broadcast: BroadcastText | None
     workspace: list[PlaceShown]
     trace: dict[str, JsonValue]
+    read: Read
 
 
 class QuestionResolved(Response):

@@ -60,6 +60,7 @@ def attended(ctx: Context, arguments: Mapping[str, Any]) -> QuestionAttended:
         broadcast=broadcast,
         workspace=places(ctx, seat, mind.workspace, "conscious"),
         trace=_trace(done.trace),
+        read=_read(seat, done.evidence),
     )
 
 
