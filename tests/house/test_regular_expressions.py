@@ -1,7 +1,6 @@
 """No regular expression takes long, whatever it is given: `re` holds the whole interpreter."""
 
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,28 +9,15 @@ import pytest
 from day1.adapters.judges import injection
 from tests.house.regular_expressions import LENGTH, Pattern, every_pattern, hard_texts
 from tests.house.worst_texts import WorstText, worst_texts
+from tests.yardstick import slowness, spent
 
 PATTERNS = every_pattern()
 MOST_S = 0.05
-"""Of the process's own time, on 32 KB, on a machine that needs `_YARDSTICK_S` for the yardstick."""
-_YARDSTICK_S = 0.04
-_YARDSTICK = "as an ai\t" * 40_000
-_WORDS = re.compile(r"\w+")
+"""Of the process's own time, on 32 KB, on a machine as quick as the yardstick says."""
 _FEW = 25
 """Letters that tell of a pattern that takes twice as long for each: it would never end."""
 _MOST_TEXTS = 80
 _MARGIN = 0.75
-
-
-def spent(tried: Callable[[Any], object], text: Any) -> float:
-    before = time.process_time()
-    tried(text)
-    return time.process_time() - before
-
-
-def slowness() -> float:
-    """How much more time this machine needs now than the one for which the limit is."""
-    return max(1.0, spent(_WORDS.findall, _YARDSTICK) / _YARDSTICK_S)
 
 
 def too_long(tried: Callable[[Any], object], text: Any) -> bool:

@@ -13,6 +13,7 @@ from day1.adapters.judges.rules_scoring import by_rules
 from day1.model.records.judgement import Case, Evidence, Score, verdict_of
 from day1.model.search.stance import stance
 from tests.fakes.injections import EVERY
+from tests.yardstick import slowness, spent
 
 CLAIM = "The payment gateway of Acme times out after 30 seconds."
 AGREES = "In staging the Acme payment gateway timed out after 30 seconds."
@@ -239,15 +240,9 @@ def test_reading_a_long_text_takes_no_long_time(text: str) -> None:
     ids=lambda text: ascii(text[:6]),
 )
 def test_any_text_is_soon_cleared(text: str) -> None:
-    """B7: nothing takes more than 50 ms of the processor for 32 KB; a busy machine takes longer."""
+    """B7: nothing takes more than 50 ms of the processor for 32 KB; a slow machine takes longer."""
     cleared(CLAIM)  # compiles the patterns
-
-    def spent() -> float:
-        started = time.process_time()
-        cleared(text)
-        return time.process_time() - started
-
-    assert min(spent() for _ in range(5)) < 0.05
+    assert any(spent(cleared, text) < 0.05 * slowness() for _ in range(5))
 
 
 def test_the_beginning_of_a_long_text_is_judged() -> None:
