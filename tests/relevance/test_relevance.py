@@ -16,7 +16,9 @@ from tests.relevance.written import BRANCHES, memories, questions
 
 pytestmark = pytest.mark.xdist_group("relevance")
 
-SLACK, SLACK_OF_FEW = 0.0035, 0.01
+SLACK, SLACK_OF_FEW = 0.0035, 0.012
+"""How much lower figures of all questions, and of a group, may be: processors round the last bits of
+vectors differently, which moves one of the ninety questions of a group by a place."""
 
 
 @pytest.fixture(scope="module")
