@@ -33,7 +33,7 @@ from day1.model.workspace.item import Item
 from day1.model.workspace.mind import Mind
 from day1.services.repository.repository import Repository
 from day1.services.workspace.desks import Seat, change_mind
-from day1.services.workspace.items import source_of
+from day1.services.workspace.items import record_source
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ def exact(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
     goal = scene.mind.goal
     question = scene.question or (None if goal is None else goal.description)
     if not ids and question is not None and not stopped():
-        found = looked_up(question, records_in(map(source_of, scene.chosen.values())))
+        found = looked_up(question, records_in(map(record_source, scene.chosen.values())))
         ids = () if found is None else found.row_ids
     if ids:
         key = f"answer:{ids[0]}"

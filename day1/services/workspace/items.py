@@ -70,8 +70,8 @@ def visible_items(
     return {row_id: items[row_id] for row_id in wanted if row_id in items}
 
 
-def source_of(item: Item) -> Source:
-    """Return what the records of an item are read from."""
+def record_source(item: Item) -> Source:
+    """Return the row that the records of an item are read from."""
     return Source(item.id, item.text, text_of(item.row["structure"]))
 
 
@@ -95,10 +95,20 @@ def checked_items(
     return items
 
 
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The links of some rows with visible ones."""
+
+    ids: dict[str, tuple[str, ...]]
+    """By id of a row, the ids of the rows that it is linked with, the oldest link first."""
+    items: dict[str, Item]
+    """The linked rows that were read for this, by id."""
+
+
 def links_of(
     reading: Reading, ids: Iterable[str], spaces: Spaces, now: int, known: Collection[str] = ()
-) -> dict[str, tuple[str, ...]]:
-    """Find the visible rows that each of these rows is linked with, the oldest link first.
+) -> Links:
+    """Find the visible rows that each of these rows is linked with.
 
     The rows of the ids `known` are visible, and not read again.
     """
@@ -115,22 +125,24 @@ def links_of(
             if end in links and far != end:
                 links[end][far] = None
     others = {far for ends in links.values() for far in ends}
-    visible = {*known, *visible_items(reading, others.difference(known), spaces, now)}
-    return {row_id: tuple(f for f in ends if f in visible) for row_id, ends in links.items()}
+    items = visible_items(reading, others.difference(known), spaces, now)
+    visible = {*known, *items}
+    ids_by_row = {row_id: tuple(f for f in ends if f in visible) for row_id, ends in links.items()}
+    return Links(ids_by_row, items)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundItems:
-    """Items that a search found, best first, with the ids that each is linked with."""
+    """Items that a search found, best first."""
 
-    items: list[tuple[Item, tuple[str, ...]]]
+    items: list[Item]
     answer: SearchAnswer
     """What the search says of the state that it read."""
 
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of the items."""
-        return tuple(item.id for item, _ in self.items)
+        return tuple(item.id for item in self.items)
 
 
 def find_items(
@@ -157,6 +169,10 @@ def find_items(
         if len(fit) >= limit or len(items) < request.limit:
             break
         request = replace(request, limit=request.limit * 4)
-    with call.repo.store.reading(ref) as reading:
-        links = links_of(reading, [item.id for item in fit], spaces, call.clock())
-    return FoundItems([(item, links[item.id]) for item in fit], answer)
+    return FoundItems(fit, answer)
+
+
+def links_on_branch(call: Call, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Find the rows that each of these rows is linked with, on the branch of a call."""
+    with call.repo.store.reading(Ref(branch=branch_of(call).name)) as reading:
+        return links_of(reading, ids, spaces_of(call, None), call.clock()).ids

@@ -18,7 +18,7 @@ from day1.services.access.calls import Call, branch_of, spaces_of
 from day1.services.search.request import SearchAnswer
 from day1.services.search.search_engine import SearchEngine
 from day1.services.workspace.collecting import collected
-from day1.services.workspace.items import find_items, links_of, source_of, visible_items
+from day1.services.workspace.items import find_items, links_of, record_source, visible_items
 
 _SEEDS: Final = 5
 """Memories from which links are followed, at most."""
@@ -84,7 +84,7 @@ class _Looker:
         evidence.queries.append(query)
         evidence.calls.append("search")
         evidence.answer = found.answer
-        fresh = [item for item, _ in found.items if item.id not in evidence.items]
+        fresh = [item for item in found.items if item.id not in evidence.items]
         evidence.items |= {item.id: item for item in fresh}
         return [item.id for item in fresh]
 
@@ -95,15 +95,15 @@ class _Looker:
         with self.call.repo.store.reading(Ref(branch=branch.name)) as reading:
             nearest, room = list(evidence.items)[:_SEEDS], self.question.k
             for _ in range(_STEPS):
-                links = links_of(reading, nearest, spaces, now)
+                links = links_of(reading, nearest, spaces, now, evidence.items.keys())
                 evidence.calls.append("links")
-                far_ids = [far for ends in links.values() for far in ends]
+                far_ids = [far for ends in links.ids.values() for far in ends]
                 nearest = list(dict.fromkeys(i for i in far_ids if i not in evidence.items))
                 nearest = nearest[:room]
                 if not nearest:
                     break
                 room -= len(nearest)
-                evidence.items |= visible_items(reading, nearest, spaces, now)
+                evidence.items |= {row_id: links.items[row_id] for row_id in nearest}
 
     def look_up(self, evidence: Evidence) -> None:
         """Look for an exact answer in the memories of the evidence."""
@@ -129,7 +129,7 @@ class _Looker:
 
 def exact_in(question: str, items: Iterable[Item]) -> Exact | None:
     """Find the exact answer to a question in the records of some memories."""
-    return looked_up(question, records_in(map(source_of, items)))
+    return looked_up(question, records_in(map(record_source, items)))
 
 
 def resolve(call: Call, engine: SearchEngine, question: Question, planner: str) -> Evidence:

@@ -183,7 +183,7 @@ def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
         mind_of,
         seat_of,
     )
-    from day1.services.workspace.items import find_items  # noqa: PLC0415 - a server starts without it
+    from day1.services.workspace.items import find_items, links_on_branch  # noqa: PLC0415 - as above
 
     memory_type = None if request.memory_type is None else checked_type(request.memory_type)
     seat, now = seat_of(ctx), ctx.clock()
@@ -194,6 +194,7 @@ def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
         )
     else:
         mind = mind_of(ctx.repo, seat)
+    links = links_on_branch(ctx, found.ids)
     note_shown(ctx, found.ids, seat.branch.id)
     hit_by_row = {str(hit.row["id"]): hit for hit in found.answer.hits}
     whole = [hit_by_row[row_id].text for row_id in found.ids]
@@ -206,13 +207,13 @@ def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
                 memory_type=item.memory_type,
                 activation_state=mind.state_of(item.id),
                 activation_level=round(activation(item.created_at, mind.uses.get(item.id), now), 6),
-                linked_ids=list(linked),
+                linked_ids=list(links[item.id]),
                 tags=item.tags,
                 admitted=request.admit,
                 score=round(hit_by_row[item.id].score, 6),
                 quoted=quoted_of(text),
             )
-            for (item, linked), text in zip(found.items, texts.texts, strict=True)
+            for item, text in zip(found.items, texts.texts, strict=True)
         ],
         read=read_found(seat.branch.name, found.answer, texts.notes),
     )

@@ -40,7 +40,7 @@ def scene(bench: Bench, *ids: str, task: str | None = None, **more: Any) -> Scen
     change_mind(bench.repo, seat, lambda _: mind, bench.now)
     with bench.store.reading(Ref(branch="main")) as reading:
         chosen = visible_items(reading, ids, (), bench.now)
-        linked = links_of(reading, ids, (), bench.now)
+        linked = links_of(reading, ids, (), bench.now).ids
     texts = [item.text for item in chosen.values()]
     given = {"candidates": texts, "contradicts": {}, "linked": linked}
     return Scene(bench.repo, seat, mind, chosen, **{**given, "now": bench.now, **more})

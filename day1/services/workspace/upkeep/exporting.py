@@ -79,7 +79,7 @@ def lines_of(
 ) -> list[ItemLine]:
     """Build the lines of items, with the visible items that each is linked with."""
     item_by_id = {item.id: item for item in items}
-    links = links_of(reading, item_by_id, spaces, now, item_by_id.keys())
+    links = links_of(reading, item_by_id, spaces, now, item_by_id.keys()).ids
     return [
         _line(item, tuple(sorted(links[row_id])), uses.get(row_id))
         for row_id, item in item_by_id.items()
