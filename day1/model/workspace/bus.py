@@ -143,6 +143,11 @@ class BusResult:
         return [decision.proposal for decision in self.decisions if decision.is_accepted]
 
     @property
+    def admitted_ids(self) -> list[str]:
+        """The ids of the rows that accepted proposals bring back."""
+        return [i for proposal in self.accepted if proposal.action == "admit" for i in proposal.ids]
+
+    @property
     def inhibited(self) -> list[Proposal]:
         """All other proposals."""
         return [decision.proposal for decision in self.decisions if not decision.is_accepted]

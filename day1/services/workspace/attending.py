@@ -43,10 +43,12 @@ class Attention:
 
 @dataclass(slots=True)
 class Attended:
-    """How a question was attended to."""
+    """The result of attending to a question."""
 
     evidence: Evidence
     trace: Trace
+    mind: Mind
+    """The mind afterwards."""
     admitted: tuple[str, ...] = ()
     """Ids that were found and wait for a place, or have one."""
     broadcast: Broadcast | None = None
@@ -119,8 +121,7 @@ class _Passes:
 
 def _shown(mind: Mind, number: int) -> list[Phase]:
     """Note what was broadcast in a pass, and what the bus brought back."""
-    accepted = [] if mind.bus is None else read_result(mind.bus).accepted
-    back = [i for proposal in accepted if proposal.action == "admit" for i in proposal.ids]
+    back = [] if mind.bus is None else read_result(mind.bus).admitted_ids
     return [
         phase("broadcast", number, [place.id for place in mind.workspace]),
         phase("bus", number, back),
@@ -157,9 +158,10 @@ def attend(
         fresh = look_further(call, engine, question, evidence)
     trace = passes.trace(evidence, passes.phases)
     if passes.broadcast is not None:
-        return Attended(evidence, trace, tuple(evidence.items), passes.broadcast)
-    change_mind(call.repo, seat, lambda mind: replace(mind, trace=trace.value), asked.now)
-    return Attended(evidence, trace)
+        mind, admitted = passes.broadcast.mind, tuple(evidence.items)
+        return Attended(evidence, trace, mind, admitted, passes.broadcast)
+    mind = change_mind(call.repo, seat, lambda mind: replace(mind, trace=trace.value), asked.now)
+    return Attended(evidence, trace, mind)
 
 
 def answer_of(call: Call, engine: SearchEngine, seat: Seat, asked: Asked, trace: Trace) -> str:

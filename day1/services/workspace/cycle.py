@@ -103,11 +103,7 @@ def compete_now(
 
 
 def broadcast_now(
-    repo: Repository,
-    engine: SearchEngine,
-    seat: Seat,
-    asked: Asked,
-    rules: Rules,
+    repo: Repository, engine: SearchEngine, seat: Seat, asked: Asked, rules: Rules
 ) -> Broadcast:
     """Let the candidates compete, write who won to the desk, and write the text for the caller.
 

@@ -25,7 +25,7 @@ from day1.toolsets.gwt.question_fields import (
     QuestionResolved,
     TraceExplained,
 )
-from day1.toolsets.gwt.rounds import asked_by, broadcast_shown, bus_shown, places
+from day1.toolsets.gwt.rounds import asked_by, broadcast_shown, bus_shown, placed, places
 from day1.toolsets.shared.answers import note_shown, read_found, read_of
 
 _LONGEST: Final = 500
@@ -43,9 +43,13 @@ def attended(ctx: Context, arguments: Mapping[str, Any]) -> QuestionAttended:
     asked = asked_by(ctx, beside)
     done = attend(ctx, ctx.search, seat, asked, attention)
     note_shown(ctx, done.evidence.items, seat.branch.id)
-    mind = mind_of(ctx.repo, seat) if done.broadcast is None else done.broadcast.mind
+    attended_to = done.mind.workspace
+    if done.broadcast is None:
+        broadcast, workspace = None, places(ctx, seat, attended_to, "conscious")
+    else:
+        broadcast = broadcast_shown(seat, done.broadcast)
+        workspace = placed(attended_to, done.broadcast.round.found.memories, "conscious")
     plan = _plan(done.evidence, 2 * attention.k * attention.passes)
-    broadcast = None if done.broadcast is None else broadcast_shown(seat, done.broadcast)
     return QuestionAttended(
         question=attention.question,
         planner=attention.planner,
@@ -58,7 +62,7 @@ def attended(ctx: Context, arguments: Mapping[str, Any]) -> QuestionAttended:
         tool_call_count=len(done.evidence.calls),
         admitted_ids=list(done.admitted),
         broadcast=broadcast,
-        workspace=places(ctx, seat, mind.workspace, "conscious"),
+        workspace=workspace,
         trace=_trace(done.trace),
         read=_read(seat, done.evidence),
     )

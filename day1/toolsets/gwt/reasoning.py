@@ -122,15 +122,15 @@ class GwtBusInspect(Request):
 
 def gwt_bus_inspect(ctx: Context, _: GwtBusInspect) -> BusInspected:
     """Show what the subscribers proposed after the last broadcast, and what was decided."""
-    from day1.model.workspace.bus import read_result, summary_of  # noqa: PLC0415 - as above
     from day1.toolsets.gwt.rounds import bus_shown  # noqa: PLC0415 - as above
 
     seat = seat_of(ctx)
     mind = mind_of(ctx.repo, seat)
+    bus = bus_shown(ctx, seat, mind)
     return BusInspected(
-        status="idle" if mind.bus is None else "ok",
-        broadcast_bus=bus_shown(ctx, seat, mind),
-        summary={} if mind.bus is None else summary_of(read_result(mind.bus)),
+        status="idle" if bus["result"] is None else "ok",
+        broadcast_bus=bus,
+        summary=bus["summary"] or {},
     )
 
 

@@ -1,6 +1,6 @@
 """Answers about a round of a workspace and its bus, for the tools that compete and broadcast."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from day1.call.context import Context
@@ -60,6 +60,7 @@ __all__ = [
     "competed",
     "evict",
     "mind_of",
+    "placed",
     "places",
     "seat_of",
 ]
@@ -196,7 +197,11 @@ def _attended(seat: Seat, done: Broadcast, standing: Standing) -> Attended:
 def places(ctx: Context, seat: Seat, taken: Sequence[Place], state: str) -> list[PlaceShown]:
     """Show places of a mind, with the words of the memories that may be shown."""
     ids = [place.id for place in taken]
-    memories = memories_of(ctx.repo, ctx.search, seat, ids, asked_by(ctx))
+    return placed(taken, memories_of(ctx.repo, ctx.search, seat, ids, asked_by(ctx)), state)
+
+
+def placed(taken: Sequence[Place], memories: Mapping[str, Memory], state: str) -> list[PlaceShown]:
+    """Show places with the memories that may be shown."""
     return [_place(place, memories.get(place.id), state) for place in taken]
 
 
@@ -229,9 +234,8 @@ def bus_shown(ctx: Context, seat: Seat, mind: Mind) -> dict[str, Json]:
     }
     if mind.bus is not None:
         result = read_result(mind.bus)
-        shown["result"] = _result(result)
-        shown["summary"] = summary_of(result)
-        shown["proposal_groups"] = list[Json](groups_of(result))
+        shown["result"] = result_shown = _result(result)
+        shown |= {name: result_shown[name] for name in ("summary", "proposal_groups")}
         shown["reactivations"] = _reactivations(ctx, seat, mind, result)
         shown["contradictions"] = list[Json](mind.bus.get("contradictions", ()))
         shown["answer_ids"] = list[Json](mind.bus.get("answer_ids", ()))
@@ -276,8 +280,7 @@ def _proposal(proposal: Proposal) -> dict[str, Json]:
 
 def _reactivations(ctx: Context, seat: Seat, mind: Mind, result: BusResult) -> list[Json]:
     """Show the linked memories that the last cycle brought back, as far as they may be shown."""
-    ids = [i for proposal in result.accepted if proposal.action == "admit" for i in proposal.ids]
-    memories = memories_of(ctx.repo, ctx.search, seat, ids, asked_by(ctx))
+    memories = memories_of(ctx.repo, ctx.search, seat, result.admitted_ids, asked_by(ctx))
     return [
         {"id": row_id, "state": mind.state_of(row_id), "memory_type": memory.item.memory_type}
         for row_id, memory in memories.items()
