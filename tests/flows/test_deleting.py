@@ -8,19 +8,22 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from day1.errors import Conflict, StoreBusy, UnknownBranch
+from day1.interfaces.heads import ProcessHead, caller_of
 from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import Branch
+from day1.model.records.desk import Desk
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.services.branches import deleting, forking, lookup, retiring
 from day1.services.repository.repository import Repository
+from day1.toolsets.gwt import GWT
 from tests.flows.opened_store import call, facts, make, opened, write
 from tests.flows.writing_process import THREADS
 from tests.forkserver import python
@@ -177,3 +180,23 @@ def test_a_writer_that_knew_the_branch_is_told_that_it_is_gone(folder: Path) -> 
         call(store, "memory_branch_create", branch_name="side")
         write(other, "to the new one", branch="side")
         assert facts(store, "side") == ["one", "to the new one"]
+
+
+@pytest.mark.parametrize("dies_at", ["delete.after_engine", "delete.after_ledger", None])
+def test_a_deleted_branch_takes_its_desks_along(folder: Path, dies_at: str | None) -> None:
+    with opened(folder) as store, opened(folder) as other:
+        for branch in ("side", "main"):
+            caller = caller_of(store.settings, ProcessHead(store.repo, branch), None)
+            goal = {"description": f"a goal on {branch}"}
+            GWT.tools["gwt_set_goal"].call(store.context(caller), goal)
+
+        def point(name: str) -> None:
+            if name == dies_at:
+                raise Died
+
+        with pytest.raises(Died) if dies_at else nullcontext():
+            side = lookup.find(store.repo, "side")
+            deleting.delete(replace(store.repo, point=point), side, "main", store.clock())
+        other.repo.ledger.recover_orphans()
+        desks = other.repo.ledger.records(Desk)
+        assert ["a goal on main" in desk.value for desk in desks] == [True]

@@ -8,6 +8,7 @@ from day1.errors import Advice, BranchProtected, Json, Refused, Step
 from day1.model.branches.branch import MAIN, Branch
 from day1.model.records.intent import IntentKind
 from day1.model.rows.change import CommitId, Ref
+from day1.services.branches.desks import forget_branch
 from day1.services.branches.lookup import find_again
 from day1.services.branches.notes import mark, unmark_retired
 from day1.services.branches.tree import states
@@ -26,7 +27,7 @@ def archive(repo: Repository, branch: Branch, *, archived: bool = True) -> Branc
 
 
 def delete(repo: Repository, branch: Branch, current: str | None, now: int) -> Branch:
-    """Delete a branch; a tag keeps the commits that only it reached.
+    """Delete a branch and its desks; a tag keeps the commits that only it reached.
 
     Raises:
         Refused: it is `main` or the caller's current branch.
@@ -42,7 +43,7 @@ def delete(repo: Repository, branch: Branch, current: str | None, now: int) -> B
             repo.point("delete.after_keep")
             repo.history.drop(name)
             repo.point("delete.after_engine")
-        repo.ledger.remove_branch(branch.id)
+        forget_branch(repo, branch.id)
         repo.point("delete.after_ledger")
     return retired_branch
 
@@ -161,11 +162,11 @@ class DeleteIntent:
 
 
 def _finish_delete(repo: Repository, intent: DeleteIntent) -> None:
-    """Finish a deletion: remove the record if the ref is gone, else keep the branch."""
+    """Finish a deletion: remove records if the ref is gone, else keep the branch."""
     if intent.name in repo.history.branches():
         unmark_retired(repo, intent.name)
     else:
-        repo.ledger.remove_branch(intent.id)
+        forget_branch(repo, intent.id)
 
 
 DELETE = IntentKind("delete", DeleteIntent, _finish_delete)

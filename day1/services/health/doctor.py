@@ -9,6 +9,7 @@ from day1.model.branches.branch import Branch
 from day1.model.rows.change import Pending, Ref
 from day1.ports.index import Cursor, IndexLost
 from day1.services.branches.adopting import adopt
+from day1.services.branches.desks import drop_orphans, forget_branch
 from day1.services.branches.lookup import find
 from day1.services.health.clocks import ahead, lasting, set_right
 from day1.services.health.compacting import is_wasteful
@@ -323,8 +324,10 @@ def repair(repo: Repository, search: SearchEngine, now: int) -> list[str]:
     refs = repo.history.branches()
     for branch in repo.ledger.branches():
         if branch.retired_tip is None and branch.name not in refs:
-            repo.ledger.remove_branch(branch.id)
+            forget_branch(repo, branch.id)
             actions.append(f"forgot branch {branch.name}")
+    if orphans := drop_orphans(repo):
+        actions.append(f"forgot desks of deleted branches: {orphans}")
     actions += [f"dated {name} by the clock: {rows} rows" for name, rows in set_right(repo, now)]
     for name in refs:
         try:

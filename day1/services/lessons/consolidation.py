@@ -43,6 +43,7 @@ from day1.model.values.instant import DAY
 from day1.ports.chat import Chat
 from day1.ports.reading import Reading
 from day1.ports.store import Work
+from day1.services.branches.desks import write_desk
 from day1.services.lessons.judging import mean_scores
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor, end_of
@@ -266,7 +267,7 @@ def keep_plan(
         }
     )
     stored = repo.ledger.record(Desk, desk_id(*owner))
-    repo.ledger.swap(stored, next_desk(stored, owner, value, request.now))
+    write_desk(repo, stored, next_desk(stored, owner, value, request.now))
 
 
 def _kept_plan(

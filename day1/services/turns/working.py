@@ -17,6 +17,7 @@ from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.kind import MESSAGE, canonical
 from day1.model.values.wallet_space import Owner
 from day1.ports.reading import Reading
+from day1.services.branches.desks import write_desk
 from day1.services.repository.repository import Repository
 
 log = logging.getLogger(__name__)
@@ -75,6 +76,7 @@ def write_working(
 
     Raises:
         Conflict: the session is of another user or device, or others write to it all the time.
+        UnknownBranch: the branch was deleted meanwhile.
         InvalidRequest: the working memory would be too long.
     """
     owner, session = key
@@ -90,7 +92,7 @@ def write_working(
             return present
         value = _checked(changed).value
         fresh = next_desk(None if present is None else desk, whose, value, now)
-        if repo.ledger.swap(desk, fresh):
+        if write_desk(repo, desk, fresh):
             return WorkingSession(working_memory(value), fresh.created_at, fresh.changed_at)
     raise Conflict("Others write to the working session at the same time: try again.")
 

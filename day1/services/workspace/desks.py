@@ -12,6 +12,7 @@ from day1.model.records.desk import Desk, desk_id, next_desk
 from day1.model.rows.kind import canonical
 from day1.model.workspace.mind import MOST_BYTES, Mind, read_mind
 from day1.services.access.calls import Call, branch_of
+from day1.services.branches.desks import write_desk
 from day1.services.repository.repository import Repository
 from day1.services.tasks.tasks import find_task
 
@@ -80,6 +81,7 @@ def change_mind(repo: Repository, seat: Seat, change: Callable[[Mind], Mind], no
 
     Raises:
         StoreBusy: others write to it all the time.
+        UnknownBranch: its branch was deleted meanwhile.
         InvalidRequest: the mind would be too long, even with its active goal alone.
     """
     for _ in range(_TRIES):
@@ -89,7 +91,7 @@ def change_mind(repo: Repository, seat: Seat, change: Callable[[Mind], Mind], no
         if changed is present:
             return present
         fitting, value = _fitted(changed)
-        if repo.ledger.swap(desk, next_desk(desk, seat.whose, value, now)):
+        if write_desk(repo, desk, next_desk(desk, seat.whose, value, now)):
             return fitting
     raise StoreBusy("Others write to the same workspace at the same time: try again.")
 

@@ -15,7 +15,9 @@ from day1.errors import (
     UnknownBranch,
 )
 from day1.model.branches.branch import MAIN, Branch
+from day1.model.records.desk import Desk, next_desk
 from day1.services.branches import adopting, deleting, forking, lookup, notes, retiring, tree
+from day1.services.branches.desks import write_desk
 from day1.services.repository.repository import Repository
 from tests.unit.services.conftest import Bench
 
@@ -84,6 +86,34 @@ def test_a_deleted_branch_leaves_its_commits_behind_a_tag(bench: Bench) -> None:
     kept = bench.repo.history.tags()[f"keep/{side.id}"]
     assert bench.repo.history.log(kept)
     assert bench.store.rows[kept]["facts"].keys() == {"fact_a"}
+
+
+def test_a_deleted_branch_takes_its_desks_along(bench: Bench) -> None:
+    side = bench.fork("side")
+    on_side, on_main = (
+        next_desk(None, (branch.id, "gwt", "mine"), "{}", bench.now)
+        for branch in (side, bench.branch())
+    )
+    assert write_desk(bench.repo, None, on_side)
+    assert write_desk(bench.repo, None, on_main)
+    deleting.delete(bench.repo, side, MAIN, bench.now)
+    assert bench.repo.ledger.records(Desk) == [on_main]
+    fresh = next_desk(on_side, (side.id, "gwt", "mine"), "[]", bench.now)
+    assert not write_desk(bench.repo, on_side, fresh)
+    with pytest.raises(UnknownBranch):
+        write_desk(bench.repo, None, on_side)
+    assert bench.repo.ledger.records(Desk) == [on_main]
+
+
+def test_a_desk_is_written_only_over_the_one_that_was_read(bench: Bench) -> None:
+    whose = (bench.branch().id, "gwt", "mine")
+    first = next_desk(None, whose, "1", bench.now)
+    assert write_desk(bench.repo, None, first)
+    assert not write_desk(bench.repo, None, next_desk(None, whose, "2", bench.now))
+    second = next_desk(first, whose, "2", bench.now)
+    assert write_desk(bench.repo, first, second)
+    assert not write_desk(bench.repo, first, next_desk(first, whose, "3", bench.now))
+    assert bench.repo.ledger.records(Desk) == [second]
 
 
 Act = Callable[[Bench, Branch], object]

@@ -8,6 +8,7 @@ import pytest
 
 from day1.errors import EmbedderUnavailable, StoreUnavailable
 from day1.model.branches.branch import MAIN
+from day1.model.records.desk import Desk, next_desk
 from day1.model.records.intent import Intent
 from day1.ports.index import Cursor, IndexLost
 from day1.services.branches import retiring
@@ -133,6 +134,16 @@ def test_branches_that_only_one_of_engine_and_ledger_knows_are_repaired(
     assert done == ["noted branch strange", "forgot branch lost", "followed 2 branches"]
     assert findings(bench, search)["branches"].level == "ok"
     assert {b.name for b in bench.repo.ledger.branches()} == {MAIN, "away", "strange"}
+
+
+def test_desks_that_a_deleted_branch_left_are_removed(bench: Bench, search: Any) -> None:
+    """Earlier versions left them."""
+    kept = next_desk(None, (bench.branch().id, "gwt", "mine"), "{}", bench.now)
+    left = next_desk(None, ("branch_gone", "gwt", "mine"), "{}", bench.now)
+    bench.repo.ledger.put(kept, left)
+    done = doctor.repair(bench.repo, search, bench.now)
+    assert done == ["forgot desks of deleted branches: 1", "followed 1 branch"]
+    assert bench.repo.ledger.records(Desk) == [kept]
 
 
 def test_what_is_half_done_is_told(bench: Bench, search: Any) -> None:
