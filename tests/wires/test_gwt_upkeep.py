@@ -205,6 +205,8 @@ def test_a_reset_of_a_shared_store_leaves_what_others_wrote(tmp_path: Path) -> N
             clients[name].refused("gwt_restore_memory", "forbidden", jsonl=LINE, **REPLACE)
         clients["di"].refused("gwt_reset", "forbidden", confirm="RESET_RUNTIME")
         clients["di"].refused("gwt_compact_working_memory", "forbidden", **COMPACT)
+        clients["di"].refused("gwt_store", "forbidden", content="Oil it daily.")
+        clients["di"].refused("gwt_import_memory", "forbidden", jsonl=LINE)
         done = ada.ok("gwt_reset", **PERSISTENT)
         assert (done["status"], done["persistent_memory_deleted"]) == ("reset", True)
         assert (done["deleted_count"], done["kept_count"]) == (2, 2)

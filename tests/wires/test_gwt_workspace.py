@@ -4,7 +4,9 @@ import math
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -227,15 +229,19 @@ def test_what_may_not_be_shown_is_gone_from_the_next_broadcast(tmp_path: Path) -
         written = {}
         for note in OTHERS:
             all_tools.ok("memory_write_fact", fact_text=note)
-        for note in NOTES[:3]:
+        for note in NOTES:
             written[note] = all_tools.ok("memory_write_fact", fact_text=note)["id"]
-        removed, redacted, secret = written.values()
+        removed, redacted, secret, expired = written.values()
         aim(all_tools)
         all_tools.ok("gwt_broadcast")
         assert set(places(all_tools)) == {*written.values()}
         all_tools.ok("memory_remove", ids=[removed], reason="wrong")
         all_tools.ok("memory_redact", id=redacted, confirm=redacted)
         all_tools.ok("memory_update_fact", fact_id=secret, sensitivity="secret")
+        end = datetime.now(UTC) + timedelta(seconds=1)
+        all_tools.ok("memory_update_fact", fact_id=expired, expires_at=end.isoformat())
+        while datetime.now(UTC) <= end:
+            time.sleep(0.1)
         gone = all_tools.ok("gwt_inspect")["items"]
         assert {item["state"] for item in gone} == {"gone"}
         assert {item.get("content") for item in gone} == {None}

@@ -59,6 +59,10 @@ def test_each_choice_of_toolsets_costs_the_stated_tokens(
         assert tokens(session) == pytest.approx(stated(name), rel=0.03)
 
 
+def test_the_21_tools_of_gwt_cost_no_more_than_was_asked() -> None:
+    assert stated("gwt") <= 2_300  # the test above compares what is stated with what is listed
+
+
 def test_every_toolset_and_list_is_stated() -> None:
     assert {part for name, _ in rows() for part in name.split(",")} == {*TOOLSETS, *LISTS}
 

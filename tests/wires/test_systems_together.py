@@ -1,7 +1,8 @@
 """What one system writes the others find, in the same space or in none, and nothing else (X6-001).
 
-Five writers and five readers of one store: day1's tools over MCP, the command line, REST,
-Kompanion and engram; MCP over HTTP, and over stdio. And what is served of all of them at one place.
+Six writers and six readers of one store: day1's tools over MCP, the command line, REST,
+Kompanion, engram and gwt; MCP over HTTP, and over stdio. And what is served of all of them at one
+place.
 """
 
 import json
@@ -17,7 +18,7 @@ from tests.wires.http_server import WIRES, HttpServer, HttpSession
 from tests.wires.mcp_session import ROOT, Session, environment
 
 SPACE, PROJECT = "project:metal", "metal"
-WRITERS = ("day1", "cli", "rest", "kompanion", "engram")
+WRITERS = ("day1", "cli", "rest", "kompanion", "engram", "gwt")
 READERS = WRITERS
 
 
@@ -25,13 +26,9 @@ class Systems:
     """All wires of one store."""
 
     def __init__(self, wire: str, server: HttpServer, entered: ExitStack) -> None:
-        self.server = server
+        self.server, self._wire, self._entered = server, wire, entered
         self.clients: dict[str, Session] = {
-            name: entered.enter_context(
-                HttpSession(server, path=path)
-                if wire == "http"
-                else Session(server.folder, toolsets=toolsets)
-            )
+            name: self._client(path, toolsets)
             for name, path, toolsets in (
                 ("day1", "/mcp", "core"),
                 ("kompanion", "/mcp/kompanion", "kompanion"),
@@ -39,6 +36,17 @@ class Systems:
                 ("combined", "/mcp/combined", "combined"),
             )
         }
+        self.gwt = {space: self._client("/mcp/gwt", "gwt", space) for space in (SPACE, None)}
+        """Clients of gwt by their space, since none of its tools takes one."""
+
+    def _client(self, path: str, toolsets: str, space: str | None = None) -> Session:
+        if self._wire == "http":
+            headers = {} if space is None else {"Day1-Space": space}
+            return self._entered.enter_context(HttpSession(self.server, path=path, headers=headers))
+        settings = {} if space is None else {"DAY1_SPACE": space}
+        return self._entered.enter_context(
+            Session(self.server.folder, toolsets=toolsets, **settings)
+        )
 
     def cli(self, tool: str, **arguments: Any) -> Any:
         done = subprocess.run(
@@ -62,6 +70,8 @@ class Systems:
         elif writer == "kompanion":
             given = {"namespace": space or "shared", "items": [{"text": text}]}
             self.clients["kompanion"].ok("upsert_memory", **given)
+        elif writer == "gwt":
+            self.gwt[space].ok("gwt_store", content=text)
         else:
             parts = {"context": text, "action": "noted", "result": "kept"}
             project = None if space is None else PROJECT
@@ -73,6 +83,9 @@ class Systems:
             given = {"namespace": space or "shared", "query": {"text": query, "k": 50}}
             found = self.clients["kompanion"].ok("search_memory", **given)["matches"]
             return [match["text"] for match in found]
+        if reader == "gwt":
+            found = self.gwt[space].found("gwt_query", query=query, k=50)
+            return [item["content"] for item in found]
         if reader == "engram":
             project = None if space is None else PROJECT
             hits = self.clients["engram"].found(
