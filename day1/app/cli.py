@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     from day1.app import garbage
     from day1.interfaces.cli import main as command_line
 
-    garbage.while_loading()
+    garbage.look_rarely()
     command_line.prepare_output()
     code = run(words)
     garbage.before_leaving()

@@ -7,20 +7,21 @@ a million objects that stay.
 import gc
 from typing import Final
 
-_WHILE_LOADING: Final = 400_000
+_RARELY: Final = 400_000
 """New objects until the next look: more than a start makes, since a look takes 70 ms then."""
-_WHILE_SERVING: Final = 2_000
+_OFTEN: Final = 2_000
+"""New objects until the next look."""
 
 
-def while_loading() -> None:
-    """Make looks rare: a command lives for a moment, and modules load without garbage."""
-    gc.set_threshold(_WHILE_LOADING, 20, 100)
+def look_rarely() -> None:
+    """Make looks rare: a command lives for a moment, and loading modules makes no garbage."""
+    gc.set_threshold(_RARELY, 20, 100)
 
 
-def while_serving() -> None:
-    """Exempt the present objects from looks, and look often for what sessions leave behind."""
+def look_often() -> None:
+    """Exempt the present objects from looks, and look often for the garbage of sessions."""
     gc.freeze()
-    gc.set_threshold(_WHILE_SERVING, 20, 20)
+    gc.set_threshold(_OFTEN, 20, 20)
 
 
 def before_leaving() -> None:

@@ -46,7 +46,7 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
                     host=settings.http.host,
                 )
             threads.start()
-            garbage.while_serving()
+            garbage.look_often()
             with sole_server(store, address_of(socket)):
                 app = build_app(Served(store, authenticator, threads.worker.called))
                 serve(app, socket, settings.http, ready)

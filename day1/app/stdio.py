@@ -38,7 +38,7 @@ def run(settings: Settings, toolsets: str = "core", branch: str | None = None) -
     listening = Listening(broadcaster, lambda _: EVERYTHING)
     server = build_server(tools, context, listening)
     threads.start()
-    garbage.while_serving()
+    garbage.look_often()
 
     def close() -> None:
         threads.stop()

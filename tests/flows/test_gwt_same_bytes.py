@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from day1.services.access.caller import Caller
 from day1.toolsets.gwt import GWT
@@ -25,8 +26,8 @@ def test_no_process_or_hash_seed_changes_a_broadcast(tmp_path: Path) -> None:
                 f"The mill in {mill} grinds rye.",
                 f"The owner of {mill} sold {number} oxen.",
             ):
-                note = {"content": text, "tags": [mill, "mill", "rye"]}
-                link = {} if first is None else {"link_to": first}
+                note: dict[str, Any] = {"content": text, "tags": [mill, "mill", "rye"]}
+                link: dict[str, Any] = {} if first is None else {"link_to": first}
                 stored = GWT.tools["gwt_store"].call(ctx, note | link)
                 first = first or stored["id"]
         GWT.tools["gwt_set_goal"].call(ctx, {"description": "Which mill grinds rye in Selm?"})

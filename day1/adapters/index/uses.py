@@ -36,8 +36,8 @@ _SHOWN = """
 INSERT INTO shown (row_id, branch_id, times, last) VALUES (?, ?, ?, ?)
 ON CONFLICT (row_id, branch_id) DO UPDATE
 SET times = times + excluded.times, last = max(last, excluded.last)"""
-_MOST_KEPT = 50
-"""Sets of branches whose most shown memories are cached, at most; then the cache is emptied."""
+_CACHED_SETS = 50
+"""For so many sets of branches the most shown memories are cached; then the cache is emptied."""
 
 
 class FileUses(Uses):
@@ -80,7 +80,7 @@ class FileUses(Uses):
         if state != cached_state:
             often = self._read(branches, None, _OFTEN, count)
             most = {**often, **self._read(branches, None, _LAST, count)}
-            if len(self._most) >= _MOST_KEPT:
+            if len(self._most) >= _CACHED_SETS:
                 self._most.clear()
             self._most[branches] = state, most
         return most

@@ -122,8 +122,9 @@ class SpaceSnapshot:
         left, right = (
             self.firsts(np.asarray(pairs, np.int64).reshape(-1, 2).ravel()).reshape(-1, 2).T
         )
-        both = (left >= 0) & (right >= 0)
-        cosines: list[float] = np.vecdot(self.rows(left[both]), self.rows(right[both])).tolist()
+        have_vectors = (left >= 0) & (right >= 0)
+        left, right = left[have_vectors], right[have_vectors]
+        cosines: list[float] = np.vecdot(self.rows(left), self.rows(right)).tolist()
         return cosines
 
     def pairs(

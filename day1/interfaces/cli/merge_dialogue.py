@@ -75,7 +75,7 @@ def merge_options(command: Callable[..., None]) -> Callable[..., None]:
 def decide_and_merge(session: Session, merge: MergeDialogue, options: Mapping[str, Any]) -> None:
     """Show the plan, decide its conflicts, and merge by the plan that was shown."""
     if options["ours"] and options["theirs"]:
-        raise click.UsageError("--ours or --theirs, not both.")
+        raise click.UsageError("Use --ours or --theirs, not both.")
     choices = _chosen(session, merge, options["choose"])
     plan = merge.preview(session, choices, hold_duplicates=options["hold_duplicates"])
     if plan["choices"]:

@@ -61,9 +61,9 @@ def as_shown(
         shown: to whom.
     """
     is_derived, show = _WAYS[kind]
-    tests = [(columns.index(column), value) for column, value in is_derived if column in columns]
+    marks = [(columns.index(column), value) for column, value in is_derived if column in columns]
     derived_at: set[int] = set()
-    for at, value in tests:  # column by column: a reading may have thousands of rows
+    for at, value in marks:  # column by column: a reading may have thousands of rows
         if value is None:
             derived_at.update(place for place, row in enumerate(rows) if row[at] is not None)
         else:
@@ -140,10 +140,10 @@ def _mark(hiding: Hiding, shown: Shown) -> str | None:
 
 def may_be_veiled(kind: Kind, rows: Iterable[Row]) -> bool:
     """Whether any of these whole rows of a kind may have words of other rows."""
-    tests = () if kind is EDIT or kind not in _WAYS else _WAYS[kind][0]
+    marks = () if kind is EDIT or kind not in _WAYS else _WAYS[kind][0]
     return any(
         row[column] is not None if value is None else row[column] == value
-        for column, value in tests
+        for column, value in marks
         for row in rows
     )
 

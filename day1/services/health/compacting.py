@@ -25,12 +25,12 @@ seconds."""
 def live_bytes(repo: Repository) -> int:
     """Estimate the bytes of a store after compaction."""
     tip_by_branch = repo.history.branches()
-    rows = 0
+    most_rows = 0
     for name in tip_by_branch:
         with repo.store.reading(Ref(branch=name)) as reading:
-            rows = max(rows, sum(reading.count(kind) for kind in KINDS))
+            most_rows = max(most_rows, sum(reading.count(kind) for kind in KINDS))
     commits = len(repo.history.graph(list(tip_by_branch.values())))
-    return rows * _ROW_BYTES + commits * _COMMIT_BYTES
+    return most_rows * _ROW_BYTES + commits * _COMMIT_BYTES
 
 
 def is_wasteful(repo: Repository, size: int) -> bool:

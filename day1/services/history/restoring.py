@@ -96,7 +96,7 @@ def _without_later(writes: Writes, work: Work, until: int) -> None:
 
 
 def _from_rows(repo: Repository, work: Work, state: Ref) -> Writes:
-    """Return the writes that restore a state without a commit of its own, from all rows."""
+    """Compare all rows with a past state that is no commit; return the writes that restore it."""
     kinds: tuple[Kind, ...] = (*MEMORIES, HELD)
     writes: Writes = {}
     with repo.store.reading(state) as past:

@@ -107,8 +107,9 @@ def tiers_of(
     """Judge the tier of each row of a plan, by row id; empty if the target has no tiers."""
     if TIERED not in target.protection:
         return {}
-    origins = plan.rows and asks_who(target.tiers)
-    return judged(plan, target.tiers, source.name, brought(repo, source, target) if origins else ())
+    asks_for_authors = plan.rows and asks_who(target.tiers)
+    imported = brought(repo, source, target) if asks_for_authors else ()
+    return judged(plan, target.tiers, source.name, imported)
 
 
 def lacking(

@@ -96,16 +96,16 @@ def _memory(
 def _check_options(text: str | None, options: dict[str, Any]) -> None:
     """Refuse options that would have no effect."""
     if options["relation"] and (text is not None or options["observation"]):
-        raise click.UsageError("--relation takes no TEXT and no -o.")
+        raise click.UsageError("--relation cannot be used with TEXT or -o.")
     of_facts = [name for name in ("category", "confidence") if options[name] is not None]
     if of_facts and (options["relation"] or options["observation"]):
-        raise click.UsageError(f"--{of_facts[0]} can be given for a fact only.")
+        raise click.UsageError(f"--{of_facts[0]} can be used for a fact only.")
     if options["relation"] and (options["expires_at"] or options["sensitivity"]):
-        raise click.UsageError("--expires-at and --sensitivity do not go with --relation.")
+        raise click.UsageError("--expires-at and --sensitivity cannot be used with --relation.")
     if options["observation"] and options["valid_until"]:
-        raise click.UsageError("--valid-until can be given for a fact or a relation only.")
+        raise click.UsageError("--valid-until can be used for a fact or a relation only.")
     if options["tool"] and not options["observation"]:
-        raise click.UsageError("--tool goes with -o.")
+        raise click.UsageError("--tool can be used with -o only.")
 
 
 def _head(text: str, most: int = 72) -> str:

@@ -36,7 +36,7 @@ def branch_command(session: Session, name: str | None, start: str | None, **opti
     changes_archived = options["archives"] is not None
     actions = (deletes, changes_archived, protects, bool(start or options["description"]))
     if sum(actions) > 1:
-        raise click.UsageError("Create, delete, archive, protect: one at a time.")
+        raise click.UsageError("Create, delete, archive or protect: give one of them at a time.")
     if name is None:
         if any(actions):
             raise click.UsageError("Which branch? Give its NAME.")
@@ -68,7 +68,7 @@ def _archive(session: Session, name: str, *, archived: bool) -> None:
 def _protect(session: Session, name: str, options: Mapping[str, Any]) -> None:
     requires, rules, lifts = options["protect"], list(options["tiers"]), options["unprotect"]
     if lifts and (rules or requires is not None):
-        raise click.UsageError("--protect LIST or --unprotect, not both.")
+        raise click.UsageError("Use --protect LIST or --unprotect, not both.")
     requirements = [part.strip() for part in (requires or "").split(",") if part.strip()]
     requirements += ["tiers"] if rules and "tiers" not in requirements else []
     if not lifts and not requirements:

@@ -45,7 +45,7 @@ def edit_command(session: Session, fact_id: str, text: str | None, **options: An
     stays; it is marked, search leaves it out, and its valid time ends.
     """
     if options["keep_valid_time"] and not options["supersede"]:
-        raise click.UsageError("--keep-valid-time goes with --supersede.")
+        raise click.UsageError("--keep-valid-time can be used with --supersede only.")
     kind, row = _row(session, session.branch(options["branch"]), fact_id)
     columns = {name: options[name] for name in ("category", "confidence")}
     for name in ("happened_at", "valid_until", "expires_at"):
@@ -79,7 +79,7 @@ def _superseding(columns: dict[str, Any], options: dict[str, Any]) -> dict[str, 
     """Return the new fact's columns, and whether the old one keeps its valid time."""
     for name in ("expires_at", "space", "sensitivity"):
         if columns.pop(name) is not None:
-            raise click.UsageError(f"--{name.replace('_', '-')} does not go with --supersede.")
+            raise click.UsageError(f"--{name.replace('_', '-')} cannot be used with --supersede.")
     return {**columns, "keep_valid_time": options["keep_valid_time"]}
 
 

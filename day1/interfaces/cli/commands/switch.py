@@ -26,7 +26,7 @@ def switch_command(
     A retired branch is brought back. Only the command line moves: each agent has its own HEAD.
     """
     if not create and (start or description):
-        raise click.UsageError("START and --description go with -c.")
+        raise click.UsageError("START and --description can be used with -c only.")
     verb = "Switched to"
     if create:
         session.create_branch(name, start, description)

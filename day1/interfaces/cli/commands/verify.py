@@ -44,13 +44,13 @@ def verify_command(session: Session, fact_id: str | None, **options: Any) -> Non
 def _check_options(fact_id: str | None, options: dict[str, Any]) -> None:
     """Refuse options that would have no effect."""
     if options["into"] and not options["gate"]:
-        raise click.UsageError("--into goes with --gate.")
+        raise click.UsageError("--into can be used with --gate only.")
     if options["context"] and fact_id is None:
-        raise click.UsageError("--context goes with an ID.")
+        raise click.UsageError("--context can be used with an ID only.")
     if fact_id is not None and options["gate"]:
-        raise click.UsageError("--gate looks at a branch and takes no ID.")
+        raise click.UsageError("--gate checks a branch, so it takes no ID.")
     if (options["limit"] or options["every"]) and (options["gate"] or fact_id is not None):
-        raise click.UsageError("--limit and --all go with the facts of a branch.")
+        raise click.UsageError("--limit and --all cannot be used with an ID or --gate.")
 
 
 def _one(session: Session, fact_id: str, options: dict[str, Any]) -> None:

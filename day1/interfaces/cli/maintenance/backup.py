@@ -37,7 +37,7 @@ def backup_command(
     hashes of tokens. The search index is rebuilt after a restore.
     """
     if (restore and check) or (folder is not None and not restore):
-        raise click.UsageError("--restore and --check exclude each other; --into is for --restore.")
+        raise click.UsageError("Use --restore or --check, not both; --into is for --restore.")
     if restore or check:
         if not file.is_file():
             raise click.UsageError(f"There is no file {file}.")

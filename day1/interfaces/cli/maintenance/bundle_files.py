@@ -24,7 +24,7 @@ def bundle_export_command(session: Session, bundle: str, file: Path | None) -> N
     from day1.services.sharing.bundles import export_bundle
 
     if session.as_json and file is None:
-        raise click.UsageError("--json goes with a FILE: the lines go there.")
+        raise click.UsageError("--json needs a FILE: without one, stdout has the lines.")
     lines = export_bundle(session.repo(), bundle)
     if file is None:
         write_lines(lines, sys.stdout.buffer)
@@ -36,7 +36,11 @@ def bundle_export_command(session: Session, bundle: str, file: Path | None) -> N
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--no-branch", is_flag=True, help="Only take it in; knowledge_bundle_import uses it.")
+@click.option(
+    "--no-branch",
+    is_flag=True,
+    help="Copy no rows to a branch.",
+)
 @branch_option
 @command
 def bundle_import_command(session: Session, file: Path, **options: Any) -> None:

@@ -39,9 +39,9 @@ def export_command(session: Session, **options: Any) -> None:
 
     every, at, output = options["every"], session.moment(options["at"], end=True), options["output"]
     if every and (at or options["branch"]):
-        raise click.UsageError("--all goes with neither --branch nor --at.")
+        raise click.UsageError("--all cannot be used with --branch or --at.")
     if session.as_json and output is None:
-        raise click.UsageError("--json goes with -o FILE: the lines go there.")
+        raise click.UsageError("--json needs -o FILE: without it, stdout has the lines.")
     repo = session.repo()
     if options["with_secrets"]:
         session.context().caller.access.require("admin", "An export with secrets")

@@ -34,7 +34,7 @@ class ReplayTaskType(Request):
 
 
 class StepShown(Response):
-    """An observation."""
+    """An observation, as a step of a task that is replayed."""
 
     id: str
     type: str
