@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from benchmarks.bench import Bench
+from benchmarks.bench import Bench, Work
 from benchmarks.report import Row, quotient, skipped
 from benchmarks.texts import facts, questions
 from day1.interfaces.open_store import OpenStore
@@ -24,7 +23,6 @@ _PARSED, _MOVED, _TOLD = 20_000, 5_000, 1.5
 _RECORDS = 10_000
 _AGENTS = ("ada", "bo", "cyd", "dee", "eve")
 _NOTES = 40
-Work = Callable[[int], object]
 
 
 def rows(bench: Bench) -> Iterator[Row]:
@@ -33,10 +31,10 @@ def rows(bench: Bench) -> Iterator[Row]:
         yield skipped("gwt", "its ratios", "a server's row")
         return
     with ExitStack() as entered:
-        store = _opened(bench, entered, bench.sizes.middle)
+        store = bench.open_copy(entered, bench.sizes.middle)
         yield from _against_a_search(bench, store)
         yield _stores(bench, store)
-        large = _opened(bench, entered, bench.sizes.large)
+        large = bench.open_copy(entered, bench.sizes.large)
         yield from _in_a_large_store(bench, store, large)
     yield _in_a_task(bench)
     yield from _collections(bench)
@@ -44,29 +42,9 @@ def rows(bench: Bench) -> Iterator[Row]:
     yield from _told()
 
 
-def _opened(bench: Bench, entered: ExitStack, size: int) -> OpenStore:
-    store = bench.open(bench.copy(size, f"copy-gwt-{size}"))
-    entered.callback(store.close)
-    return store
-
-
 def _call(store: OpenStore, tool: str, caller: Caller, /, **arguments: Any) -> Any:
     tools = GWT.tools if tool in GWT.tools else CORE.tools
     return tools[tool].call(store.context(caller), arguments)
-
-
-def _by_turns(bench: Bench, *works: Work, before: Work | None = None) -> list[float]:
-    """The median seconds of each, after calls that warm up; what is done before is not counted."""
-    spent: list[list[float]] = [[] for _ in works]
-    for number in range(bench.sizes.warm + bench.sizes.calls):
-        for times, work in zip(spent, works, strict=True):
-            if before is not None:
-                before(number)
-            started = time.perf_counter()
-            work(number)
-            if number >= bench.sizes.warm:
-                times.append(time.perf_counter() - started)
-    return [statistics.median(times) for times in spent]
 
 
 def _questions(bench: Bench, name: str) -> Sequence[str]:
@@ -96,11 +74,10 @@ def _full(store: OpenStore, asked: Sequence[str]) -> Caller:
 
 def _against_a_search(bench: Bench, store: OpenStore) -> Iterator[Row]:
     asked = _questions(bench, "attended")
-    search, attend = _by_turns(bench, _searching(store, asked), _attending(store, asked))
+    search, attend = bench.by_turns(_searching(store, asked), _attending(store, asked))
     yield quotient("gwt_attend, one pass", attend, search, _ATTEND, "memory_search")
     caller = _full(store, asked)
-    search, broadcast = _by_turns(
-        bench,
+    search, broadcast = bench.by_turns(
         _searching(store, asked),
         lambda _: _call(store, "gwt_broadcast", caller),
         before=_aiming(store, asked, caller),
@@ -111,8 +88,7 @@ def _against_a_search(bench: Bench, store: OpenStore) -> Iterator[Row]:
 def _stores(bench: Bench, store: OpenStore) -> Row:
     count = bench.sizes.warm + bench.sizes.calls
     texts = [text for text, _ in facts(2 * count, "stored by gwt")]
-    store_, write = _by_turns(
-        bench,
+    store_, write = bench.by_turns(
         lambda n: _call(store, "gwt_store", Caller("w"), content=texts[n]),
         lambda n: _call(store, "memory_write_fact", Caller("w"), fact_text=texts[count + n]),
     )
@@ -122,13 +98,13 @@ def _stores(bench: Bench, store: OpenStore) -> Row:
 def _in_a_large_store(bench: Bench, middle: OpenStore, large: OpenStore) -> Iterator[Row]:
     asked = _questions(bench, "attended in a large store")
     sizes = f"{bench.sizes.large:,} / {bench.sizes.middle:,} facts"
-    below, above = _by_turns(bench, _attending(middle, asked), _attending(large, asked))
+    below, above = bench.by_turns(_attending(middle, asked), _attending(large, asked))
     yield quotient(f"gwt_attend, {sizes}", above, below, _LARGE, "the smaller store")
     medians = []
     for store in (middle, large):
         caller = _full(store, asked)
         aim = _aiming(store, asked, caller)
-        medians += _by_turns(bench, lambda _: _call(store, "gwt_broadcast", caller), before=aim)  # noqa: B023 - called in this round
+        medians += bench.by_turns(lambda _: _call(store, "gwt_broadcast", caller), before=aim)  # noqa: B023 - called in this round
     below, above = medians
     yield quotient(f"gwt_broadcast, {sizes}", above, below, _LARGE, "the smaller store")
 
@@ -137,7 +113,7 @@ def _in_a_task(bench: Bench) -> Row:
     """A broadcast among five agents, each with notes on a branch of its own."""
     asked = _questions(bench, "a task")
     with ExitStack() as entered:
-        store = _opened(bench, entered, bench.sizes.small)
+        store = bench.open_copy(entered, bench.sizes.small)
         ann = Caller("ann")
         task = _call(store, "memory_task_create", ann, name="team", task_type="research")
         branches: dict[str, str] = {}
@@ -154,8 +130,7 @@ def _in_a_task(bench: Bench) -> Row:
             given = {"task_id": task["task_id"], "query": asked[number]}
             return _call(store, "memory_search_task", caller, **given)
 
-        above, below = _by_turns(
-            bench,
+        above, below = bench.by_turns(
             lambda _: _call(store, "gwt_broadcast", caller),
             search,
             before=_aiming(store, asked, caller),
@@ -178,15 +153,14 @@ def _collections(bench: Bench) -> Iterator[Row]:
     target = f">= {_PARSED:,} records/s"
     yield Row("records, first parse", shown, target, rate, _PARSED, at_least=True, value=rate)
     with ExitStack() as entered:
-        store = _opened(bench, entered, bench.sizes.small)
+        store = bench.open_copy(entered, bench.sizes.small)
         lines = [json.dumps({"content": _record(n)}) for n in range(count)]
         _call(store, "gwt_import_memory", Caller("c"), jsonl="\n".join(lines), dedupe=False)
         right = sum(n % 97 for n in range(count) if n % 3 == 0)
         given = {"operation": "sum", "metric": "zorp", "field": "hue", "value": "red"}
         answer = _call(store, "gwt_collection_query", Caller("c"), **given)["answer"]
         assert answer == str(right), (answer, right)  # noqa: S101 - a benchmark of right answers
-        warm, empty = _by_turns(
-            bench,
+        warm, empty = bench.by_turns(
             lambda _: _call(store, "gwt_collection_query", Caller("c"), **given),
             lambda _: _call(store, "memory_branch_list", Caller("c")),
         )
@@ -198,7 +172,7 @@ def _exchange(bench: Bench) -> Iterator[Row]:
     count = bench.sizes.middle
     lines = "\n".join(json.dumps({"content": text}) for text, _ in facts(count, "exchanged"))
     with ExitStack() as entered:
-        store = _opened(bench, entered, bench.sizes.small)
+        store = bench.open_copy(entered, bench.sizes.small)
         began = time.perf_counter()
         done = _call(store, "gwt_import_memory", Caller("x"), jsonl=lines)
         brought = done["imported_count"] / (time.perf_counter() - began)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 Vectors = Literal["real", "fake"]
+Work = Callable[[int], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,28 @@ class Bench:
     def open(self, folder: Path) -> OpenStore:
         """Open a store as a command does."""
         return open_store(self.settings(folder))
+
+    def open_copy(self, entered: ExitStack, count: int) -> OpenStore:
+        """A copy of the store of `count` facts, open until the stack is left."""
+        store = self.open(self.copy(count, f"copy-{count}"))
+        entered.callback(store.close)
+        return store
+
+    def by_turns(self, *works: Work, before: Work | None = None) -> list[float]:
+        """The median seconds of each, after calls that warm up; what `before` does is not counted.
+
+        Each work gets the number of the call.
+        """
+        spent: list[list[float]] = [[] for _ in works]
+        for number in range(self.sizes.warm + self.sizes.calls):
+            for times, work in zip(spent, works, strict=True):
+                if before is not None:
+                    before(number)
+                started = time.perf_counter()
+                work(number)
+                if number >= self.sizes.warm:
+                    times.append(time.perf_counter() - started)
+        return [statistics.median(times) for times in spent]
 
 
 class FakeEmbedder:

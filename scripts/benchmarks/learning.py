@@ -5,14 +5,12 @@ And its rule of duplicates: against vectors alone, on pairs that differ in what 
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks.bench import Bench
+from benchmarks.bench import Bench, Work
 from benchmarks.report import Row, quotient, skipped
 from benchmarks.texts import facts, questions
 from day1.call.toolset import Tool
@@ -30,7 +28,6 @@ from tests.relevance.figures import half_judged, measuring
 
 _STORE, _LARGE, _RATED, _WRONG = 1.5, 1.3, 1.1, 0.05
 _RATINGS = 10_000
-Work = Callable[[int], object]
 
 
 def rows(bench: Bench) -> Iterator[Row]:
@@ -56,34 +53,15 @@ def _called(store: OpenStore, tool: Tool, arguments: Sequence[dict[str, Any]]) -
     return lambda number: tool.call(store.context(Caller()), arguments[number])
 
 
-def _by_turns(bench: Bench, *works: Work) -> list[float]:
-    """The median seconds of each, after calls that warm up."""
-    spent: list[list[float]] = [[] for _ in works]
-    for number in range(bench.sizes.warm + bench.sizes.calls):
-        for times, work in zip(spent, works, strict=True):
-            started = time.perf_counter()
-            work(number)
-            if number >= bench.sizes.warm:
-                times.append(time.perf_counter() - started)
-    return [statistics.median(times) for times in spent]
-
-
-def _opened(bench: Bench, entered: ExitStack, size: int) -> OpenStore:
-    store = bench.open(bench.copy(size, f"copy-{size}"))
-    entered.callback(store.close)
-    return store
-
-
 def _stores(bench: Bench) -> Row:
     given = _lessons(bench, "lessons")
     plain = [{"fact_text": " ".join(one.values())} for one in _lessons(bench, "plain")]
     with ExitStack() as entered:
-        store = _opened(bench, entered, bench.sizes.small)
+        store = bench.open_copy(entered, bench.sizes.small)
         embedder = store.search.embedder
         assert embedder is not None  # noqa: S101 - there is a model
         write = _called(store, CORE.tools["memory_write_fact"], plain)
-        above, below = _by_turns(
-            bench,
+        above, below = bench.by_turns(
             _called(store, ENGRAM.tools["memory_store"], given),
             lambda number: (write(number), embedder.embed([plain[number]["fact_text"]])),
         )
@@ -94,9 +72,9 @@ def _stores_in_a_large_store(bench: Bench) -> Row:
     given = _lessons(bench, "lessons")
     sizes = bench.sizes
     with ExitStack() as entered:
-        stores = [_opened(bench, entered, size) for size in (sizes.large, sizes.small)]
+        stores = [bench.open_copy(entered, size) for size in (sizes.large, sizes.small)]
         works = [_called(store, ENGRAM.tools["memory_store"], given) for store in stores]
-        above, below = _by_turns(bench, *works)
+        above, below = bench.by_turns(*works)
     name = f"memory_store, {sizes.large:,} facts beside it"
     return quotient(name, above, below, _LARGE, f"with {sizes.small:,}")
 
@@ -104,7 +82,7 @@ def _stores_in_a_large_store(bench: Bench) -> Row:
 def _searches(bench: Bench) -> Row:
     asked = [{"query": one} for one in questions(bench.sizes.warm + bench.sizes.calls, "rated")]
     with ExitStack() as entered:
-        stores = [_opened(bench, entered, bench.sizes.small)]
+        stores = [bench.open_copy(entered, bench.sizes.small)]
         rated = bench.open(bench.copy(bench.sizes.small, "copy-rated"))
         entered.callback(rated.close)
         with rated.repo.store.reading(Ref(branch="main")) as reading:
@@ -116,14 +94,14 @@ def _searches(bench: Bench) -> Row:
             )
         )
         works = [_called(one, ENGRAM.tools["memory_search"], asked) for one in (rated, *stores)]
-        above, below = _by_turns(bench, *works)
+        above, below = bench.by_turns(*works)
     return quotient(f"memory_search with {_RATINGS:,} judgements", above, below, _RATED, "without")
 
 
 def _merges(bench: Bench) -> Iterator[Row]:
     """How many pairs of lessons become one: wrongly of those that differ, rightly of the others."""
     with ExitStack() as entered:
-        store = _opened(bench, entered, bench.sizes.small)
+        store = bench.open_copy(entered, bench.sizes.small)
         embedder = store.search.embedder
         assert embedder is not None  # noqa: S101 - there is a model
         tool = ENGRAM.tools["memory_store"]
