@@ -29,6 +29,9 @@ _Number = TypeVar("_Number", np.int64, np.float32)
 
 _GATHERED = 512
 """Scattered rows that are compared at once; more do not fit into the processor's cache."""
+_FEW_PAIRS = 40_000
+"""Pairs of vectors that are compared one by one: BLAS would multiply them with several threads, and
+wait 30 ms for these where other processes have the cores."""
 _MOST_TEXTS = 2**26
 """Highest plausible number of a text; a higher number is damage."""
 _WASTE = 3
@@ -131,13 +134,24 @@ class SpaceSnapshot:
         self, some: Sequence[TextId], others: Sequence[TextId], above: float
     ) -> list[tuple[TextId, TextId, float]]:
         """Find pairs of `some` and `others` whose first passages have a cosine above `above`."""
-        left, right = np.asarray(some, np.int64), np.asarray(others, np.int64)
-        left, right = left[self.firsts(left) >= 0], right[self.firsts(right) >= 0]
+        left, left_rows = self._with_vectors(some)
+        right, right_rows = self._with_vectors(others)
         if not len(left) or not len(right):
             return []
-        alike = self.rows(self.firsts(left)) @ self.rows(self.firsts(right)).T
-        places = np.argwhere(alike > above)
-        return [(int(left[i]), int(right[j]), float(alike[i, j])) for i, j in places]
+        if len(left) * len(right) <= _FEW_PAIRS:
+            alike = np.vecdot(left_rows[:, np.newaxis], right_rows[np.newaxis])
+        else:
+            alike = left_rows @ right_rows.T
+        ones, twos = np.nonzero(alike > above)
+        cosines = alike[ones, twos].tolist()
+        return [*zip(left[ones].tolist(), right[twos].tolist(), cosines, strict=True)]
+
+    def _with_vectors(self, texts: Sequence[TextId]) -> tuple[Integers, Matrix]:
+        """Return the texts that have vectors, and the vectors of their first passages."""
+        numbers = np.asarray(texts, np.int64)
+        firsts = self.firsts(numbers)
+        have = firsts >= 0
+        return numbers[have], self.rows(firsts[have])
 
     def several_passages(self, texts: Sequence[TextId]) -> dict[TextId, int]:
         """Return the number of passages, by text, of texts with several passages."""
