@@ -123,12 +123,6 @@ def test_redacted_facts_leave_the_place_to_others(client: ComposeClient) -> None
     assert len(client.ok("list", agentWallet=WALLET, limit=2)) == 2
 
 
-def test_the_path_of_archives_is_no_wallet(served: ComposeClient) -> None:
-    served.refused(404, "list", agentWallet="archives")
-    assert served.http.post("/api/memory/archives", json={}).status_code == 405
-    assert served.send("list", agentWallet="jobs").status_code in {404, 405}
-
-
 @pytest.mark.parametrize(
     ("message", "field"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from json import loads
@@ -26,6 +26,8 @@ from day1.interfaces.http.openapi import openapi, takes_body
 
 _IDEMPOTENCY: Final = "idempotency-key"
 """The HTTP header that stands for the argument `request_id`."""
+_BODY: Final = "body"
+"""The name of a whole body among the problems of a request."""
 
 
 def routes(registry: Registry, callers: Callers) -> list[BaseRoute]:
@@ -64,19 +66,23 @@ def _document(namespace: Namespace, toolsets: list[Toolset]) -> Any:
     return answer
 
 
-def _paths(namespace: Namespace, toolsets: Iterable[Toolset], callers: Callers) -> list[BaseRoute]:
+def _paths(namespace: Namespace, toolsets: Sequence[Toolset], callers: Callers) -> list[BaseRoute]:
     """Build one route for each path, with all methods of the path.
 
     Fixed paths come before paths with parameters that would match them too, and take every method:
-    so `GET /search` never means `/{id}`.
+    so `GET /search` never means `/{id}`, nor does `GET /items` where only `/items/{id}` is served.
     """
     by_path: dict[str, dict[str, _Call]] = {}
     for toolset in toolsets:
         for route in toolset.served_routes:
             call = _Call(route, toolset.tools[route.binding.operation], callers)
             by_path.setdefault(route.path, {})[route.method] = call
+    if any(_is_parameter(path) for path in by_path):
+        for path in list(by_path):
+            by_path.setdefault(_beginning(path), {})
+    shape = toolsets[0].errors
     return [
-        Path(f"{namespace.prefix}{path}", _endpoint(by_path[path]), methods=_METHODS)
+        Path(f"{namespace.prefix}{path}", _endpoint(by_path[path], shape), methods=_METHODS)
         for path in sorted(by_path, key=_fixed_first)
     ]
 
@@ -88,15 +94,23 @@ def _fixed_first(path: str) -> list[bool]:
     return [part.startswith("{") for part in path.split("/")]
 
 
-def _endpoint(calls: Mapping[str, _Call]) -> Any:
-    shape = next(iter(calls.values())).tool.toolset.errors
+def _beginning(path: str) -> str:
+    """Return the first part of a path, as a path."""
+    return f"/{path.split('/')[1]}"
+
+
+def _is_parameter(path: str) -> bool:
+    """Whether a path is one parameter, which would match the first part of each other path."""
+    return path == _beginning(path) and path.startswith("/{")
+
+
+def _endpoint(calls: Mapping[str, _Call], shape: ErrorShape) -> Any:
 
     async def answer(request: Request) -> Response:
         call = calls.get("GET" if request.method == "HEAD" else request.method)
         if call is None:
-            error = InvalidRequest(
-                f"{request.method} is not for this path: use {', '.join(calls)}."
-            )
+            use = f"use {', '.join(calls)}" if calls else "other paths begin with it"
+            error = InvalidRequest(f"{request.method} is not for this path: {use}.")
             return JSONResponse(shape.body(error, route_of), 405, {"Allow": ", ".join(calls)})
         return await call.answer(request)
 
@@ -145,18 +159,32 @@ class _Call:
         argument = self.route.binding.query.get(name)
         if argument is None:
             names = ", ".join(self.route.binding.query) or "none"
-            raise InvalidRequest(
-                f"The query of {self.tool.name} has no {name[:80]!r}; known are: {names}."
+            raise _refusal(
+                f"The query of {self.tool.name} has no {name[:80]!r}; known are: {names}.",
+                name[:80],
+                "is unknown in the query",
             )
         values = request.query_params.getlist(name)
         if argument not in self._lists and len(values) > 1:
-            raise InvalidRequest(f"The query of {self.tool.name} gives {name!r} more than once.")
+            raise _refusal(
+                f"The query of {self.tool.name} gives {name!r} more than once.",
+                name,
+                "is given more than once in the query",
+            )
         return argument, values if argument in self._lists else values[0]
 
     def _put(self, arguments: dict[str, Any], argument: str, value: Any) -> None:
-        if argument in arguments:
-            raise InvalidRequest(
-                f"The address of {self.tool.name} gives {argument!r}: leave it out of the body."
+        """Add an argument of the address; where unknown fields are taken, the body may repeat it.
+
+        Raises:
+            InvalidRequest: the body has the argument too.
+        """
+        is_repeated = self.tool.toolset.namespace.loose and arguments.get(argument) == value
+        if argument in arguments and not is_repeated:
+            raise _refusal(
+                f"The address of {self.tool.name} gives {argument!r}: leave it out of the body.",
+                argument,
+                "is given by the address: leave it out of the body",
             )
         arguments[argument] = value
 
@@ -173,9 +201,17 @@ def _in_body(name: str, body: bytes) -> dict[str, Any]:
     try:
         arguments = loads(body or b"{}")
     except (ValueError, RecursionError) as exc:  # ValueError also for numbers of 5,000 digits
-        raise InvalidRequest(
-            f"The body of {name} is not JSON: send an object of arguments."
+        raise _refusal(
+            f"The body of {name} is not JSON: send an object of arguments.",
+            _BODY,
+            "is not JSON: send an object of arguments",
         ) from exc
     if not isinstance(arguments, dict):
-        raise InvalidRequest(f"The body of {name} must be a JSON object of arguments.")
+        problem = "must be a JSON object of arguments"
+        raise _refusal(f"The body of {name} {problem}.", _BODY, problem)
     return arguments
+
+
+def _refusal(message: str, argument: str, problem: str) -> InvalidRequest:
+    """Build the error of a request of which one part does not fit."""
+    return InvalidRequest(message, problems=[{"argument": argument, "problem": problem}])

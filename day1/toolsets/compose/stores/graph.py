@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from day1.call.context import Context
 from day1.call.fields import Read, Response, Written, written
 from day1.call.operation import Effect, Operation
-from day1.errors import InvalidRequest, NotFound
+from day1.errors import InvalidRequest
 from day1.model.contexts.keyed import sensitivity
 from day1.model.layers.row_detail import detail_of
 from day1.model.prime.framing import without_frames
@@ -42,8 +42,6 @@ from day1.toolsets.shared.fields import Limit, Maybe
 
 LISTED: Final = 50
 """Memories in an answer if the caller does not say how many."""
-_RESERVED: Final = "archives"
-"""No wallet in the path of `list`: paths of other operations begin so."""
 _DIGITS: Final = 6
 
 
@@ -130,10 +128,6 @@ def graph_search(ctx: Context, request: MemorySearchRequest) -> GraphMemoryFound
 
 def list_memories(ctx: Context, request: MemoryListRequest) -> GraphMemoryFound:
     """List the facts that an agent sees, newest first."""
-    if request.agentWallet == _RESERVED:
-        raise NotFound(
-            "A wallet cannot have this name: the paths of other operations begin with it."
-        )
     owner, branch = owner_of(ctx, request), branch_of(ctx)
     with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
         rows = newest_facts(reading, owner.spaces, ctx.clock(), request.limit or LISTED)
