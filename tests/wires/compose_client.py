@@ -1,4 +1,4 @@
-"""A client of Compose Memory over HTTP that holds each answer to the contract."""
+"""A client of Compose Memory over HTTP that holds each answer to the contract and the document."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -14,13 +15,32 @@ from urllib.parse import quote
 import httpx2
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # no stubs
 
+from day1.interfaces.http.openapi import openapi
 from day1.ports.embedder import Embedder
+from day1.toolsets.compose import COMPOSE
 from tests.flows.opened_store import opened
 from tests.wires.compose_contract import CONTRACT
 from tests.wires.served_toolsets import served
 
 WALLET: Final = "0xa1"
 _numbers = count(1)
+
+
+@cache
+def served_document() -> dict[str, Any]:
+    """The document that is served at `/openapi/compose.json`."""
+    return openapi(COMPOSE.namespace, [COMPOSE])
+
+
+@cache
+def described(operation: str, status: int) -> Draft202012Validator:
+    """The schema that the served document has for an operation's answers of a status."""
+    document, facts = served_document(), CONTRACT["operations"][operation]
+    answer = document["paths"][facts["path"]][facts["method"].lower()]["responses"][str(status)]
+    if "$ref" in answer:
+        answer = document["components"]["responses"][answer["$ref"].rpartition("/")[2]]
+    schema = answer["content"]["application/json"]["schema"]
+    return Draft202012Validator({**schema, "components": document["components"]})
 
 
 class ComposeClient:
@@ -38,7 +58,12 @@ class ComposeClient:
         return ComposeClient(self.http, **{**self.headers, "Day1-Branch": name})
 
     def send(self, operation: str, /, **arguments: Any) -> httpx2.Response:
-        """Send the request of an operation; the answer is not looked at."""
+        """Send the request of an operation; the answer is one that the served document has."""
+        response = self._sent(operation, arguments)
+        described(operation, response.status_code).validate(response.json())
+        return response
+
+    def _sent(self, operation: str, arguments: dict[str, Any]) -> httpx2.Response:
         facts = CONTRACT["operations"][operation]
         places = {name: part["in"] for name, part in facts["parameters"].items()}
         path = facts["path"].format_map(

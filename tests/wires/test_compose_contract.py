@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from day1.toolsets.compose import COMPOSE
-from tests.wires.compose_client import ComposeClient, composing
+from tests.wires.compose_client import ComposeClient, composing, served_document
 from tests.wires.compose_contract import CONTRACT, differences, facts_of
 
 
@@ -32,6 +32,7 @@ def test_every_operation_and_schema_is_served_by_its_name(document: dict[str, An
     assert COMPOSE.tools.keys() == CONTRACT["operations"].keys()
     assert {operation["path"] for operation in CONTRACT["operations"].values()} == document["paths"].keys()  # fmt: skip
     assert {*CONTRACT["schemas"]} <= document["components"]["schemas"].keys()
+    assert document == served_document(), "which all answers are held against"
 
 
 @pytest.mark.parametrize("operation", COMPOSE.tools)
