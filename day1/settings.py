@@ -268,6 +268,10 @@ class JobsSettings(_Section):
         ge=1,
         description="Days after which a cleanup may remove transcripts; default: it removes none.",
     )
+    extract: bool = Field(
+        default=True,
+        description="Let the chat model, if there is one, extract facts from recorded turns.",
+    )
 
 
 class Settings(BaseSettings):

@@ -46,6 +46,7 @@ from day1.settings import SearchSettings, Settings
 
 if TYPE_CHECKING:
     from day1.adapters.index.chroma_address import ChromaAddress
+    from day1.ports.chat import Chat
     from day1.ports.index import Index
 
 
@@ -113,7 +114,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             chat_model,
             pinning(settings.pinning),
             judge(settings, chat_model),
-            _job_services(settings, LeasePlace(folder, engine.node, ledger, now)),
+            _job_services(settings, LeasePlace(folder, engine.node, ledger, now), chat_model),
             read_only,
             now,
             ChoreFile(folder).failing,
@@ -164,10 +165,11 @@ def _repository(engine: EngineHandles, index: Index, primes: FilePrimes) -> Repo
     return Repository(store, store.history, engine.ledger, new_id, now, store.point, *forget)
 
 
-def _job_services(settings: Settings, place: LeasePlace) -> JobServices:
+def _job_services(settings: Settings, place: LeasePlace, chat_model: Chat | None) -> JobServices:
     jobs = settings.jobs
     calendar = Calendar(jobs.hour, jobs.weekday)
-    return JobServices(calendar, jobs.transcript_days, partial(place.is_held, CHORE))
+    extractor = chat_model if jobs.extract else None
+    return JobServices(calendar, jobs.transcript_days, partial(place.is_held, CHORE), extractor)
 
 
 def _recover(repo: Repository) -> None:

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from day1.app.open import open_store
 from day1.interfaces.open_store import OpenStore
-from day1.model.jobs.job import Job
+from day1.model.jobs.job import KINDS, Job
 from day1.model.layers.row_detail import detail_of
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
@@ -19,7 +19,6 @@ from day1.model.rows.origin import Origin
 from day1.model.values.instant import SECOND
 from day1.model.values.wallet_space import Owner
 from day1.services.branches.lookup import find
-from day1.services.jobs.kinds import RUNS
 from day1.services.jobs.schedules import Plan, create_all, find_schedule, of_wallets
 from day1.services.jobs.worker import JobWorker
 from day1.services.jobs.workshop import Workshop
@@ -109,7 +108,7 @@ def test_each_due_job_runs_once_when_all_machines_look_at_once(nodes: list[OpenS
     one, other = nodes
     fill(one)
     schedules = of_wallets(other.repo)
-    assert len(schedules) == len(RUNS) * len(WALLETS)
+    assert len(schedules) == len(KINDS) * len(WALLETS)
     first = max(schedule.next_run_at for schedule in schedules)
     assert look_at_once(nodes, first) == len(schedules)
     jobs = other.repo.ledger.records(Job)
@@ -130,7 +129,7 @@ def test_servers_on_two_machines_share_the_due_jobs(
 ) -> None:
     one, other = nodes
     fill(one)
-    count = len(RUNS) * len(WALLETS)
+    count = len(KINDS) * len(WALLETS)
     with ExitStack() as serving:
         for name in NODES:
             folder = tmp_path / f"{name}-server"

@@ -2,10 +2,11 @@
 
 import base64
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from day1.model.layers.context_id import context_id
+from day1.model.layers.context_id import context_id, row_ids_in
 from day1.model.values.ids import derived_id, new_id, ulid
 
 ROWS = st.lists(
@@ -32,7 +33,7 @@ def rows_of(made: str) -> list[str]:
 @example([f"msg_{ulid(0, 23)}"])
 def test_the_rows_of_a_prompt_are_in_its_id(rows: list[str]) -> None:
     made = context_id(rows)
-    assert rows_of(made) == rows
+    assert rows_of(made) == row_ids_in(made) == rows
     assert made.startswith("ctx_")
     assert "=" not in made
     assert len(made) <= len("ctx_") + 24 * 17 * 4 / 3 + 1
@@ -41,3 +42,8 @@ def test_the_rows_of_a_prompt_are_in_its_id(rows: list[str]) -> None:
 def test_rows_with_foreign_ids_are_left_out() -> None:
     rows = [new_id("fact", 5), derived_id("msg", None, "a")]
     assert rows_of(context_id([rows[0], "fact_1", "", "conv_" + "0" * 26, rows[1]])) == rows
+
+
+@pytest.mark.parametrize("text", ["", "ctx_", "ctx_A", "ctx_AAAA", "ctx_é", "x", "ctx_" + "_" * 46])
+def test_no_rows_are_read_from_another_text(text: str) -> None:
+    assert row_ids_in(text) == []

@@ -11,6 +11,9 @@ from day1.model.values.record_kind import RecordKind
 
 JobKind = Literal["consolidate", "patterns_extract", "archive_create", "decay_update", "cleanup"]
 KINDS: Final[tuple[JobKind, ...]] = get_args(JobKind)
+"""The kinds that callers and schedules create."""
+WorkKind = Literal[JobKind, "facts_extract"]
+"""A kind of job; a turn creates `facts_extract`, whose results no caller is shown."""
 Execution = Literal["inline", "temporal"]
 """`inline`: in the request's own thread; `temporal`: in the background of a server."""
 JobStatus = Literal["running", "completed", "failed"]
@@ -31,7 +34,7 @@ class Job:
     )
 
     id: str
-    kind: JobKind
+    kind: WorkKind
     execution: Execution
     status: JobStatus
     branch_id: str

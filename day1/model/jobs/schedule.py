@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from day1.model.branches.branch import MAIN, Branch
-from day1.model.jobs.job import JobKind
+from day1.model.jobs.job import JobKind, WorkKind
 from day1.model.values.ids import short_hash
 from day1.model.values.instant import DAY, SECOND
 from day1.model.values.record_kind import RecordKind
@@ -73,7 +73,7 @@ class Schedule:
         return not self.paused and self.next_run_at <= now
 
 
-def schedule_id(kind: JobKind, wallet: str, branch: Branch) -> str:
+def schedule_id(kind: WorkKind, wallet: str, branch: Branch) -> str:
     """Return the id of the schedule of a kind for a wallet: `consolidate:W` on main.
 
     The name can be a part of an address. On another branch it ends in a hash of that branch.

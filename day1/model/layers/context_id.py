@@ -5,13 +5,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from day1.model.rows.kind import FACT, MESSAGE
-from day1.model.values.ids import is_made, number_in
+from day1.model.values.ids import is_made, number_in, ulid
 
 _BEGINS: Final = "ctx_"
 _KINDS: Final = (FACT.prefix, MESSAGE.prefix)
 """The kinds of rows that a prompt shows; the place of one here is its number in an id."""
 _BYTES: Final = 16
 """Bytes of the number in an id."""
+_MOST: Final = 200
+"""Rows that are read from one id, at most."""
 
 
 def context_id(row_ids: Iterable[str]) -> str:
@@ -26,3 +28,18 @@ def context_id(row_ids: Iterable[str]) -> str:
             packed.append(_KINDS.index(prefix))
             packed += number_in(row_id).to_bytes(_BYTES)
     return _BEGINS + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def row_ids_in(prompt_id: str) -> list[str]:
+    """Read the rows of a prompt from its id; those that cannot be read are left out."""
+    text = prompt_id.removeprefix(_BEGINS)
+    try:
+        packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        return []
+    parts = [packed[at : at + 1 + _BYTES] for at in range(0, len(packed), 1 + _BYTES)]
+    return [
+        f"{_KINDS[part[0]]}_{ulid(0, int.from_bytes(part[1:]))}"
+        for part in parts[:_MOST]
+        if len(part) == 1 + _BYTES and part[0] < len(_KINDS)
+    ]

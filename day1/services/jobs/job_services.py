@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from day1.model.jobs.schedule import Calendar
+from day1.ports.chat import Chat
 
 CHORE: Final = "jobs"
 """The name of the chore that runs jobs, and of its lease."""
@@ -23,3 +24,5 @@ class JobServices:
     """The least age in days of transcripts that a cleanup may remove; None: it removes none."""
     is_served: Callable[[], bool] = _nobody
     """Whether some process runs the schedules and background jobs of the store now."""
+    chat: Chat | None = None
+    """The model that extracts facts from turns; None: nothing is extracted."""

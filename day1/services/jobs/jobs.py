@@ -22,7 +22,7 @@ from day1.errors import (
 )
 from day1.logs import note_failure
 from day1.model.branches.branch import Branch
-from day1.model.jobs.job import LEASE, WAITS, Execution, Job, JobKind
+from day1.model.jobs.job import LEASE, WAITS, Execution, Job, WorkKind
 from day1.services.branches.lookup import find_again
 from day1.services.jobs.kinds import RUNS
 from day1.services.jobs.workshop import JobRun, JobStoppedError, Workshop
@@ -41,7 +41,7 @@ _TOLD: Final = (Refused, BranchClosed, BranchProtected, UnknownBranch)
 class NewJob:
     """A job to create."""
 
-    kind: JobKind
+    kind: WorkKind
     execution: Execution
     branch: Branch
     wallets: tuple[str, ...]

@@ -6,7 +6,7 @@ from typing import Final
 
 from day1.errors import Json
 from day1.model.branches.branch import Branch
-from day1.model.jobs.job import JobKind
+from day1.model.jobs.job import WorkKind
 from day1.model.rows.change import CommitId, Query
 from day1.model.rows.kind import FACT
 from day1.model.values.decay import HALF_LIFE_DAYS, decay_score
@@ -15,6 +15,7 @@ from day1.services.archives.archiving import Archiving, create_archive
 from day1.services.jobs.applying import apply
 from day1.services.jobs.cleaning_up import clean_up
 from day1.services.jobs.consolidating import consolidate
+from day1.services.jobs.extracting import extract_facts
 from day1.services.jobs.workshop import JobRun
 from day1.services.skills.mining import Extracted, Extraction, extract_patterns
 
@@ -93,11 +94,12 @@ def archive(run: JobRun) -> dict[str, Json]:
     return {"archives": list(made), **written}
 
 
-RUNS: Final[Mapping[JobKind, Callable[[JobRun], dict[str, Json]]]] = {
+RUNS: Final[Mapping[WorkKind, Callable[[JobRun], dict[str, Json]]]] = {
     "consolidate": consolidate,
     "patterns_extract": extract,
     "archive_create": archive,
     "decay_update": count_decayed,
     "cleanup": clean_up,
+    "facts_extract": extract_facts,
 }
 """The work of each kind."""

@@ -10,11 +10,10 @@ from typing import Final
 
 from day1.errors import NotFound, StoreBusy
 from day1.model.branches.branch import Branch
-from day1.model.jobs.job import Execution, Job
+from day1.model.jobs.job import KINDS, Execution, Job
 from day1.model.jobs.schedule import Calendar, Schedule, schedule_id
 from day1.model.values.ids import derived_id
 from day1.services.jobs.jobs import NewJob, create
-from day1.services.jobs.kinds import RUNS
 from day1.services.repository.repository import Repository
 
 _TRIES: Final = 5
@@ -33,12 +32,12 @@ class Plan:
 
 
 def create_all(repo: Repository, plan: Plan, calendar: Calendar) -> list[Schedule]:
-    """Make or replace the schedules of a wallet, one for each kind of job that runs.
+    """Make or replace the schedules of a wallet, one for each kind of job.
 
     A replaced schedule keeps its id, its pause, and its next time if that is earlier.
     """
     schedules = []
-    for kind in RUNS:
+    for kind in KINDS:
         now = repo.clock()
         new = Schedule(
             schedule_id(kind, plan.wallet, plan.branch),
@@ -128,7 +127,7 @@ def trigger(repo: Repository, schedule: Schedule, execution: Execution) -> Job:
         return replace(stored, last_run_at=job.created_at, last_job_id=job.id)
 
     _change(repo, schedule.id, ran)
-    _prune(repo, schedule)
+    prune(repo, schedule.id)
     return job
 
 
@@ -161,7 +160,7 @@ def _begin(repo: Repository, schedule: Schedule, calendar: Calendar) -> Schedule
     next_run_at = calendar.next_after(schedule.kind, now)
     moved = replace(schedule, next_run_at=next_run_at, last_run_at=now, last_job_id=job_id)
     if repo.ledger.swap(schedule, moved):
-        _prune(repo, moved)
+        prune(repo, moved.id)
     return moved
 
 
@@ -177,9 +176,9 @@ def _branch_exists(repo: Repository, schedule: Schedule) -> bool:
     return repo.ledger.record(Branch, schedule.branch_id) is not None
 
 
-def _prune(repo: Repository, schedule: Schedule) -> None:
+def prune(repo: Repository, schedule: str) -> None:
     """Remove the oldest jobs of a schedule that are done, beyond the newest `KEPT`."""
-    jobs = repo.ledger.records(Job, schedule_id=schedule.id)
+    jobs = repo.ledger.records(Job, schedule_id=schedule)
     now = repo.clock()
     old = [job.id for job in jobs[:-KEPT] if job.seen_at(now).status != "running"]
     repo.ledger.remove(Job, *old)

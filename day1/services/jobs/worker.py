@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 
 from day1.services.jobs.jobs import claim, run, waiting
-from day1.services.jobs.schedules import begin_due
+from day1.services.jobs.schedules import begin_due, prune
 from day1.services.jobs.workshop import Workshop
 from day1.services.upkeep.chores import IsStopped
 
@@ -31,5 +31,7 @@ class JobWorker:
             claimed_job = claim(repo, job, self._holder)
             if claimed_job is not None:
                 run(self._shop, claimed_job, stopped)
+                if claimed_job.schedule_id is not None:
+                    prune(repo, claimed_job.schedule_id)
         self._stamp = stamp
         return False

@@ -7,12 +7,11 @@ import pytest
 
 from day1.errors import NotFound
 from day1.model.branches.branch import Branch
-from day1.model.jobs.job import LEASE, WAITS, Job
+from day1.model.jobs.job import KINDS, LEASE, WAITS, Job
 from day1.model.jobs.schedule import Schedule
 from day1.model.values.instant import DAY, SECOND, parse
 from day1.services.jobs import schedules
 from day1.services.jobs.jobs import claim, find_job
-from day1.services.jobs.kinds import RUNS
 from day1.services.jobs.schedules import KEPT, Plan, begin_due, create_all, find_schedule
 from tests.unit.services.conftest import Bench
 from tests.unit.services.maintained import Maintained, W, go_on
@@ -47,7 +46,7 @@ def jobs(memory: Maintained) -> list[Job]:
 
 def test_there_is_one_schedule_for_each_kind_that_runs(memory: Maintained) -> None:
     found = schedules.of_wallets(memory.repo)
-    assert {schedule.id for schedule in found} == {f"{kind}:{W}" for kind in RUNS}
+    assert {schedule.id for schedule in found} == {f"{kind}:{W}" for kind in KINDS}
 
 
 def test_schedules_made_again_keep_their_ids_their_pause_and_their_time(memory: Maintained) -> None:

@@ -1,6 +1,7 @@
 """Recording turns: what was said, and which tools were called."""
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
@@ -9,14 +10,19 @@ from pydantic import AfterValidator
 from day1.call.context import Context
 from day1.call.fields import JsonObject, Response, Written
 from day1.call.operation import Effect, Operation
+from day1.errors import Json
+from day1.model.branches.branch import Branch
+from day1.model.jobs.schedule import schedule_id
+from day1.model.layers.context_id import row_ids_in
 from day1.model.layers.thread import Thread
 from day1.model.prime.framing import without_frames
 from day1.model.rows.kind import canonical
 from day1.model.rows.validation import clean, fits_one_memory, secret_notes
-from day1.model.values.ids import short_hash
+from day1.model.values.ids import derived_id, short_hash
 from day1.model.values.wallet_space import Owner
 from day1.services.contexts.vectors import embeds
 from day1.services.conversations.messages import NewMessage
+from day1.services.jobs.jobs import NewJob, create
 from day1.services.turns.recording import SessionRecord, Turn, record_turn
 from day1.services.turns.working import remember_messages
 from day1.toolsets.compose.fields import (
@@ -80,7 +86,8 @@ class AgentMemoryRecordTurnRequest(AgentMemoryScope):
 
     Attributes:
         contextId: The prompt that the agent had. It is not stored: what stands between the marks
-            of a prompt of memory is cut out of all messages.
+            of a prompt of memory is cut out of all messages, and what that prompt showed is not
+            extracted again.
         turnId: The turn's name in its thread: the same turn with the same messages is stored once.
             Default: a new one.
         sessionId: The session. Default: the thread, else one made from `turnId`.
@@ -154,6 +161,8 @@ def turn_record(
     message_ids = turn.message_ids
     working = remember_messages(write.repo, write.branch, thread, message_ids, ctx.clock())
     vector = bool(message_ids) and embeds(ctx.search.embedder)
+    if message_ids and ctx.jobs.chat is not None and ctx.jobs.is_served():
+        _extract_later(ctx, request, write.branch, message_ids)
     return AgentMemoryRecordTurnResponse(
         loop=envelope("post_turn", "remember", "pre_turn"),
         success=True,
@@ -171,6 +180,22 @@ def turn_record(
             notes=[*notes, *recorded.notes],
         ),
     )
+
+
+def _extract_later(
+    ctx: Context,
+    request: AgentMemoryRecordTurnRequest,
+    branch: Branch,
+    message_ids: Sequence[str],
+) -> None:
+    """Create the job that extracts facts from a turn; the same turn creates it once."""
+    wallet = ctx.caller.access.writes_as(request.agentWallet) or request.agentWallet
+    shown = [] if request.contextId is None else row_ids_in(request.contextId)
+    params: dict[str, Json] = {"messages": list(message_ids), "shown": list(shown)}
+    token = ctx.caller.access.token_id
+    group = schedule_id("facts_extract", wallet, branch)  # of which the newest jobs are kept
+    new = NewJob("facts_extract", "temporal", branch, (wallet,), params, token, group)
+    create(ctx.repo, new, derived_id("job", None, new.kind, branch.id, *message_ids))
 
 
 def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMessage]:

@@ -1,6 +1,6 @@
 """Maintenance jobs: run one now or in the background, and read what became of it."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
 
 from pydantic import AfterValidator, JsonValue, model_validator
 
@@ -8,7 +8,7 @@ from day1.call.context import Context
 from day1.call.fields import Read, Response
 from day1.call.operation import Effect, Operation
 from day1.errors import NotFound
-from day1.model.jobs.job import Execution, Job, JobKind, JobStatus
+from day1.model.jobs.job import KINDS, Execution, Job, JobKind, JobStatus
 from day1.model.values.instant import in_range
 from day1.services.access.calls import branch_of, note_token
 from day1.services.branches.lookup import name_of, refuse_closed
@@ -91,8 +91,9 @@ class MemoryJobCreateRequest(ComposeRequest):
 
     Attributes:
         type: What the job does. consolidate supersedes facts that say the same as another fact of
-            their space; patterns_extract writes runs of tools that recur as patterns; cleanup
-            archives facts that expired, drops ended working sessions, and removes old transcripts
+            their space; patterns_extract writes runs of tools that recur as patterns;
+            archive_create keeps the memory as a bundle with a content id; cleanup archives facts
+            that expired, drops ended working sessions, and removes old transcripts
             where the server is set to; decay_update counts the facts whose decay score is low, and
             changes nothing.
         execution: inline runs the job before the answer; temporal runs it in the background of a
@@ -216,7 +217,7 @@ def jobs_get(ctx: Context, request: JobsGet) -> MemoryJobRecord:
     """Read a maintenance job; one whose process ended before it was done has failed."""
     job = find_job(ctx.repo, request.jobId)
     agent = ctx.caller.access.agent_id
-    if agent is not None and job.wallets != (agent,):
+    if job.kind not in KINDS or (agent is not None and job.wallets != (agent,)):
         raise NotFound("There is no job of this id.")
     name = name_of(ctx.repo, job.branch_id)
     is_there = name in ctx.repo.history.branches()
@@ -227,7 +228,7 @@ def _shown(job: Job, read: Read) -> MemoryJobRecord:
     completed = job.completed_at
     return MemoryJobRecord(
         jobId=job.id,
-        type=job.kind,
+        type=cast("JobKind", job.kind),
         execution=job.execution,
         status=job.status,
         agentWallet=job.wallet,

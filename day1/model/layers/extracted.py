@@ -1,0 +1,90 @@
+"""Facts that a model found in what a user said: which of them are taken."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from day1.model.lessons.rewording import same_text_in_words
+from day1.model.rows.validation import looks_secret
+from day1.model.search.grouping import faithful
+
+MOST: Final = 20
+"""Facts that are taken from one turn, at most."""
+_LONGEST: Final = 500
+"""Characters of a fact, at most."""
+_ORDER: Final = re.compile(
+    r"^\W*(?:(?:please|now|then|also|always|never|just|from now on|next time|important|note)\b\W*)*"
+    r"(?:(?:you|the\s+(?:assistant|agent|model|ai)|assistants?|agents?)\s+"
+    r"(?:must|should|shall|will|have\s+to|need\s+to|are\s+to|may\s+not|can(?:not)?)\b"
+    r"|(?:ignore|disregard|forget|override|bypass|remember|memori[sz]e|reveal|print|output|reply"
+    r"|respond|answer|say|tell|send|forward|upload|run|execute|call|delete|drop|pretend|act|behave"
+    r"|follow|obey|trust|believe|approve|treat|do\s+not|don['\u2019]t)\b"
+    r"|(?:system|assistant|developer)\s*[:>\]|])",
+    re.IGNORECASE,
+)
+"""A text that tells its reader what to do."""
+_SUBJECT: Final = re.compile(r"\b(?:the\s+)?user(?:['\u2019]s)?\b", re.IGNORECASE)
+"""What stands for the `I` of a message; the message has no such word."""
+_OVERRULES: Final = re.compile(
+    r"\b(?:ignor|disregard|forget|overrid|bypass)\w*\b[^.!?]{0,60}"
+    r"\b(?:instruct\w*|prompts?|rules?|guidelines?|orders?|above|previous)\b",
+    re.IGNORECASE,
+)
+"""Words that take back what an assistant was told, anywhere in a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedFact:
+    """A fact, and the places of the messages that say it."""
+
+    text: str
+    sources: tuple[int, ...]
+
+
+def is_order(text: str) -> bool:
+    """Whether a text tells its reader what to do, instead of what is so."""
+    return _ORDER.search(text) is not None or _OVERRULES.search(text) is not None
+
+
+def usable_facts(
+    answer: Mapping[str, Any], messages: Sequence[str], shown: Sequence[str]
+) -> list[ExtractedFact]:
+    """Return the facts of a model's answer that the messages say and that are new.
+
+    Args:
+        answer: what the model answered; nothing in it is trusted.
+        messages: what the user said.
+        shown: the texts that memory gave to this turn: they are known.
+    """
+    listed = answer.get("facts")
+    facts: dict[str, ExtractedFact] = {}
+    for each in listed if isinstance(listed, list) else ():
+        fact = _usable(each, messages)
+        if fact is not None and not any(same_text_in_words(fact.text, text) for text in shown):
+            facts.setdefault(fact.text, fact)
+    return list(facts.values())[:MOST]
+
+
+def _usable(listed: object, messages: Sequence[str]) -> ExtractedFact | None:
+    """Return one listed fact; None if it is no short statement that its messages bear out."""
+    if not isinstance(listed, Mapping) or not isinstance(listed.get("text"), str):
+        return None
+    text = " ".join(listed["text"].split())
+    if not 0 < len(text) <= _LONGEST or not text.isprintable():
+        return None
+    places = listed.get("messages")
+    sources = tuple(
+        dict.fromkeys(
+            place
+            for place in (places if isinstance(places, list) else ())
+            if type(place) is int and 0 <= place < len(messages)
+        )
+    )
+    said = [messages[place] for place in sources]
+    is_borne_out = bool(said) and faithful(_SUBJECT.sub(" ", text), said)
+    return (
+        None
+        if is_order(text) or looks_secret(text) or not is_borne_out
+        else ExtractedFact(text, sources)
+    )
