@@ -69,6 +69,10 @@ class _Client:
             raise RuntimeError(f"{path}: {answer.status}: {said[:200]!r}")
         return spent, json.loads(said)
 
+    def rest(self) -> None:
+        """Disconnect before a pause that is longer than servers keep a connection."""
+        self._connection.close()
+
 
 _ACCEPTED = "application/json, text/event-stream"
 _ERA = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "empty"}
@@ -191,6 +195,7 @@ def _settled(client: _Client) -> None:
     for _ in range(100_000):
         _, answer = client.post("/api/v1/memory_search", {"query": "who reviewed it?"})
         if not any("pending_vectors" in note for note in answer["read"]["notes"]):
+            client.rest()
             return
     raise RuntimeError("texts wait for their vectors")
 

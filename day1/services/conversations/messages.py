@@ -3,7 +3,7 @@
 `log_message` is one unit of work; the other functions work in an open unit of work.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import Query
@@ -28,6 +28,18 @@ class NewMessage:
     """The calls of tools, as canonical JSON."""
     model: str | None = None
     happened_at: int | None = None
+
+    @property
+    def columns(self) -> Row:
+        """The message's own columns."""
+        return {
+            "role": self.role,
+            "content": self.content,
+            "thinking": self.thinking,
+            "tool_calls": self.tool_calls,
+            "model": self.model,
+            "happened_at": self.happened_at,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +108,7 @@ def add_message(
     """
     message_id, conversation_id = repo.new_id(MESSAGE.prefix, work.now), request.conversation_id
     message = request.message
-    columns = complete(MESSAGE, asdict(message))
+    columns = complete(MESSAGE, message.columns)
     if request.request_id is not None:
         same_conversation: Row = (
             {} if conversation_id is None else {"conversation_id": conversation_id}

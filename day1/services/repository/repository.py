@@ -46,7 +46,7 @@ class Repository:
     forget_primes: Callable[[], None] = no_primes
     """The function that removes the kept primes, which may quote redacted texts or be of a deleted
     branch."""
-    registered_writers: set[str] = field(default_factory=set)
+    registered_writers: set[tuple[str | None, ...]] = field(default_factory=set)
     """Cache of writers that the ledger has (`services.tasks.sessions`)."""
     reached: dict[tuple[str, ...], tuple[frozenset[CommitId], frozenset[CommitId]]] = field(
         default_factory=dict

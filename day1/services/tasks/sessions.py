@@ -17,12 +17,13 @@ def register_writer(
     names = (origin.agent_id, origin.session_id, origin.task_id)
     if not any((*names, token_id)):
         return
-    session = session_of(branch.id, names, now, token_id)
-    if session.id in repo.registered_writers:
+    writer = (branch.id, *names, token_id)
+    if writer in repo.registered_writers:
         return
+    session = session_of(branch.id, names, now, token_id)
     if repo.ledger.record(Session, session.id) is None:
         repo.ledger.put(session)
-    repo.registered_writers.add(session.id)
+    repo.registered_writers.add(writer)
 
 
 @dataclass(frozen=True, slots=True)

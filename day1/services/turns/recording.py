@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from day1.errors import Advice, InvalidRequest, RequestReused
@@ -113,7 +114,7 @@ class ThreadUnit:
             last = last_message(self.repo, work, conversation)
         rows = []
         for row_id, message in messages:
-            columns: Row = {**asdict(message), "conversation_id": conversation, "previous_id": last}
+            columns: Row = {**message.columns, "conversation_id": conversation, "previous_id": last}
             rows.append(new_row(MESSAGE, row_id, columns, self.origin, work.now))
             last = row_id
         work.add(MESSAGE, rows)
@@ -166,7 +167,7 @@ def _object(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Turn:
     """A turn to record."""
 
@@ -179,15 +180,18 @@ class Turn:
     @property
     def message_ids(self) -> list[str]:
         """The ids of the messages, which ascend."""
-        return [self._message_id(place) for place in range(1, len(self.messages) + 1)]
+        return self._ids[:-1]
 
     @property
     def next_id(self) -> str:
         """The id of the message that would come after the last one."""
-        return self._message_id(len(self.messages) + 1)
+        return self._ids[-1]
 
-    def _message_id(self, place: int) -> str:
-        return turn_message_id(self.thread.conversation_id, self.id, place)
+    @cached_property
+    def _ids(self) -> list[str]:
+        conversation = self.thread.conversation_id
+        places = range(1, len(self.messages) + 2)
+        return [turn_message_id(conversation, self.id, place) for place in places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,5 +249,5 @@ def _was_recorded(work: Additions, turn: Turn, origin: Origin) -> bool:
 def _is_same(row: Row, message: NewMessage, origin: Origin) -> bool:
     if row["content_hash"] == REDACTED_HASH:
         return True
-    columns: Row = {**asdict(message), "session_id": origin.session_id}
+    columns: Row = {**message.columns, "session_id": origin.session_id}
     return all(row[column] == value for column, value in columns.items())

@@ -6,6 +6,7 @@ A field may be called by its second spelling, or in snake_case: `agentWallet` is
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, JsonValue, model_validator
@@ -116,6 +117,7 @@ class ComposeRequest(LooseRequest):
         return names
 
 
+@cache
 def _other_spellings(field: str) -> tuple[str, ...]:
     snake = _CAPITAL.sub(lambda letter: f"_{letter[0].lower()}", field)
     second = _SECOND_SPELLINGS.get(field)
