@@ -1,11 +1,15 @@
 """How a process treats jobs: when they run, what they may remove, and who runs them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from day1.model.jobs.schedule import Calendar
-from day1.ports.chat import Chat
+
+if TYPE_CHECKING:
+    from day1.ports.chat import Chat
 
 CHORE: Final = "jobs"
 """The name of the chore that runs jobs, and of its lease."""

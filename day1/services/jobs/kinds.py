@@ -15,7 +15,6 @@ from day1.services.archives.archiving import Archiving, create_archive
 from day1.services.jobs.applying import apply
 from day1.services.jobs.cleaning_up import clean_up
 from day1.services.jobs.consolidating import consolidate
-from day1.services.jobs.extracting import extract_facts
 from day1.services.jobs.workshop import JobRun
 from day1.services.skills.mining import Extracted, Extraction, extract_patterns
 
@@ -94,12 +93,19 @@ def archive(run: JobRun) -> dict[str, Json]:
     return {"archives": list(made), **written}
 
 
+def extract_from_turn(run: JobRun) -> dict[str, Json]:
+    """Add the facts that a chat model finds in what a user said in a turn."""
+    from day1.services.jobs.extracting import extract_facts  # noqa: PLC0415 - seldom needed
+
+    return extract_facts(run)
+
+
 RUNS: Final[Mapping[WorkKind, Callable[[JobRun], dict[str, Json]]]] = {
     "consolidate": consolidate,
     "patterns_extract": extract,
     "archive_create": archive,
     "decay_update": count_decayed,
     "cleanup": clean_up,
-    "facts_extract": extract_facts,
+    "facts_extract": extract_from_turn,
 }
 """The work of each kind."""
