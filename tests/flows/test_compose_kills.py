@@ -12,12 +12,14 @@ from day1.errors import NotFound
 from day1.interfaces.open_store import OpenStore
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, OBSERVATION
+from day1.model.values.wallet_space import Owner
 from day1.services.access.caller import Caller
 from day1.toolsets.compose import COMPOSE
 from tests.engine import needs_files
 from tests.flows.kill_scenarios import Process, die_at
 from tests.flows.killed_process import call_system, opened
 from tests.flows.test_processes import together
+from tests.tool_threads import twelve_conversations
 
 OF = {"agentWallet": "w", "threadId": "th1", "sessionId": "s1"}
 EVENTS = [{"name": "grep", "result": "found"}]
@@ -121,10 +123,37 @@ def facts(store: OpenStore) -> Counter[tuple[object, ...]]:
     return Counter((row["category"], row["status"]) for row in rows)
 
 
+@pytest.fixture(scope="module")
+def mined(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A store with a valid pattern, and the deed that makes a skill of it."""
+    needs_files()
+    folder = tmp_path_factory.mktemp("mined") / "store"
+    store = opened(folder)
+    twelve_conversations(store.repo, Owner("w"))
+    call_system(store, EXTRACT)
+    (pattern,) = call_system(store, call("patterns_list"))["patterns"]
+    known = {"patternId": pattern["patternId"]}
+    data = call_system(store, call("patterns_validate", **known))["validation"]
+    store.close()
+    return folder, call("patterns_promote", skillName="Fix", validationData=data, **known)
+
+
+@pytest.mark.parametrize("point", ADDED)
+def test_a_kill_leaves_a_skill_whole_or_absent(
+    mined: tuple[Path, dict[str, Any]], tmp_path: Path, point: str
+) -> None:
+    killed_in(point, *mined, tmp_path)
+
+
 @pytest.mark.parametrize(("point", "deed"), DEEDS)
 def test_a_kill_leaves_what_is_written_whole_or_absent(
     worked: Path, tmp_path: Path, point: str, deed: dict[str, Any]
 ) -> None:
+    killed_in(point, worked, deed, tmp_path)
+
+
+def killed_in(point: str, worked: Path, deed: dict[str, Any], tmp_path: Path) -> None:
+    """Kill the deed in a copy of a store, do it again there, and compare with another copy."""
     store = opened(worked)
     before = facts(store)
     store.close()
