@@ -260,18 +260,24 @@ class Tool:
         return None if dotted is None else f"{dotted}.{self.operation.name}"
 
     def call(self, ctx: Context, arguments: Mapping[str, Any]) -> dict[str, Json]:
-        """Validate, run under the toolset's rule for branches, and dump; every call enters here.
+        """Validate, run under the toolset's rule for branches, and dump the answer as JSON.
 
         Raises:
             InvalidRequest: the arguments do not fit; every problem is named.
             Day1Error: as the operation says.
         """
-        toolset, say = self.toolset.name, ctx.say
+        answer = self.answer(ctx, arguments)
+        return answer.model_dump(mode="json", context=self.wording(ctx.say))
 
-        def said(step: Step) -> str:
-            return say(replace(step, toolset=toolset))
+    def answer(self, ctx: Context, arguments: Mapping[str, Any]) -> Response:
+        """Validate, and run under the toolset's rule for branches; every call enters here.
 
-        ctx = replace(ctx, branch_rule=self.toolset.branch_rule, say=said)
+        Raises:
+            InvalidRequest: the arguments do not fit; every problem is named.
+            Day1Error: as the operation says.
+        """
+        toolset = self.toolset.name
+        ctx = replace(ctx, branch_rule=self.toolset.branch_rule, say=self.wording(ctx.say))
         operation, access = self.operation, ctx.caller.access
         started, outcome = time.perf_counter(), "ok"
         try:
@@ -280,7 +286,7 @@ class Tool:
             request = operation.request.model_validate(dict(arguments))
             with ctx.repo.ledger.same_version():
                 answer: Response = operation.run(ctx, request)
-                return answer.model_dump(mode="json", context=said)
+                return answer
         except ValidationError as exc:
             outcome = InvalidRequest.code
             raise invalid(f"The arguments of {operation.name}", operation.request, exc) from exc
@@ -294,3 +300,12 @@ class Tool:
         finally:
             spent = round((time.perf_counter() - started) * 1e3, 1)
             log.info("%s %s %s ms", operation.name, outcome, spent)
+
+    def wording(self, say: Say) -> Say:
+        """Return `say` for steps that mean the tools of this tool's toolset."""
+        toolset = self.toolset.name
+
+        def said(step: Step) -> str:
+            return say(replace(step, toolset=toolset))
+
+        return said
