@@ -1,3 +1,3 @@
 """day1: git for agent memory."""
 
-__version__ = "0.1.0"
+from day1.version import __version__ as __version__

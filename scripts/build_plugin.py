@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from day1 import __version__
 from day1.adapters.clients.hook_edits import HooksEdit
 from day1.adapters.clients.hook_table import HOOKS
 from day1.adapters.clients.table import CLIENTS, SERVER
 from day1.formats.events import agent_of
+from day1.version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN = "plugin"

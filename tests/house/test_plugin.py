@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from day1 import __version__
+from day1.version import __version__
 from tests.wires.command_line import CommandLine
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from day1 import __version__
 from day1.errors import Day1Error
 from day1.interfaces.cli.codes import DONE, FAILED, HELD, INTERRUPTED, READER_LEFT, USAGE, WAITS
+from day1.version import __version__
 
 if TYPE_CHECKING:
     from day1.interfaces.cli.application import Application

@@ -9,13 +9,13 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from day1 import __version__
 from day1.call.fields import Read, UnionRequest, Written
 from day1.call.meanings import explained
 from day1.call.operation import Operation
 from day1.call.toolset import Namespace, Route, Toolset
 from day1.interfaces.http.answers import CREATED, STATE_HEADERS, STATES
 from day1.interfaces.http.failures import STATUS
+from day1.version import __version__
 
 _REFERENCE: Final = "#/components/schemas/{model}"
 """Template of a reference to the schema of a model."""

@@ -19,7 +19,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from day1 import __version__
 from day1.errors import Day1Error, Forbidden, Json, StoreUnavailable
 from day1.interfaces.http.callers import access_of
 from day1.interfaces.http.failures import failure
@@ -28,6 +27,7 @@ from day1.interfaces.open_store import OpenStore
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Ref
 from day1.services.access.authentication import without_place
+from day1.version import __version__
 
 PUBLIC: Final = ("/health", "/ready")
 """Paths of probes that need no token."""

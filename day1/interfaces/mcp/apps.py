@@ -20,11 +20,11 @@ from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.types import TextResourceContents
 
-from day1 import __version__
 from day1.interfaces.reviewing import GROUPS, KEYS, REASONS, TAKEN, TEXTS, TIERS, fields
 from day1.model.redaction.veil import MARKS
 from day1.model.rows.kind import MEMORIES, WHOLE, Kind
 from day1.model.values.showing import BEGINNING, FOLDED, UNSEEN
+from day1.version import __version__
 
 EXTENSION: Final = "io.modelcontextprotocol/ui"
 """The name of MCP's extension for views."""

@@ -29,7 +29,6 @@ from mcp.types import (
     ToolAnnotations,
 )
 
-from day1 import __version__
 from day1.call.context import Context
 from day1.call.operation import Effect, Operation
 from day1.call.toolset import ErrorShape, Tool
@@ -39,6 +38,7 @@ from day1.interfaces.mcp.listening import Listening
 from day1.interfaces.mcp.schemas import listed_schema, output_schema
 from day1.interfaces.mcp.skills import FRESH_MS, add_skills, contents
 from day1.toolsets import TOOLSETS
+from day1.version import __version__
 
 log = logging.getLogger(__name__)
 

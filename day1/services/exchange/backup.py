@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from day1 import __version__
 from day1.errors import StoreDamaged
 from day1.model.files.backup import FORMAT, BranchContent, Content, Manifest, RowsHash
 from day1.model.rows.change import CommitId, Query, Ref
@@ -15,6 +14,7 @@ from day1.model.values.callbacks import KillPoint, no_kill_point
 from day1.ports.archive import Archives, Copied, Copying
 from day1.ports.reading import Reading
 from day1.services.repository.repository import Repository
+from day1.version import __version__
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ def doctor_command(session: Session, *, repair: bool) -> None:
 
     The exit code is 1 if anything is an error.
     """
-    from day1 import __version__
     from day1.services.health import doctor
+    from day1.version import __version__
 
     repairs: list[str] = []
     try:

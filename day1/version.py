@@ -1,0 +1,3 @@
+"""The version of day1."""
+
+__version__ = "0.1.0"
