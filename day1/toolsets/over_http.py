@@ -4,5 +4,6 @@ from typing import Final
 
 from day1.toolsets import registered
 from day1.toolsets.compose import COMPOSE
+from day1.toolsets.day1.library import LIBRARY
 
-TOOLSETS: Final = registered(COMPOSE)
+TOOLSETS: Final = registered(COMPOSE, LIBRARY)

@@ -238,8 +238,12 @@ def agent_of(caller: Caller, agent_id: str | None = None) -> str | None:
     return access.writes_as(agent_id) or caller.agent_id
 
 
-def repeatable(call: Call, request: Repeatable, branch: Branch | None = None) -> Repository:
+def repeatable(
+    call: Call, request: Repeatable, branch: Branch | None = None, part: int | None = None
+) -> Repository:
     """Return the store; with a `request_id` its new ids follow from the request.
+
+    A request of several parts gives each part ids of its own: `part` is its place.
 
     The same `request_id` by another agent or on another branch is another request. So is one
     by a token with other limits, or by a caller who sees several other spaces: such a caller
@@ -252,5 +256,6 @@ def repeatable(call: Call, request: Repeatable, branch: Branch | None = None) ->
     where = ("", *caller.access.branches) if branch is None else (branch.id,)
     spaces = sorted(spaces_of(call, None), key=str) if caller.sees else ()
     seen_spaces = (f"sees {space}" for space in spaces)
-    ids = ids_of_request(request.request_id, agent or "", *where, *seen_spaces)
+    parts = () if part is None else (f"part {part}",)
+    ids = ids_of_request(request.request_id, agent or "", *where, *seen_spaces, *parts)
     return replace(call.repo, new_id=ids, of_request=True)

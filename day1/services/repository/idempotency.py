@@ -4,13 +4,13 @@ Both are looked up in the unit of work that would add the row, so two equal writ
 row. Both callers get that row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from day1.errors import Advice, RequestReused
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Query
-from day1.model.rows.kind import EDIT, WHOLE, Cell, Kind, Row
+from day1.model.rows.kind import EDIT, WHOLE, Cell, Kind, Row, cell_value, complete
 from day1.model.values.instant import SECOND
 from day1.ports.ledger import Ledger
 from day1.ports.reading import Reading
@@ -88,3 +88,52 @@ def written_lately(rows: Sequence[Row], kind: Kind, row: Row) -> Row | None:
         if age < MINUTE and all(earlier[c] == row[c] for c in columns):
             return earlier
     return None
+
+
+def edited_before(
+    work: Reading,
+    first_edit: str | None,
+    row_id: str,
+    same: Callable[[Row, Collection[Cell]], bool],
+) -> int | None:
+    """Return the time at which a request edited a row; None if the request is new.
+
+    Args:
+        work: a unit of work on the branch.
+        first_edit: the id that the request gives its first edit.
+        row_id: the row to edit.
+        same: whether values by cell and the cells edited since are what this request asks for.
+
+    Raises:
+        RequestReused: the request id was used before, for another edit.
+    """
+    edit = None if first_edit is None else work.get(EDIT, [first_edit]).get(first_edit)
+    if edit is None:
+        return None
+    at = int(edit["created_at"] or 0)
+    edits = work.find(EDIT, Query(equal={"row_id": row_id}))
+    values = {str(e["cell"]): e["value"] for e in edits if e["created_at"] == at}
+    since = {e["cell"] for e in edits if int(e["created_at"] or 0) > at}
+    if edit["row_id"] != row_id or not same(values, since):
+        raise reused(str(first_edit))
+    return at
+
+
+def sets(kind: Kind, row: Row, columns: Row) -> Callable[[Row, Collection[Cell]], bool]:
+    """Build the test whether a request's earlier edits set these columns.
+
+    A cell that had the value already got no edit: it still has the value, or was edited since.
+    """
+    after = {**row, **complete(kind, columns)}
+    cells = [group[0] for group in kind.groups if columns.keys() & set(group)]
+
+    def same(values: Row, since: Collection[Cell]) -> bool:
+        return all(
+            values[cell] == cell_value(kind, after, cell)
+            if cell in values
+            else cell in since
+            or all(row[c] == value for c, value in columns.items() if c in kind.group(cell))
+            for cell in cells
+        )
+
+    return same

@@ -1,6 +1,6 @@
 """Correcting, superseding and removing rows."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from day1.errors import Advice, InvalidRequest, NotFound, Refused, RevisionChanged
@@ -17,7 +17,6 @@ from day1.model.rows.kind import (
     Cell,
     Kind,
     Row,
-    cell_value,
     complete,
     kind_of,
     revision,
@@ -26,7 +25,13 @@ from day1.model.rows.kind import (
 )
 from day1.model.rows.origin import Origin
 from day1.ports.store import Work
-from day1.services.repository.idempotency import reused, written_by, written_lately
+from day1.services.repository.idempotency import (
+    edited_before,
+    reused,
+    sets,
+    written_by,
+    written_lately,
+)
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import (
     EditedCells,
@@ -76,26 +81,42 @@ def update(repo: Repository, branch: Branch, correction: Correction, origin: Ori
         InvalidRequest: rows of its kind have no such column.
         RevisionChanged: `expect_revision` is given and is not the row's revision.
     """
-    row_id, columns, expected = correction.row_id, correction.columns, correction.expect_revision
     with repo.store.changing(branch.name) as work:
-        kind, row = present(work, row_id, branch)
-        edited_at = _edited_before(
-            work, correction.first_edit, row_id, _sets(kind, row, dict(columns))
-        )
-        if edited_at is not None:
-            return Edited(kind, row, work.tip, edited_at)
-        if expected is not None and expected != revision(kind, row):
-            raise RevisionChanged(
-                "The row was changed since you read it: read it again, then decide.",
-                id=row_id,
-                revision=revision(kind, row),
-            )
-        changed = Editor(repo, work, origin, correction.reason).change(kind, row, columns)
+        corrected = correct(repo, work, branch, correction, origin)
+        kind, changed = corrected.kind, corrected.changed
         if not changed.groups:
-            return Edited(kind, row, work.tip, work.now)
-        line = f"change {kind.name} {row_id}: {', '.join(changed.groups)}"
+            return Edited(kind, changed.row, work.tip, corrected.at)
+        line = f"change {kind.name} {correction.row_id}: {', '.join(changed.groups)}"
         commit = work.commit(Message("change", line))
         return Edited(kind, changed.row, commit, work.now, changed.closed)
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A corrected row: what changed in it, and when; nothing if the request did it before."""
+
+    kind: Kind
+    changed: "Changed"
+    at: int
+
+
+def correct(
+    repo: Repository, work: Work, branch: Branch, correction: Correction, origin: Origin
+) -> Corrected:
+    """Set columns of a row in open work. Errors as in `update`."""
+    row_id, columns, expected = correction.row_id, correction.columns, correction.expect_revision
+    kind, row = present(work, row_id, branch)
+    edited_at = edited_before(work, correction.first_edit, row_id, sets(kind, row, dict(columns)))
+    if edited_at is not None:
+        return Corrected(kind, Changed(row, []), edited_at)
+    if expected is not None and expected != revision(kind, row):
+        raise RevisionChanged(
+            "The row was changed since you read it: read it again, then decide.",
+            id=row_id,
+            revision=revision(kind, row),
+        )
+    changed = Editor(repo, work, origin, correction.reason).change(kind, row, columns)
+    return Corrected(kind, changed, work.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,52 +310,6 @@ def _superseded_before(work: Work, old_fact: Row, new_fact: Row) -> Row | None:
     return first
 
 
-def _edited_before(
-    work: Work, first_edit: str | None, row_id: str, same: Callable[[Row, Collection[Cell]], bool]
-) -> int | None:
-    """Return the time at which a request edited a row; None if the request is new.
-
-    Args:
-        work: a unit of work on the branch.
-        first_edit: the id that the request gives its first edit.
-        row_id: the row to edit.
-        same: whether values by cell and the cells edited since are what this request asks for.
-
-    Raises:
-        RequestReused: the request id was used before, for another edit.
-    """
-    edit = None if first_edit is None else work.get(EDIT, [first_edit]).get(first_edit)
-    if edit is None:
-        return None
-    at = int(edit["created_at"] or 0)
-    edits = work.find(EDIT, Query(equal={"row_id": row_id}))
-    values = {str(e["cell"]): e["value"] for e in edits if e["created_at"] == at}
-    since = {e["cell"] for e in edits if int(e["created_at"] or 0) > at}
-    if edit["row_id"] != row_id or not same(values, since):
-        raise reused(str(first_edit))
-    return at
-
-
-def _sets(kind: Kind, row: Row, columns: Row) -> Callable[[Row, Collection[Cell]], bool]:
-    """Build the test whether a request's earlier edits set these columns.
-
-    A cell that had the value already got no edit: it still has the value, or was edited since.
-    """
-    after = {**row, **complete(kind, columns)}
-    cells = [group[0] for group in kind.groups if columns.keys() & set(group)]
-
-    def same(values: Row, since: Collection[Cell]) -> bool:
-        return all(
-            values[cell] == cell_value(kind, after, cell)
-            if cell in values
-            else cell in since
-            or all(row[c] == value for c, value in columns.items() if c in kind.group(cell))
-            for cell in cells
-        )
-
-    return same
-
-
 @dataclass(frozen=True, slots=True)
 class Removal:
     """Arguments of `remove`: the rows to remove, and why."""
@@ -354,7 +329,7 @@ def remove(repo: Repository, branch: Branch, removal: Removal, origin: Origin) -
     """
     first, row_ids = removal.first_edit, list(dict.fromkeys(removal.row_ids))
     with repo.store.changing(branch.name) as work:
-        removed_at = _edited_before(work, first, row_ids[0], lambda values, _: WHOLE in values)
+        removed_at = edited_before(work, first, row_ids[0], lambda values, _: WHOLE in values)
         if removed_at is not None:
             edits = work.find(EDIT, Query(equal={"created_at": removed_at, "cell": WHOLE}))
             if {edit["row_id"] for edit in edits} != set(row_ids):

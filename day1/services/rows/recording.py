@@ -191,7 +191,7 @@ def record(
         RequestReused: the request id was used for another row, or its row was removed since.
     """
     with repo.store.adding(branch.name) as work:
-        kind, row = _new(repo, memory, origin, work.now)
+        kind, row = new_memory(repo, memory, origin, work.now)
         alike = near_duplicates(work, str(row["content_hash"])) if kind is FACT else None
         put = put_once(work, kind, row, request_id, alike)
     same_text = [
@@ -202,7 +202,7 @@ def record(
     return Recorded(put.row, BranchAfter.of(work, put.fresh), put.notes, tuple(same_text))
 
 
-def _new(repo: Repository, memory: NewMemory, origin: Origin, now: int) -> tuple[Kind, Row]:
+def new_memory(repo: Repository, memory: NewMemory, origin: Origin, now: int) -> tuple[Kind, Row]:
     """Build the row of a new memory; return its kind and the row."""
     match memory:
         case NewFact():

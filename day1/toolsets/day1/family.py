@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from day1.call.operation import Operation
-from day1.call.toolset import Hints, Namespace, Prompt, Toolset
+from day1.call.toolset import Hints, Namespace, Prompt, Toolset, Wire
 from day1.toolsets.day1.recalling import OPERATIONS as RECALLING
 
 _LINES: Final = (
@@ -98,6 +98,11 @@ _API: Final = Namespace(
 )
 
 
-def toolset(name: str, operations: tuple[Operation[Any, Any], ...]) -> Toolset:
-    """Create one of day1's own toolsets."""
-    return Toolset(name, operations, _API, hints=_HINTS, unlisted=RECALLING)
+def toolset(
+    name: str,
+    operations: tuple[Operation[Any, Any], ...],
+    wires: tuple[Wire, ...] = ("mcp", "http", "call"),
+) -> Toolset:
+    """Create one of day1's own toolsets, which these wires offer."""
+    hints, offered = _HINTS, frozenset(wires)
+    return Toolset(name, operations, _API, hints=hints, unlisted=RECALLING, wires=offered)

@@ -18,12 +18,11 @@ from day1.call.fields import (
     Written,
 )
 from day1.call.operation import Effect, Operation
-from day1.errors import Advice, InvalidRequest
+from day1.errors import Advice
 from day1.model.branches.branch import Branch
-from day1.model.redaction.retention import parse_optional, sensitivity_of, valid_time
-from day1.model.rows.kind import EDIT, Cell, Row, revision
+from day1.model.redaction.retention import valid_time
+from day1.model.rows.kind import EDIT, Row, revision
 from day1.model.values.instant import show
-from day1.model.values.space import EVERY, SHARED
 from day1.services.access.calls import origin_of, repeatable, writable, writer
 from day1.services.rows.editing import (
     Correction,
@@ -34,8 +33,8 @@ from day1.services.rows.editing import (
     supersede,
     update,
 )
+from day1.toolsets.shared.corrections import corrected_columns
 from day1.toolsets.shared.fields import Confidence, Sensitivity
-from day1.toolsets.shared.given import refuse_marks
 
 
 class UpdateFact(WriteRequest):
@@ -87,15 +86,7 @@ class FactUpdated(Response):
 
 def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
     """Correct a fact in place; a new text makes it unverified."""
-    columns: dict[str, Cell] = {
-        name: value
-        for name in ("fact_text", "category", "confidence")
-        if (value := getattr(request, name)) is not None
-    }
-    columns |= _retention_columns(request)
-    if not columns:
-        raise InvalidRequest(f"Give at least one of {', '.join(_COLUMNS)}.")
-    refuse_marks(columns)
+    columns = corrected_columns(request)
     branch = writable(ctx, request.branch)
     result = update(
         repeatable(ctx, request, branch),
@@ -110,31 +101,6 @@ def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
         origin_of(ctx, request, branch),
     )
     return _updated(branch.name, result)
-
-
-_TIMES = ("happened_at", "valid_until", "expires_at")
-_COLUMNS = ("fact_text", "category", "confidence", *_TIMES, "space", "sensitivity")
-
-
-def _retention_columns(request: UpdateFact) -> dict[str, Cell]:
-    """Return the times, the space and the sensitivity that a request sets.
-
-    Raises:
-        InvalidRequest: the valid time ends before it begins, or the space is `*`.
-    """
-    valid_time(request.happened_at, request.valid_until)
-    columns: dict[str, Cell] = {
-        name: parse_optional(getattr(request, name))
-        for name in _TIMES
-        if getattr(request, name) is not None
-    }
-    if request.space == EVERY:
-        raise InvalidRequest("A memory has one space or none: name it, or `shared`.")
-    if request.space is not None:
-        columns["space"] = None if request.space == SHARED else request.space
-    if request.sensitivity is not None:
-        columns["sensitivity"] = sensitivity_of(request.sensitivity)
-    return columns
 
 
 def _first_edit(ctx: Context, request: WriteRequest, branch: Branch) -> str | None:
