@@ -1,3 +1,72 @@
-"""day1: git for agent memory."""
+"""day1: git for agent memory.
 
-from day1.version import __version__ as __version__
+`day1.connect` opens a memory. The names below are loaded when they are first used: to import day1
+loads nothing else.
+"""
+
+from day1.version import __version__
+
+TYPE_CHECKING = False  # as typing has it: that module would be most of the time of this import
+if TYPE_CHECKING:
+    from day1 import errors, types
+    from day1.app.library import connect
+    from day1.errors import Day1Error
+    from day1.interfaces.python.batching import Batch
+    from day1.interfaces.python.branch import Branch
+    from day1.interfaces.python.memory import Memory
+    from day1.interfaces.python.merging import Held, Merge, Preview
+    from day1.interfaces.python.past import Past
+    from day1.interfaces.python.results import Results
+    from day1.interfaces.python.reviewing import Review
+
+__all__ = [
+    "Batch",
+    "Branch",
+    "Day1Error",
+    "Held",
+    "Memory",
+    "Merge",
+    "Past",
+    "Preview",
+    "Results",
+    "Review",
+    "__version__",
+    "connect",
+    "errors",
+    "types",
+]
+
+_PYTHON = "day1.interfaces.python"
+_HOMES = {
+    "connect": "day1.app.library",
+    "Day1Error": "day1.errors",
+    "Batch": f"{_PYTHON}.batching",
+    "Branch": f"{_PYTHON}.branch",
+    "Held": f"{_PYTHON}.merging",
+    "Memory": f"{_PYTHON}.memory",
+    "Merge": f"{_PYTHON}.merging",
+    "Past": f"{_PYTHON}.past",
+    "Preview": f"{_PYTHON}.merging",
+    "Results": f"{_PYTHON}.results",
+    "Review": f"{_PYTHON}.reviewing",
+}
+"""The module of each name."""
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name when it is first used."""
+    from importlib import import_module
+
+    if name in {"errors", "types"}:
+        return import_module(f"day1.{name}")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'day1' has no attribute {name!r}")
+    found: object = getattr(import_module(home), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted([*globals(), *__all__])

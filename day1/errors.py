@@ -231,6 +231,14 @@ class BranchProtected(Refused):
     """The branch is protected: it takes only merges that fulfil its requirements."""
 
 
+class HandleClosed(Day1Error):
+    """A Python program called a memory that it had closed; nothing was done."""
+
+
+class UsedAfterFork(Day1Error):
+    """A forked process used a connection of its parent; it connects for itself."""
+
+
 class Unsupported(Day1Error):
     """The engine cannot do this; `details["instead"]` names an alternative."""
 

@@ -163,7 +163,13 @@ class SearchSettings(_Section):
 
 
 class IndexSettings(_Section):
-    """The Chroma server that holds the index of a large store."""
+    """The index: who works on it, and the Chroma server that holds that of a large store."""
+
+    background: bool = Field(
+        default=True,
+        description="Let a Python program that wrote with `import day1` index, embed and commit "
+        "between its calls, in a thread.",
+    )
 
     chroma_url: str | None = Field(
         None, description="A Chroma server, as http://HOST:8000; default: Chroma's own files."

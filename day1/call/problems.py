@@ -39,6 +39,15 @@ def invalid(what: str, request: type[BaseModel], exc: ValidationError) -> Invali
     return InvalidRequest(f"{what} are invalid: {shown}.", problems=problems)
 
 
+def invalid_settings(exc: ValidationError) -> InvalidRequest:
+    """Build the error with every setting that is not valid, by its name in the environment."""
+    problems = [
+        f"DAY1_{'__'.join(map(str, error['loc'])).upper()}: {error['msg']}"
+        for error in exc.errors(include_input=False)
+    ]
+    return InvalidRequest("; ".join(problems), problems=problems)
+
+
 def text_too_long(what: str, **details: Json) -> InvalidRequest:
     """Build the error for a text that is too long; it says how to import the text."""
     return InvalidRequest(f"{what}. {_HOW_TO_IMPORT}", **details)

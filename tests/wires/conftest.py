@@ -17,6 +17,7 @@ from tests.wires.command_line import CommandLine
 from tests.wires.diverged_branches import Pair
 from tests.wires.judged_facts import KEY
 from tests.wires.mcp_session import Session
+from tests.wires.python_places import connect, memory, shared_memory  # noqa: F401 - fixtures
 
 EMPTY = "empty"
 MANY_BRANCHES = 60

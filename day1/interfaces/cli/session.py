@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from day1.errors import InvalidRequest, Refused
+from day1.errors import Refused
 from day1.interfaces.cli.moments import moment
 from day1.interfaces.cli.render import Screen
 from day1.interfaces.cli.wording import command_of
@@ -61,17 +61,14 @@ class Session:
         """
         from pydantic import ValidationError
 
+        from day1.call.problems import invalid_settings
         from day1.logs import to_stderr
         from day1.settings import Settings
 
         try:
             settings = Settings()
         except ValidationError as exc:
-            problems = [
-                f"DAY1_{'__'.join(map(str, error['loc'])).upper()}: {error['msg']}"
-                for error in exc.errors(include_input=False)
-            ]
-            raise InvalidRequest("; ".join(problems), problems=problems) from exc
+            raise invalid_settings(exc) from exc
         to_stderr(settings.log_level)
         return settings
 

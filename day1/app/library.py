@@ -1,0 +1,223 @@
+"""Connect to a memory from Python: `day1.connect`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Unpack
+
+from day1.errors import InvalidRequest, NotAStore
+from day1.git_folders import STORE
+from day1.home import is_store
+from day1.interfaces.python.calls import Calls, Who
+from day1.interfaces.python.memory import Memory
+from day1.interfaces.python.options import Connection
+from day1.model.branches.branch import MAIN
+
+if TYPE_CHECKING:
+    from day1.call.operation import Effect
+    from day1.interfaces.open_store import OpenStore
+    from day1.settings import Settings
+
+Target = str | Path | None
+"""Where a memory is: None for the nearest store, a folder, a database's URL, a server's address."""
+
+_WEB: Final = ("http://", "https://")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a caller asked of a connection."""
+
+    branch: str | None
+    agent: str | None
+    space: str | None
+    token: str | None
+    more: Connection
+
+    @property
+    def create(self) -> bool | None:
+        """Whether to make a store that is not there; None: as the place decides."""
+        return self.more.get("create")
+
+
+def connect(
+    target: Target = None,
+    *,
+    branch: str | None = None,
+    agent: str | None = None,
+    space: str | None = None,
+    token: str | None = None,
+    **more: Unpack[Connection],
+) -> Memory:
+    """Connect to a memory: one on this machine, in a database, or behind a server.
+
+    Args:
+        target: a folder, the URL of a database (`mysql+pymysql://…`), or the address of
+            `day1 serve` (`http://…`). None: the nearest store, as the command line finds it.
+        branch: the branch of the memory; default: DAY1_BRANCH, else `main`.
+        agent: the agent that writes; default: DAY1_AGENT_ID, else none.
+        space: the space of calls that name none; default: DAY1_SPACE, else all, and new memories
+            have none.
+        token: the token for a server.
+        **more: see `Connection`.
+
+    Returns:
+        The memory. Close it, or use it in a `with` block; what is not closed loses nothing.
+
+    Raises:
+        NotAStore: there is no store, and none is to be made there.
+        InvalidRequest: an argument or a setting does not fit.
+        StoreOfAnother: the nearest store is another user's.
+        StoreUnavailable: the database or the server does not answer.
+        Unauthorized: the server wants a token, or another one.
+    """
+    _refuse_unknown(more)
+    calls, who = _connected(target, _Asked(branch, agent, space, token, more))
+    return Memory(calls, who)
+
+
+def _refuse_unknown(more: Mapping[str, Any]) -> None:
+    unknown = sorted(set(more) - set(Connection.__annotations__))
+    if unknown:
+        known = ", ".join(("branch", "agent", "space", "token", *Connection.__annotations__))
+        raise InvalidRequest(
+            f"day1.connect has no argument {', '.join(unknown)}; known are: {known}.",
+            problems=[{"argument": name, "problem": "unknown argument"} for name in unknown],
+        )
+
+
+def _connected(target: Target, asked: _Asked) -> tuple[Calls, Who]:
+    if isinstance(target, str) and target.startswith(_WEB):
+        return _behind(target, asked)
+    if asked.token is not None:
+        raise InvalidRequest(
+            "`token` is for the address of a server, such as http://127.0.0.1:8420: leave it out."
+        )
+    settings = _settings(target, asked.more.get("settings"))
+    who = _who(asked, settings)
+    return _opened(settings, create=_creates(target, create=asked.create)), who
+
+
+def _behind(address: str, asked: _Asked) -> tuple[Calls, Who]:
+    """Connect to a server, which has settings of its own.
+
+    Raises:
+        InvalidRequest: an argument is about a store that this process would open.
+    """
+    from day1.interfaces.python.remote import RemoteCalls
+
+    local = [name for name in ("create", "settings") if asked.more.get(name) is not None]
+    if local:
+        raise InvalidRequest(
+            f"`{local[0]}` is for a store that this process opens, and a server has opened its "
+            "own: leave it out.",
+        )
+    who = _who(asked, _settings(None, None))
+    return RemoteCalls(address, asked.token, who), who
+
+
+def _who(asked: _Asked, settings: Settings) -> Who:
+    return Who(
+        asked.branch or settings.branch or MAIN,
+        asked.agent or settings.agent_id,
+        asked.more.get("session") or settings.session_id,
+        settings.task_id,
+        asked.space or settings.space,
+    )
+
+
+def _settings(target: Target, overrides: Mapping[str, Any] | None) -> Settings:
+    """Return the settings of the environment, under those of the caller and the target.
+
+    Raises:
+        InvalidRequest: a setting is unknown or not valid.
+    """
+    from pydantic import ValidationError
+
+    from day1.call.problems import invalid_settings
+    from day1.settings import Settings, settings_at
+
+    unknown = sorted(set(overrides or ()) - set(Settings.model_fields))
+    if unknown:
+        raise InvalidRequest(
+            f"There is no setting {', '.join(unknown)}; there are: "
+            f"{', '.join(Settings.model_fields)}.",
+            problems=[{"argument": f"settings.{name}", "problem": "unknown"} for name in unknown],
+        )
+    try:
+        settings = Settings(**dict(overrides or {}))
+    except ValidationError as exc:
+        raise invalid_settings(exc) from exc
+    return settings if target is None else settings_at(settings, _place(target))
+
+
+def _place(target: str | Path) -> str:
+    """Return the store that a folder means: its own `.day1`, if it has one, else itself."""
+    if "://" in str(target):
+        return str(target)
+    folder = Path(target).expanduser()
+    inside = folder / STORE
+    return str(inside if is_store(inside) and not is_store(folder) else folder)
+
+
+def _creates(target: Target, *, create: bool | None) -> bool:
+    """Whether a missing store is made.
+
+    Raises:
+        NotAStore: the folder has other files, so it was hardly meant.
+    """
+    if create is not None:
+        return create
+    if target is None or "://" in str(target):
+        return target is not None
+    folder = Path(_place(target))
+    if is_store(folder) or not folder.is_dir() or not any(folder.iterdir()):
+        return True
+    raise NotAStore(
+        f"{folder.absolute()} has other files and no store: name a new folder, such as "
+        f"{folder.absolute() / STORE}, or give create=True to make the store there.",
+        store=str(folder.absolute()),
+    )
+
+
+def _opened(settings: Settings, *, create: bool) -> Calls:
+    from day1.app.open import open_store
+    from day1.interfaces.python.local import LocalCalls
+
+    store = open_store(settings, create=create)
+    background = _Background(store)
+    return LocalCalls(store, background.called, background.close)
+
+
+class _Background:
+    """The work on a memory between calls: begun by the first write, ended with the handle."""
+
+    def __init__(self, store: OpenStore) -> None:
+        self._store = store
+        self._guard = threading.Lock()
+        self._called: Callable[[], None] | None = None
+        self._stop: Callable[[], object] = bool
+
+    def called(self, effect: Effect) -> None:
+        """Put the work off for a call; the first one that writes begins it."""
+        if self._called is not None:
+            self._called()
+        elif effect.value != "read" and not self._store.read_only:
+            self._begin()
+
+    def _begin(self) -> None:
+        from day1.app.background import background_worker
+
+        with self._guard:
+            if self._called is None and self._store.settings.index.background:
+                worker = background_worker(self._store)
+                self._called, self._stop = worker.called, worker.stop
+                worker.start()
+
+    def close(self) -> None:
+        """End the work, and close the store."""
+        self._stop()
+        self._store.close()

@@ -1,0 +1,48 @@
+"""What a handle needs of the memory behind it: one call, whatever carries it there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from day1.call.fields import Response
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Who calls, and the branch and space of calls that name none."""
+
+    branch: str
+    agent: str | None = None
+    session: str | None = None
+    task: str | None = None
+    space: str | None = None
+
+
+class Calls(Protocol):
+    """Calls operations of one memory; threads may share it."""
+
+    @property
+    def place(self) -> str:
+        """Where the memory is: a folder, HOST:PORT/DATABASE, or the address of a server."""
+
+    def ask(self, operation: str, arguments: Mapping[str, Any], who: Who) -> Response:
+        """Call an operation and return its answer, with steps in the words of Python.
+
+        Raises:
+            HandleClosed: the handle was closed.
+            UsedAfterFork: this process was forked from the one that connected.
+            Day1Error: as the operation says.
+        """
+
+    def ask_plainly(self, operation: str, arguments: Mapping[str, Any], who: Who) -> dict[str, Any]:
+        """Call an operation and return its answer as JSON.
+
+        Raises:
+            UnknownTool: there is no operation of that name.
+            Day1Error: as `ask`.
+        """
+
+    def close(self) -> None:
+        """Wait for running calls and close; closing twice is harmless."""

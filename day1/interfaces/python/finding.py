@@ -1,0 +1,66 @@
+"""Find the tool of an operation, loading no other toolset than its own."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from day1.call.toolset import Tool, Toolset
+from day1.errors import UnknownTool
+
+_ELSEWHERE: Final = {
+    "browse": ("memory_get", "memory_list", "memory_log"),
+    "library": ("rows_apply",),
+    "recall": ("memory_prime",),
+    "review": (
+        "memory_blame",
+        "memory_branch_delete",
+        "memory_branch_protect",
+        "memory_held",
+        "memory_history",
+        "memory_merge_preview",
+        "memory_redact",
+        "memory_restore",
+        "memory_retract_fact",
+        "memory_revert",
+        "memory_supersede_fact",
+        "memory_update_fact",
+        "review_approve",
+        "review_close",
+        "review_decide",
+        "review_list",
+        "review_merge",
+        "review_open",
+        "review_show",
+    ),
+}
+"""The operations that methods call, by the toolset that has them; all others are in `core`."""
+_TOOLSET_BY_NAME: Final = {name: each for each, names in _ELSEWHERE.items() for name in names}
+
+
+@cache
+def tool_of(operation: str) -> Tool:
+    """Return the tool of an operation, by its name or as TOOLSET.NAME.
+
+    Raises:
+        UnknownTool: there is none.
+    """
+    toolset = _toolset(_TOOLSET_BY_NAME.get(operation, "core"))
+    tool = toolset.tools.get(operation)
+    if tool is None:
+        from day1.toolsets.over_http import TOOLSETS  # noqa: PLC0415 - it takes long to import
+
+        tool = TOOLSETS.tool(operation)
+    if tool is None:
+        raise UnknownTool(
+            f"There is no operation {operation[:80]!r}: the pages in docs/tools list those there "
+            "are.",
+            operation=operation[:80],
+        )
+    return tool
+
+
+def _toolset(name: str) -> Toolset:
+    found: Toolset = getattr(import_module(f"day1.toolsets.day1.{name}"), name.upper())
+    return found

@@ -1,0 +1,62 @@
+"""What every object of the library has: the memory it calls, and who calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NoReturn
+
+from day1.errors import InvalidRequest
+from day1.interfaces.python.calls import Calls, Who
+
+
+class Handle:
+    """An object whose methods call operations; threads may share it."""
+
+    def __init__(self, calls: Calls, who: Who) -> None:
+        """Call through `calls`, as `who`."""
+        self._calls, self._who = calls, who
+
+    def _ask(self, operation: str, /, **arguments: Any) -> Any:
+        """Call an operation; arguments that are None are left out."""
+        return self._calls.ask(operation, plain(arguments), self._who)
+
+    def _ask_plainly(self, operation: str, /, **arguments: Any) -> dict[str, Any]:
+        """Call an operation and return its answer as JSON."""
+        return self._calls.ask_plainly(operation, plain(arguments), self._who)
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled: each process connects for itself.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(
+            f"A {type(self).__name__} is a connection and cannot be pickled: call `day1.connect` "
+            "in the other process."
+        )
+
+    def __repr__(self) -> str:
+        """Name the branch and the place."""
+        return f"<day1.{type(self).__name__} {self._who.branch!r} of {self._calls.place}>"
+
+
+def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what is None, and write times as operations take them.
+
+    Raises:
+        InvalidRequest: a time has no zone.
+    """
+    return {name: _plain(name, value) for name, value in arguments.items() if value is not None}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if not isinstance(value, datetime):
+        return list(value) if isinstance(value, tuple) else value
+    if value.tzinfo is None:
+        raise InvalidRequest(
+            f"{name}: the time {value.isoformat()} has no zone: give one, as "
+            "`datetime.now(timezone.utc)` has.",
+            problems=[{"argument": name, "problem": "the time has no zone"}],
+        )
+    return value.isoformat()

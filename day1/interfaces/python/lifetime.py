@@ -1,0 +1,65 @@
+"""The lifetime of a handle: until it is closed, in the process that connected, for its threads."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from day1.errors import HandleClosed, UsedAfterFork
+
+
+class Lifetime:
+    """Counts the running calls of a handle, so that closing it waits for them."""
+
+    def __init__(self, owner: object, close: Callable[[], None]) -> None:
+        """Begin now; `close` runs once: when closed, when `owner` is gone, or as Python exits."""
+        self._process = os.getpid()
+        self._changed = threading.Condition()
+        self._running = 0
+        self._closed = False
+        self._close = weakref.finalize(owner, _close_here, self._process, close)
+
+    @contextmanager
+    def using(self) -> Iterator[None]:
+        """Count a call during the block.
+
+        Raises:
+            UsedAfterFork: this process was forked from the one that connected.
+            HandleClosed: the handle was closed.
+        """
+        if os.getpid() != self._process:  # before the lock, which another thread may have held
+            raise UsedAfterFork(
+                "This process was forked after `day1.connect`, and a connection is of one process: "
+                "call `day1.connect` again here."
+            )
+        with self._changed:
+            if self._closed:
+                raise HandleClosed(
+                    "This memory was closed: call `day1.connect` again, or make the call before "
+                    "`close()` and inside of the `with` block."
+                )
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Refuse further calls, wait for those that run, and close; twice is harmless."""
+        if os.getpid() != self._process:
+            return
+        with self._changed:
+            self._closed = True
+            self._changed.wait_for(lambda: self._running == 0)
+        self._close()
+
+
+def _close_here(process: int, close: Callable[[], None]) -> None:
+    """Close in the process that connected: a forked one would close the other's files."""
+    if os.getpid() == process:
+        close()

@@ -1,0 +1,184 @@
+"""Calls of a memory behind `day1 serve`, over its HTTP routes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+import httpx
+from pydantic import ValidationError
+
+from day1.call.fields import Response
+from day1.call.toolset import Route, Tool
+from day1.errors import (
+    Day1Error,
+    InvalidRequest,
+    NotAStore,
+    StoreUnavailable,
+    StoreVersionUnknown,
+    Unauthorized,
+)
+from day1.interfaces.python.answers import reworded
+from day1.interfaces.python.calls import Who
+from day1.interfaces.python.finding import tool_of
+from day1.interfaces.python.lifetime import Lifetime
+from day1.interfaces.python.repeating import repeatable
+from day1.interfaces.python.server_errors import error_of
+from day1.interfaces.python.wording import from_http
+
+_TIMEOUT: Final = httpx.Timeout(120.0, connect=10.0)
+"""Seconds that a call may take."""
+_TRIES: Final = 2
+"""How often a call is sent whose connection breaks; each write has an id, so that it is safe."""
+_BODIES: Final = frozenset({"POST", "PUT", "PATCH"})
+_FAILED: Final = 400
+_REDIRECTED: Final = 300
+
+
+class RemoteCalls:
+    """Calls operations of a server; it is asked once at the beginning."""
+
+    def __init__(self, address: str, token: str | None, who: Who) -> None:
+        """Ask the server whether it lets the caller in.
+
+        Raises:
+            InvalidRequest: the address is not one, or has a path, a query or a password.
+            Unauthorized: the server wants a token, or another one.
+            NotAStore: it is no server of day1.
+            StoreUnavailable: it does not answer.
+        """
+        self._address = _checked(address)
+        bearer = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._has_token = token is not None
+        self._http = httpx.Client(base_url=self._address, headers=bearer, timeout=_TIMEOUT)
+        self._lifetime = Lifetime(self, self._http.close)
+        try:
+            self.ask("memory_log", {"limit": 1}, who)
+        except (InvalidRequest, NotAStore, StoreUnavailable, StoreVersionUnknown, Unauthorized):
+            self.close()
+            raise
+        except Day1Error:
+            pass  # such as a branch that does not exist yet: each call says so
+
+    @property
+    def place(self) -> str:
+        """The address of the server."""
+        return self._address
+
+    def ask(self, operation: str, arguments: Mapping[str, Any], who: Who) -> Response:
+        """Call an operation: see `Calls.ask`."""
+        tool = tool_of(operation)
+        body = self._body(tool, arguments, who)
+        try:
+            answer: Response = tool.operation.response.model_validate(body)
+        except ValidationError as exc:
+            raise StoreVersionUnknown(
+                f"The answer of {self._address} to {operation} has a form that this version of "
+                "day1 does not know: use the same version on both sides.",
+                operation=operation,
+            ) from exc
+        worded: Response = reworded(answer, lambda note: from_http(str(note)))
+        return worded
+
+    def ask_plainly(self, operation: str, arguments: Mapping[str, Any], who: Who) -> dict[str, Any]:
+        """Call an operation: see `Calls.ask_plainly`."""
+        answer: dict[str, Any] = self._body(tool_of(operation), arguments, who)
+        return answer
+
+    def close(self) -> None:
+        """Wait for running calls, and close the connections."""
+        self._lifetime.close()
+
+    def _body(self, tool: Tool, arguments: Mapping[str, Any], who: Who) -> Any:
+        """Call a tool by its first route; return the answer as JSON."""
+        route = next(
+            each for each in tool.toolset.served_routes if each.binding.operation == tool.name
+        )
+        with self._lifetime.using():
+            reply = self._send(_request(tool, route, repeatable(tool, arguments)), _headers(who))
+        try:
+            body = reply.json() if reply.content else {}
+        except ValueError:
+            body = None
+        if reply.status_code >= _FAILED:
+            raise error_of(body, reply.status_code, self._address, has_token=self._has_token)
+        if body is None or reply.status_code >= _REDIRECTED:
+            raise NotAStore(
+                f"{self._address} answers, but not as `day1 serve` does: check the address.",
+                address=self._address,
+            )
+        return body if route.binding.only is None else {route.binding.only: body}
+
+    def _send(self, request: dict[str, Any], headers: dict[bytes, bytes]) -> httpx.Response:
+        """Send a request, once more if its connection breaks.
+
+        Raises:
+            StoreUnavailable: the server does not answer.
+        """
+        for attempt in range(1, _TRIES + 1):
+            try:
+                return self._http.request(**request, headers=headers)
+            except httpx.ConnectError as exc:
+                raise StoreUnavailable(
+                    f"{self._address} does not answer: start `day1 serve` there, or check the "
+                    "address.",
+                    address=self._address,
+                ) from exc
+            except httpx.HTTPError as exc:
+                if attempt == _TRIES or isinstance(exc, httpx.TimeoutException):
+                    raise StoreUnavailable(
+                        f"{self._address} did not finish its answer, so the call may have taken "
+                        "effect: call again with the same `request_id`, if you gave one.",
+                        address=self._address,
+                    ) from exc
+        raise AssertionError  # the last try returns or raises
+
+
+def _checked(address: str) -> str:
+    """Return the address without a slash at its end.
+
+    Raises:
+        InvalidRequest: it has no host, or more than a host and a port.
+    """
+    parts = urlsplit(address)
+    if not parts.hostname or parts.path.strip("/") or parts.query or "@" in parts.netloc:
+        raise InvalidRequest(
+            "The address of a server is http://HOST:PORT or https://HOST, and the token is given "
+            "as `token`.",
+        )
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _headers(who: Who) -> dict[bytes, bytes]:
+    """Say who calls, as the server reads it; names may be in any script."""
+    names = {
+        b"Day1-Branch": who.branch,
+        b"Day1-Agent-Id": who.agent,
+        b"Day1-Session-Id": who.session,
+        b"Day1-Task-Id": who.task,
+        b"Day1-Space": who.space,
+    }
+    return {header: name.encode() for header, name in names.items() if name is not None}
+
+
+def _request(tool: Tool, route: Route, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Build a request: what the path, the query and the body give."""
+    left = dict(arguments)
+    path = route.path
+    for name, argument in route.in_path.items():
+        path = path.replace(f"{{{name}}}", quote(str(left.pop(argument, "")), safe=""))
+    request: dict[str, Any] = {
+        "method": route.method,
+        "url": tool.toolset.namespace.prefix + path,
+    }
+    query = {
+        name: left.pop(argument)
+        for name, argument in route.binding.query.items()
+        if argument in left
+    }
+    if query:
+        request["params"] = query
+    if route.method in _BODIES:
+        request["json"] = left
+    return request
