@@ -9,8 +9,14 @@ from day1.version import __version__
 TYPE_CHECKING = False  # as typing has it: that module would be most of the time of this import
 if TYPE_CHECKING:
     from day1 import errors, types
-    from day1.app.library import connect
+    from day1.app.library import aconnect, connect
     from day1.errors import Day1Error
+    from day1.interfaces.python.asynchronous.batching import AsyncBatch
+    from day1.interfaces.python.asynchronous.branch import AsyncBranch
+    from day1.interfaces.python.asynchronous.memory import AsyncMemory
+    from day1.interfaces.python.asynchronous.merging import AsyncHeld, AsyncMerge, AsyncPreview
+    from day1.interfaces.python.asynchronous.past import AsyncPast
+    from day1.interfaces.python.asynchronous.reviewing import AsyncReview
     from day1.interfaces.python.batching import Batch
     from day1.interfaces.python.branch import Branch
     from day1.interfaces.python.memory import Memory
@@ -20,6 +26,14 @@ if TYPE_CHECKING:
     from day1.interfaces.python.reviewing import Review
 
 __all__ = [
+    "AsyncBatch",
+    "AsyncBranch",
+    "AsyncHeld",
+    "AsyncMemory",
+    "AsyncMerge",
+    "AsyncPast",
+    "AsyncPreview",
+    "AsyncReview",
     "Batch",
     "Branch",
     "Day1Error",
@@ -31,6 +45,7 @@ __all__ = [
     "Results",
     "Review",
     "__version__",
+    "aconnect",
     "connect",
     "errors",
     "types",
@@ -38,6 +53,7 @@ __all__ = [
 
 _PYTHON = "day1.interfaces.python"
 _HOMES = {
+    "aconnect": "day1.app.library",
     "connect": "day1.app.library",
     "Day1Error": "day1.errors",
     "Batch": f"{_PYTHON}.batching",
@@ -49,6 +65,14 @@ _HOMES = {
     "Preview": f"{_PYTHON}.merging",
     "Results": f"{_PYTHON}.results",
     "Review": f"{_PYTHON}.reviewing",
+    "AsyncBatch": f"{_PYTHON}.asynchronous.batching",
+    "AsyncBranch": f"{_PYTHON}.asynchronous.branch",
+    "AsyncHeld": f"{_PYTHON}.asynchronous.merging",
+    "AsyncMemory": f"{_PYTHON}.asynchronous.memory",
+    "AsyncMerge": f"{_PYTHON}.asynchronous.merging",
+    "AsyncPast": f"{_PYTHON}.asynchronous.past",
+    "AsyncPreview": f"{_PYTHON}.asynchronous.merging",
+    "AsyncReview": f"{_PYTHON}.asynchronous.reviewing",
 }
 """The module of each name."""
 

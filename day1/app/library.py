@@ -19,6 +19,7 @@ from day1.model.branches.branch import MAIN
 if TYPE_CHECKING:
     from day1.call.operation import Effect
     from day1.interfaces.open_store import OpenStore
+    from day1.interfaces.python.asynchronous.memory import AsyncMemory
     from day1.settings import Settings
 
 Target = str | Path | None
@@ -77,6 +78,53 @@ def connect(
     _refuse_unknown(more)
     calls, who = _connected(target, _Asked(branch, agent, space, token, more))
     return Memory(calls, who)
+
+
+async def aconnect(
+    target: Target = None,
+    *,
+    branch: str | None = None,
+    agent: str | None = None,
+    space: str | None = None,
+    token: str | None = None,
+    **more: Unpack[Connection],
+) -> AsyncMemory:
+    """Connect to a memory for asyncio: as `connect`, and every call is awaited.
+
+    Args:
+        target: see `connect`.
+        branch: see `connect`.
+        agent: see `connect`.
+        space: see `connect`.
+        token: see `connect`.
+        **more: see `Connection`.
+
+    Returns:
+        The memory; tasks of several event loops may share it.
+
+    Raises:
+        NotAStore: there is no store, and none is to be made there.
+        InvalidRequest: an argument or a setting does not fit.
+        StoreOfAnother: the nearest store is another user's.
+        StoreUnavailable: the database or the server does not answer.
+        Unauthorized: the server wants a token, or another one.
+    """
+    from day1.interfaces.python.asynchronous.calls import AsyncCalls, finished, new_pool
+    from day1.interfaces.python.asynchronous.memory import AsyncMemory
+
+    _refuse_unknown(more)
+    asked = _Asked(branch, agent, space, token, more)
+    opened: list[tuple[Calls, Who]] = []
+    pool = new_pool()
+    try:
+        await finished(pool, lambda: opened.append(_connected(target, asked)))
+    except BaseException:
+        for calls, _ in opened:  # it was cancelled when it had connected
+            calls.close()
+        pool.shutdown(wait=False)
+        raise
+    ((calls, who),) = opened
+    return AsyncMemory(AsyncCalls(calls, pool), who)
 
 
 def _refuse_unknown(more: Mapping[str, Any]) -> None:

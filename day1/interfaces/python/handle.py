@@ -31,14 +31,23 @@ class Handle:
         Raises:
             TypeError: always.
         """
-        raise TypeError(
-            f"A {type(self).__name__} is a connection and cannot be pickled: call `day1.connect` "
-            "in the other process."
-        )
+        refuse_pickling(self)
 
     def __repr__(self) -> str:
         """Name the branch and the place."""
         return f"<day1.{type(self).__name__} {self._who.branch!r} of {self._calls.place}>"
+
+
+def refuse_pickling(handle: object) -> NoReturn:
+    """Refuse to pickle a handle.
+
+    Raises:
+        TypeError: always.
+    """
+    raise TypeError(
+        f"A {type(handle).__name__} is a connection and cannot be pickled: call `day1.connect` in "
+        "the other process."
+    )
 
 
 def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:

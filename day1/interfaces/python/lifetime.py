@@ -30,17 +30,10 @@ class Lifetime:
             UsedAfterFork: this process was forked from the one that connected.
             HandleClosed: the handle was closed.
         """
-        if os.getpid() != self._process:  # before the lock, which another thread may have held
-            raise UsedAfterFork(
-                "This process was forked after `day1.connect`, and a connection is of one process: "
-                "call `day1.connect` again here."
-            )
+        refuse_fork(self._process)  # before the lock, which another thread may have held
         with self._changed:
             if self._closed:
-                raise HandleClosed(
-                    "This memory was closed: call `day1.connect` again, or make the call before "
-                    "`close()` and inside of the `with` block."
-                )
+                raise closed()
             self._running += 1
         try:
             yield
@@ -57,6 +50,27 @@ class Lifetime:
             self._closed = True
             self._changed.wait_for(lambda: self._running == 0)
         self._close()
+
+
+def refuse_fork(process: int) -> None:
+    """Refuse a call in another process than the one that connected.
+
+    Raises:
+        UsedAfterFork: this process was forked from it.
+    """
+    if os.getpid() != process:
+        raise UsedAfterFork(
+            "This process was forked after `day1.connect`, and a connection is of one process: "
+            "call `day1.connect` again here."
+        )
+
+
+def closed() -> HandleClosed:
+    """Build the error for a call after the handle was closed."""
+    return HandleClosed(
+        "This memory was closed: call `day1.connect` again, or make the call before `close()` and "
+        "inside of the `with` block."
+    )
 
 
 def _close_here(process: int, close: Callable[[], None]) -> None:

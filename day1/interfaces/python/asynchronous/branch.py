@@ -1,0 +1,391 @@
+# Written by scripts/asynchronous.py: do not edit.
+"""A branch of a memory, and what is done with branches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+
+from day1.call.fields import Read
+from day1.errors import BranchExists, UnknownBranch
+from day1.interfaces.python.asynchronous.batching import AsyncBatch
+from day1.interfaces.python.asynchronous.calls import AsyncCalls
+from day1.interfaces.python.asynchronous.merging import AsyncHeld, AsyncMerge, AsyncPreview
+from day1.interfaces.python.asynchronous.past import AsyncPast
+from day1.interfaces.python.asynchronous.reviewing import AsyncReview
+from day1.interfaces.python.asynchronous.tracing import AsyncTraces
+from day1.interfaces.python.asynchronous.writing import AsyncWrites
+from day1.interfaces.python.calls import Who
+from day1.interfaces.python.handle import plain
+from day1.interfaces.python.merging import merge_request
+from day1.interfaces.python.options import Choice, Repeatable, Signed, Strategy, When
+from day1.interfaces.python.results import Results
+
+if TYPE_CHECKING:
+    from day1.toolsets.day1.core.branches import Branches, BranchItem
+    from day1.toolsets.day1.core.merges import BranchMerged, Diff
+    from day1.toolsets.day1.core.snapshots import SnapshotItem, Snapshots, SnapshotTaken
+    from day1.toolsets.day1.review.branches import BranchDeleted
+    from day1.toolsets.day1.review.merges import HeldAnswer, Plan
+    from day1.toolsets.day1.review.protection import Protected
+    from day1.toolsets.day1.review.reverting import Undone
+    from day1.toolsets.day1.review.review_state import ReviewState
+    from day1.toolsets.day1.review.reviews import Reviews
+
+
+class AsyncBranch(AsyncTraces, AsyncWrites):
+    """A branch of a memory: a name, and the way to the memory; it keeps nothing else.
+
+    As a context manager it makes the branch if it is missing. At the end of the block the branch
+    is left as it is: neither merged nor deleted, also after an exception.
+    """
+
+    def __init__(self, calls: AsyncCalls, who: Who, home: str) -> None:
+        """Name a branch; nothing is asked.
+
+        Args:
+            calls: the way to the memory.
+            who: who calls, with the branch.
+            home: the branch of the memory: the default source and target.
+        """
+        super().__init__(calls, who)
+        self._home = home
+
+    @property
+    def name(self) -> str:
+        """The name of the branch."""
+        return self._who.branch
+
+    def branch(self, name: str) -> AsyncBranch:
+        """Return another branch of the memory; nothing is asked, so it need not exist.
+
+        Args:
+            name: its name.
+        """
+        return AsyncBranch(self._calls, replace(self._who, branch=name), self._home)
+
+    def as_of(self, when: When) -> AsyncPast:
+        """Return the branch as it was at a moment, for reading; nothing is asked.
+
+        Args:
+            when: a `datetime` with a zone or ISO 8601; a bare date means its last instant.
+
+        Raises:
+            InvalidRequest: the time has no zone.
+        """
+        return AsyncPast(self._calls, self._who, plain({"when": when})["when"])
+
+    def batch(self, reason: str | None = None, **signed: Unpack[Signed]) -> AsyncBatch:
+        """Collect changes in a `async with` block, and make them at its end in one commit, or none.
+
+        Args:
+            reason: why; `history` and `blame` show it.
+            **signed: see `Signed`.
+        """
+        return AsyncBatch(self._calls, self._who, reason, dict(signed))
+
+    async def branches(
+        self, status: Literal["active", "merged", "archived"] | None = None
+    ) -> Results[BranchItem]:
+        """List the branches, oldest first.
+
+        Args:
+            status: only branches of this status.
+
+        Raises:
+            StoreUnavailable: the memory does not answer now.
+        """
+        answer: Branches = await self._ask("memory_branch_list", status=status)
+        return Results(answer.result, answer.read)
+
+    async def create_branch(
+        self,
+        name: str,
+        *,
+        source: str | None = None,
+        description: str | None = None,
+        **request: Unpack[Repeatable],
+    ) -> AsyncBranch:
+        """Fork an isolated branch; writes stay on it until it is merged.
+
+        Args:
+            name: at most 100 ASCII letters, digits and `. _ -`, in parts divided by `/`.
+            source: the branch to fork, as it is now; default: this one.
+            description: what it is for; lists of branches show it.
+            **request: see `Repeatable`.
+
+        Raises:
+            BranchExists: there is such a branch; case does not count.
+            InvalidRequest: the name does not fit.
+        """
+        await self._ask(
+            "memory_branch_create",
+            branch_name=name,
+            parent_branch=source or self.name,
+            description=description,
+            **request,
+        )
+        return self.branch(name)
+
+    async def snapshot(
+        self, label: str | None = None, **request: Unpack[Repeatable]
+    ) -> SnapshotTaken:
+        """Mark the present state, so that it can be restored.
+
+        Args:
+            label: a name to find it by.
+            **request: see `Repeatable`.
+
+        Raises:
+            UnknownBranch: the branch does not exist.
+        """
+        answer: SnapshotTaken = await self._ask("memory_snapshot", label=label, **request)
+        return answer
+
+    async def snapshots(self) -> Results[SnapshotItem]:
+        """List the snapshots of the branch, oldest first.
+
+        Raises:
+            UnknownBranch: the branch does not exist.
+        """
+        answer: Snapshots = await self._ask("memory_snapshot_list", branch=self.name)
+        return Results(answer.result, answer.read)
+
+    async def diff(self, into: str | None = None, *, category: str | None = None) -> Diff:
+        """Read what merging this branch would bring, and its conflicts; changes nothing.
+
+        Args:
+            into: the target; default: the branch of the memory.
+            category: only facts of this category.
+
+        Raises:
+            UnknownBranch: one of the branches does not exist.
+        """
+        answer: Diff = await self._ask(
+            "memory_branch_diff",
+            source_branch=self.name,
+            target_branch=into or self._home,
+            category=category,
+        )
+        return answer
+
+    async def preview(
+        self,
+        into: str | None = None,
+        *,
+        strategy: Strategy = "auto",
+        items: Sequence[str] | None = None,
+        choices: Sequence[Choice] | None = None,
+        hold_duplicates: bool = False,
+    ) -> AsyncPreview:
+        """Plan a merge of this branch, with conflicts and possible duplicates; changes nothing.
+
+        Args:
+            into: the target; default: the branch of the memory.
+            strategy: `auto` takes what has no conflict and holds the rest, `cherry_pick` takes
+                `items`, `squash` makes one commit and closes this branch.
+            items: the ids of the rows to take; only with `cherry_pick`.
+            choices: decisions about conflicts.
+            hold_duplicates: whether the plan answers possible duplicates as choices that hold
+                them.
+
+        Raises:
+            UnknownBranch: one of the branches does not exist.
+            InvalidRequest: a choice does not fit its row.
+        """
+        request = merge_request(self.name, into or self._home, strategy, items, choices)
+        plan: Plan = await self._ask(
+            "memory_merge_preview", **request, hold_duplicates=hold_duplicates
+        )
+        return AsyncPreview(self._calls, self.branch(into or self._home)._who, plan, request)
+
+    async def merge(
+        self,
+        into: str | None = None,
+        *,
+        strategy: Strategy = "auto",
+        choices: Sequence[Choice] | None = None,
+        expect: str | None = None,
+        items: Sequence[str] | None = None,
+        **signed: Unpack[Signed],
+    ) -> AsyncMerge:
+        """Merge this branch; conflicts without a choice are held, and nothing is lost.
+
+        Args:
+            into: the target; default: the branch of the memory.
+            strategy: as for `preview`.
+            choices: decisions about conflicts.
+            expect: the digest of a preview: any other plan is refused.
+            items: the ids of the rows to take; only with `cherry_pick`.
+            **signed: see `Signed`.
+
+        Raises:
+            PlanChanged: the plan is not the one of `expect`.
+            BranchProtected: the target takes no such merge.
+            UnknownBranch: one of the branches does not exist.
+        """
+        request = merge_request(self.name, into or self._home, strategy, items, choices)
+        answer: BranchMerged = await self._ask(
+            "memory_branch_merge", **request, expect=expect, **signed
+        )
+        return AsyncMerge(self._calls, self.branch(into or self._home)._who, answer)
+
+    async def held(self) -> Results[AsyncHeld]:
+        """List what merges into this branch held back and nobody has decided.
+
+        Raises:
+            UnknownBranch: the branch does not exist.
+        """
+        answer: HeldAnswer = await self._ask("memory_held", action="list")
+        items = [AsyncHeld(self._calls, self._who, item) for item in answer.items]
+        return Results(items, answer.read or Read(branch=self.name, commit=""))
+
+    async def review(
+        self,
+        into: str | None = None,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        **signed: Unpack[Signed],
+    ) -> AsyncReview:
+        """Open a review of what merging this branch would do, or return the open one.
+
+        Args:
+            into: the target; default: the branch of the memory.
+            title: its title.
+            description: more about it.
+            **signed: see `Signed`.
+
+        Raises:
+            UnknownBranch: one of the branches does not exist.
+        """
+        state: ReviewState = await self._ask(
+            "review_open",
+            source_branch=self.name,
+            target_branch=into or self._home,
+            title=title,
+            description=description,
+            **signed,
+        )
+        return AsyncReview(self._calls, self._who, state)
+
+    async def reviews(
+        self, status: Literal["open", "merged", "closed", "all"] = "open", *, limit: int = 20
+    ) -> Results[AsyncReview]:
+        """List the reviews from or into this branch, newest first.
+
+        Args:
+            status: only reviews of this status.
+            limit: how many to answer, 1 to 200.
+
+        Raises:
+            UnknownBranch: the branch does not exist.
+        """
+        answer: Reviews = await self._ask(
+            "review_list", status=status, limit=limit, branch=self.name
+        )
+        found = [AsyncReview(self._calls, self._who, state) for state in answer.result]
+        return Results(found, answer.read)
+
+    async def revert(
+        self,
+        commit: str,
+        *,
+        preview: bool = False,
+        choices: Sequence[Choice] | None = None,
+        expect: str | None = None,
+        **signed: Unpack[Signed],
+    ) -> Undone:
+        """Undo a commit or a merge as a new commit; what changed since stays.
+
+        Args:
+            commit: the commit, or the id of the merge.
+            preview: whether to answer what it would do, and do nothing.
+            choices: decisions about what changed since.
+            expect: the digest of a preview: any other plan is refused.
+            **signed: see `Signed`.
+
+        Raises:
+            NotFound: there is no such commit on the branch.
+            PlanChanged: the plan is not the one of `expect`.
+        """
+        answer: Undone = await self._ask(
+            "memory_revert",
+            commit=commit,
+            preview=preview,
+            choices=choices,
+            expect=expect,
+            **signed,
+        )
+        return answer
+
+    async def protect(
+        self,
+        requires: Sequence[Literal["review", "gate", "other", "tiers"]],
+        *,
+        tiers: Sequence[str] | None = None,
+        **request: Unpack[Repeatable],
+    ) -> Protected:
+        """Let the branch take merges only, which fulfil requirements; none of them lifts it.
+
+        Args:
+            requires: `review`, `gate`, `other` or `tiers`, as `memory_branch_protect` has them.
+            tiers: the rules of `tiers`, such as `two category=policy`.
+            **request: see `Repeatable`.
+
+        Raises:
+            Forbidden: the token does not allow it.
+        """
+        answer: Protected = await self._ask(
+            "memory_branch_protect",
+            branch_name=self.name,
+            requires=list(requires),
+            tiers=None if tiers is None else list(tiers),
+            **request,
+        )
+        return answer
+
+    async def drop(self, *, force: bool = False, **request: Unpack[Repeatable]) -> BranchDeleted:
+        """Delete the branch if another one has its memories.
+
+        Args:
+            force: whether to delete it even if no other branch has all of them.
+            **request: see `Repeatable`.
+
+        Raises:
+            Refused: memories would be lost, or it is the branch of the memory.
+        """
+        answer: BranchDeleted = await self.branch(self._home)._ask(
+            "memory_branch_delete", branch_name=self.name, force=force, **request
+        )
+        return answer
+
+    async def call(self, operation: str, /, **arguments: Any) -> dict[str, Any]:
+        """Call any operation of day1, by its name or as TOOLSET.NAME.
+
+        Args:
+            operation: such as `memory_task_create`, or `kompanion.save_context`.
+            **arguments: as the pages in `docs/tools` have them.
+
+        Returns:
+            The answer as JSON.
+
+        Raises:
+            UnknownTool: there is no such operation.
+            InvalidRequest: the arguments do not fit.
+        """
+        return await self._ask_plainly(operation, **arguments)
+
+    async def __aenter__(self) -> Self:
+        """Make the branch if it is missing, as a fork of the branch of the memory."""
+        try:
+            await self.log(limit=1)
+        except UnknownBranch:
+            with suppress(BranchExists):  # another one made it meanwhile
+                await self.create_branch(self.name, source=self._home)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Leave the branch as it is."""

@@ -1,0 +1,56 @@
+# Written by scripts/asynchronous.py: do not edit.
+"""A memory: its own branch, and the connection that all its branches share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from day1.interfaces.python.asynchronous.branch import AsyncBranch
+from day1.interfaces.python.asynchronous.calls import AsyncCalls
+from day1.interfaces.python.calls import Who
+
+if TYPE_CHECKING:
+    from day1.toolsets.day1.core.search import Hits
+
+
+class AsyncMemory(AsyncBranch):
+    """A connected memory; it is the handle of its own branch, and makes those of others.
+
+    Tasks may share it. As a context manager it is closed at the end of the block.
+    """
+
+    def __init__(self, calls: AsyncCalls, who: Who) -> None:
+        """Use a connection; `day1.aconnect` makes one."""
+        super().__init__(calls, who, who.branch)
+
+    @property
+    def place(self) -> str:
+        """Where the memory is: a folder, HOST:PORT/DATABASE, or the address of a server."""
+        return self._calls.place
+
+    async def settle(self) -> list[str]:
+        """Wait until every text of the branch can be found, by meaning where there is a model.
+
+        Returns:
+            What is still missing, as notes; empty if nothing is.
+
+        Raises:
+            UnknownBranch: the branch does not exist.
+        """
+        nothing = {"before": "0001-01-01"}  # so no memory counts as found
+        answer: Hits = await self._ask(
+            "memory_search", query="settle", limit=1, wait=True, time_range=nothing
+        )
+        return [str(note) for note in answer.read.notes]
+
+    async def close(self) -> None:
+        """Wait for the calls that run, then close; closing twice is harmless."""
+        await self._calls.close()
+
+    async def __aenter__(self) -> Self:
+        """Return the memory."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close the memory."""
+        await self.close()

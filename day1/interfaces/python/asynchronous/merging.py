@@ -1,0 +1,188 @@
+# Written by scripts/asynchronous.py: do not edit.
+"""Objects of a merge: what it would do, what it did, and what it held back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from day1.errors import InvalidRequest
+from day1.interfaces.python.asynchronous.calls import AsyncCalls
+from day1.interfaces.python.asynchronous.handle import AsyncHandle
+from day1.interfaces.python.calls import Who
+from day1.interfaces.python.options import Choice, Signed
+
+if TYPE_CHECKING:
+    from day1.toolsets.day1.core.merges import BranchMerged
+    from day1.toolsets.day1.review.merges import Duplicate, HeldAnswer, HeldShown, Plan
+    from day1.toolsets.shared.shown import ConflictShown
+
+_ACTIONS: Mapping[str, str] = {"theirs": "take", "ours": "dismiss", "value": "edit"}
+
+
+class AsyncHeld(AsyncHandle):
+    """One value that a merge held back, until somebody decides it."""
+
+    def __init__(self, calls: AsyncCalls, who: Who, item: HeldShown) -> None:
+        """Wrap an open item of the branch of `who`."""
+        super().__init__(calls, who)
+        self.item = item
+        """The item as it was read: what the branch has, and what is offered."""
+
+    @property
+    def id(self) -> str:
+        """The id of the held item."""
+        return self.item.id
+
+    @property
+    def row_id(self) -> str:
+        """The id of the memory that it is about."""
+        return self.item.row_id
+
+    @property
+    def ours(self) -> dict[str, Any] | None:
+        """The columns that the branch has now; None: the branch lacks the row."""
+        return self.item.present
+
+    @property
+    def theirs(self) -> dict[str, Any] | None:
+        """The columns that the source offered; None: the source had removed the row."""
+        return self.item.offered
+
+    async def decide(
+        self,
+        take: Literal["ours", "theirs", "value"],
+        value: Mapping[str, Any] | None = None,
+        **signed: Unpack[Signed],
+    ) -> HeldAnswer:
+        """Decide the item: keep what the branch has, take what is offered, or set a value.
+
+        Args:
+            take: `ours` keeps the branch's columns, `theirs` takes the offered ones, `value` sets
+                `value`.
+            value: the columns to set, by name; only with `value`.
+            **signed: see `Signed`.
+
+        Returns:
+            The items that are still open on the branch.
+
+        Raises:
+            NotFound: somebody decided it before.
+            InvalidRequest: `value` does not fit.
+        """
+        if (take == "value") != (value is not None):
+            raise InvalidRequest('`value` goes with take="value", and only there.')
+        answer: HeldAnswer = await self._ask(
+            "memory_held", action=_ACTIONS.get(take, take), id=self.id, value=value, **signed
+        )
+        return answer
+
+
+class AsyncMerge(AsyncHandle):
+    """A merge that was done: what came, what was held, what waits for a review."""
+
+    def __init__(self, calls: AsyncCalls, who: Who, answer: BranchMerged) -> None:
+        """Wrap the answer of a merge into the branch of `who`."""
+        super().__init__(calls, who)
+        self.answer = answer
+        """The whole answer, with the commit and its notes."""
+
+    @property
+    def id(self) -> str:
+        """The id of the merge; empty if all of it waits for a review."""
+        return self.answer.merge_id
+
+    @property
+    def merged_count(self) -> int:
+        """How many memories came to the target or were changed there."""
+        return self.answer.merged_count
+
+    @property
+    def held_count(self) -> int:
+        """How many memories have a value that was held back."""
+        return self.answer.rejected_count
+
+    @property
+    def commit(self) -> str:
+        """The commit of the target after the merge."""
+        return self.answer.written.commit
+
+    @property
+    def conflicts(self) -> Sequence[ConflictShown]:
+        """The cells that both sides changed, with both values."""
+        return self.answer.conflicts
+
+    @property
+    def review_id(self) -> str | None:
+        """The review in which the rest waits; None if nothing waits."""
+        return self.answer.review_id
+
+    async def held(self) -> list[AsyncHeld]:
+        """Read what this merge held back and nobody has decided yet.
+
+        Raises:
+            UnknownBranch: the target does not exist any more.
+        """
+        answer: HeldAnswer = await self._ask("memory_held", action="list")
+        items = [item for item in answer.items if item.merge_id == self.id]
+        return [AsyncHeld(self._calls, self._who, item) for item in items]
+
+
+class AsyncPreview(AsyncHandle):
+    """What a merge would do; `merge` does exactly that or nothing."""
+
+    def __init__(self, calls: AsyncCalls, who: Who, plan: Plan, request: Mapping[str, Any]) -> None:
+        """Wrap the plan of a merge into the branch of `who`; `request` is the merge itself."""
+        super().__init__(calls, who)
+        self._request = request
+        self.plan = plan
+        """The whole plan."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of the plan, as `merge(expect=…)` takes it."""
+        return self.plan.digest
+
+    @property
+    def rows(self) -> Sequence[dict[str, Any]]:
+        """The rows that would come, change or go: `id`, `type`, `effect` and `text` of each."""
+        return self.plan.rows
+
+    @property
+    def conflicts(self) -> Sequence[ConflictShown]:
+        """The cells that both sides changed; a merge would hold them."""
+        return self.plan.conflicts
+
+    @property
+    def duplicates(self) -> Sequence[Duplicate]:
+        """Pairs of new texts, one of each side, that mean nearly the same or the opposite."""
+        return self.plan.possible_duplicates
+
+    async def merge(
+        self, *, choices: Sequence[Choice] | None = None, **signed: Unpack[Signed]
+    ) -> AsyncMerge:
+        """Merge exactly what was previewed.
+
+        Args:
+            choices: decisions about conflicts, in place of those that were previewed: then the
+                plan is another one, and is merged as it is now.
+            **signed: see `Signed`.
+
+        Raises:
+            PlanChanged: one of the branches changed since; preview again.
+            BranchProtected: the target takes no such merge.
+        """
+        request = dict(self._request)
+        if choices is None:
+            request["expect"] = self.digest
+        else:
+            request["choices"] = choices
+        answer: BranchMerged = await self._ask("memory_branch_merge", **request, **signed)
+        return AsyncMerge(self._calls, self._who, answer)
+
+    def __repr__(self) -> str:
+        """Count what would come and what would be held."""
+        return (
+            f"<day1.{type(self).__name__} into {self._who.branch!r}: "
+            f"{self.plan.merged_count} would come, {self.plan.rejected_count} would be held>"
+        )

@@ -1,0 +1,23 @@
+# Written by scripts/asynchronous.py: do not edit.
+"""A branch as it was at a moment."""
+
+from __future__ import annotations
+
+from day1.interfaces.python.asynchronous.calls import AsyncCalls
+from day1.interfaces.python.asynchronous.reading import AsyncReads
+from day1.interfaces.python.calls import Who
+from day1.interfaces.python.options import When
+
+
+class AsyncPast(AsyncReads):
+    """A branch as it was at a moment: it has the methods that read, and none that write."""
+
+    def __init__(self, calls: AsyncCalls, who: Who, at: When) -> None:
+        """Read the branch of `who` as of `at`."""
+        super().__init__(calls, who)
+        self._at = at
+
+    @property
+    def at(self) -> When:
+        """The moment."""
+        return self._at or ""

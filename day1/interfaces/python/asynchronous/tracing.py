@@ -1,0 +1,137 @@
+# Written by scripts/asynchronous.py: do not edit.
+"""Methods that read a branch as it is: its conversations, its commits, who wrote what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+from day1.interfaces.python.asynchronous.reading import AsyncReads
+from day1.interfaces.python.options import MessageSearchOptions, Role
+from day1.interfaces.python.results import Results
+
+if TYPE_CHECKING:
+    from day1.toolsets.day1.browse.browsing import CommitShown, Log
+    from day1.toolsets.day1.core.conversations import (
+        ConversationItem,
+        Conversations,
+        MessageHit,
+        MessageHits,
+    )
+    from day1.toolsets.day1.recalling import Primed
+    from day1.toolsets.day1.review.tracing import RowBlame, RowHistory
+
+
+class AsyncTraces(AsyncReads):
+    """Reads a branch and the ways in which its memories came there."""
+
+    async def conversations(
+        self,
+        *,
+        limit: int = 20,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        task_id: str | None = None,
+        space: str | None = None,
+    ) -> Results[ConversationItem]:
+        """List conversations, latest message first.
+
+        Args:
+            limit: how many conversations to answer, 1 to 200.
+            session_id: only those begun in this session.
+            agent_id: only those begun by this agent.
+            task_id: only those begun for this task.
+            space: only those of this space; `shared`: only those of none; `*`: all.
+
+        Raises:
+            InvalidRequest: an argument does not fit.
+        """
+        answer: Conversations = await self._ask(
+            "memory_list_conversations",
+            limit=limit,
+            session_id=session_id,
+            agent_id=agent_id,
+            task_id=task_id,
+            space=space,
+        )
+        return Results(answer.result, answer.read)
+
+    async def search_messages(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        conversation_id: str | None = None,
+        role: Role | None = None,
+        **options: Unpack[MessageSearchOptions],
+    ) -> Results[MessageHit]:
+        """Find messages by meaning and by words, best first.
+
+        Args:
+            query: what to look for, as a question or as words.
+            limit: how many messages to answer, 1 to 200.
+            conversation_id: only messages of this conversation.
+            role: only messages of this role.
+            **options: see `MessageSearchOptions`.
+
+        Raises:
+            InvalidRequest: an argument does not fit.
+        """
+        answer: MessageHits = await self._ask(
+            "memory_search_messages",
+            query=query,
+            limit=limit,
+            conversation_id=conversation_id,
+            role=role,
+            **options,
+        )
+        return Results(answer.result, answer.read)
+
+    async def log(self, *, limit: int = 20, before: str | None = None) -> Results[CommitShown]:
+        """List the commits of the branch, newest first: what was done, by whom.
+
+        Args:
+            limit: how many commits to answer, 1 to 200.
+            before: a commit: only those older than it, which is the next page.
+
+        Raises:
+            NotFound: there is no such commit.
+        """
+        answer: Log = await self._ask("memory_log", limit=limit, before=before)
+        return Results(answer.result, answer.read)
+
+    async def history(self, row_id: str, *, limit: int = 50) -> RowHistory:
+        """Read all versions of a memory across merges, newest first: who made them, when, where.
+
+        Args:
+            row_id: the memory.
+            limit: how many versions to answer, 1 to 1,000.
+
+        Raises:
+            NotFound: it was never on the branch.
+        """
+        answer: RowHistory = await self._ask("memory_history", id=row_id, limit=limit)
+        return answer
+
+    async def blame(self, row_id: str) -> RowBlame:
+        """Read who wrote each part of a memory, when, on which branch, and how it came here.
+
+        Args:
+            row_id: the memory.
+
+        Raises:
+            NotFound: it is not on the branch.
+        """
+        answer: RowBlame = await self._ask("memory_blame", id=row_id)
+        return answer
+
+    async def prime(self, *, space: str | None = None) -> Primed:
+        """Read the text that a session begins with: the open work and the most useful facts.
+
+        Args:
+            space: the space whose facts it has beside the shared ones.
+
+        Raises:
+            UnknownBranch: the branch does not exist.
+        """
+        answer: Primed = await self._ask("memory_prime", space=space)
+        return answer
