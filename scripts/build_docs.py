@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from api_snapshot import snapshot
 from pydantic import BaseModel
 
 from day1 import errors
@@ -41,6 +42,7 @@ def pages() -> dict[Path, str]:
         DOCS / "settings.md": settings_page(),
         DOCS / "errors.md": errors_page(),
         DOCS / "setup.md": setup_page(),
+        DOCS / "api.txt": snapshot(),
     }
 
 

@@ -17,7 +17,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 PAGE = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
 
 TESTED = {*PROJECT["dependencies"], *EXTRAS["servers"], *EXTRAS["test"]}
-OWN = {"day1", "tests", "benchmarks", "mutation_score", "story_agents", "story"}
+OWN = {"day1", "tests", "api_snapshot", "benchmarks", "mutation_score", "story_agents", "story"}
 
 
 def name(text: str) -> str:

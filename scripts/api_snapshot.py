@@ -1,0 +1,105 @@
+"""The public names of `import day1`, one line each: docs/api.txt, which CI compares."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, is_typeddict
+
+from pydantic import BaseModel
+
+import day1
+from day1 import errors, types
+
+_ABOUT = """\
+# What `import day1` offers, one line for each name. Written by scripts/build_docs.py: do not edit.
+# A line that goes or changes is a change of the interface: say so in CHANGELOG.md.
+"""
+
+
+def snapshot() -> str:
+    """The text of docs/api.txt."""
+    lines = [*_package(), *_errors(), *_types()]
+    return _ABOUT + "\n".join(sorted(lines)) + "\n"
+
+
+def _package() -> Iterator[str]:
+    for name in day1.__all__:
+        found = getattr(day1, name)
+        if inspect.isfunction(found):
+            yield f"day1.{name}{_signature(found)}"
+        elif inspect.isclass(found) and found is not errors.Day1Error:
+            yield f"day1.{name}"
+            yield from (f"day1.{name}.{line}" for line in _members(found))
+
+
+def _members(owner: type) -> Iterator[str]:
+    """The members of a class, without those that it has of another public class."""
+    bases = [base for base in owner.__mro__[1:] if base.__name__ in day1.__all__]
+    for name, member in inspect.getmembers(owner):
+        if name.startswith("_") or any(hasattr(base, name) for base in bases):
+            continue
+        if isinstance(member, property):
+            yield f"{name}: {inspect.signature(member.fget).return_annotation}"  # type: ignore[arg-type]  # each has one
+        elif inspect.isfunction(member) and member.__module__.startswith("day1."):
+            kind = " async" if inspect.iscoroutinefunction(member) else ""
+            yield f"{name}{kind}{_signature(member)}"
+    yield from (f"({base.__name__})" for base in bases[:1])
+
+
+def _signature(function: Any) -> str:
+    """A signature as it is written."""
+    found, parts = inspect.signature(function), list[str]()
+    kinds = [each.kind for each in found.parameters.values()]
+    for place, (name, each) in enumerate(found.parameters.items()):
+        if each.kind is each.KEYWORD_ONLY and each.KEYWORD_ONLY not in kinds[:place]:
+            parts.append("*")
+        stars = "**" if each.kind is each.VAR_KEYWORD else ""
+        default = "" if each.default is each.empty else f" = {each.default!r}"
+        hint = "" if each.annotation is each.empty else f": {each.annotation}"
+        parts.append(f"{stars}{name}{hint}{default}")
+        if each.kind is each.POSITIONAL_ONLY:
+            parts.append("/")
+    given = [part for part in parts if part != "self"]
+    given = given[1:] if given[:1] == ["/"] else given
+    return f"({', '.join(given)}) -> {found.return_annotation}"
+
+
+def _errors() -> Iterator[str]:
+    for name, kind in vars(errors).items():
+        if inspect.isclass(kind) and issubclass(kind, errors.Day1Error):
+            again = ", retryable" if kind.retryable else ""
+            yield f"day1.errors.{name}({kind.__bases__[0].__name__}): {kind.code}{again}"
+
+
+def _types() -> Iterator[str]:
+    for name, kind in vars(types).items():
+        if name.startswith("_"):
+            continue
+        if is_typeddict(kind):
+            for key, hint in sorted(inspect.get_annotations(kind).items()):
+                yield f"day1.types.{name}[{key}]: {_hint(hint)}"
+        elif inspect.isclass(kind) and issubclass(kind, BaseModel):
+            for key, field in kind.model_fields.items():
+                yield f"day1.types.{name}.{key}: {_hint(field.annotation)}"
+        elif not inspect.ismodule(kind):
+            yield f"day1.types.{name} = {_hint(kind)}"
+
+
+def _hint(hint: Any) -> str:
+    """A type as it is written, without what validates it."""
+    forward: str | None = getattr(hint, "__forward_arg__", None)
+    if forward:
+        return forward
+    if get_origin(hint) is Annotated:
+        return _hint(get_args(hint)[0])
+    if get_origin(hint) in {Union, UnionType}:
+        return " | ".join(map(_hint, get_args(hint)))
+    if get_origin(hint) is Literal:
+        return f"Literal[{', '.join(map(repr, get_args(hint)))}]"
+    if hint is NoneType:
+        return "None"
+    name = getattr(hint, "__name__", str(hint).replace("typing.", ""))
+    within = ", ".join(map(_hint, get_args(hint)))
+    return f"{name}[{within}]" if within else name
