@@ -185,7 +185,6 @@ def _settings(target: Target, overrides: Mapping[str, Any] | None) -> Settings:
     """
     from pydantic import ValidationError
 
-    from day1.call.problems import invalid_settings
     from day1.settings import Settings, settings_at
 
     unknown = sorted(set(overrides or ()) - set(Settings.model_fields))
@@ -198,6 +197,8 @@ def _settings(target: Target, overrides: Mapping[str, Any] | None) -> Settings:
     try:
         settings = Settings(**dict(overrides or {}))
     except ValidationError as exc:
+        from day1.call.problems import invalid_settings
+
         raise invalid_settings(exc) from exc
     return settings if target is None else settings_at(settings, _place(target))
 

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-from day1.call.fields import Read
 from day1.errors import BranchExists, UnknownBranch
 from day1.interfaces.python.batching import Batch
 from day1.interfaces.python.calls import Calls, Who
@@ -231,7 +230,8 @@ class Branch(Traces, Writes):
         """
         answer: HeldAnswer = self._ask("memory_held", action="list")
         items = [Held(self._calls, self._who, item) for item in answer.items]
-        return Results(items, answer.read or Read(branch=self.name, commit=""))
+        read: Any = answer.read  # a list has it
+        return Results(items, read)
 
     def review(
         self,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from day1.call.fields import Response
+if TYPE_CHECKING:
+    from day1.call.fields import Response
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
-from day1.call.fields import Read
+if TYPE_CHECKING:
+    from day1.call.fields import Read
 
 T = TypeVar("T")
 

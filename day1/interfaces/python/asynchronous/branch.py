@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
-from day1.call.fields import Read
 from day1.errors import BranchExists, UnknownBranch
 from day1.interfaces.python.asynchronous.batching import AsyncBatch
 from day1.interfaces.python.asynchronous.calls import AsyncCalls
@@ -240,7 +239,8 @@ class AsyncBranch(AsyncTraces, AsyncWrites):
         """
         answer: HeldAnswer = await self._ask("memory_held", action="list")
         items = [AsyncHeld(self._calls, self._who, item) for item in answer.items]
-        return Results(items, answer.read or Read(branch=self.name, commit=""))
+        read: Any = answer.read  # a list has it
+        return Results(items, read)
 
     async def review(
         self,

@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from day1.call.fields import Response
 from day1.interfaces.python.calls import Calls, Who
 from day1.interfaces.python.lifetime import closed, refuse_fork
+
+if TYPE_CHECKING:
+    from day1.call.fields import Response
 
 T = TypeVar("T")
 
