@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import socket
 import subprocess
 import sys
 import threading
@@ -172,6 +173,46 @@ def test_a_server_that_goes_away_and_comes_back(tmp_path: Path) -> None:
         assert memory.rows("fact").total == 2
         assert memory.row(first.id).row["id"] == first.id
         memory.close()
+
+
+def test_a_write_whose_connection_breaks_is_sent_again_under_one_id() -> None:
+    """The first server of two hangs up after it has read the call; then both do."""
+    said: list[dict[str, Any]] = []
+    hangs_up = [False, True, False, True, True]
+
+    class Breaking(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            said.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            if hangs_up[len(said) - 1]:
+                self.connection.shutdown(socket.SHUT_RDWR)
+                return
+            written = {"branch": "main", "commit": "c"}
+            answer = {
+                "id": "f",
+                "created_at": "t",
+                "written": written,
+                "result": [],
+                "read": written,
+            }
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(answer).encode())
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    server = HTTPServer(("127.0.0.1", 0), Breaking)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with day1.connect(f"http://127.0.0.1:{server.server_port}") as memory:
+            assert memory.add("Sent twice.").id == "f"
+            with pytest.raises(errors.StoreUnavailable, match="request_id=") as broken:
+                memory.add("Never answered.")
+    finally:
+        server.shutdown()
+        server.server_close()
+    ids = [each.get("request_id") for each in said[1:]]
+    assert ids[0] == ids[1] != ids[2] == ids[3] == broken.value.details["request_id"]
 
 
 def test_a_handle_is_of_one_process(tmp_path: Path) -> None:

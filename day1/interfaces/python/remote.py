@@ -10,6 +10,7 @@ import httpx
 from pydantic import ValidationError
 
 from day1.call.fields import Response
+from day1.call.operation import Effect
 from day1.call.toolset import Route, Tool
 from day1.errors import (
     Day1Error,
@@ -30,7 +31,7 @@ from day1.interfaces.python.wording import from_http
 _TIMEOUT: Final = httpx.Timeout(120.0, connect=10.0)
 """Seconds that a call may take."""
 _TRIES: Final = 2
-"""How often a call is sent whose connection breaks; each write has an id, so that it is safe."""
+"""How often a call is sent whose connection breaks: one that reads, or that has a request id."""
 _BODIES: Final = frozenset({"POST", "PUT", "PATCH"})
 _FAILED: Final = 400
 _REDIRECTED: Final = 300
@@ -96,7 +97,9 @@ class RemoteCalls:
             each for each in tool.toolset.served_routes if each.binding.operation == tool.name
         )
         with self._lifetime.using():
-            reply = self._send(_request(tool, route, repeatable(tool, arguments)), _headers(who))
+            given = repeatable(tool, arguments)
+            tries = _TRIES if "request_id" in given or tool.operation.effect is Effect.READ else 1
+            reply = self._send(_request(tool, route, given), _headers(who), tries)
         try:
             body = reply.json() if reply.content else {}
         except ValueError:
@@ -110,13 +113,16 @@ class RemoteCalls:
             )
         return body if route.binding.only is None else {route.binding.only: body}
 
-    def _send(self, request: dict[str, Any], headers: dict[bytes, bytes]) -> httpx.Response:
-        """Send a request, once more if its connection breaks.
+    def _send(
+        self, request: dict[str, Any], headers: dict[bytes, bytes], tries: int
+    ) -> httpx.Response:
+        """Send a request, and again if its connection breaks.
 
         Raises:
             StoreUnavailable: the server does not answer.
         """
-        for attempt in range(1, _TRIES + 1):
+        while True:
+            tries -= 1
             try:
                 return self._http.request(**request, headers=headers)
             except httpx.ConnectError as exc:
@@ -126,13 +132,21 @@ class RemoteCalls:
                     address=self._address,
                 ) from exc
             except httpx.HTTPError as exc:
-                if attempt == _TRIES or isinstance(exc, httpx.TimeoutException):
-                    raise StoreUnavailable(
-                        f"{self._address} did not finish its answer, so the call may have taken "
-                        "effect: call again with the same `request_id`, if you gave one.",
-                        address=self._address,
-                    ) from exc
-        raise AssertionError  # the last try returns or raises
+                if tries < 1 or isinstance(exc, httpx.TimeoutException):
+                    raise self._unfinished(request) from exc
+
+    def _unfinished(self, request: Mapping[str, Any]) -> StoreUnavailable:
+        """Build the error for a call of which nobody knows whether it took effect."""
+        request_id = request.get("json", {}).get("request_id")
+        if request_id is None:
+            again = "call again."
+        else:
+            again = f"call again with request_id={request_id!r}, and it takes effect once."
+        return StoreUnavailable(
+            f"{self._address} did not finish its answer; the call may have taken effect: {again}",
+            address=self._address,
+            request_id=request_id,
+        )
 
 
 def _checked(address: str) -> str:
