@@ -309,6 +309,12 @@ CALLS: dict[str, Any] = {
     "review.memory_supersede_fact": lambda ids: {"fact_id": ids["old"], "fact_text": "Tea."},
     "review.memory_retract_fact": lambda ids: {"fact_id": ids["fact"]},
     "review.memory_remove": lambda ids: {"ids": [ids["old"]], "reason": "It was wrong."},
+    "library.rows_apply": lambda ids: {
+        "changes": [
+            {"action": "add", "fact_text": "Tea number 3, secret."},
+            {"action": "update", "id": ids["fact"], "category": "gates"},
+        ],
+    },
     "review.memory_branch_archive": [{"branch_name": "mine/c"}, {"branch_name": "hidden/x"}],
     "review.memory_branch_revive": [{"branch_name": "mine/c"}, {"branch_name": "hidden/x"}],
     "review.memory_branch_delete": [
