@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy import (
-    Connection,
-    Dialect,
-    func,
-    select,
-)
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.sql.elements import ClauseElement
+from sqlalchemy import Connection, func, select
 from typing_extensions import override
 
 from day1.adapters.rows.statements import (
@@ -28,6 +19,7 @@ from day1.adapters.rows.statements import (
     counting,
     counting_pending,
     insert_into,
+    prepared,
     selecting,
     table_at,
 )
@@ -47,79 +39,10 @@ _CHUNK = 500
 """Ids in one IN list; engines limit the number of bound values."""
 
 
-class Prepared:
-    """A statement that is compiled once, and run on the driver itself; no parameter may be a list.
-
-    SQLAlchemy needs longer to set up an execution and its result than a short statement needs to
-    run: a write, which is a few short statements, becomes a third quicker.
-    """
-
-    def __init__(self, statement: ClauseElement) -> None:
-        """Hold a statement; each dialect compiles it at first use."""
-        self._statement = statement
-        self._compiled: dict[str, _Compiled] = {}
-
-    def rows(self, connection: Connection, values: Mapping[str, Cell]) -> list[tuple[Cell, ...]]:
-        """Run the statement, and read all its rows."""
-        compiled = self._in_words_of(connection)
-        with self._cursor(connection, compiled.sql) as cursor:
-            cursor.execute(compiled.sql, compiled.parameters(values))
-            rows_read: list[tuple[Cell, ...]] = cursor.fetchall()
-        return rows_read
-
-    def many(self, connection: Connection, values: Sequence[Mapping[str, Cell]]) -> None:
-        """Run the statement once for each set of values."""
-        compiled = self._in_words_of(connection)
-        with self._cursor(connection, compiled.sql) as cursor:
-            cursor.executemany(compiled.sql, [compiled.parameters(one) for one in values])
-
-    def _in_words_of(self, connection: Connection) -> _Compiled:
-        dialect = connection.dialect
-        compiled = self._compiled.get(dialect.name)
-        if compiled is None:
-            compiled = self._compiled[dialect.name] = _Compiled(self._statement, dialect)
-        return compiled
-
-    @staticmethod
-    @contextmanager
-    def _cursor(connection: Connection, sql: str) -> Iterator[Any]:
-        """Open a cursor of the driver; its errors become SQLAlchemy's, as with other statements."""
-        raw: Any = connection.connection.driver_connection
-        driver: Any = connection.dialect.loaded_dbapi
-        try:
-            yield raw.cursor()
-        except driver.Error as exc:
-            raise DBAPIError.instance(sql, None, exc, driver.Error, hide_parameters=True) from exc
-
-
-class _Compiled:
-    """A statement compiled for one dialect."""
-
-    __slots__ = ("_fixed", "_names", "sql")
-
-    def __init__(self, statement: ClauseElement, dialect: Dialect) -> None:
-        compiled: Any = statement.compile(dialect=dialect)
-        self.sql: str = compiled.string
-        self._names: tuple[str, ...] | None = compiled.positiontup and tuple(compiled.positiontup)
-        """The parameters' names in order, for drivers that take parameters by place."""
-        self._fixed = {name: value for name, value in compiled.params.items() if value is not None}
-
-    def parameters(self, values: Mapping[str, Cell]) -> Any:
-        """Return the parameters in the form that the driver takes: by name or by place."""
-        whole = {**self._fixed, **values}
-        return whole if self._names is None else [whole[name] for name in self._names]
-
-
 def chunks(values: Sequence[Cell]) -> Iterator[Sequence[Cell]]:
     """Split a list of bound values into lists that an engine takes."""
     for start in range(0, len(values), _CHUNK):
         yield values[start : start + _CHUNK]
-
-
-@lru_cache(maxsize=512)
-def prepared(build: Callable[..., ClauseElement], *shape: Hashable) -> Prepared:
-    """Return the prepared statement that `build` makes for a shape, built once."""
-    return Prepared(build(*shape))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from day1.adapters.rows.rows import row_changes
-from day1.adapters.rows.statements import named_at
+from day1.adapters.rows.statements import directly, named_at
 from day1.adapters.versioned.dialect import Dialect
 from day1.model.redaction.mask import Mask
 from day1.model.rows.change import Changes
@@ -96,8 +96,7 @@ class OwnWrites:
         marks = ", ".join("?" * len(row_ids))
         names = named_at(kind, self._version, '"{}"')
         statement = f"SELECT {names} FROM {kind.table} WHERE id IN ({marks})"  # noqa: S608 - our own names
-        rows = self._connection.exec_driver_sql(statement, tuple(row_ids))
-        return {str(row[0]): tuple(row) for row in rows}
+        return {str(row[0]): row for row in directly(self._connection, statement, row_ids)}
 
     def changes(self, mask: Mask) -> Changes | None:
         """Return the unit's changes, as `Dialect.uncommitted` does; None if they are not known."""

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from sqlalchemy import Connection, delete, update
+from sqlalchemy import Connection, delete
 from typing_extensions import override
 
-from day1.adapters.rows.rows import Past, ReadState, SqlAdditions, chunks, prepared
-from day1.adapters.rows.statements import columns_at, insert_into
+from day1.adapters.rows.rows import Past, ReadState, SqlAdditions, chunks
+from day1.adapters.rows.statements import columns_at, insert_into, prepared, updating
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.history import author_of, decode, encode, encode_again
@@ -71,11 +71,11 @@ class SqlWork(SqlAdditions, Work):
 
     @override
     def change(self, kind: Kind, row_id: str, values: Row) -> None:
-        table, existing = TABLES[kind.table], columns_at(kind, self.version)
-        existing_values = {name: value for name, value in values.items() if name in existing}
-        statement = update(table).where(table.c.id == row_id).values(existing_values)
+        existing = columns_at(kind, self.version)
+        existing_values = {f"new_{name}": v for name, v in values.items() if name in existing}
+        statement = prepared(updating, kind.table, tuple(existing_values))
         with self._changing(kind, [row_id]):
-            self.connection.execute(statement)
+            statement.many(self.connection, [{"row_id": row_id, **existing_values}])
 
     @override
     def apply(self, writes: Writes) -> None:

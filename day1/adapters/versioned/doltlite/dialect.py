@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from typing_extensions import override
 
 from day1.adapters.rows.rows import row_changes
-from day1.adapters.rows.statements import named_at
+from day1.adapters.rows.statements import directly, named_at
 from day1.adapters.rows.tables import SCHEMA, TABLES
 from day1.adapters.versioned.dialect import Dialect, Touched, Versions
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables
@@ -129,7 +129,7 @@ class DoltLiteDialect(SystemTables, Dialect):
 
     @override
     def is_dirty(self, connection: Connection) -> bool:
-        return bool(connection.exec_driver_sql(_IS_DIRTY).scalar_one())
+        return bool(directly(connection, _IS_DIRTY)[0][0])
 
     @override
     def written_rows(self, connection: Connection) -> int | None:
@@ -170,9 +170,9 @@ class DoltLiteDialect(SystemTables, Dialect):
         self, connection: Connection, text: str, author: str, *, empty: bool
     ) -> CommitId | None:
         flag = "--allow-empty" if empty else "--skip-empty"
-        commit_id = str(connection.exec_driver_sql(_COMMIT, (text, author, flag)).scalar_one())
+        commit_id = str(directly(connection, _COMMIT, (text, author, flag))[0][0])
         # dolt_commit opened a transaction of its own, in which nothing may be read.
-        connection.exec_driver_sql("COMMIT")
+        directly(connection, "COMMIT")
         return commit_id if commit_id != "0" else None
 
 
