@@ -1,7 +1,7 @@
-"""The step of a branch's tables to the present schema: what an earlier one lacks is added.
+"""The version of the schema of a branch's tables, and the step to the present one.
 
-A column is added as NULL, which no engine writes into the rows: the step takes as long for a
-thousand rows as for a million. Only an index reads the rows once.
+A step adds what is missing. A column is added as NULL, which no engine writes into the rows: that
+takes as long for a thousand rows as for a million. Only an index reads the rows once.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,9 @@ from sqlalchemy.schema import CreateColumn, CreateIndex
 
 from day1.adapters.rows.ownership import columns
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, SCHEMA_VERSION, TABLES
-from day1.errors import StoreVersionUnknown
+from day1.errors import NotAStore, StoreVersionUnknown
+
+_VERSIONS = select(func.min(SCHEMA.c.version), func.max(SCHEMA.c.version))
 
 
 def step(connection: Connection) -> None:
@@ -50,6 +52,33 @@ def note_version(connection: Connection) -> None:
 def newest_version(connection: Connection) -> int:
     """Return the version to which the tables of a connection's state were upgraded."""
     return int(connection.execute(select(func.max(SCHEMA.c.version))).scalar_one())
+
+
+def check_schema(connection: Connection) -> int:
+    """Check that this day1 knows a state's schema; return the version that the store began with.
+
+    Raises:
+        NotAStore: the tables were only partly made.
+        StoreVersionUnknown: a later day1 made the tables.
+    """
+    return versions(connection)[0]
+
+
+def versions(connection: Connection) -> tuple[int, int]:
+    """Return the first and the present version of a state's schema; raises as `check_schema`."""
+    oldest, version = connection.execute(_VERSIONS).one()
+    return int(oldest or 0), checked(version)
+
+
+def checked(version: int | None) -> int:
+    """Return the version of a state's schema if this day1 knows it; raises as `check_schema`."""
+    if version is None:
+        raise NotAStore(
+            "The store has tables of day1 but no version: `day1 init` completes it if it is empty."
+        )
+    if version > SCHEMA_VERSION:
+        raise later_schema(version)
+    return int(version)
 
 
 def later_schema(version: int) -> StoreVersionUnknown:

@@ -4,20 +4,20 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 from typing_extensions import override
 
 from day1.adapters.mysql.url import clock as server_clock
 from day1.adapters.mysql.url import instant_of
 from day1.adapters.rows.rows import ReadState, SqlAdditions, SqlReading, pending_and
-from day1.adapters.rows.steps import later_schema
-from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION
+from day1.adapters.rows.steps import checked, versions
+from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.empty import EmptyReading
 from day1.adapters.versioned.history import SqlHistory, author_of, encode
 from day1.adapters.versioned.work import SqlWork, commit_rows
-from day1.errors import IntegrityBroken, NotAStore, UnknownBranch
+from day1.errors import IntegrityBroken, UnknownBranch
 from day1.model.branches.branch import MAIN
 from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.rows.change import Commit, CommitId, Message, Pending, Ref, Writes
@@ -30,7 +30,6 @@ MOST_PENDING_ROWS = 256
 """Pending rows at which they are committed."""
 MOST_PENDING_AGE = 600 * SECOND
 """Age of the oldest pending row at which they are committed, in microseconds."""
-_VERSIONS = select(func.min(SCHEMA.c.version), func.max(SCHEMA.c.version))
 _MOST_TIPS = 4_096
 """Maximum number of branches whose tip is remembered, and commits whose schema is; then all are
 forgotten."""
@@ -157,7 +156,7 @@ class SqlStore(Store):
         """
         version = self._schemas.get(commit)
         if version is None:
-            _, version = _versions(connection)
+            _, version = versions(connection)
             self._remember(commit, version)
         return version
 
@@ -241,7 +240,7 @@ class SqlStore(Store):
         """
         pending, extras = pending_and(connection, tip.ts, *self._dialect.told)
         head = str(extras[0]) if extras else self._dialect.head(connection)
-        version = _known(extras[1]) if extras else self._schema_at(connection, head)
+        version = checked(extras[1]) if extras else self._schema_at(connection, head)
         return head, version, pending, instant_of(extras[2]) if extras[2:] else None
 
     @override
@@ -361,32 +360,6 @@ class SqlStore(Store):
     @override
     def close(self) -> None:
         self._connections.close()
-
-
-def check_schema(connection: Connection) -> int:
-    """Check that this day1 knows a state's schema; return the version that the store began with.
-
-    Raises:
-        NotAStore: the tables were only partly made.
-        StoreVersionUnknown: a later day1 made the tables.
-    """
-    return _versions(connection)[0]
-
-
-def _versions(connection: Connection) -> tuple[int, int]:
-    """Return the first and the present version of a state's schema."""
-    oldest, version = connection.execute(_VERSIONS).one()
-    return int(oldest or 0), _known(version)
-
-
-def _known(version: int | None) -> int:
-    if version is None:
-        raise NotAStore(
-            "The store has tables of day1 but no version: `day1 init` completes it if it is empty."
-        )
-    if version > SCHEMA_VERSION:
-        raise later_schema(version)
-    return int(version)
 
 
 def _no_index(_branch: str, _hashes: Collection[str]) -> None:

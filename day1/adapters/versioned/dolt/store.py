@@ -15,12 +15,13 @@ from day1.adapters.mysql.url import ServerDatabase, make_database, opened
 from day1.adapters.mysql.url import clock as server_clock
 from day1.adapters.rows.ownership import Known, columns_of, foreign, is_store, tables
 from day1.adapters.rows.statements import columns_at
+from day1.adapters.rows.steps import check_schema
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, SCHEMA_VERSION, TABLES, versioned
 from day1.adapters.versioned.dolt.connections import DoltConnections
 from day1.adapters.versioned.dolt.dialect import DoltDialect
 from day1.adapters.versioned.dolt_family.history import DoltFamilyHistory
 from day1.adapters.versioned.history import author_of, encode
-from day1.adapters.versioned.store import SqlStore, check_schema
+from day1.adapters.versioned.store import SqlStore
 from day1.errors import BranchExists, Json, NotAStore, StoreBusy, UnknownBranch, Unsupported
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import CommitId, Message

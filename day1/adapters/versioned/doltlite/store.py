@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from day1.adapters.failures import of_system
 from day1.adapters.flock import WriteLock
+from day1.adapters.rows.steps import check_schema
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, versioned
 from day1.adapters.sqlite_failures import translated
 from day1.adapters.versioned.doltlite.connections import DoltLiteConnections, away, check_tables
@@ -19,7 +20,7 @@ from day1.adapters.versioned.doltlite.dbapi.library import engine_version
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
 from day1.adapters.versioned.doltlite.history import DoltLiteHistory
 from day1.adapters.versioned.history import author_of, encode
-from day1.adapters.versioned.store import SqlStore, check_schema
+from day1.adapters.versioned.store import SqlStore
 from day1.errors import Day1Error, InvalidRequest, Json, NotAStore, StoreUnavailable
 from day1.model.rows.change import Message
 from day1.model.values.callbacks import Clock

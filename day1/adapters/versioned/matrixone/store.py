@@ -9,6 +9,7 @@ from typing_extensions import override
 from day1.adapters.mysql.lock import lock_name, locked
 from day1.adapters.mysql.url import ServerDatabase, opened
 from day1.adapters.mysql.url import clock as server_clock
+from day1.adapters.rows.steps import check_schema
 from day1.adapters.rows.tables import SCHEMA, SCHEMA_ROW, TABLES, versioned
 from day1.adapters.versioned.history import encode
 from day1.adapters.versioned.matrixone.commit_store import CommitStore
@@ -17,7 +18,7 @@ from day1.adapters.versioned.matrixone.dialect import MatrixOneDialect, new_comm
 from day1.adapters.versioned.matrixone.history import MatrixOneHistory, fresh_database
 from day1.adapters.versioned.matrixone.position import Position, set_position
 from day1.adapters.versioned.matrixone.retention import UNKNOWN, WITHOUT, keep
-from day1.adapters.versioned.store import SqlStore, check_schema
+from day1.adapters.versioned.store import SqlStore
 from day1.errors import Json, NotAStore, Unsupported
 from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Message
