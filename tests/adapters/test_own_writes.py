@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
+from day1.adapters.versioned.own_writes import known
 from day1.adapters.versioned.work import SqlWork
-from day1.errors import IntegrityBroken
+from day1.errors import Conflict, IntegrityBroken
 from day1.model.redaction.mask import CLEAR
 from day1.model.rows.change import Message, Query, Ref
 from day1.model.rows.kind import FACT, OBSERVATION, Row
@@ -112,3 +114,108 @@ def test_a_row_that_somebody_else_wrote_is_found(store: DoltLiteStore, when: str
     with pytest.raises(IntegrityBroken) as broken:
         change_two_with_an_intruder(store, when)
     assert broken.value.details["ids"] == [THEIRS]
+
+
+def write_as_a_peer(tmp_path: Path, category: str | None = "x") -> None:
+    """Write to a row by a connection of its own, as another program would."""
+    with closing(driver.connect(tmp_path / "memory.db", branch="main")) as peer:
+        peer.execute("UPDATE facts SET category = ? WHERE id = ?", (category, THEIRS))
+
+
+def change_one(store: DoltLiteStore) -> None:
+    with store.changing("main") as work:
+        work.change(FACT, f"fact_{1:026}", {"category": f"{work.now}"})
+        work.commit(Message("change", "mine"))
+
+
+def add_some(store: DoltLiteStore, start: int, count: int = 2, agent: str = "ada") -> None:
+    with store.adding("main") as work:
+        work.add(
+            OBSERVATION,
+            [{**seen(start + n, work.now), "agent_id": agent} for n in range(count)],
+        )
+
+
+def test_a_row_that_a_peer_wrote_between_two_changes_is_found(
+    store: DoltLiteStore, tmp_path: Path
+) -> None:
+    change_one(store)
+    write_as_a_peer(tmp_path)
+    with pytest.raises(IntegrityBroken) as broken:
+        change_one(store)
+    assert broken.value.details["ids"] == [THEIRS]
+
+
+@pytest.mark.parametrize("first", [add_some, lambda store, _: change_one(store)])
+def test_a_row_that_a_peer_wrote_among_pending_ones_is_found(
+    store: DoltLiteStore, tmp_path: Path, first: Any
+) -> None:
+    first(store, 100)
+    add_some(store, 0)
+    write_as_a_peer(tmp_path)
+    add_some(store, 2)
+    with pytest.raises(IntegrityBroken) as broken:
+        store.commit_pending("main")
+    assert broken.value.details["ids"] == [THEIRS]
+
+
+def test_a_row_that_a_unit_of_additions_changed_is_found(store: DoltLiteStore) -> None:
+    foreign = text(f"UPDATE facts SET category = 'x' WHERE id = '{THEIRS}'")
+    with store.adding("main") as work:
+        work.add(OBSERVATION, [seen(1, work.now)])
+        work.connection.execute(foreign)  # type: ignore[attr-defined]
+    with pytest.raises(IntegrityBroken) as broken:
+        change_one(store)
+    assert broken.value.details["ids"] == [THEIRS]
+
+
+def test_neither_a_change_nor_pending_rows_are_compared_by_who_wrote_them(
+    store: DoltLiteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compared(*_: object) -> Any:
+        raise AssertionError("The branch was compared with its head.")
+
+    monkeypatch.setattr(store._dialect, "uncommitted", compared)
+    monkeypatch.setattr(store._dialect, "is_dirty", compared)
+    add_some(store, 0, agent="ada")
+    add_some(store, 10, 3, agent="bob")
+    with store.adding("main") as work:
+        work.add(FACT, [fact(20, work.now)])
+    change_one(store)
+    newest, before, *_ = store.history.log("main")
+    assert newest.op == "change"
+    assert before.op == "add"
+    assert before.meta["counts"] == {"facts": 1, "observations": 5}
+    assert before.meta["agents"] == ["ada", "bob"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_a_connection_knows_is_what_the_engine_finds(
+    store: DoltLiteStore, tmp_path: Path, seed: int
+) -> None:
+    draw, proved = random.Random(seed), 0
+    for turn in range(30):
+        match draw.choice(("add", "add", "fail", "change", "commit", "peer", "other branch")):
+            case "add":
+                add_some(store, turn * 10, draw.randrange(1, 4))
+            case "fail":
+                with pytest.raises(Conflict), store.adding("main") as work:
+                    work.add(OBSERVATION, [seen(9_999, work.now), *[seen(9_998, work.now)] * 2])
+            case "change":
+                change_one(store)
+            case "commit":
+                store.commit_pending("main")
+            case "peer" if draw.random() < 0.3:
+                write_as_a_peer(tmp_path)
+                write_as_a_peer(tmp_path, None)
+            case "other branch":
+                store.history.fork(f"side{turn}", store.history.branches()["main"])
+        with store._connections.exclusive("main") as connection:
+            tip = store._begin(connection, "main", writes=True).tip.id
+            noted = known(connection, store._dialect, tip)
+            found = store._dialect.uncommitted(connection, CLEAR, {}, store.version)
+        if noted is not None:
+            proved += 1
+            assert noted.added.counts == {table: len(rows) for table, rows in found.items()}
+            assert all(row.before is None for rows in found.values() for row in rows)
+    assert proved

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import Connection, func, select
@@ -243,8 +243,33 @@ class SqlReading(Reading):
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Added:
+    """How many rows were added, and by which agents."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """The number of rows by table."""
+    agents: frozenset[str] = frozenset()
+
+    @staticmethod
+    def of(kind: Kind, rows: Sequence[Row]) -> Added:
+        """Return how many rows there are, and by which agents."""
+        agents = {str(agent) for row in rows if (agent := row.get("agent_id")) is not None}
+        return Added({kind.table: len(rows)}, frozenset(agents))
+
+    def plus(self, other: Added) -> Added:
+        """Return both together."""
+        counts = {**self.counts}
+        for table, count in other.counts.items():
+            counts[table] = counts.get(table, 0) + count
+        return Added(counts, self.agents | other.agents)
+
+
 class SqlAdditions(SqlReading, Additions):
     """Additions in an open transaction, which the store begins and ends."""
+
+    added = Added()
+    """The rows that this unit added."""
 
     now = 0
     """The time of the unit's rows; set by the store at once."""
@@ -261,6 +286,7 @@ class SqlAdditions(SqlReading, Additions):
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:
         if rows:
             prepared(insert_into, kind.table, self.version).many(self.connection, rows)
+            self.added = self.added.plus(Added.of(kind, rows))
             secret = (row for row in rows if row.get("sensitivity") == SECRET)
             self.secret |= {str(row["content_hash"]) for row in secret}
 

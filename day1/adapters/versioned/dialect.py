@@ -81,6 +81,12 @@ class Dialect(Protocol):
     def written_rows(self, connection: Connection) -> int | None:
         """Return the engine's count of the rows that a connection wrote; None if it has none."""
 
+    def peer_commits(self, connection: Connection) -> int | None:
+        """Return a number that changes when another connection writes to the branch, or None.
+
+        In a writing transaction it does not change.
+        """
+
     def row(
         self, connection: Connection, kind: Kind, row_id: str, commit: CommitId, version: int
     ) -> tuple[Cell, ...] | None:

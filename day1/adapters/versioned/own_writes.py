@@ -3,21 +3,26 @@
 An engine's comparison of a branch with its head takes longer than a small change. It is needless
 while three things hold: the branch was as its head before the first write, the engine counts the
 rows that the connection writes, and every written row is noted here. Otherwise the caller compares.
+
+The first also holds after the connection's own commit, while no other connection writes to the
+branch, which an engine may count too. So a connection knows which rows are pending, too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from day1.adapters.rows.rows import row_changes
+from day1.adapters.rows.rows import Added, row_changes
 from day1.adapters.rows.statements import directly, named_at
 from day1.adapters.versioned.dialect import Dialect
 from day1.model.redaction.mask import Mask
-from day1.model.rows.change import Changes
+from day1.model.rows.change import Changes, CommitId
 from day1.model.rows.kind import KINDS, Cell, Kind, Row
 
+_KNOWN: Final = "known"
+"""The key of `Connection.info` for what the connection knows of its branch."""
 _MOST: Final = 100
 """Rows of one unit that are noted; comparing all at once is quicker for more."""
 
@@ -25,18 +30,65 @@ _Values = tuple[Cell, ...]
 """A row, in the order of its kind's columns."""
 
 
+class Known(NamedTuple):
+    """What a connection knows of its branch: since the head only these rows were added."""
+
+    tip: CommitId
+    peer_commits: int
+    written_rows: int
+    added: Added
+
+    def plus(self, added: Added) -> "Known":
+        """Return what holds after further rows were added, if nothing else is written by then."""
+        written = self.written_rows + sum(added.counts.values())
+        return self._replace(written_rows=written, added=self.added.plus(added))
+
+
+def known(connection: Connection, dialect: Dialect, tip: CommitId) -> Known | None:
+    """Return what a connection in a writing transaction knows of its branch, None if nothing.
+
+    It knows nothing more once a peer or itself wrote anything else, or the branch has another head.
+    """
+    noted: Known | None = connection.info.get(_KNOWN)
+    if noted is None or noted.tip != tip:
+        return None
+    now = dialect.peer_commits(connection), dialect.written_rows(connection)
+    return noted if now == (noted.peer_commits, noted.written_rows) else None
+
+
+def know(connection: Connection, noted: Known) -> None:
+    """Note what a connection knows of its branch, for its next unit of work."""
+    connection.info[_KNOWN] = noted
+
+
+def commit_all(
+    connection: Connection, dialect: Dialect, text: str, author: str, *, empty: bool
+) -> CommitId | None:
+    """Commit as `Dialect.commit`, and note that the branch is as its new head."""
+    # Counted before: whoever writes right after the commit is noticed.
+    peers, written = dialect.peer_commits(connection), dialect.written_rows(connection)
+    commit = dialect.commit(connection, text, author, empty=empty)
+    if commit is not None and peers is not None and written is not None:
+        know(connection, Known(commit, peers, written, Added()))
+    return commit
+
+
 class OwnWrites:
     """The rows that a unit of work wrote, while they prove to be all that changed on its branch."""
 
-    def __init__(self, connection: Connection, version: int, dialect: Dialect) -> None:
+    def __init__(
+        self, connection: Connection, tip: CommitId, version: int, dialect: Dialect
+    ) -> None:
         """Begin without recorded rows.
 
         Args:
             connection: the connection of the unit, in its transaction.
+            tip: the head of its branch.
             version: the schema of its branch.
             dialect: says how many rows the connection wrote.
         """
-        self._connection, self._version, self._dialect = connection, version, dialect
+        self._connection, self._tip = connection, tip
+        self._version, self._dialect = version, dialect
         self._befores: dict[str, dict[str, _Values | None]] | None = {}
         """By table and id the row before the unit, None if there was none; None: not known."""
         self._added: dict[str, _Values] = {}
@@ -86,9 +138,14 @@ class OwnWrites:
     def _is_alone(self) -> bool:
         """Whether nothing else was written on the branch since its head."""
         count = self._dialect.written_rows(self._connection)
-        if self._count is None:  # before the first write
-            return count is not None and not self._dialect.is_dirty(self._connection)
-        return count == self._count
+        if self._count is not None:
+            return count == self._count
+        if count is None:
+            return False
+        noted = known(self._connection, self._dialect, self._tip)  # before the first write
+        if noted is not None:
+            return not noted.added.counts
+        return not self._dialect.is_dirty(self._connection)
 
     def _rows(self, kind: Kind, row_ids: Sequence[str]) -> dict[str, _Values]:
         if not row_ids:

@@ -1,18 +1,18 @@
 """A unit of work on a branch: an open transaction, with nobody else at work on the branch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from sqlalchemy import Connection, delete
 from typing_extensions import override
 
-from day1.adapters.rows.rows import Past, ReadState, SqlAdditions, chunks
+from day1.adapters.rows.rows import Added, Past, ReadState, SqlAdditions, chunks
 from day1.adapters.rows.statements import columns_at, insert_into, prepared, updating
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.history import author_of, decode, encode, encode_again
-from day1.adapters.versioned.own_writes import OwnWrites
+from day1.adapters.versioned.own_writes import OwnWrites, commit_all, known
 from day1.errors import IntegrityBroken
 from day1.model.redaction.mask import CLEAR
 from day1.model.redaction.veil import SECRET
@@ -97,7 +97,7 @@ class SqlWork(SqlAdditions, Work):
     def _own_writes(self) -> OwnWrites | None:
         """Return the notes of what the unit writes; None in a merge: the engine writes too."""
         if self._own is None and not self._is_merge:
-            self._own = OwnWrites(self.connection, self.version, self._dialect)
+            self._own = OwnWrites(self.connection, self.tip, self.version, self._dialect)
         return self._own
 
     def _touch(self, table: str, row_ids: Sequence[str]) -> None:
@@ -169,7 +169,7 @@ class SqlWork(SqlAdditions, Work):
         self.point("change.before_commit")
         empty = self._empty or self._planned is not None
         author = author_of(agents)
-        commit_id = self._dialect.commit(self.connection, text, author, empty=empty)
+        commit_id = commit_all(self.connection, self._dialect, text, author, empty=empty)
         if commit_id is not None and not empty:
             self.made = decode(commit_id, [self.tip], author.rpartition(" <")[0], "", text)
         self.secret = _secret_hashes(changes)
@@ -217,25 +217,35 @@ def commit_rows(connection: Connection, dialect: Dialect, state: ReadState) -> C
 
     The caller holds the branch's lock and has begun the transaction, which ends here.
     """
-    changes_by_table, pending = (
-        dialect.uncommitted(connection, CLEAR, {}, state.version),
-        state.pending,
-    )
-    added = {c.id for changes in changes_by_table.values() for c in changes if c.before is None}
-    other_ids = {c.id for changes in changes_by_table.values() for c in changes} - added
-    memories = sum(len(changes_by_table.get(kind.table, ())) for kind in MEMORIES)
-    if other_ids or memories != pending.count or pending.newest is None:
-        raise IntegrityBroken(
-            "The branch has uncommitted rows that are not additions; nothing was committed. "
-            "Run `day1 doctor`.",
-            ids=sorted(other_ids)[:10],
-        )
-    agents = _agents(changes_by_table)
+    pending, noted = state.pending, known(connection, dialect, state.tip)
+    added = _added(connection, dialect, state) if noted is None else noted.added
+    memories = sum(added.counts.get(kind.table, 0) for kind in MEMORIES)
+    if memories != pending.count or pending.newest is None:
+        raise _not_additions(())
     line = f"add {pending.count} {'row' if pending.count == 1 else 'rows'}"
-    text = encode(Message("add", line), pending.newest, agents, _counts(changes_by_table))
-    author = author_of(agents)
-    commit = dialect.commit(connection, text, author, empty=False)
+    text = encode(
+        Message("add", line), pending.newest, added.agents, dict(sorted(added.counts.items()))
+    )
+    author = author_of(added.agents)
+    commit = commit_all(connection, dialect, text, author, empty=False)
     return decode(str(commit), [state.tip], author.rpartition(" <")[0], "", text)
+
+
+def _added(connection: Connection, dialect: Dialect, state: ReadState) -> Added:
+    """Ask the engine which rows a branch has beyond its head, and check that all are additions."""
+    changes_by_table = dialect.uncommitted(connection, CLEAR, {}, state.version)
+    other_ids = {c.id for changes in changes_by_table.values() for c in changes if c.before}
+    if other_ids:
+        raise _not_additions(other_ids)
+    return Added(_counts(changes_by_table), frozenset(_agents(changes_by_table)))
+
+
+def _not_additions(ids: Collection[str]) -> IntegrityBroken:
+    return IntegrityBroken(
+        "The branch has uncommitted rows that are not additions; nothing was committed. "
+        "Run `day1 doctor`.",
+        ids=sorted(ids)[:10],
+    )
 
 
 def _to_mend(changes_by_table: Changes, writes: Writes) -> Writes:

@@ -99,6 +99,10 @@ class DoltDialect(SystemTables, Dialect):
         return None
 
     @override
+    def peer_commits(self, connection: Connection) -> int | None:
+        return None
+
+    @override
     def row(
         self, connection: Connection, kind: Kind, row_id: str, commit: CommitId, version: int
     ) -> tuple[Cell, ...] | None:

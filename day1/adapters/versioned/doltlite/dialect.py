@@ -137,6 +137,10 @@ class DoltLiteDialect(SystemTables, Dialect):
         return int(raw.total_changes)
 
     @override
+    def peer_commits(self, connection: Connection) -> int | None:
+        return int(str(directly(connection, "PRAGMA data_version")[0][0]))
+
+    @override
     def row(
         self, connection: Connection, kind: Kind, row_id: str, commit: CommitId, version: int
     ) -> tuple[Cell, ...] | None:
