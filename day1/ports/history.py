@@ -1,9 +1,9 @@
 """The commit graph, and rows at any commit. Errors as in `ports.reading`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol
 
-from day1.model.rows.change import Changes, Commit, CommitId, Ref
+from day1.model.rows.change import Changes, Commit, CommitId, ReadState, Ref
 from day1.model.rows.kind import Kind, Row
 
 
@@ -15,6 +15,12 @@ class History(Protocol):
 
     def dirty_branches(self) -> set[str]:
         """Return the names of branches that have pending rows."""
+
+    def states(self, stamp: Hashable = None) -> dict[str, ReadState]:
+        """Return the tip and the pending rows of every branch, by its name.
+
+        With the store's `stamp` of just now, an engine whose stamp says it need not be asked again.
+        """
 
     def fork(self, name: str, start: CommitId) -> None:
         """Create a branch at a commit; the cost does not depend on the number of rows.

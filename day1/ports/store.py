@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from day1.errors import Json
-from day1.model.rows.change import Commit, CommitId, Message, Ref, Writes
+from day1.model.rows.change import Commit, CommitId, Message, Pending, Ref, Writes
 from day1.model.rows.kind import Kind, Row
 from day1.ports.additions import Additions
 from day1.ports.reading import Reading
@@ -129,8 +129,11 @@ class Store(Protocol):
     def commit_pending(self, branch: str) -> CommitId:
         """Commit a branch's pending rows as one `add`; returns the tip."""
 
-    def commit_pending_if_due(self, branch: str) -> None:
-        """Commit a branch's pending rows if there are 256, or if the oldest is ten minutes old."""
+    def commit_pending_if_due(self, branch: str, pending: Pending | None = None) -> None:
+        """Commit a branch's pending rows if there are 256, or if the oldest is ten minutes old.
+
+        With the `pending` rows that it had just now, the engine is asked only if they seem due.
+        """
 
     def stamp(self) -> Hashable:
         """Return a value that changes with every unit of work of any process; cheap to ask for."""

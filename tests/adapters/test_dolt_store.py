@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from day1.adapters.versioned.dolt.store import DoltHistory, DoltStore
+from day1.adapters.versioned.history import SqlHistory
 from day1.adapters.versioned.store import MOST_PENDING_ROWS
 from day1.app.engines import create_store, open_engine
 from day1.errors import (
@@ -144,6 +145,41 @@ def test_the_stamp_changes_with_each_unit(open_it: Opened) -> None:
         work.commit(Message("remove", "remove a fact"))
     seen.append(store.stamp())
     assert len(set(seen)) == len(seen)
+
+
+def test_one_statement_reads_the_states_that_each_branch_has(open_it: Opened) -> None:
+    store, other = open_it(), open_it()
+    first = other.commit_pending("main")
+    for name in ("clean", "many", "one"):
+        other.history.fork(name, first)
+    for number in range(3):
+        add(other, number, "many")
+    add(other, 3, "one")
+    add(other, 4)
+    other.commit_pending("main")
+    add(other, 5)
+    states = store.history.states()
+    assert {name: state.pending.count for name, state in states.items()} == {
+        "clean": 0,
+        "main": 1,
+        "many": 3,
+        "one": 1,
+    }
+    assert states == SqlHistory.states(store.history)
+    assert states == store.history.states(store.stamp())
+
+
+def test_a_dirty_branch_without_tables_hides_the_states_of_no_other(open_it: Opened) -> None:
+    store = open_it()
+    add(store, 1)
+    with store._connections.on_branch("main") as connection:
+        log = connection.exec_driver_sql("SELECT commit_hash FROM dolt_log").scalars().all()
+    store.history.fork("bare", str(log[-1]))
+    with store._connections.on_branch("bare") as connection:
+        connection.exec_driver_sql("CREATE TABLE theirs (id INT PRIMARY KEY)")
+    states = store.history.states()
+    assert states["main"].pending.count == 1
+    assert states["bare"].pending.count == 0
 
 
 def test_a_snapshot_is_one_and_ends_with_the_reading(open_it: Opened) -> None:

@@ -5,7 +5,7 @@ process and one thread is pretended to be there, so no lock is, and nothing is m
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -28,6 +28,7 @@ from day1.model.rows.change import (
     Message,
     Pending,
     Query,
+    ReadState,
     Ref,
     RowChange,
     Writes,
@@ -269,7 +270,7 @@ class MemoryStore:
             self.commit(branch, self._state(branch), pending.newest, Message("add", line), ())
         return self.tips[branch]
 
-    def commit_pending_if_due(self, branch: str) -> None:
+    def commit_pending_if_due(self, branch: str, _pending: Pending | None = None) -> None:
         if self._pending(branch).count >= 256:
             self.commit_pending(branch)
 
@@ -308,6 +309,10 @@ class MemoryHistory:
 
     def dirty_branches(self) -> set[str]:
         return set(self._store.added)
+
+    def states(self, _stamp: Hashable = None) -> dict[str, ReadState]:
+        tips = self._store.tips
+        return {name: ReadState(tip, self._store._pending(name)) for name, tip in tips.items()}
 
     def fork(self, name: str, start: CommitId) -> None:
         if name in self._store.tips:

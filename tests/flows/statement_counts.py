@@ -7,7 +7,10 @@ from day1.interfaces.open_store import OpenStore
 from day1.services.access.caller import Caller
 from day1.services.branches.lookup import find
 from day1.services.health.doctor import index_state
+from day1.services.upkeep.chores import Clock
+from day1.services.upkeep.poller import ChangePoller
 from day1.services.upkeep.status import branch_status
+from day1.services.upkeep.worker import NO_TASKS, _MemoryChores
 from day1.toolsets import TOOLSETS
 from tests.fakes.sql_wire import Wire
 
@@ -21,6 +24,9 @@ MOST = {
     "merge of 20 rows": 59,
     "branch list": 10,
     "status": 16,
+    "look": 5,
+    "look after a write": 14,
+    "look for changes after a write": 17,
 }
 """Statements. These may only fall."""
 
@@ -35,6 +41,22 @@ def counts(store: OpenStore, wire: Wire) -> Iterator[tuple[str, list[str]]]:
     listed(store)
     yield "branch list", sent(wire, lambda: listed(store))
     yield "status", sent(wire, lambda: status(store))
+    chores = _MemoryChores(store.repo, store.search, NO_TASKS, Clock())
+    poller = ChangePoller(store.repo)
+    for name in ("one", "two", "three"):
+        fork(store, name, 1)
+    look(chores)
+    poller.look()
+    write(store, "The gateway is seen.", branch="two")
+    yield "look after a write", sent(wire, lambda: look(chores))
+    yield "look", sent(wire, lambda: look(chores))
+    yield "look for changes after a write", sent(wire, poller.look)
+
+
+def look(chores: _MemoryChores) -> None:
+    """What a process does every two seconds with the branches that moved."""
+    for chore in (chores.commit, chores.renew_primes, chores.index, chores.forget):
+        chore(lambda: False)
 
 
 def sent(wire: Wire, action: Callable[[], object]) -> list[str]:

@@ -109,6 +109,7 @@ Way = Callable[[Scene], object]
 HISTORY: dict[str, Way] = {
     "branches": lambda s: MAIN in s.limited.history.branches(),
     "dirty_branches": lambda s: MAIN in s.limited.history.dirty_branches(),
+    "states": lambda s: MAIN in s.limited.history.states(),
     "fork": lambda s: s.limited.history.fork("mine/new", s.tip),
     "drop": lambda s: s.limited.history.drop(MAIN),
     "tag": lambda s: s.limited.history.tag("mine", s.tip),

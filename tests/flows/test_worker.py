@@ -51,7 +51,11 @@ def test_an_index_that_fails_keeps_no_branch_from_being_committed(tmp_path, monk
     memory, clock = EngineMemory(tmp_path), SteppedClock()
     memory.fork("side", "main")
     committed: list[str] = []
-    monkeypatch.setattr(memory.store, "commit_pending_if_due", committed.append)
+    for branch in ("main", "side"):
+        memory.add_fact(branch, f"fact_{branch:0>26}", fact_text=f"{branch} is pending.")
+    monkeypatch.setattr(
+        memory.store, "commit_pending_if_due", lambda branch, _: committed.append(branch)
+    )
     index = Mock(words=Mock(cursor=Mock(side_effect=IndexBehind("It is away."))))
     search: Any = Mock(index=index, embedder=None, running=set())
     background = BackgroundWorker(memory.repo, search, clock=clock)

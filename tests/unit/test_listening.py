@@ -11,6 +11,7 @@ import pytest
 from day1.interfaces.broadcast import Broadcaster
 from day1.interfaces.mcp.listening import Listening
 from day1.model.access.permissions import EVERYTHING
+from day1.model.rows.change import NOTHING_PENDING, ReadState
 from day1.services.upkeep.poller import Moved, News
 from tests.fakes.memory_ledger import MemoryLedger
 
@@ -33,8 +34,8 @@ class SlowStore:
         assert self.go.wait(20)
         return self.stood
 
-    def dirty_branches(self) -> set[str]:
-        return set()
+    def states(self, _stamp: object) -> dict[str, ReadState]:
+        return {"main": ReadState(f"commit_{self.stood}", NOTHING_PENDING)}
 
     def branches(self) -> dict[str, str]:
         return {"main": f"commit_{self.stood}"}

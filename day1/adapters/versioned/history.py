@@ -4,7 +4,7 @@ A commit's message has a readable line, then a line of JSON with what the engine
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -19,9 +19,19 @@ from day1.adapters.rows.statements import columns_at
 from day1.adapters.rows.tables import SCHEMA_VERSION, quoted
 from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.dialect import Dialect
-from day1.errors import BranchExists, Json
+from day1.errors import BranchExists, Json, NotAStore, UnknownBranch
 from day1.model.redaction.mask import CLEAR, Mask
-from day1.model.rows.change import Changes, Commit, CommitId, Message, Ref
+from day1.model.rows.change import (
+    NOTHING_PENDING,
+    Changes,
+    Commit,
+    CommitId,
+    Message,
+    Pending,
+    ReadState,
+    Ref,
+    children_first,
+)
 from day1.model.rows.kind import FACT, Cell, Kind, Row, canonical
 from day1.model.values.instant import SECOND
 from day1.ports.history import History
@@ -80,6 +90,20 @@ class SqlHistory(History):
             return self._dialect.dirty(connection)
 
     @override
+    def states(self, _stamp: Hashable = None) -> dict[str, ReadState]:
+        dirty = self.dirty_branches()  # before the tips, or a row could be in neither
+        return {
+            name: ReadState(tip, self._pending(name) if name in dirty else NOTHING_PENDING)
+            for name, tip in self.branches().items()
+        }
+
+    def _pending(self, branch: str) -> Pending:
+        """Return a branch's pending rows; none if it was deleted just now or is not day1's."""
+        with suppress(UnknownBranch, NotAStore), self._connections.fresh(branch) as connection:
+            return pending_rows(connection, self.tip(connection).ts)
+        return NOTHING_PENDING
+
+    @override
     def log(self, start: str | CommitId) -> Iterator[Commit]:
         commit_by_id = self._remembered()
         with self._connections.fresh() as connection:
@@ -90,7 +114,7 @@ class SqlHistory(History):
                     unknown += 1
                     if unknown == _FEW:
                         self._dialect.read_all(connection, commit, commit_by_id)
-                current = self._read(connection, commit, commit_by_id)
+                current = self.read(connection, commit, commit_by_id)
                 yield current
                 commit = current.parents[0] if current.parents else None
 
@@ -102,7 +126,7 @@ class SqlHistory(History):
             for start in starts:
                 for commit in self._dialect.read_all(connection, start, commit_by_id):
                     order.setdefault(commit, commit_by_id[commit])
-        return _children_first(order)
+        return children_first(order)
 
     @override
     def merge_base(self, one: CommitId, other: CommitId) -> CommitId:
@@ -155,8 +179,7 @@ class SqlHistory(History):
         """
         mask, (mask_of_known, known_changes) = self.mask(), self._differences
         if mask is not mask_of_known:  # remembered rows may show what is now redacted
-            known_changes = {}
-            self._differences = (mask, known_changes)
+            _, known_changes = self._differences = (mask, {})
         changes = known_changes.get((base, to))
         if changes is None:
             schema_versions = self.version(connection, base), self.version(connection, to)
@@ -299,13 +322,11 @@ class SqlHistory(History):
         """Remember a commit that was just made, so that it need not be read."""
         return self._remembered().setdefault(commit.id, commit)
 
-    def read(self, connection: Connection, commit: CommitId) -> Commit:
-        """Return a commit; read it if it is not remembered."""
-        return self._read(connection, commit, self._remembered())
-
-    def _read(
-        self, connection: Connection, commit: CommitId, known: dict[CommitId, Commit]
+    def read(
+        self, connection: Connection, commit: CommitId, known: dict[CommitId, Commit] | None = None
     ) -> Commit:
+        """Return a commit; read it if it is not remembered."""
+        known = self._remembered() if known is None else known
         entry = known.get(commit)
         if entry is None:
             entry = known[commit] = self._dialect.read(connection, commit)
@@ -328,27 +349,6 @@ def _until(changes: Changes, instant: int) -> Changes:
 def _columns(kind: Kind, version: int) -> list[ColumnElement[Any]]:
     existing = columns_at(kind, version)
     return [column(quoted(c)) if c in existing else literal_column("NULL") for c in kind.columns]
-
-
-def _children_first(commits: dict[CommitId, Commit]) -> list[Commit]:
-    """Sort commits so that each comes before its parents, newest first."""
-    children_left = dict.fromkeys(commits, 0)
-    for current in commits.values():
-        for parent in current.parents:
-            if parent in children_left:
-                children_left[parent] += 1
-    ready = [c for c in commits.values() if children_left[c.id] == 0]
-    ordered: list[Commit] = []
-    while ready:
-        ready.sort(key=lambda c: (c.ts, c.id))
-        current = ready.pop()
-        ordered.append(current)
-        for parent in current.parents:
-            if parent in children_left:
-                children_left[parent] -= 1
-                if children_left[parent] == 0:
-                    ready.append(commits[parent])
-    return ordered
 
 
 def encode(message: Message, ts: int, agents: Iterable[str], counts: Mapping[str, int]) -> str:

@@ -1,5 +1,6 @@
 """Readings and units of work, the same for all engines that keep commits."""
 
+import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -52,11 +53,6 @@ class _Begun:
     """The engine's time, if it was read with the state."""
     version: int
     """The version of the branch's schema."""
-
-    def is_due(self, now: int) -> bool:
-        """Whether the pending rows are so many or old that they must be committed."""
-        is_old = self.pending.oldest is not None and now - self.pending.oldest >= MOST_PENDING_AGE
-        return self.pending.count >= MOST_PENDING_ROWS or is_old
 
     def later(self, now: int) -> int:
         """Return a time for a unit, later than all of the branch even if clocks go back."""
@@ -251,7 +247,7 @@ class SqlStore(Store):
         with self._connections.exclusive(branch) as connection:
             begun = self._begin_writing(connection, branch)
             now = self._now(connection, begun)
-            if begun.is_due(now):
+            if _is_due(begun.pending, now):
                 self._commit_pending(connection, begun)
                 begun = self._begin(connection, branch, writes=True)
             work = SqlAdditions(connection, begun.rows(self._mask()), self.history)
@@ -354,16 +350,30 @@ class SqlStore(Store):
         return commit.id
 
     @override
-    def commit_pending_if_due(self, branch: str) -> None:
+    def commit_pending_if_due(self, branch: str, pending: Pending | None = None) -> None:
+        # This machine's clock will do, unless it is far behind the server's.
+        if pending is not None and not _is_due(pending, (self._clock or _own_clock)()):
+            return
         with self._connections.on_branch(branch) as connection:
             begun = self._begin(connection, branch)
-            due = begun.is_due(self._now(connection, begun))
+            due = _is_due(begun.pending, self._now(connection, begun))
         if due:
             self.commit_pending(branch)
 
     @override
     def close(self) -> None:
         self._connections.close()
+
+
+def _is_due(pending: Pending, now: int) -> bool:
+    """Whether pending rows are so many or old that they must be committed."""
+    is_old = pending.oldest is not None and now - pending.oldest >= MOST_PENDING_AGE
+    return pending.count >= MOST_PENDING_ROWS or is_old
+
+
+def _own_clock() -> int:
+    """Return this machine's time in microseconds since 1970 UTC."""
+    return time.time_ns() // 1_000
 
 
 def _no_index(_branch: str, _hashes: Collection[str]) -> None:

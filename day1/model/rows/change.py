@@ -127,3 +127,24 @@ class Query:
     """What `scan` sorts by. `created_at`, descending, up to a limit: costs what these rows do."""
     descending: bool = False
     limit: int | None = None
+
+
+def children_first(commits: Mapping[CommitId, Commit]) -> list[Commit]:
+    """Sort commits so that each comes before its parents, newest first."""
+    children_left = dict.fromkeys(commits, 0)
+    for current in commits.values():
+        for parent in current.parents:
+            if parent in children_left:
+                children_left[parent] += 1
+    ready = [c for c in commits.values() if children_left[c.id] == 0]
+    ordered: list[Commit] = []
+    while ready:
+        ready.sort(key=lambda c: (c.ts, c.id))
+        current = ready.pop()
+        ordered.append(current)
+        for parent in current.parents:
+            if parent in children_left:
+                children_left[parent] -= 1
+                if children_left[parent] == 0:
+                    ready.append(commits[parent])
+    return ordered

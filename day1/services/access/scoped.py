@@ -23,7 +23,15 @@ from day1.services.repository.repository import Repository
 
 if TYPE_CHECKING:
     from day1.errors import Json
-    from day1.model.rows.change import Changes, Commit, CommitId, Ref, Writes
+    from day1.model.rows.change import (
+        Changes,
+        Commit,
+        CommitId,
+        Pending,
+        ReadState,
+        Ref,
+        Writes,
+    )
     from day1.model.rows.kind import Kind, Row
     from day1.ports.reading import Reading
     from day1.ports.store import AddingUnit, Capabilities, Work
@@ -114,6 +122,11 @@ class ScopedHistory(History):
     def dirty_branches(self) -> set[str]:
         """Return the names of visible branches that have pending rows."""
         return {name for name in self._history.dirty_branches() if self._access.sees(name)}
+
+    def states(self, stamp: Hashable = None) -> dict[str, ReadState]:
+        """Return the tip and the pending rows of each visible branch, by name."""
+        every = self._history.states(stamp)
+        return {name: state for name, state in every.items() if self._access.sees(name)}
 
     def fork(self, name: str, start: CommitId) -> None:
         """Create a branch within the limits at a visible commit."""
@@ -225,10 +238,10 @@ class ScopedStore(Store):
         self._access.check(branch)
         return self._store.commit_pending(branch)
 
-    def commit_pending_if_due(self, branch: str) -> None:
+    def commit_pending_if_due(self, branch: str, pending: Pending | None = None) -> None:
         """Commit the pending rows of a visible branch when that is due."""
         self._access.check(branch)
-        self._store.commit_pending_if_due(branch)
+        self._store.commit_pending_if_due(branch, pending)
 
     def stamp(self) -> Hashable:
         """Return a value that changes with every unit of work on any branch."""

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from day1.errors import Day1Error
-from day1.model.rows.change import CommitId, Ref
+from day1.model.rows.change import CommitId, ReadState
 from day1.services.merges.waiting import WaitingPoller, Waits
 from day1.services.repository.repository import Repository
 
@@ -22,7 +22,6 @@ class Moved:
 
 News = Moved | Waits
 """A change that listeners are told about."""
-_Tip = tuple[CommitId, int, int | None]
 
 
 class ChangePoller:
@@ -32,7 +31,7 @@ class ChangePoller:
         """Poll a store; `fresh` makes a poller that knows its present state."""
         self._repo = repo
         self._stamp: Hashable = None
-        self._seen: dict[str, _Tip] | None = None
+        self._seen: dict[str, ReadState] | None = None
         self._waiting = WaitingPoller(repo)
         self._news: list[News] = []
         """Changes that were found and not returned yet, since a look may fail halfway."""
@@ -59,20 +58,13 @@ class ChangePoller:
         stamp = self._repo.store.stamp()
         if stamp == self._stamp:
             return []
-        tip_by_branch: dict[str, _Tip] = {}
-        dirty = self._repo.history.dirty_branches()
-        for name, tip in self._repo.history.branches().items():
-            tip_by_branch[name] = (tip, 0, None)
-            if name in dirty:
-                with self._repo.store.reading(Ref(branch=name)) as reading:
-                    pending = reading.pending
-                    tip_by_branch[name] = (reading.tip, pending.count, pending.newest)
-        old_tips, self._seen, self._stamp = self._seen, tip_by_branch, stamp
-        if old_tips is None:
+        states = self._repo.history.states(stamp)
+        old_states, self._seen, self._stamp = self._seen, states, stamp
+        if old_states is None:
             return []
         moved = [
-            Moved(name, state[0], state[1], new=name not in old_tips)
-            for name, state in tip_by_branch.items()
-            if old_tips.get(name) != state
+            Moved(name, state.tip, state.pending.count, new=name not in old_states)
+            for name, state in states.items()
+            if old_states.get(name) != state
         ]
-        return moved + [Moved(name, None) for name in old_tips.keys() - tip_by_branch.keys()]
+        return moved + [Moved(name, None) for name in old_states.keys() - states.keys()]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from day1.model.branches.branch import Branch
-from day1.model.rows.change import CommitId
+from day1.model.rows.change import ReadState
 from day1.services.health.compacting import compact_if_brief
 from day1.services.redaction.redacting import forget
 from day1.services.repository.repository import Repository
@@ -115,14 +115,14 @@ class _MemoryChores:
         self._repo, self._search, self._tasks, self._clock = repo, search, tasks, clock
         self._stamp: Hashable = None
         self._looked = 0.0
-        self._followed: dict[str, CommitId] = {}
+        self._followed: dict[str, ReadState] = {}
         self._to_renew: set[str] | None = None
-        self._to_index: list[tuple[Branch, CommitId]] = []
+        self._to_index: list[tuple[Branch, ReadState]] = []
         self._mask = repo.ledger.mask
         self._forgotten: frozenset[str] = frozenset()
 
     def commit(self, stopped: IsStopped) -> bool:
-        """Commit pending rows that are due, on branches that moved.
+        """Commit pending rows that are due, and find the branches that moved.
 
         The branches are looked through if somebody wrote since the last time, or it is long ago.
         """
@@ -130,16 +130,12 @@ class _MemoryChores:
         now, first = self._clock.now(), self._stamp is None
         if stamp == self._stamp and now - self._looked < _LOOK_S:
             return False
-        tip_by_branch, dirty = self._repo.history.branches(), self._repo.history.dirty_branches()
-        branches = [
-            (b, tip_by_branch[b.name])
-            for b in self._repo.ledger.branches()
-            if b.name in tip_by_branch
-        ]
-        moved = [(b, t) for b, t in branches if t != self._followed.get(b.id) or b.name in dirty]
-        for branch, _ in moved:
-            if not stopped():
-                self._repo.store.commit_pending_if_due(branch.name)
+        states = self._repo.history.states(stamp[0])
+        branches = [(b, states[b.name]) for b in self._repo.ledger.branches() if b.name in states]
+        moved = [(b, state) for b, state in branches if state != self._followed.get(b.id)]
+        for branch, state in branches:
+            if state.pending.count and not stopped():
+                self._repo.store.commit_pending_if_due(branch.name, state.pending)
         self._to_renew = {*(self._to_renew or ()), *(b.name for b, _ in moved if not first)}
         self._to_index = moved
         self._stamp, self._looked, self._forgotten = stamp, now, frozenset()
@@ -156,9 +152,9 @@ class _MemoryChores:
         """Bring the index up to date with the branches; a branch that fails is retried."""
         store, history, index = self._repo.store, self._repo.history, self._search.index
         while self._to_index and not stopped():
-            branch, tip = self._to_index[0]
+            branch, state = self._to_index[0]
             follow(store, history, index, branch.name, branch.id)
-            self._followed[branch.id] = tip
+            self._followed[branch.id] = state
             self._forgotten = frozenset()
             del self._to_index[0]
         return False

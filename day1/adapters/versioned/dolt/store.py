@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from functools import partial
 
 from sqlalchemy import Connection, Engine, func, insert, select
@@ -24,8 +24,8 @@ from day1.adapters.versioned.history import author_of, encode
 from day1.adapters.versioned.store import SqlStore
 from day1.errors import BranchExists, Json, NotAStore, StoreBusy, UnknownBranch, Unsupported
 from day1.model.branches.branch import MAIN
-from day1.model.rows.change import CommitId, Message
-from day1.model.rows.kind import KINDS
+from day1.model.rows.change import NOTHING_PENDING, CommitId, Message, Pending, ReadState
+from day1.model.rows.kind import KINDS, MEMORIES
 from day1.model.values.callbacks import Clock
 from day1.ports.store import Capabilities
 
@@ -37,6 +37,9 @@ _KNOWN = Known(
 )
 _CREATE_S = 60.0
 """Seconds to wait while another process makes the store."""
+_AT_ONCE = 64
+"""Branches whose pending rows are counted by one statement."""
+_COUNTED = "SELECT {}, count(*), min(created_at), max(created_at) FROM ({}) AS later"
 _PAUSES_S = (0.01, 0.05, 0.25)
 """Seconds before each retry of a change of a ref."""
 
@@ -45,6 +48,54 @@ class DoltHistory(DoltFamilyHistory):
     """The history of a Dolt database."""
 
     _tag = "CALL DOLT_TAG(%s, %s)"
+
+    _connections: DoltConnections
+
+    @override
+    def states(self, stamp: Hashable = None) -> dict[str, ReadState]:
+        """Return the states of all branches, with one statement for 64 with pending rows."""
+        if isinstance(stamp, tuple):
+            return dict(stamp)
+        with self._connections.fresh() as connection:
+            rows = connection.exec_driver_sql("SELECT name, hash, dirty FROM dolt_branches").all()
+            times = {str(n): self.read(connection, str(tip)).ts for n, tip, dirty in rows if dirty}
+            pending_by_branch = self._pending_of(connection, times)
+        return {
+            str(n): ReadState(str(tip), pending_by_branch.get(str(n), NOTHING_PENDING))
+            for n, tip, _ in rows
+        }
+
+    def _pending_of(self, connection: Connection, times: Mapping[str, int]) -> dict[str, Pending]:
+        """Return the pending rows of branches, which are later than the given times."""
+        pending_by_branch: dict[str, Pending] = {}
+        names = list(times)
+        for start in range(0, len(names), _AT_ONCE):
+            some = names[start : start + _AT_ONCE]
+            counted = " UNION ALL ".join(
+                _COUNTED.format(place, self._rows_after(name, times[name]))
+                for place, name in enumerate(some)
+            )
+            try:
+                rows = connection.exec_driver_sql(counted).all()
+            except DBAPIError as exc:
+                if exc.connection_invalidated:
+                    raise
+                # One of them was dropped just now, or has no tables of day1.
+                pending_by_branch |= {name: self._pending(name) for name in some}
+            else:
+                pending_by_branch |= {
+                    some[place]: Pending(int(count or 0), oldest, newest)
+                    for place, count, oldest, newest in rows
+                }
+        return pending_by_branch
+
+    def _rows_after(self, branch: str, time: int) -> str:
+        """Write the query for the times of a branch's memories that are later than a time."""
+        revision = f"{self._connections.database}/{branch}".replace("`", "``").replace("%", "%%")
+        return " UNION ALL ".join(
+            f"SELECT created_at FROM `{revision}`.{kind.table} WHERE created_at > {time}"  # noqa: S608 - our own names
+            for kind in MEMORIES
+        )
 
     @override
     def fork(self, name: str, start: CommitId) -> None:
@@ -147,22 +198,8 @@ class DoltStore(SqlStore):
 
     @override
     def stamp(self) -> Hashable:
-        """Return the tips of all branches, and a hash of each branch's pending rows."""
-        branch_query = "SELECT name, hash, dirty FROM dolt_branches"
-        with self._connections.fresh() as connection:
-            branch_states = [
-                (str(n), str(tip), dirty)
-                for n, tip, dirty in connection.exec_driver_sql(branch_query)
-            ]
-            hashes = [self._working(connection, name) for name, _, dirty in branch_states if dirty]
-        return tuple(branch_states), tuple(hashes)
-
-    def _working(self, connection: Connection, branch: str) -> str | None:
-        try:
-            self._connections.switch_to(connection, branch)
-        except UnknownBranch:  # it was dropped just now
-            return None
-        return str(connection.exec_driver_sql("SELECT DOLT_HASHOF_DB('WORKING')").scalar_one())
+        """Return the states of all branches, which two or three statements read."""
+        return tuple(self.history.states().items())
 
     @override
     def size(self) -> int:
