@@ -1,6 +1,7 @@
 """What some calls send a Dolt server, and the most that each may send."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from day1.interfaces.open_store import OpenStore
@@ -21,7 +22,8 @@ MOST = {
     "write over HTTP": 9,
     "search": 10,
     "first search after a write": 15,
-    "merge of 20 rows": 59,
+    "branch create": 38,
+    "merge of 20 rows": 57,
     "branch list": 10,
     "status": 16,
     "look": 5,
@@ -36,6 +38,8 @@ def counts(store: OpenStore, wire: Wire) -> Iterator[tuple[str, list[str]]]:
     yield "write", sent(wire, lambda: write(store, "The gateway is counted."))
     yield "first search after a write", sent(wire, lambda: search(store))
     yield "search", sent(wire, lambda: search(store))
+    named = partial(call, store, "memory_branch_create", branch_name="fresh")
+    yield "branch create", sent(wire, named)
     fork(store, "side", 20)
     yield "merge of 20 rows", sent(wire, lambda: merge(store, "side"))
     listed(store)

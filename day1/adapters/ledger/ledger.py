@@ -324,7 +324,8 @@ class SqlLedger(Ledger):
         fields = asdict(payload)  # type: ignore[call-overload]  # a dataclass
         intent = Intent(new_id("intent", now), kind.name, fields, now)
         with self.exclusive():
-            self.put(intent)
+            with self._writing() as connection:
+                connection.execute(insert(TABLES[Intent]), as_row(intent))
             try:
                 yield
             except Exception:

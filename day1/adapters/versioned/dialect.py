@@ -92,8 +92,12 @@ class Dialect(Protocol):
     ) -> tuple[Cell, ...] | None:
         """Look up a row at a commit by its key; columns that the schema lacks are None."""
 
-    def start_merge(self, connection: Connection, source: CommitId) -> None:
-        """Start the engine's merge of a commit into the branch; conflicts keep its value."""
+    def start_merge(self, connection: Connection, source: CommitId) -> bool:
+        """Start the engine's merge of a commit into the branch; conflicts keep its value.
+
+        Returns:
+            Whether there are conflicts to clear.
+        """
 
     def clear_conflicts(self, connection: Connection) -> None:
         """Mark every conflict of the merge as resolved."""

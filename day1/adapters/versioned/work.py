@@ -112,9 +112,10 @@ class SqlWork(SqlAdditions, Work):
         still lists are resolved, and deleted by key (their ids change).
         """
         self._own, self._is_merge = None, True
-        self._dialect.start_merge(self.connection, source)
+        has_conflicts = self._dialect.start_merge(self.connection, source)
         merged = self._mend(self._changed(), writes)
-        self._dialect.clear_conflicts(self.connection)
+        if has_conflicts:
+            self._dialect.clear_conflicts(self.connection)
         for table, rows in writes.items():
             self._touch(table, list(rows))
         self._planned, self._merged = writes, merged

@@ -113,9 +113,10 @@ class DoltDialect(SystemTables, Dialect):
         return None if values is None else tuple(values)
 
     @override
-    def start_merge(self, connection: Connection, source: CommitId) -> None:
+    def start_merge(self, connection: Connection, source: CommitId) -> bool:
         """Merge with `--no-commit`, since ROLLBACK undoes a clean merge only then."""
-        connection.exec_driver_sql("CALL DOLT_MERGE('--no-ff', '--no-commit', %s)", (source,)).all()
+        merge = "CALL DOLT_MERGE('--no-ff', '--no-commit', %s)"
+        return any(row.conflicts for row in connection.exec_driver_sql(merge, (source,)).all())
 
     @override
     def clear_conflicts(self, connection: Connection) -> None:

@@ -150,7 +150,7 @@ class DoltLiteDialect(SystemTables, Dialect):
         return None if values is None else tuple(values)
 
     @override
-    def start_merge(self, connection: Connection, source: CommitId) -> None:
+    def start_merge(self, connection: Connection, source: CommitId) -> bool:
         if LARGE_CACHE not in connection.info:
             connection.exec_driver_sql(LARGE_CACHE)
             connection.info[LARGE_CACHE] = True
@@ -161,6 +161,8 @@ class DoltLiteDialect(SystemTables, Dialect):
         except DBAPIError as exc:
             if "conflict" not in str(exc.orig):
                 raise
+            return True
+        return False
 
     @override
     def clear_conflicts(self, connection: Connection) -> None:

@@ -223,9 +223,10 @@ class MatrixOneDialect(Dialect):
         return ids
 
     @override
-    def start_merge(self, connection: Connection, source: CommitId) -> None:
+    def start_merge(self, connection: Connection, source: CommitId) -> bool:
         """Record the source only: the server's own merge loses rows, so the plan writes all."""
         position_of(connection).source = source
+        return False
 
     @override
     def clear_conflicts(self, connection: Connection) -> None:
