@@ -56,9 +56,11 @@ def known(connection: Connection, dialect: Dialect, tip: CommitId) -> Known | No
     return noted if now == (noted.peer_commits, noted.written_rows) else None
 
 
-def know(connection: Connection, noted: Known) -> None:
-    """Note what a connection knows of its branch, for its next unit of work."""
-    connection.info[_KNOWN] = noted
+def know_added(connection: Connection, tip: CommitId, added: Added) -> None:
+    """Note that a connection added rows; whether it wrote nothing else is seen when it is asked."""
+    noted: Known | None = connection.info.get(_KNOWN)
+    if noted is not None and noted.tip == tip:
+        connection.info[_KNOWN] = noted.plus(added)
 
 
 def commit_all(
@@ -69,7 +71,7 @@ def commit_all(
     peers, written = dialect.peer_commits(connection), dialect.written_rows(connection)
     commit = dialect.commit(connection, text, author, empty=empty)
     if commit is not None and peers is not None and written is not None:
-        know(connection, Known(commit, peers, written, Added()))
+        connection.info[_KNOWN] = Known(commit, peers, written, Added())
     return commit
 
 

@@ -17,7 +17,7 @@ from day1.adapters.versioned.connections import Connections
 from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.empty import EmptyReading
 from day1.adapters.versioned.history import SqlHistory, author_of, encode
-from day1.adapters.versioned.own_writes import know, known
+from day1.adapters.versioned.own_writes import know_added
 from day1.adapters.versioned.work import SqlWork, commit_rows
 from day1.errors import IntegrityBroken, UnknownBranch
 from day1.model.branches.branch import MAIN
@@ -252,7 +252,6 @@ class SqlStore(Store):
                 begun = self._begin(connection, branch, writes=True)
             work = SqlAdditions(connection, begun.rows(self._mask()), self.history)
             work.now = begun.later(now)
-            noted = known(connection, self._dialect, begun.tip.id)
             changing: list[SqlWork] = []
 
             def widen() -> Work:
@@ -264,8 +263,7 @@ class SqlStore(Store):
             if not changing:
                 self.point("add.before_commit")
                 self._connections.end(connection)
-                if noted is not None:
-                    know(connection, noted.plus(work.added))
+                know_added(connection, begun.tip.id, work.added)
                 self.point("add.after_commit")
         self._tell(branch, changing[0] if changing else work)
 
