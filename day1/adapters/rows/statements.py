@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
-    Connection,
-    Dialect,
     Insert,
     Select,
     Table,
@@ -24,11 +21,10 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.sql.elements import ClauseElement, ColumnElement
+from sqlalchemy.sql.elements import ColumnElement
 
 from day1.adapters.rows.tables import SCHEMA_VERSION, TABLES
-from day1.model.rows.kind import BY_TABLE, MEMORIES, Cell, Kind
+from day1.model.rows.kind import BY_TABLE, MEMORIES, Kind
 
 OF_COLUMN = {"alive_at": "expires_at", "present_at": "valid_until", "public": "sensitivity"}
 """By bound a column that not all kinds have; where it is absent, all rows meet the bound."""
@@ -209,77 +205,3 @@ def counting_pending(*before: str) -> Select[Any]:
     whole = counted.subquery()
     columns: list[ColumnElement[Any]] = [*map(literal_column, before), *whole.c]
     return select(*columns)
-
-
-class Prepared:
-    """A statement that is compiled once, and run on the driver itself; no parameter may be a list.
-
-    SQLAlchemy needs longer to set up an execution and its result than a short statement needs to
-    run: a write, which is a few short statements, becomes a third quicker.
-    """
-
-    def __init__(self, statement: ClauseElement) -> None:
-        """Hold a statement; each dialect compiles it at first use."""
-        self._statement = statement
-        self._compiled: dict[str, _Compiled] = {}
-
-    def rows(self, connection: Connection, values: Mapping[str, Cell]) -> list[tuple[Cell, ...]]:
-        """Run the statement, and read all its rows."""
-        compiled = self._in_words_of(connection)
-        return directly(connection, compiled.sql, compiled.parameters(values))
-
-    def many(self, connection: Connection, values: Sequence[Mapping[str, Cell]]) -> None:
-        """Run the statement once for each set of values."""
-        compiled = self._in_words_of(connection)
-        with _cursor(connection, compiled.sql) as cursor:
-            cursor.executemany(compiled.sql, [compiled.parameters(one) for one in values])
-
-    def _in_words_of(self, connection: Connection) -> _Compiled:
-        dialect = connection.dialect
-        compiled = self._compiled.get(dialect.name)
-        if compiled is None:
-            compiled = self._compiled[dialect.name] = _Compiled(self._statement, dialect)
-        return compiled
-
-
-class _Compiled:
-    """A statement compiled for one dialect."""
-
-    __slots__ = ("_fixed", "_names", "sql")
-
-    def __init__(self, statement: ClauseElement, dialect: Dialect) -> None:
-        compiled: Any = statement.compile(dialect=dialect)
-        self.sql: str = compiled.string
-        self._names: tuple[str, ...] | None = compiled.positiontup and tuple(compiled.positiontup)
-        """The parameters' names in order, for drivers that take parameters by place."""
-        self._fixed = {name: value for name, value in compiled.params.items() if value is not None}
-
-    def parameters(self, values: Mapping[str, Cell]) -> Any:
-        """Return the parameters in the form that the driver takes: by name or by place."""
-        whole = {**self._fixed, **values}
-        return whole if self._names is None else [whole[name] for name in self._names]
-
-
-@lru_cache(maxsize=512)
-def prepared(build: Callable[..., ClauseElement], *shape: Hashable) -> Prepared:
-    """Return the prepared statement that `build` makes for a shape, built once."""
-    return Prepared(build(*shape))
-
-
-def directly(connection: Connection, sql: str, values: Any = ()) -> list[tuple[Cell, ...]]:
-    """Run a statement in the driver's own form, and read all its rows."""
-    with _cursor(connection, sql) as cursor:
-        cursor.execute(sql, values)
-        rows_read: list[tuple[Cell, ...]] = cursor.fetchall()
-    return rows_read
-
-
-@contextmanager
-def _cursor(connection: Connection, sql: str) -> Iterator[Any]:
-    """Open a cursor of the driver; its errors become SQLAlchemy's, as with other statements."""
-    raw: Any = connection.connection.driver_connection
-    driver: Any = connection.dialect.loaded_dbapi
-    try:
-        yield raw.cursor()
-    except driver.Error as exc:
-        raise DBAPIError.instance(sql, None, exc, driver.Error, hide_parameters=True) from exc

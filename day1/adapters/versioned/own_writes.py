@@ -8,14 +8,15 @@ The first also holds after the connection's own commit, while no other connectio
 branch, which an engine may count too. So a connection knows which rows are pending, too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from day1.adapters.rows.rows import Added, row_changes
-from day1.adapters.rows.statements import directly, named_at
+from day1.adapters.rows.rows import directly, row_changes
+from day1.adapters.rows.statements import named_at
 from day1.adapters.versioned.dialect import Dialect
 from day1.model.redaction.mask import Mask
 from day1.model.rows.change import Changes, CommitId
@@ -30,6 +31,20 @@ _Values = tuple[Cell, ...]
 """A row, in the order of its kind's columns."""
 
 
+class Added(NamedTuple):
+    """How many rows were added, and by which agents."""
+
+    counts: Mapping[str, int] = MappingProxyType({})
+    """The number of rows by table."""
+    agents: frozenset[str] = frozenset()
+
+    def plus(self, kind: Kind, rows: Sequence[Row]) -> "Added":
+        """Return what holds after further rows were added."""
+        agents = {str(agent) for row in rows if (agent := row.get("agent_id")) is not None}
+        count = self.counts.get(kind.table, 0) + len(rows)
+        return Added({**self.counts, kind.table: count}, self.agents | agents)
+
+
 class Known(NamedTuple):
     """What a connection knows of its branch: since the head only these rows were added."""
 
@@ -38,10 +53,10 @@ class Known(NamedTuple):
     written_rows: int
     added: Added
 
-    def plus(self, added: Added) -> "Known":
+    def plus(self, kind: Kind, rows: Sequence[Row]) -> "Known":
         """Return what holds after further rows were added, if nothing else is written by then."""
-        written = self.written_rows + sum(added.counts.values())
-        return self._replace(written_rows=written, added=self.added.plus(added))
+        written_rows = self.written_rows + len(rows)
+        return self._replace(written_rows=written_rows, added=self.added.plus(kind, rows))
 
 
 def known(connection: Connection, dialect: Dialect, tip: CommitId) -> Known | None:
@@ -50,25 +65,35 @@ def known(connection: Connection, dialect: Dialect, tip: CommitId) -> Known | No
     It knows nothing more once a peer or itself wrote anything else, or the branch has another head.
     """
     noted: Known | None = connection.info.get(_KNOWN)
-    if noted is None or noted.tip != tip:
+    if noted is None:
         return None
-    now = dialect.peer_commits(connection), dialect.written_rows(connection)
-    return noted if now == (noted.peer_commits, noted.written_rows) else None
+    now = tip, dialect.peer_commits(connection), dialect.written_rows(connection)
+    if now == (noted.tip, noted.peer_commits, noted.written_rows):
+        return noted
+    del connection.info[_KNOWN]
+    return None
 
 
-def know_added(connection: Connection, tip: CommitId, added: Added) -> None:
+def know_added(
+    connection: Connection, tip: CommitId, added: Iterable[tuple[Kind, Sequence[Row]]]
+) -> None:
     """Note that a connection added rows; whether it wrote nothing else is seen when it is asked."""
     noted: Known | None = connection.info.get(_KNOWN)
     if noted is not None and noted.tip == tip:
-        connection.info[_KNOWN] = noted.plus(added)
+        for kind, rows in added:
+            noted = noted.plus(kind, rows)
+        connection.info[_KNOWN] = noted
 
 
 def commit_all(
     connection: Connection, dialect: Dialect, text: str, author: str, *, empty: bool
 ) -> CommitId | None:
     """Commit as `Dialect.commit`, and note that the branch is as its new head."""
-    # Counted before: whoever writes right after the commit is noticed.
-    peers, written = dialect.peer_commits(connection), dialect.written_rows(connection)
+    # Counted before: whoever writes right after the commit is noticed. A peer that wrote since the
+    # last count is noticed too, since its count is then too low.
+    noted: Known | None = connection.info.get(_KNOWN)
+    peers = dialect.peer_commits(connection) if noted is None else noted.peer_commits
+    written = dialect.written_rows(connection)
     commit = dialect.commit(connection, text, author, empty=empty)
     if commit is not None and peers is not None and written is not None:
         connection.info[_KNOWN] = Known(commit, peers, written, Added())

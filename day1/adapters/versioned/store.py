@@ -10,7 +10,8 @@ from typing_extensions import override
 
 from day1.adapters.mysql.url import clock as server_clock
 from day1.adapters.mysql.url import instant_of
-from day1.adapters.rows.rows import ReadState, SqlAdditions, SqlReading, pending_and
+from day1.adapters.rows.read_state import ReadState
+from day1.adapters.rows.rows import SqlAdditions, SqlReading, pending_and
 from day1.adapters.rows.steps import checked, versions
 from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.adapters.versioned.connections import Connections
@@ -237,7 +238,7 @@ class SqlStore(Store):
         """
         pending, extras = pending_and(connection, tip.ts, *self._dialect.told)
         head = str(extras[0]) if extras else self._dialect.head(connection)
-        version = checked(extras[1]) if extras else self._schema_at(connection, head)
+        version = _known(extras[1]) if extras else self._schema_at(connection, head)
         return head, version, pending, instant_of(extras[2]) if extras[2:] else None
 
     @override
@@ -381,3 +382,8 @@ def _no_index(_branch: str, _hashes: Collection[str]) -> None:
 def _clear() -> Mask:
     """Return a mask that hides nothing, for a store without a ledger."""
     return CLEAR
+
+
+def _known(version: int | None) -> int:
+    """Return the version of a state's schema if this day1 knows it; raises as `check_schema`."""
+    return SCHEMA_VERSION if version == SCHEMA_VERSION else checked(version)

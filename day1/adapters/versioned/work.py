@@ -7,12 +7,13 @@ from typing import Any
 from sqlalchemy import Connection, delete
 from typing_extensions import override
 
-from day1.adapters.rows.rows import Added, Past, ReadState, SqlAdditions, chunks
-from day1.adapters.rows.statements import columns_at, insert_into, prepared, updating
+from day1.adapters.rows.read_state import ReadState
+from day1.adapters.rows.rows import Past, SqlAdditions, chunks, prepared
+from day1.adapters.rows.statements import columns_at, insert_into, updating
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect
 from day1.adapters.versioned.history import author_of, decode, encode, encode_again
-from day1.adapters.versioned.own_writes import OwnWrites, commit_all, known
+from day1.adapters.versioned.own_writes import Added, OwnWrites, commit_all, known
 from day1.errors import IntegrityBroken
 from day1.model.redaction.mask import CLEAR
 from day1.model.redaction.veil import SECRET

@@ -8,8 +8,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from typing_extensions import override
 
-from day1.adapters.rows.rows import row_changes
-from day1.adapters.rows.statements import directly, named_at
+from day1.adapters.rows.rows import directly, row_changes
+from day1.adapters.rows.statements import named_at
 from day1.adapters.rows.tables import SCHEMA, TABLES
 from day1.adapters.versioned.dialect import Dialect, Touched, Versions
 from day1.adapters.versioned.dolt_family.system_tables import SystemTables

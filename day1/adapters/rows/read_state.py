@@ -1,0 +1,24 @@
+"""The state that a reading is of."""
+
+from dataclasses import dataclass
+
+from day1.adapters.rows.tables import SCHEMA_VERSION
+from day1.model.redaction.mask import CLEAR, Mask
+from day1.model.rows.change import NOTHING_PENDING, CommitId, Pending
+
+
+@dataclass(frozen=True, slots=True)
+class ReadState:
+    """The state that a reading is of, and which of its rows are visible."""
+
+    tip: CommitId
+    pending: Pending = NOTHING_PENDING
+    branch: str | None = None
+    """The branch of the state; None for a commit."""
+    until: int | None = None
+    """Rows with a later `created_at` are not visible."""
+    mask: Mask = CLEAR
+    shown_at: int | None = None
+    """The instant at which rows are shown: expired rows and secret words are hidden."""
+    version: int = SCHEMA_VERSION
+    """The schema version of the state: columns of later versions read as empty."""
