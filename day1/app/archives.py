@@ -21,7 +21,7 @@ def files() -> Archives:
 
 
 def copying(settings: Settings, folder: Path) -> Copying:
-    """Return the copier of an open store's files.
+    """Return the copier of the files of the open store in `folder`.
 
     Raises:
         Unsupported: the rows are on a server.

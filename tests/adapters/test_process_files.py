@@ -126,6 +126,6 @@ def test_doctor_names_a_chore_that_fails_until_it_works_again(tmp_path: Path) ->
 
         assert found() == []
         report({"index": ChoreState(0, 1, "store_busy"), "commit": ChoreState(0)})
-        assert found() == ["fail in a server of this machine: index (store_busy)"]
+        assert found() == ["fail in a day1 server on this machine: index (store_busy)"]
         report({"index": ChoreState(0), "commit": ChoreState(0)})
         assert found() == []

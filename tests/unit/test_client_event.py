@@ -34,7 +34,7 @@ def test_an_event_has_what_its_line_says() -> None:
     ("fields", "why"),
     [
         ({"format": 2}, "^not an event of this format$"),
-        ({"sum": 1}, "^the checksum of the line does not match$"),
+        ({"sum": 1}, "^the event does not match the checksum of its line$"),
         ({"at": ...}, "^`at` is missing or not a time$"),
         ({"at": "5"}, "^`at` is missing or not a time$"),
         ({"at": True}, "^`at` is missing or not a time$"),

@@ -230,7 +230,7 @@ class NotesEdit:
 
     @property
     def separators(self) -> bytes:
-        """Empty lines."""
+        """The whitespace that may separate day1's section from the rest of the file."""
         return SPACE
 
     def present(self, data: bytes) -> Any:
@@ -254,8 +254,8 @@ class NotesEdit:
     def put_again(self, data: bytes, present: Any) -> bytes:
         """Return the file with its section set to `present`."""
         text = self._headed(data, section.put(data, self.text))
-        now = section.found(text)
-        return text.replace(now, present) if now else text
+        new_section = section.found(text)
+        return text.replace(new_section, present) if new_section else text
 
     def _headed(self, data: bytes, text: bytes) -> bytes:
         """Return `text` with no second empty line after the head: the head ends with its own."""

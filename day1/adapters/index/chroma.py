@@ -189,7 +189,7 @@ class Neighbours:
         return {"generation": self._generation}
 
     def _mark_of(self, space: VectorSpace, kind: Kind) -> str:
-        """Return the key in `neighbours` of a collection's `fed` mark."""
+        """Return a collection's key in the table `neighbours`, which says how far it is filled."""
         del space
         return kind.table
 

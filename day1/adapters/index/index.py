@@ -65,7 +65,7 @@ class LocalIndex:
         self.vectors = FileVectors(self._database, neighbours, chroma_above)
 
     def in_memory(self) -> MemoryIndex:
-        """Make an empty index for words in this process's memory, without files."""
+        """Make an empty index of words in main memory, which uses no files."""
         return MemoryIndex(self._database.folder)
 
     def size(self) -> int:

@@ -359,21 +359,21 @@ class FileVectors(Vectors):
 
 
 def _waiting(
-    connection: sqlite3.Connection, space: int, first: Sequence[TextId], limit: int
+    connection: sqlite3.Connection, space: int, preferred: Sequence[TextId], limit: int
 ) -> dict[TextId, str]:
-    """Find up to `limit` texts without vectors: those of `first` in order, then the newest."""
-    first_rows = connection.execute(
+    """Find up to `limit` texts without vectors: those of `preferred` in order, then the newest."""
+    preferred_rows = connection.execute(
         "SELECT t.id, t.text FROM json_each(?) AS wanted"
         " CROSS JOIN waiting AS w ON w.space = ? AND w.text = wanted.value"
         " CROSS JOIN texts AS t ON t.id = w.text ORDER BY wanted.key LIMIT ?",
-        (json.dumps(first), space, limit),
+        (json.dumps(preferred), space, limit),
     ).fetchall()
     newest = connection.execute(
         "SELECT t.id, t.text FROM waiting AS w JOIN texts AS t ON t.id = w.text"
         " WHERE w.space = ? ORDER BY w.text DESC LIMIT ?",
         (space, limit),
     ).fetchall()
-    texts = islice(dict(first_rows + newest).items(), limit)
+    texts = islice(dict(preferred_rows + newest).items(), limit)
     return {text: as_text(content) for text, content in texts}
 
 

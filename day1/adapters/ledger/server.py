@@ -141,7 +141,7 @@ class _Stamp(Watch):
 
     @contextmanager
     def same_version(self) -> Iterator[None]:
-        """Read the stamp only once in this thread during the block."""
+        """Let this thread ask for the ledger's stamp only once during the block."""
         self._mine.stamp = _RememberedStamp()
         try:
             yield

@@ -224,7 +224,7 @@ def _check_alive(raw: Any, record: ConnectionPoolEntry, _lent: object) -> None:
 
 @contextmanager
 def opened(engine: Engine, where: str) -> Iterator[Connection]:
-    """Lend a connection of the pool; it is given back with nothing begun.
+    """Lend a pooled connection, and roll back a transaction that the block leaves open.
 
     A dead one costs all of the pool.
     """

@@ -64,7 +64,7 @@ class ArchiveTools(Protocol):
         """Return the writer and reader of backup files."""
 
     def copying(self, settings: Settings, folder: Path) -> Copying:
-        """Return the copier of an open store's files."""
+        """Return the copier of the files of the open store in `folder`."""
 
     def rewriting(self, settings: Settings, folder: Path) -> Rewriting:
         """Return the rewriter of an open store without its redacted texts."""

@@ -54,7 +54,7 @@ class LocalCalls:
             return call.answer(self._store, who)
 
     def ask_plainly(self, operation: str, arguments: Mapping[str, Any], who: Who) -> dict[str, Any]:
-        """Call an operation: see `Calls.ask_plainly`."""
+        """Call an operation and return its answer as JSON: see `Calls.ask_plainly`."""
         from day1.interfaces.python import answering  # noqa: PLC0415 - see the class
 
         with self._lifetime.using(), answering.in_python():

@@ -83,7 +83,7 @@ class RemoteCalls:
         return worded
 
     def ask_plainly(self, operation: str, arguments: Mapping[str, Any], who: Who) -> dict[str, Any]:
-        """Call an operation: see `Calls.ask_plainly`."""
+        """Call an operation and return its answer as JSON: see `Calls.ask_plainly`."""
         answer: dict[str, Any] = self._body(tool_of(operation), arguments, who)
         return answer
 

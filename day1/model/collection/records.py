@@ -47,7 +47,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record of a row."""
+    """A set of named values that was parsed from the text or the JSON of a row."""
 
     id: str
     """Its own `id` where it has one, else that of its row; `#2` for the second of several."""
@@ -179,8 +179,8 @@ def _own_id(fields: Mapping[str, str]) -> str | None:
 
 
 def _of_structure(source: Source) -> list[_Read]:
-    value = None if source.structure is None else _json(source.structure)
-    return [(fields, source.text) for fields in _objects(value)]
+    parsed = None if source.structure is None else _parse_json(source.structure)
+    return [(fields, source.text) for fields in _objects(parsed)]
 
 
 def _of_text(text: str) -> Iterator[_Read]:
@@ -188,7 +188,7 @@ def _of_text(text: str) -> Iterator[_Read]:
         return  # most memories are sentences
     stripped = text.strip()
     if stripped[:1] in {"{", "["}:
-        whole = list(_objects(_json(stripped)))
+        whole = list(_objects(_parse_json(stripped)))
         if whole:
             alone = len(whole) == 1
             yield from ((f, stripped if alone else canonical(f)) for f in whole)
@@ -204,14 +204,14 @@ def _of_text(text: str) -> Iterator[_Read]:
     found = bars > 0
     for line in lines:
         if line.lstrip()[:1] == "{":
-            for fields in _objects(_json(line)):
+            for fields in _objects(_parse_json(line)):
                 found = True
                 yield fields, line.strip()
     if not found:
         yield from _pairs(lines)
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     """Read JSON with numbers as they are written; None if it is none, or nested too deep."""
     try:
         return json.loads(text, parse_float=str, parse_int=str, parse_constant=str)

@@ -75,7 +75,7 @@ def read_event(line: bytes) -> ClientEvent:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError("not an event of this format")
     if document.get("sum") not in {None, sum_of(document)}:  # an earlier day1 wrote none
-        raise ValueError("the checksum of the line does not match")
+        raise ValueError("the event does not match the checksum of its line")
     field_names = {field.name for field in fields(ClientEvent)}
     values: dict[str, Any] = {
         name: value for name, value in document.items() if name in field_names

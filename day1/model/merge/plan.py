@@ -136,7 +136,7 @@ class MergePlan:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The numbers of merged and rejected rows, by their names in records and messages."""
+        """The counts of merged rows (`merged_count`) and of held rows (`rejected_count`)."""
         return {"merged_count": self.merged_count, "rejected_count": self.rejected_count}
 
     @property
@@ -203,7 +203,7 @@ def follow_supersession(items: Iterable[str], source: Mapping[str, Row]) -> list
 
 
 def _held(sides: Sides) -> Callable[[str], Held]:
-    """Make a function that returns what the held items say about a row."""
+    """Make a function that finds, by row id, the held cells and the sides that lack the row."""
     cells_by_row: dict[str, frozenset[str]] = {}
     for item in (*sides.source_held, *sides.target_held):
         if not keeps_out(item):
@@ -338,7 +338,7 @@ def _withhold(row: PlanRow, owner: str) -> bool:
 
 
 def _records(sides: Sides, picked: set[str] | None) -> Writes:
-    """Collect edits and held items that the target lacks; a pick takes only its rows' edits."""
+    """Collect edits and held items that the target lacks; with a pick, only edits of its rows."""
     writes: Writes = {}
     for kind in RECORDS:
         if picked is not None and kind is not BY_TABLE["edits"]:

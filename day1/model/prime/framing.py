@@ -92,7 +92,7 @@ class Frame:
         return True
 
     def release(self) -> None:
-        """Give the reserved room back."""
+        """Free the characters that `reserve` kept for a later line."""
         self._reserved = 0
 
     def text(self) -> str:

@@ -200,7 +200,7 @@ class Sources:
         return rows
 
     def _by_first_message(self, conversations: Collection[str]) -> None:
-        """Record sources of old titles without a basis: the first messages of the conversations.
+        """Take the first message of a conversation as the source of a title that lists no source.
 
         A hook begins a conversation with a message: where none is the first, it was removed.
         """

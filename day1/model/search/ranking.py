@@ -161,8 +161,8 @@ def rank(
     by_evidence.sort(key=itemgetter(0), reverse=True)
     first: list[_Hit] = []
     for start in range(0, len(by_evidence), _PORTION):
-        highest = _highest(by_evidence[start][0], question)
-        if len(first) == limit and highest < -first[-1].negative_score - _ROUNDED:
+        best_possible = _best_possible(by_evidence[start][0], question)
+        if len(first) == limit and best_possible < -first[-1].negative_score - _ROUNDED:
             break
         portion = by_evidence[start : start + _PORTION]
         texts = read([candidate.row_id for _, candidate in portion])
@@ -213,7 +213,7 @@ def _weighed(
         yield _Hit(-score, -when, candidate.row_id, candidate)
 
 
-def _highest(score: float, question: Question) -> float:
+def _best_possible(score: float, question: Question) -> float:
     """Return the highest score that a text can lift a row's evidence to."""
     weights = question.weights
     score = _boosted(score, weights.length_boost)
@@ -334,7 +334,7 @@ def _is_short(text: str, words: int) -> bool:
 
 
 def _boosted(score: float, boost: float) -> float:
-    """Lift `score` by `boost` of what it lacks to 1: in 0..1, and the order of equals is kept.
+    """Raise a score by the share `boost` of its distance to 1; the result is in 0..1.
 
     A lift in proportion to the score left the first ten at 82 % of the memories asked for by date
     ("what was decided in May?"), this one at all of them: nothing but the date speaks for those.

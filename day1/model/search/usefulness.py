@@ -99,8 +99,8 @@ class RowVotes:
             weight += counts
             score, count = sum_by_query.get(vote.words, (0.0, 0))
             sum_by_query[vote.words] = score + vote.score, count + 1
-        words = frozenset[str]().union(*sum_by_query)
-        return _Sum(total, weight, sum_by_query, words, _usefulness(total, weight))
+        query_words = frozenset[str]().union(*sum_by_query)
+        return _Sum(total, weight, sum_by_query, query_words, _usefulness(total, weight))
 
 
 NO_VOTES: Final = RowVotes({})

@@ -129,7 +129,7 @@ class Circuit:
 
 @dataclass(frozen=True, slots=True)
 class BusResult:
-    """What the bus did in a cycle."""
+    """The result of a cycle of the bus: decisions on proposals, reports and circuits."""
 
     cycle: int
     decisions: Sequence[Decision]

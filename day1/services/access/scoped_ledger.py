@@ -90,7 +90,7 @@ class ScopedLedger(Ledger):
         raise of_every_branch("A check")
 
     def same_version(self) -> AbstractContextManager[None]:
-        """Read the stamp only once in this thread during the block."""
+        """Let this thread ask for the ledger's stamp only once during the block."""
         return self._ledger.same_version()
 
     def stamp(self) -> Hashable:

@@ -172,7 +172,7 @@ def _intents(repo: Repository) -> Finding:
     return Finding(
         "deeds",
         "warn",
-        f"{len(intents)} under way: {names}",
+        f"{len(intents)} unfinished, still running or killed: {names}",
         "Another process works on it, or was killed: then the next command finishes it.",
     )
 
@@ -313,7 +313,7 @@ def _chores(place: StoreLocation) -> Finding:
     return Finding(
         "chores",
         "warn",
-        f"fail in a server of this machine: {errors}",
+        f"fail in a day1 server on this machine: {errors}",
         "They are retried after growing pauses. The server's log says where they failed.",
     )
 

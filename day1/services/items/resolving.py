@@ -59,7 +59,7 @@ class ConflictDecision:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """Whether a conflict was open and is resolved now, the id that counts, and the branch."""
+    """Whether a conflict was resolved, the id that counts, and the branch's resulting state."""
 
     is_resolved: bool
     memory_id: str

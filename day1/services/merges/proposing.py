@@ -61,18 +61,18 @@ def propose(
     if not strictest(tiers.values()).looks:
         return Proposed(result or merge(repo, request, by.origin, now, guard), None)
     pick_plan = None if result else _unseen(repo, request, merge_preview)
-    items = () if pick_plan is None else tuple(row.id for row in pick_plan.rows)
+    ids_without_approval = () if pick_plan is None else tuple(row.id for row in pick_plan.rows)
     if pick_plan is not None:  # a refused merge opens no review
         guard(request.source, request.target, pick_plan)
     # The review comes first: after a kill in between, no part is merged without a review.
     opener = by.origin.agent_id, by.token
     review = open_review(repo, (request.source, request.target), (None, None), opener, now)
     repo.point("propose.after_review")
-    if items:
-        part = replace(request, strategy="cherry_pick", items=items, expect=None)
+    if ids_without_approval:
+        part = replace(request, strategy="cherry_pick", items=ids_without_approval, expect=None)
         # What a picked fact supersedes waits for the review, which shows it.
         result = replace(merge(repo, part, by.origin, now, guard), left={})
-    picked_ids = {*items}
+    picked_ids = {*ids_without_approval}
     return Proposed(result, review, tuple(row for row in tiers if row not in picked_ids))
 
 

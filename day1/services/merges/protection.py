@@ -172,7 +172,10 @@ def _gate(merge: _Merge) -> Advice | None:
 def _other(merge: _Merge) -> Advice | None:
     token = merge.by.token_id
     if token is None:
-        return Advice("Only someone other than the author may merge, and they need a token.")
+        return Advice(
+            "The caller has no token, so day1 cannot tell whether the author merges: merge with a "
+            "token that wrote nothing on the branch."
+        )
     author_tokens = {note.token_id for note in writers(merge.repo, merge.source, merge.target)}
     if token in author_tokens | _deciders(merge):
         return Advice(

@@ -56,7 +56,7 @@ class Selection:
         return {} if self.spaces is None else {"space": self.spaces}
 
     def of_its_time(self, rows: Sequence[Row]) -> list[Row]:
-        """Return the rows that were written in its time."""
+        """Return the rows that were written from the selection's `after` to its `before`."""
         return [
             row
             for row in rows

@@ -254,8 +254,8 @@ def _word(candidates: list[CandidateFact], request: ConsolidateRequest, notes: l
         if request.stopped():
             break
         request.report(count, len(positions))
-        candidate = candidates[number]
-        texts = _texts(candidate)
+        fact = candidates[number]
+        texts = _texts(fact)
         try:
             answer = request.chat.ask(_INSTRUCTIONS, {"observations": texts}, SENTENCE, "fact")
         except ChatUnavailable as error:
@@ -264,7 +264,7 @@ def _word(candidates: list[CandidateFact], request: ConsolidateRequest, notes: l
             break
         sentence = sentence_of(answer.value, texts, _LONGEST)
         refused += sentence is None
-        candidates[number] = replace(candidate, text=sentence or candidate.text)
+        candidates[number] = replace(fact, text=sentence or fact.text)
     if refused:
         notes.append(
             f"{refused} sentences of {request.chat.name} strayed from their sources: the "

@@ -149,7 +149,10 @@ def test_desks_that_a_deleted_branch_left_are_removed(bench: Bench, search: Any)
 def test_what_is_half_done_is_told(bench: Bench, search: Any) -> None:
     bench.repo.ledger.put(Intent("i1", "merge", {}, 1), Intent("i2", "fork", {}, 1))
     found = findings(bench, search)["deeds"]
-    assert (found.level, found.text) == ("warn", "2 under way: fork, merge")
+    assert (found.level, found.text) == (
+        "warn",
+        "2 unfinished, still running or killed: fork, merge",
+    )
 
 
 def test_times_ahead_of_the_clock_are_told_and_repaired(bench: Bench, search: Any) -> None:

@@ -126,9 +126,9 @@ class MatrixOneDialect(Dialect):
         after = position_of(connection).state if to == "WORKING" else None
         after = after or self._connections.state(connection, to)
         by_table: Changes = {}
-        differing = self.differing(connection, (before, after), versions)
+        differing_ids = self.differing(connection, (before, after), versions)
         for kind in KINDS:
-            ids = differing(kind)
+            ids = differing_ids(kind)
             befores = _rows(connection, kind, before, ids, versions[0])
             afters = _rows(connection, kind, after, ids, versions[1])
             rows = row_changes(kind, _pairs(ids, befores, afters), mask)
@@ -162,12 +162,12 @@ class MatrixOneDialect(Dialect):
         after = PastState(position.database, clock(connection) * 1_000)
         tables = touched or self._may_be_pending(connection, position)
         by_table: Changes = {}
-        differing = self.differing(connection, (before, after), (version, version))
+        differing_ids = self.differing(connection, (before, after), (version, version))
         position.differs = False
         for kind in KINDS:
             if kind.table not in tables:
                 continue
-            ids = differing(kind)
+            ids = differing_ids(kind)
             ids |= touched.get(kind.table, set())
             befores = _rows(connection, kind, before, ids, version)
             pairs = list(_pairs(ids, befores, _rows(connection, kind, None, ids, version)))

@@ -123,5 +123,5 @@ def _edited(session: Session, text: str) -> str:
         raise click.UsageError("Missing argument 'TEXT' (`-` reads it from stdin).")
     written = click.edit(text + "\n")
     if written is None or not written.strip() or written.strip() == text.strip():
-        raise Refused("The text was left as it is, so nothing changed.")
+        raise Refused("The editor left the same text or none, so nothing was changed.")
     return written.strip()

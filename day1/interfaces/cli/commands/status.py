@@ -93,7 +93,7 @@ def _say_branch(session: Session, status: BranchStatus) -> None:
 
 
 def _say_waiting(session: Session, status: BranchStatus, waits: Waiting) -> None:
-    """Print the open reviews, and the held items of other branches."""
+    """Print the number of all open reviews, and of held items on each other branch."""
     screen = session.screen
     if waits.reviews:
         screen.line(

@@ -43,7 +43,7 @@ class AsyncCalls:
     async def ask_plainly(
         self, operation: str, arguments: Mapping[str, Any], who: Who
     ) -> dict[str, Any]:
-        """Call an operation: see `Calls.ask_plainly`."""
+        """Call an operation and return its answer as JSON: see `Calls.ask_plainly`."""
         return await self._run(partial(self._calls.ask_plainly, operation, arguments, who))
 
     async def close(self) -> None:

@@ -139,7 +139,7 @@ def _incoming(
     staying: Mapping[int, str],
     gone: set[str],
 ) -> Incoming:
-    """Tell what becomes of all lines of a file, those of items that stay included."""
+    """Sort the lines of a file into new items and duplicates, such as lines of items that stay."""
     others = [line for line in lines if line.number not in staying]
     incoming = sort_lines(reading, write, others, dedupe=True, gone=gone)
     refuse_bad(incoming.bad)

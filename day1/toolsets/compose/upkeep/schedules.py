@@ -189,7 +189,7 @@ def schedules_trigger(ctx: Context, request: SchedulePath) -> MemoryScheduleTrig
 
 
 def _found(ctx: Context, request: SchedulePath) -> Schedule:
-    """Find the schedule of a call; another agent's is not found by a token bound to one.
+    """Find the schedule of a call. A token bound to an agent finds only that agent's schedules.
 
     Raises:
         NotFound: there is none that the caller may see.

@@ -65,7 +65,7 @@ class Consolidate(WriteRequest):
 
 
 class NewFact(Response):
-    """A candidate fact and the observations that it was made from."""
+    """A fact that a consolidation added, and the observations that it was made from."""
 
     id: str
     fact_text: str
