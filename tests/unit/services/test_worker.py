@@ -69,6 +69,8 @@ def scene(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Scene:
 def test_rows_are_committed_before_primes_are_renewed_and_before_texts_are_indexed(
     scene: Scene,
 ) -> None:
+    scene.bench.add("fact_a", "a")
+    scene.bench.add("fact_b", "b", "side")
     assert scene.step(scene.worker()) == [
         ("commit_pending_if_due", MAIN),
         ("commit_pending_if_due", "side"),
@@ -83,9 +85,18 @@ def test_only_branches_that_moved_are_looked_at_again(scene: Scene) -> None:
     scene.step(background)
     assert scene.step(background) == []
     scene.write("side")
-    moved = [("commit_pending_if_due", "side"), ("renew", ["side"]), ("follow", "side")]
-    assert scene.step(background) == moved
+    assert scene.step(background) == [("renew", ["side"]), ("follow", "side")]
     assert scene.step(background) == []
+
+
+def test_only_branches_with_pending_rows_are_asked_whether_a_commit_is_due(scene: Scene) -> None:
+    background = scene.worker()
+    assert scene.step(background) == [("renew", []), ("follow", MAIN), ("follow", "side")]
+    scene.bench.add("fact_a", "a", "side")
+    moved = [("commit_pending_if_due", "side"), ("renew", ["side"]), ("follow", "side")]
+    assert scene.step(background, 31) == moved
+    assert scene.step(background) == []
+    assert scene.step(background, 31) == [("commit_pending_if_due", "side"), ("renew", [])]
 
 
 @pytest.mark.parametrize(("after", "looks"), [(29.0, False), (31.0, True)])
@@ -116,6 +127,7 @@ def test_a_branch_that_could_not_be_indexed_is_tried_again(scene: Scene) -> None
 
 
 def test_a_commit_that_failed_is_tried_again_and_hinders_nothing_else(scene: Scene) -> None:
+    scene.bench.add("fact_a", "a")
     background = scene.worker()
     scene.errors["commit_pending_if_due"] = StoreUnavailable("It is away.")
     for _ in range(2):
