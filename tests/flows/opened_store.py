@@ -5,7 +5,7 @@ import os
 import resource
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -161,10 +161,11 @@ def read_only(folder: Path, seen_as: Path | None = None) -> Iterator[Path]:
 
 
 def fill(disk: Path, pages: int) -> None:
-    """Leave so many pages of a disk free."""
+    """Leave so many pages of a disk free, or fewer if another process writes meanwhile."""
     free = max(0, os.statvfs(disk).f_bavail - pages)
-    with (disk / "filler").open("ab") as filler:
-        filler.write(bytes(4096 * free))
+    with suppress(OSError), (disk / "filler").open("ab", buffering=0) as filler:
+        for _ in range(free):
+            filler.write(bytes(4096))
 
 
 @contextmanager

@@ -20,9 +20,12 @@ from day1.model.records.judgement import Case, Judgement, Score
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Kind
 from day1.model.values.instant import show
+from day1.ports.chat import Answer
 from day1.services.access.caller import Caller
 from day1.services.branches.lookup import find
 from day1.services.ingest.session_rows import add_message, message_of
+from day1.services.jobs.worker import JobWorker
+from day1.services.jobs.workshop import Workshop
 from day1.settings import EmbedderSettings, Settings
 from tests.engine import store_settings
 from tests.fakes.hashing_embedder import HashingEmbedder
@@ -44,6 +47,22 @@ class QuotingJudge:
     def judge(self, case: Case) -> Judgement:
         reason = "It says: " + "; ".join(one.text for one in case.evidence)
         return Judgement("verified", reason, (Score("accuracy", 0.9, reason),), self.name)
+
+
+class QuotingChat:
+    """A chat model that makes a fact of each message: what stands behind its first words."""
+
+    name = "quoting"
+
+    def ask(self, _instructions: str, data: Any, _schema: Any, _what: str) -> Answer:
+        facts = [
+            {
+                "text": text.removeprefix("As far as I know, the").strip().capitalize(),
+                "messages": [n],
+            }
+            for n, text in enumerate(data["messages"])
+        ]
+        return Answer({"facts": facts})
 
 
 @dataclass
@@ -144,6 +163,20 @@ class Copies:
         self._source(MESSAGE, str(row["id"]), mark)
         self.call("compose.sessions_compress", **mine, coordinatorModel="any")
 
+    def extract(self, branch: str) -> None:
+        """Record a turn, and let a chat model make a fact of what its user said."""
+        mark, session = self._mark(), f"x{len(self.sources)}"
+        said = f"As far as I know, the {mark} winch of the quay has 7 ropes."
+        mine: dict[str, Any] = {"agentWallet": "w", "sessionId": session, "turnId": "1"}
+        ctx = self.ctx(branch)
+        jobs = replace(ctx.jobs, chat=QuotingChat(), is_served=lambda: True)
+        tool = TOOLS["compose.turn_record"]
+        tool.call(replace(ctx, jobs=jobs), {**mine, "branch": branch, "userMessage": said})
+        with self.store.repo.store.reading(Ref(branch=branch)) as reading:
+            (row,) = reading.find(MESSAGE, Query(equal={"session_id": session}))
+        self._source(MESSAGE, str(row["id"]), mark)
+        JobWorker(Workshop(self.store.repo, ctx.search, jobs), "tests").run(lambda: False)
+
     def compact(self, branch: str) -> None:
         """Write a working memory, and turn all of these into one fact, which outlives them."""
         mark = self._mark()
@@ -235,7 +268,7 @@ class Copies:
 
 
 WRITES = ("write_context", "write_lessons", "write_observation", "write_fact")
-DERIVES = ("promote", "generate", "consolidate", "hear", "verify", "compress", "compact")
+DERIVES = ("promote", "generate", "consolidate", "hear", "verify", "compress", "extract", "compact")
 HIDES = ("make_secret", "expire", "move", "remove", "redact")
 GOES_ON = ("merge", "revert", "fork", "search", "show_again")
 CANNOT = (NotFound, Refused)

@@ -105,6 +105,7 @@ DERIVING = {
     "verdicts": ("verify",),
     "session_rows": ("hear",),
     "compressing": ("compress",),
+    "extracting": ("extract",),
     "compacting": ("compact",),
 }
 """Modules of services that make rows of others, and the deeds that do so."""
@@ -115,6 +116,7 @@ MADE_BY = {
     "verify": "write_fact",
     "hear": None,
     "compress": None,
+    "extract": None,
     "compact": None,
 }
 """What makes rows of others, and what writes these."""
@@ -150,11 +152,11 @@ def test_what_was_made_of_a_row_is_hidden_with_it(
 ) -> None:
     if derives == "verify" and earlier:
         pytest.skip("earlier versions did not say what a judge had read")
-    if derives in {"compress", "compact"} and earlier:
-        pytest.skip("earlier versions compressed and compacted nothing")
+    if derives in {"compress", "compact", "extract"} and earlier:
+        pytest.skip("earlier versions compressed, compacted and extracted nothing")
     if derives == "compact" and hides != "redact":
         pytest.skip("what was compacted is removed already, and its summary outlives it")
-    if derives in {"hear", "compress"} and hides in HIDDEN_BY:
+    if derives in {"hear", "compress", "extract"} and hides in HIDDEN_BY:
         pytest.skip("a message is neither secret nor does it expire or move by itself")
     with copies(tmp_path / "store", 1) as made:
         before = MADE_BY[derives]
