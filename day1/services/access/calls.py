@@ -13,7 +13,7 @@ from typing import Protocol
 
 from day1.errors import Forbidden, InvalidRequest, UnknownBranch
 from day1.model.branches.branch import MAIN, Branch
-from day1.model.rows.kind import Row
+from day1.model.rows.kind import EDIT, Row
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import ids_of_request
 from day1.model.values.space import EVERY, SHARED
@@ -154,12 +154,21 @@ def writing(
         InvalidRequest: the space is the word for all spaces.
     """
     branch = writable(call, name)
+    space = new_space(call, space)
+    origin = writer(call, request, branch)
+    return Writing(branch, origin, repeatable(call, request, branch), space)
+
+
+def new_space(call: Call, space: str | None) -> str | None:
+    """Return the space of a new row: the given one, else the caller's; None for no space.
+
+    Raises:
+        InvalidRequest: it is the word for all spaces.
+    """
     space = space or call.caller.space
     if space == EVERY:
         raise InvalidRequest("A memory has one space or none: name a space, or `shared`.")
-    origin = writer(call, request, branch)
-    repo = repeatable(call, request, branch)
-    return Writing(branch, origin, repo, None if space == SHARED else space)
+    return None if space == SHARED else space
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,3 +268,12 @@ def repeatable(
     parts = () if part is None else (f"part {part}",)
     ids = ids_of_request(request.request_id, agent or "", *where, *seen_spaces, *parts)
     return replace(call.repo, new_id=ids, of_request=True)
+
+
+def first_edit(
+    call: Call, request: Repeatable, branch: Branch, part: int | None = None
+) -> str | None:
+    """Return the id of the first edit of a request, or of its part; None without a `request_id`."""
+    if request.request_id is None:
+        return None
+    return repeatable(call, request, branch, part).new_id(EDIT.prefix, 0)

@@ -24,14 +24,11 @@ from day1.call.fields import (
     Written,
 )
 from day1.call.operation import Effect, Operation
-from day1.errors import InvalidRequest
 from day1.model.branches.branch import Branch
 from day1.model.redaction.retention import parse_optional, retention, valid_time
-from day1.model.rows.kind import EDIT
 from day1.model.rows.validation import secret_notes
 from day1.model.values.instant import show
-from day1.model.values.space import EVERY, SHARED
-from day1.services.access.calls import repeatable, writable, writer
+from day1.services.access.calls import first_edit, new_space, repeatable, writable, writer
 from day1.services.rows.applying import Change, Numbered, apply
 from day1.services.rows.editing import Correction, Removal
 from day1.services.rows.recording import NewFact, NewObservation, NewRelation
@@ -162,9 +159,8 @@ def _numbered(ctx: Context, request: Apply, branch: Branch, placed: tuple[int, C
     """Give a change the ids that follow from its request and its place."""
     place, change = placed
     repo = repeatable(ctx, request, branch, place)
-    if request.request_id is not None and isinstance(change, Correction | Removal):
-        first_edit = repeatable(ctx, request, branch, place).new_id(EDIT.prefix, 0)
-        change = replace(change, first_edit=first_edit)
+    if isinstance(change, Correction | Removal):
+        change = replace(change, first_edit=first_edit(ctx, request, branch, place))
     return Numbered(change, repo, request.request_id)
 
 
@@ -180,7 +176,7 @@ def _change(ctx: Context, asked: ChangeAsked, reason: str | None) -> Change:
                 asked.category,
                 1.0 if asked.confidence is None else asked.confidence,
                 **valid_time(asked.happened_at, asked.valid_until),
-                space=_space(ctx, asked.space),
+                space=new_space(ctx, asked.space),
                 **retention(asked.expires_at, asked.sensitivity, ctx.clock()),
             )
         case AddObservation():
@@ -192,7 +188,7 @@ def _change(ctx: Context, asked: ChangeAsked, reason: str | None) -> Change:
                 asked.target_entity,
                 asked.properties,
                 **valid_time(asked.happened_at, asked.valid_until),
-                space=_space(ctx, asked.space),
+                space=new_space(ctx, asked.space),
             )
 
 
@@ -205,21 +201,9 @@ def _observation(ctx: Context, asked: AddObservation) -> NewObservation:
         asked.raw_input and asked.raw_input[:most],
         asked.raw_output and asked.raw_output[:most],
         parse_optional(asked.happened_at),
-        _space(ctx, asked.space),
+        new_space(ctx, asked.space),
         **retention(asked.expires_at, asked.sensitivity, ctx.clock()),
     )
-
-
-def _space(ctx: Context, space: str | None) -> str | None:
-    """Return the space of a new memory: the given one, else the caller's.
-
-    Raises:
-        InvalidRequest: it is the word for all spaces.
-    """
-    space = space or ctx.caller.space
-    if space == EVERY:
-        raise InvalidRequest("A memory has one space or none: name a space, or `shared`.")
-    return None if space == SHARED else space
 
 
 OPERATIONS = (Operation("rows_apply", rows_apply, Effect.DESTROY),)

@@ -19,11 +19,10 @@ from day1.call.fields import (
 )
 from day1.call.operation import Effect, Operation
 from day1.errors import Advice
-from day1.model.branches.branch import Branch
 from day1.model.redaction.retention import valid_time
-from day1.model.rows.kind import EDIT, Row, revision
+from day1.model.rows.kind import Row, revision
 from day1.model.values.instant import show
-from day1.services.access.calls import origin_of, repeatable, writable, writer
+from day1.services.access.calls import first_edit, origin_of, repeatable, writable, writer
 from day1.services.rows.editing import (
     Correction,
     Edited,
@@ -96,18 +95,11 @@ def update_fact(ctx: Context, request: UpdateFact) -> FactUpdated:
             columns,
             request.reason,
             request.expect_revision,
-            _first_edit(ctx, request, branch),
+            first_edit(ctx, request, branch),
         ),
         origin_of(ctx, request, branch),
     )
     return _updated(branch.name, result)
-
-
-def _first_edit(ctx: Context, request: WriteRequest, branch: Branch) -> str | None:
-    """Return the id of the first edit of a repeatable request; None without a request_id."""
-    if request.request_id is None:
-        return None
-    return repeatable(ctx, request, branch).new_id(EDIT.prefix, 0)
 
 
 def _updated(branch: str, result: Edited) -> FactUpdated:
@@ -169,7 +161,7 @@ def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
         **valid_time(request.happened_at, request.valid_until),
         closes=not request.keep_valid_time,
         reason=request.reason,
-        first_edit=_first_edit(ctx, request, branch),
+        first_edit=first_edit(ctx, request, branch),
     )
     repo = repeatable(ctx, request, branch)
     result = supersede(repo, branch, new, writer(ctx, request, branch))
@@ -225,7 +217,7 @@ class FactRetracted(Response):
 def retract_fact(ctx: Context, request: RetractFact) -> FactRetracted:
     """Remove a memory from a branch; history keeps it, memory_restore brings it back."""
     branch = writable(ctx, request.branch)
-    removal = Removal([request.fact_id], request.reason, _first_edit(ctx, request, branch))
+    removal = Removal([request.fact_id], request.reason, first_edit(ctx, request, branch))
     repo = repeatable(ctx, request, branch)
     result = remove(repo, branch, removal, origin_of(ctx, request, branch))
     return FactRetracted(
@@ -263,7 +255,7 @@ def remove_rows(ctx: Context, request: Remove) -> Removed:
     """Remove memories in one commit; memory_restore brings each back."""
     branch = writable(ctx, request.branch)
     ids = list(dict.fromkeys(request.ids))
-    removal = Removal(ids, request.reason, _first_edit(ctx, request, branch))
+    removal = Removal(ids, request.reason, first_edit(ctx, request, branch))
     repo = repeatable(ctx, request, branch)
     result = remove(repo, branch, removal, origin_of(ctx, request, branch))
     return Removed(
