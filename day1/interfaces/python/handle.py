@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from day1.errors import InvalidRequest
 from day1.interfaces.python.calls import Calls, Who
 
 
-class Handle:
-    """An object whose methods call operations; threads may share it."""
+class Placed(Protocol):
+    """A connection to a memory."""
 
-    def __init__(self, calls: Calls, who: Who) -> None:
+    @property
+    def place(self) -> str:
+        """Where the memory is: see `Calls.place`."""
+
+
+C = TypeVar("C", bound=Placed)
+
+
+class Bound(Generic[C]):
+    """An object that is bound to the connection of one process."""
+
+    def __init__(self, calls: C, who: Who) -> None:
         """Call through `calls`, as `who`."""
-        self._calls, self._who = calls, who
-
-    def _ask(self, operation: str, /, **arguments: Any) -> Any:
-        """Call an operation; arguments that are None are left out."""
-        return self._calls.ask(operation, plain(arguments), self._who)
-
-    def _ask_plainly(self, operation: str, /, **arguments: Any) -> dict[str, Any]:
-        """Call an operation and return its answer as JSON."""
-        return self._calls.ask_plainly(operation, plain(arguments), self._who)
+        self._calls: C = calls
+        self._who = who
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled: each process connects for itself.
@@ -31,23 +35,26 @@ class Handle:
         Raises:
             TypeError: always.
         """
-        refuse_pickling(self)
+        raise TypeError(
+            f"A {type(self).__name__} is a connection and cannot be pickled: call `day1.connect` "
+            "in the other process."
+        )
 
     def __repr__(self) -> str:
         """Name the branch and the place."""
         return f"<day1.{type(self).__name__} {self._who.branch!r} of {self._calls.place}>"
 
 
-def refuse_pickling(handle: object) -> NoReturn:
-    """Refuse to pickle a handle.
+class Handle(Bound[Calls]):
+    """An object whose methods call operations; threads may share it."""
 
-    Raises:
-        TypeError: always.
-    """
-    raise TypeError(
-        f"A {type(handle).__name__} is a connection and cannot be pickled: call `day1.connect` in "
-        "the other process."
-    )
+    def _ask(self, operation: str, /, **arguments: Any) -> Any:
+        """Call an operation with the arguments that are not None."""
+        return self._calls.ask(operation, plain(arguments), self._who)
+
+    def _ask_plainly(self, operation: str, /, **arguments: Any) -> dict[str, Any]:
+        """Call an operation and return its answer as JSON."""
+        return self._calls.ask_plainly(operation, plain(arguments), self._who)
 
 
 def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
