@@ -10,7 +10,6 @@ branch, which an engine may count too. So a connection knows which rows are pend
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
@@ -34,9 +33,9 @@ _Values = tuple[Cell, ...]
 class Added(NamedTuple):
     """How many rows were added, and by which agents."""
 
-    counts: Mapping[str, int] = MappingProxyType({})
+    counts: Mapping[str, int]
     """The number of rows by table."""
-    agents: frozenset[str] = frozenset()
+    agents: frozenset[str]
 
     def plus(self, kind: Kind, rows: Sequence[Row]) -> "Added":
         """Return what holds after further rows were added."""
@@ -46,7 +45,7 @@ class Added(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a connection knows of its branch: since the head only these rows were added."""
+    """The knowledge of a connection that only these rows were added to a branch since its head."""
 
     tip: CommitId
     peer_commits: int
@@ -96,7 +95,7 @@ def commit_all(
     written = dialect.written_rows(connection)
     commit = dialect.commit(connection, text, author, empty=empty)
     if commit is not None and peers is not None and written is not None:
-        connection.info[_KNOWN] = Known(commit, peers, written, Added())
+        connection.info[_KNOWN] = Known(commit, peers, written, Added({}, frozenset()))
     return commit
 
 

@@ -3,7 +3,7 @@
 `log_message` is one unit of work; the other functions work in an open unit of work.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import Query
@@ -32,14 +32,7 @@ class NewMessage:
     @property
     def columns(self) -> Row:
         """The message's own columns."""
-        return {
-            "role": self.role,
-            "content": self.content,
-            "thinking": self.thinking,
-            "tool_calls": self.tool_calls,
-            "model": self.model,
-            "happened_at": self.happened_at,
-        }
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)

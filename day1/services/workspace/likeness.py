@@ -46,9 +46,8 @@ class Likeness:
         self._texts = {row_id: item.text for row_id, item in items.items()}
         self._words = {row_id: said_words(text) for row_id, text in self._texts.items()}
         self._number: dict[str, TextId] = {}
-        self._has_vector: set[TextId] = set()
-        self._with_vector: list[TextId] = []
-        """The same, in order."""
+        self._has_vector: dict[TextId, None] = {}
+        """The texts that have vectors, in order."""
         try:
             self._look_up()
         except (IndexBehind, IndexLost) as error:
@@ -69,8 +68,7 @@ class Likeness:
         if self._engine.embedder is not None:
             numbers = list(dict.fromkeys(self._number.values()))
             waiting = self._engine.index.vectors.waiting(self._engine.embedder, numbers)
-            self._has_vector = {*numbers}.difference(waiting)
-            self._with_vector = sorted(self._has_vector)
+            self._has_vector = dict.fromkeys(sorted({*numbers}.difference(waiting)))
 
     @property
     def without_vector(self) -> int:
@@ -95,7 +93,7 @@ class Likeness:
             ids_by_text.setdefault(plain(text), []).append(row_id)
         pairs += [(a, b) for same in ids_by_text.values() for a in same for b in same if a < b]
         if self._engine.embedder is not None and self._has_vector:
-            near = self._pairs(self._engine.embedder, self._with_vector, ALIKE - _ROUNDED)
+            near = self._pairs(self._engine.embedder, [*self._has_vector], ALIKE - _ROUNDED)
             pairs += [
                 (a, b) for (one, other), _ in near for a in self._ids[one] for b in self._ids[other]
             ]
@@ -111,7 +109,7 @@ class Likeness:
     ) -> Iterable[tuple[tuple[TextId, TextId], float]]:
         """List pairs of texts with their cosines; none if the index cannot tell now."""
         try:
-            found = self._engine.index.vectors.pairs(embedder, some, self._with_vector, above)
+            found = self._engine.index.vectors.pairs(embedder, some, [*self._has_vector], above)
         except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
             log.warning("memories are compared by their words: %s", error.code)
             return []
