@@ -30,7 +30,7 @@ _WEB: Final = ("http://", "https://")
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a caller asked of a connection."""
+    """The arguments of `connect`, but for the target."""
 
     branch: str | None
     agent: str | None

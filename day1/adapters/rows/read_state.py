@@ -1,4 +1,4 @@
-"""The state that a reading is of."""
+"""The state that a reading reads: a commit, or a branch as it is."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from day1.model.rows.change import NOTHING_PENDING, CommitId, Pending
 
 @dataclass(frozen=True, slots=True)
 class ReadState:
-    """The state that a reading is of, and which of its rows are visible."""
+    """A commit or a branch that a reading reads, and which of its rows are visible."""
 
     tip: CommitId
     pending: Pending = NOTHING_PENDING

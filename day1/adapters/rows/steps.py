@@ -55,7 +55,7 @@ def newest_version(connection: Connection) -> int:
 
 
 def check_schema(connection: Connection) -> int:
-    """Check that this day1 knows a state's schema; return the version that the store began with.
+    """Check that this day1 knows the schema; return the schema version of the store's beginning.
 
     Raises:
         NotAStore: the tables were only partly made.

@@ -100,7 +100,7 @@ def _beginning(path: str) -> str:
 
 
 def _is_parameter(path: str) -> bool:
-    """Whether a path is one parameter, which would match the first part of each other path."""
+    """Whether a path is one parameter: it would match the first part of every other path."""
     return path == _beginning(path) and path.startswith("/{")
 
 

@@ -32,7 +32,7 @@ class Batch(Handle):
         self._reason, self._signed = reason, signed
         self._changes: list[dict[str, Any]] = []
         self.result: Applied | None = None
-        """What was done; None before the end of the block, or if there was nothing to do."""
+        """The ids and the commit; None before the end of the block, or without changes."""
 
     def add(
         self,

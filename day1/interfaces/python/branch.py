@@ -241,7 +241,7 @@ class Branch(Traces, Writes):
         description: str | None = None,
         **signed: Unpack[Signed],
     ) -> Review:
-        """Open a review of what merging this branch would do, or return the open one.
+        """Open a review of the merge of this branch, or return the open review.
 
         Args:
             into: the target; default: the branch of the memory.

@@ -1,4 +1,4 @@
-"""What a handle needs of the memory behind it: one call, whatever carries it there."""
+"""The interface between a handle and its memory: in this process, or behind a server."""
 
 from __future__ import annotations
 

@@ -62,5 +62,5 @@ def tool_of(operation: str) -> Tool:
 
 
 def _toolset(name: str) -> Toolset:
-    found: Toolset = getattr(import_module(f"day1.toolsets.day1.{name}"), name.upper())
-    return found
+    toolset: Toolset = getattr(import_module(f"day1.toolsets.day1.{name}"), name.upper())
+    return toolset

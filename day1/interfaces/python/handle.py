@@ -1,4 +1,4 @@
-"""What every object of the library has: the memory it calls, and who calls."""
+"""The base of the objects that a program uses: the memory that it calls, and who calls."""
 
 from __future__ import annotations
 

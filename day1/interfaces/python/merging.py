@@ -127,7 +127,7 @@ class Merge(Handle):
 
 
 class Preview(Handle):
-    """What a merge would do; `merge` does exactly that or nothing."""
+    """The plan of a merge; `merge` does exactly this plan, or nothing."""
 
     def __init__(self, calls: Calls, who: Who, plan: Plan, request: Mapping[str, Any]) -> None:
         """Wrap the plan of a merge into the branch of `who`; `request` is the merge itself."""

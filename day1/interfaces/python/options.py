@@ -47,7 +47,7 @@ class Repeatable(TypedDict, total=False):
 
 
 class Signed(Repeatable, total=False):
-    """Who writes, where it is not whom the handle names.
+    """The writer, if it is not the one of the handle.
 
     Attributes:
         agent_id: the agent that writes.

@@ -31,7 +31,7 @@ from day1.interfaces.python.wording import from_http
 _TIMEOUT: Final = httpx.Timeout(120.0, connect=10.0)
 """Seconds that a call may take."""
 _TRIES: Final = 2
-"""How often a call is sent whose connection breaks: one that reads, or that has a request id."""
+"""The number of times that a call is sent if its connection breaks, where that is safe."""
 _BODIES: Final = frozenset({"POST", "PUT", "PATCH"})
 _FAILED: Final = 400
 _REDIRECTED: Final = 300
@@ -97,9 +97,11 @@ class RemoteCalls:
             each for each in tool.toolset.served_routes if each.binding.operation == tool.name
         )
         with self._lifetime.using():
-            given = repeatable(tool, arguments)
-            tries = _TRIES if "request_id" in given or tool.operation.effect is Effect.READ else 1
-            reply = self._send(_request(tool, route, given), _headers(who), tries)
+            arguments = repeatable(tool, arguments)
+            tries = (
+                _TRIES if "request_id" in arguments or tool.operation.effect is Effect.READ else 1
+            )
+            reply = self._send(_request(tool, route, arguments), _headers(who), tries)
         try:
             body = reply.json() if reply.content else {}
         except ValueError:

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Results(Sequence[T], Generic[T]):
-    """What a call found, in order, with the branch and commit that it was read from.
+    """The things that a call found, in order, with the branch and commit of the answer.
 
     Attributes:
         read: the branch and the commit of the answer.

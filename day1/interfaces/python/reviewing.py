@@ -35,12 +35,12 @@ class Review(Handle):
 
     @property
     def status(self) -> str:
-        """How far it was when it was read: `open`, `merged` or `closed`."""
+        """The status of the review when it was read: `open`, `merged` or `closed`."""
         return self.state.status
 
     @property
     def summary(self) -> str:
-        """What it would merge, in one sentence."""
+        """A sentence that says what the review would merge."""
         return str(self.state.summary)
 
     def show(self, *, offset: int = 0, limit: int = 50) -> ReviewShown:

@@ -31,11 +31,11 @@ def error_of(body: Any, status: int, address: str, *, has_token: bool) -> Day1Er
     code, details = str(error.get("code")), error.get("details")
     kind = _kinds().get(code, Day1Error)
     known: dict[str, Any] = details if isinstance(details, dict) else {}
-    found = kind(from_http(str(error["message"])), **known)
+    raised = kind(from_http(str(error["message"])), **known)
     if kind is Day1Error:
-        found.code = code  # type: ignore[misc]  # of this error only
-        found.retryable = status in _TRY_LATER  # type: ignore[misc]  # likewise
-    return found
+        raised.code = code  # type: ignore[misc]  # of this error only
+        raised.retryable = status in _TRY_LATER  # type: ignore[misc]  # likewise
+    return raised
 
 
 def _unauthorized(address: str, error: Any, *, has_token: bool) -> Unauthorized:

@@ -25,7 +25,7 @@ _ORDER: Final = re.compile(
 )
 """A text that tells its reader what to do."""
 _SUBJECT: Final = re.compile(r"\b(?:the\s+)?user(?:['\u2019]s)?\b", re.IGNORECASE)
-"""What stands for the `I` of a message; the message has no such word."""
+"""The words by which a fact names the writer of a message, who says `I`."""
 _OVERRULES: Final = re.compile(
     r"\b(?:ignor|disregard|forget|overrid|bypass)\w*\b[^.!?]{0,60}"
     r"\b(?:instruct\w*|prompts?|rules?|guidelines?|orders?|above|previous)\b",
@@ -81,8 +81,8 @@ def _usable(listed: object, messages: Sequence[str]) -> ExtractedFact | None:
             if type(place) is int and 0 <= place < len(messages)
         )
     )
-    said = [messages[place] for place in sources]
-    is_borne_out = bool(said) and faithful(_SUBJECT.sub(" ", text), said)
+    source_texts = [messages[place] for place in sources]
+    is_borne_out = bool(source_texts) and faithful(_SUBJECT.sub(" ", text), source_texts)
     return (
         None
         if is_order(text) or looks_secret(text) or not is_borne_out

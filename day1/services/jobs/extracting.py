@@ -91,10 +91,12 @@ def _ids(run: JobRun, name: str) -> list[str]:
 def _messages(reading: Reading, row_ids: Sequence[str]) -> list[Row]:
     """Find what the user said, in its order: neither redacted nor with what looks like a secret."""
     rows = reading.get(MESSAGE, list(row_ids))
-    said = [rows[row_id] for row_id in row_ids if row_id in rows]
-    said = [row for row in said if row["role"] == "user" and row["content_hash"] != REDACTED_HASH]
+    present = (rows[row_id] for row_id in row_ids if row_id in rows)
+    user_rows = [
+        row for row in present if row["role"] == "user" and row["content_hash"] != REDACTED_HASH
+    ]
     taken, room = [], _SENT
-    for row in said:
+    for row in user_rows:
         room -= len(str(row["content"]))
         if room >= 0 and not looks_secret(str(row["content"])):
             taken.append(row)

@@ -70,7 +70,7 @@ def apply(repo: Repository, branch: Branch, changes: Sequence[Numbered], origin:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """What a change did; empty if there was nothing to do."""
+    """The name of what a change did, empty if it did nothing, and notes."""
 
     what: str = ""
     notes: tuple[str, ...] = ()

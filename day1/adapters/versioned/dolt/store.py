@@ -70,10 +70,10 @@ class DoltHistory(DoltFamilyHistory):
         pending_by_branch: dict[str, Pending] = {}
         names = list(times)
         for start in range(0, len(names), _AT_ONCE):
-            some = names[start : start + _AT_ONCE]
+            portion = names[start : start + _AT_ONCE]
             counted = " UNION ALL ".join(
                 _COUNTED.format(place, self._rows_after(name, times[name]))
-                for place, name in enumerate(some)
+                for place, name in enumerate(portion)
             )
             try:
                 rows = connection.exec_driver_sql(counted).all()
@@ -81,10 +81,10 @@ class DoltHistory(DoltFamilyHistory):
                 if exc.connection_invalidated:
                     raise
                 # One of them was dropped just now, or has no tables of day1.
-                pending_by_branch |= {name: self._pending(name) for name in some}
+                pending_by_branch |= {name: self._pending(name) for name in portion}
             else:
                 pending_by_branch |= {
-                    some[place]: Pending(int(count or 0), oldest, newest)
+                    portion[place]: Pending(int(count or 0), oldest, newest)
                     for place, count, oldest, newest in rows
                 }
         return pending_by_branch

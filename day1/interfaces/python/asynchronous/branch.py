@@ -250,7 +250,7 @@ class AsyncBranch(AsyncTraces, AsyncWrites):
         description: str | None = None,
         **signed: Unpack[Signed],
     ) -> AsyncReview:
-        """Open a review of what merging this branch would do, or return the open one.
+        """Open a review of the merge of this branch, or return the open review.
 
         Args:
             into: the target; default: the branch of the memory.

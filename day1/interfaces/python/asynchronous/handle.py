@@ -1,4 +1,4 @@
-"""What every object of the library has that is used with asyncio."""
+"""The base of the objects that a program uses with asyncio."""
 
 from __future__ import annotations
 

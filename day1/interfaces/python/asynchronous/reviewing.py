@@ -37,12 +37,12 @@ class AsyncReview(AsyncHandle):
 
     @property
     def status(self) -> str:
-        """How far it was when it was read: `open`, `merged` or `closed`."""
+        """The status of the review when it was read: `open`, `merged` or `closed`."""
         return self.state.status
 
     @property
     def summary(self) -> str:
-        """What it would merge, in one sentence."""
+        """A sentence that says what the review would merge."""
         return str(self.state.summary)
 
     async def show(self, *, offset: int = 0, limit: int = 50) -> ReviewShown:
