@@ -35,6 +35,7 @@ from day1.services.search.searching import search
 from day1.services.tasks.task_search import search_task
 from day1.services.tasks.tasks import JoinRequest, create_task, join
 from day1.services.workspace import cycle
+from day1.services.workspace.bus import SUBSCRIBERS
 from day1.services.workspace.candidates import Asked, Found, gather
 from day1.services.workspace.desks import Seat, change_mind, drop_mind
 from day1.settings import EmbedderSettings, Settings
@@ -139,8 +140,8 @@ class TeamStore:
         """What an agent is told now; afterwards the bus hears it, or does not."""
         self.now += _MINUTE
         repo, engine = self.store.repo, self.store.search
-        done = cycle.broadcast_now(repo, engine, self.seat(agent), Asked(self.now), rules)
-        return cycle.hear_bus(done) if bus else done
+        options = cycle.Options(rules, SUBSCRIBERS if bus else {})
+        return cycle.broadcast_now(repo, engine, self.seat(agent), Asked(self.now), options)
 
     def own(self, agent: str, limit: int) -> list[Hit]:
         """The hits of `memory_search` on the agent's own branch."""

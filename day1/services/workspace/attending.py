@@ -14,7 +14,7 @@ from day1.services.access.calls import Call
 from day1.services.search.search_engine import SearchEngine
 from day1.services.workspace.candidates import Asked, memories_of
 from day1.services.workspace.collecting import collected
-from day1.services.workspace.cycle import Broadcast, broadcast_now, hear_bus, rules_of
+from day1.services.workspace.cycle import Broadcast, Options, broadcast_now
 from day1.services.workspace.desks import Seat, change_mind
 from day1.services.workspace.resolving import (
     Evidence,
@@ -82,8 +82,11 @@ class _Passes:
             at=self.asked.now,
         )
 
-    def admit(self, ids: Sequence[str]) -> None:
-        """Set the goal, and let what was found wait for a place."""
+    def show(self, evidence: Evidence, ids: Sequence[str]) -> bool:
+        """Let what was found wait for a place, and broadcast what wins.
+
+        Returns whether the bus brought further memories back.
+        """
         found, now = tuple(ids), self.asked.now
         goal = Goal(
             self.call.repo.new_id("goal", now),
@@ -93,16 +96,12 @@ class _Passes:
             agent=self.seat.agent,
         )
 
-        def change(mind: Mind) -> Mind:
+        def admit(mind: Mind) -> Mind:
             if self.done == 1 and _is_new(goal, mind, self.seat):
                 mind = mind.with_goal(goal)
             return mind.found(found, now).admitted(found, now)
 
-        change_mind(self.call.repo, self.seat, change, now)
         self.phases.append(phase("admit", self.done, found))
-
-    def show(self, evidence: Evidence) -> bool:
-        """Broadcast what wins; return whether the bus brought further memories back."""
         exact = evidence.exact
         asked = replace(self.asked, answer_ids=() if exact is None else exact.row_ids)
         evidence.calls += ["broadcast", "bus"]
@@ -111,9 +110,8 @@ class _Passes:
             phases = [*self.phases, *_shown(mind, self.done)]
             return replace(mind, trace=self.trace(evidence, phases).value)
 
-        rules = rules_of(self.seat)
-        broadcast = broadcast_now(self.call.repo, self.engine, self.seat, asked, rules)
-        self.broadcast = hear_bus(broadcast, note)
+        options = Options(before=admit, after=note)
+        self.broadcast = broadcast_now(self.call.repo, self.engine, self.seat, asked, options)
         shown = _shown(self.broadcast.mind, self.done)
         self.phases += shown
         return shown[-1].count > 0
@@ -151,8 +149,7 @@ def attend(
         passes.phases.append(phase("search", passes.done, fresh))
         is_more = bool(fresh)
         if attention.admit:
-            passes.admit(fresh)
-            is_more = passes.show(evidence) or is_more
+            is_more = passes.show(evidence, fresh) or is_more
         if passes.done == attention.passes or evidence.exact is not None or not is_more:
             break
         fresh = look_further(call, engine, question, evidence)

@@ -24,7 +24,6 @@ from day1.model.workspace.bus import (
     Circuit,
     Proposal,
     Report,
-    applied,
     arbitrate,
     read_result,
 )
@@ -32,7 +31,7 @@ from day1.model.workspace.evidence import looked_up, records_in
 from day1.model.workspace.item import Item
 from day1.model.workspace.mind import Mind
 from day1.services.repository.repository import Repository
-from day1.services.workspace.desks import Seat, change_mind
+from day1.services.workspace.desks import Seat
 from day1.services.workspace.items import record_source
 
 log = logging.getLogger(__name__)
@@ -146,21 +145,13 @@ def run_bus(
     scene: Scene,
     subscribers: Mapping[str, Subscriber] = SUBSCRIBERS,
     budget_s: float = BUDGET_S,
-    note: Callable[[Mind], Mind] = lambda mind: mind,
-) -> Mind:
-    """Ask the subscribers after a broadcast, carry out what is accepted, and note the result.
+) -> BusResult:
+    """Ask the subscribers after a broadcast, and decide which proposals are accepted.
 
     Args:
         scene: what was broadcast.
         subscribers: whom to ask.
         budget_s: how many seconds they have.
-        note: makes a further change of the mind, in the same write.
-
-    Returns:
-        The mind with the result in `bus`.
-
-    Raises:
-        StoreBusy: others change the same workspace all the time.
     """
     before = None if scene.mind.bus is None else read_result(scene.mind.bus)
     circuits = {} if before is None else dict(before.circuits)
@@ -169,17 +160,12 @@ def run_bus(
     proposals, reports = _ask(scene, asked, budget_s)
     reports |= {n: Report(n, "circuit_open") for n in subscribers if n not in asked}
     repeated = () if before is None else [proposal.key for proposal in before.accepted]
-    result = BusResult(
+    return BusResult(
         cycle,
         arbitrate(proposals, repeated),
         [reports[name] for name in subscribers],
         {n: circuits.get(n, Circuit()).after(reports[n].status, cycle) for n in subscribers},
     )
-
-    def change(mind: Mind) -> Mind:
-        return note(applied(mind, result, scene.now))
-
-    return change_mind(scene.repo, scene.seat, change, scene.now)
 
 
 def _ask(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from day1.errors import NotFound
@@ -13,7 +13,7 @@ from day1.model.rows.kind import text_of
 from day1.model.search.grouping import at_odds
 from day1.model.workspace.activation import frequency, recency
 from day1.model.workspace.broadcast import Line, Text, after_broadcast, told_to, write_text
-from day1.model.workspace.bus import BusResult, read_result
+from day1.model.workspace.bus import BusResult, applied
 from day1.model.workspace.competition import (
     Contender,
     Neighbours,
@@ -25,7 +25,7 @@ from day1.model.workspace.mind import Mind
 from day1.model.workspace.scoring import ALONE, SHARED, Rules
 from day1.services.repository.repository import Repository
 from day1.services.search.search_engine import SearchEngine
-from day1.services.workspace.bus import Scene, run_bus
+from day1.services.workspace.bus import SUBSCRIBERS, Scene, Subscriber, run_bus
 from day1.services.workspace.candidates import Asked, Found, Memory, gather
 from day1.services.workspace.desks import Seat, change_mind, mind_of
 
@@ -73,13 +73,26 @@ class Broadcast:
     text: Text
     known: frozenset[str]
     """Ids of the chosen memories that the reader knew before."""
-    scene: Scene
-    """What the subscribers of the bus read."""
+    bus: BusResult
+    """What the subscribers of the bus proposed after it."""
 
-    @property
-    def bus(self) -> BusResult:
-        """What the subscribers proposed after it."""
-        return read_result(self.mind.bus or {})
+
+def _same(mind: Mind) -> Mind:
+    return mind
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a broadcast differs from the usual one."""
+
+    rules: Rules | None = None
+    """None: those of `rules_of`."""
+    subscribers: Mapping[str, Subscriber] = field(default_factory=lambda: SUBSCRIBERS)
+    """Who reads the broadcast."""
+    before: Callable[[Mind], Mind] = _same
+    """Changes the mind before the competition, in the same write."""
+    after: Callable[[Mind], Mind] = _same
+    """Changes the mind that has the result of the bus, in the same write."""
 
 
 def rules_of(seat: Seat, slots: int | None = None) -> Rules:
@@ -102,53 +115,62 @@ def compete_now(
     return _round(found, mind, asked, rules, engine.votes())
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A round, its text for the caller, and what the bus said to it."""
+
+    round: Round
+    text: Text
+    mind: Mind
+    """The mind after the broadcast."""
+    bus: BusResult
+
+
 def broadcast_now(
-    repo: Repository, engine: SearchEngine, seat: Seat, asked: Asked, rules: Rules
+    repo: Repository, engine: SearchEngine, seat: Seat, asked: Asked, options: Options | None = None
 ) -> Broadcast:
-    """Let the candidates compete, write who won to the desk, and write the text for the caller.
+    """Let the candidates compete, write the text for the caller, and let the bus read it.
+
+    Who won and what the bus proposed is written to the desk in one write.
+
+    Args:
+        repo: the repository.
+        engine: finds what competes.
+        seat: whose mind.
+        asked: what the workspace is filled for.
+        options: how it differs from the usual broadcast.
 
     Raises:
         NotFound: the task is gone.
         UnknownBranch: the branch was deleted meanwhile.
         StoreBusy: others change the same workspace all the time.
     """
-    rounds: list[Round] = []
-    texts: list[Text] = []
+    options = options or Options()
+    rules = options.rules or rules_of(seat)
+    told: list[_Told] = []
+
+    def tell(mind: Mind) -> _Told:
+        found = gather(repo, engine, seat, mind, asked)
+        round_ = _round(found, mind, asked, rules, engine.votes())
+        text = _text(round_, seat)
+        chosen = [(standing.id, standing.score) for standing in round_.outcome.chosen]
+        after = after_broadcast(mind, chosen, round_.hidden, asked.now)
+        if seat.task_id is not None and seat.agent is not None:
+            after = told_to(after, seat.agent, text.shown)
+        bus = run_bus(_scene(repo, seat, round_, after, asked), options.subscribers)
+        return _Told(round_, text, after, bus)
 
     def change(mind: Mind) -> Mind:
-        if not rounds or rounds[-1].mind != mind:
-            found = gather(repo, engine, seat, mind, asked)
-            rounds.append(_round(found, mind, asked, rules, engine.votes()))
-            texts.append(_text(rounds[-1], seat))
-        last = rounds[-1]
-        chosen = [(standing.id, standing.score) for standing in last.outcome.chosen]
-        changed = after_broadcast(mind, chosen, last.hidden, asked.now)
-        if seat.task_id is None or seat.agent is None:
-            return changed
-        return told_to(changed, seat.agent, texts[-1].shown)
+        mind = options.before(mind)
+        if not told or told[-1].round.mind != mind:
+            told.append(tell(mind))
+        return options.after(applied(told[-1].mind, told[-1].bus, asked.now))
 
     after = change_mind(repo, seat, change, asked.now)
-    last = rounds[-1]
-    known = frozenset(
-        standing.id for standing in last.outcome.chosen if _knows(last, seat.agent, standing.id)
-    )
-    return Broadcast(last, after, texts[-1], known, _scene(repo, seat, last, after, asked))
-
-
-def hear_bus(broadcast: Broadcast, note: Callable[[Mind], Mind] = lambda mind: mind) -> Broadcast:
-    """Let the subscribers of the bus read a broadcast, and carry out what is accepted.
-
-    Args:
-        broadcast: what was broadcast.
-        note: makes a further change of the mind, in the same write as the result of the bus.
-
-    Returns:
-        The broadcast with the mind after it.
-
-    Raises:
-        StoreBusy: others change the same workspace all the time.
-    """
-    return replace(broadcast, mind=run_bus(broadcast.scene, note=note))
+    last = told[-1]
+    chosen_ids = [standing.id for standing in last.round.outcome.chosen]
+    known = frozenset(i for i in chosen_ids if _knows(last.round, seat.agent, i))
+    return Broadcast(last.round, after, last.text, known, last.bus)
 
 
 def evict(repo: Repository, seat: Seat, row_id: str, now: int) -> str:

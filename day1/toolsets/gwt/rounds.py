@@ -36,7 +36,6 @@ from day1.services.workspace.cycle import (
     broadcast_now,
     compete_now,
     evict,
-    hear_bus,
     rules_of,
 )
 from day1.services.workspace.desks import Seat, mind_of, seat_of
@@ -104,8 +103,7 @@ def competed(ctx: Context, slots: int | None) -> Competed:
 def broadcast(ctx: Context) -> BroadcastText:
     """Broadcast the winners, and show them."""
     seat = seat_of(ctx)
-    done = broadcast_now(ctx.repo, ctx.search, seat, asked_by(ctx), rules_of(seat))
-    return broadcast_shown(seat, hear_bus(done))
+    return broadcast_shown(seat, broadcast_now(ctx.repo, ctx.search, seat, asked_by(ctx)))
 
 
 def broadcast_shown(seat: Seat, done: Broadcast) -> BroadcastText:

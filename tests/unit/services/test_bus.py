@@ -10,7 +10,7 @@ import pytest
 from day1.model.records.task import Task
 from day1.model.rows.change import Ref
 from day1.model.rows.kind import RELATION
-from day1.model.workspace.bus import Proposal, read_result
+from day1.model.workspace.bus import Proposal, applied, read_result
 from day1.model.workspace.item import LINKED
 from day1.model.workspace.mind import Goal, Mind, Place
 from day1.services.rows.recording import NewRelation, relation_row
@@ -53,6 +53,16 @@ def link(bench: Bench, one: str, other: str) -> None:
         work.add(RELATION, [relation_row(f"rel_{one}{other}", new, ADA, work.now)])
 
 
+def heard(scene: Scene, *more: Any, **named: Any) -> Mind:
+    """The mind, on its desk, after the bus heard a broadcast."""
+    result = run_bus(scene, *more, **named)
+
+    def change(mind: Mind) -> Mind:
+        return applied(mind, result, scene.now)
+
+    return change_mind(scene.repo, scene.seat, change, scene.now)
+
+
 def decisions(mind: Mind) -> list[tuple[str, str]]:
     assert mind.bus is not None
     return [(d.proposal.key, d.reason) for d in read_result(mind.bus).decisions]
@@ -70,7 +80,7 @@ def test_what_a_broadcast_memory_is_linked_with_is_admitted(searching: Searching
     searching.fact("hidden", "Secret.", sensitivity="secret")
     for other in ("b", "c", "hidden"):
         link(bench, "fact_a", f"fact_{other}")
-    mind = run_bus(scene(bench, "fact_a", "fact_b"))
+    mind = heard(scene(bench, "fact_a", "fact_b"))
     assert decisions(mind) == [("admit:fact_c", "accepted")]
     assert [place.id for place in mind.buffer] == ["fact_c"]
     assert mind_of(bench.repo, scene(bench).seat).cycles == mind.cycles + 1
@@ -83,7 +93,7 @@ def test_what_was_evicted_is_not_recalled(searching: Searching) -> None:
     link(bench, "fact_a", "fact_b")
     of = scene(bench, "fact_a")
     object.__setattr__(of.mind, "evicted", {"fact_b": "goal_1"})
-    assert decisions(run_bus(of)) == []
+    assert decisions(heard(of)) == []
 
 
 def test_an_exact_answer_in_what_was_broadcast_resolves_the_goal(searching: Searching) -> None:
@@ -91,7 +101,7 @@ def test_an_exact_answer_in_what_was_broadcast_resolves_the_goal(searching: Sear
     searching.fact("a", "name: Bob\nzorp: 7")
     searching.fact("b", "Bob likes tea.")
     link(bench, "fact_a", "fact_b")
-    mind = run_bus(scene(bench, "fact_a"))
+    mind = heard(scene(bench, "fact_a"))
     assert decisions(mind) == [
         ("answer:fact_a", "accepted"),
         ("admit:fact_b", "resolved_answer_present"),
@@ -99,9 +109,9 @@ def test_an_exact_answer_in_what_was_broadcast_resolves_the_goal(searching: Sear
     assert mind.bus is not None
     assert mind.bus["answer_ids"] == ["fact_a"]
     assert mind.buffer == ()
-    other = run_bus(scene(bench, "fact_a", question="What is the zorp of Ada?"))
+    other = heard(scene(bench, "fact_a", question="What is the zorp of Ada?"))
     assert [key for key, _ in decisions(other)] == ["admit:fact_b"]
-    known = run_bus(scene(bench, question="?", answer_ids=("fact_x",)))
+    known = heard(scene(bench, question="?", answer_ids=("fact_x",)))
     assert decisions(known) == [("answer:fact_x", "accepted")]
 
 
@@ -110,13 +120,13 @@ def test_a_contradicting_pair_is_flagged_once(searching: Searching) -> None:
     searching.fact("a", "The client waits 30 s.")
     searching.fact("b", "The client waits 60 s.")
     pairs = {"fact_b": ("fact_a",), "fact_a": ("fact_b",)}
-    mind = run_bus(scene(bench, "fact_a", "fact_b", contradicts=pairs))
+    mind = heard(scene(bench, "fact_a", "fact_b", contradicts=pairs))
     assert decisions(mind) == [("contradiction:fact_a:fact_b", "accepted")]
     assert mind.bus is not None
     assert mind.bus["contradictions"] == [["fact_a", "fact_b"]]
     (decision,) = read_result(mind.bus).decisions
     assert decision.proposal.action == "flag_contradiction"
-    again = run_bus(scene(bench, "fact_a", "fact_b", contradicts=pairs))
+    again = heard(scene(bench, "fact_a", "fact_b", contradicts=pairs))
     assert again.bus is not None
     assert read_result(again.bus).decisions[0].proposal.confidence == 0.8
 
@@ -128,11 +138,11 @@ def test_an_objective_that_no_memory_is_about_is_a_gap(searching: Searching) -> 
         bench.repo, Task(TASK, "mend", None, None, (), "", None, 1), bench.branch(), aims
     )
     searching.fact("a", "There are nine herons in Selm to measure.")
-    mind = run_bus(scene(bench, "fact_a", task=TASK))
+    mind = heard(scene(bench, "fact_a", task=TASK))
     assert decisions(mind) == [("gap:1", "accepted")]
     assert mind.bus is not None
     assert mind.bus["gaps"] == [1]
-    assert decisions(run_bus(scene(bench, "fact_a"))) == []
+    assert decisions(heard(scene(bench, "fact_a"))) == []
 
 
 def quick(_scene: Scene, _stopped: Stopped) -> Iterable[Proposal]:
@@ -158,22 +168,22 @@ def test_slow_and_broken_subscribers_are_left_out_for_ten_cycles(
     seen = []
     for _ in range(3):
         began = monotonic()
-        seen.append(statuses(run_bus(scene(bench), asked, budget_s=0.1)))
+        seen.append(statuses(heard(scene(bench), asked, budget_s=0.1)))
         assert monotonic() - began < 5
     assert seen == [{"quick": "ok", "asleep": "timeout", "broken": "error"}] * 3
     released.set()
     assert ended.wait(30), "a subscriber that is late was not told to stop"
-    open_ = [statuses(run_bus(scene(bench), asked, budget_s=30)) for _ in range(10)]
+    open_ = [statuses(heard(scene(bench), asked, budget_s=30)) for _ in range(10)]
     assert open_ == [{"quick": "ok", "asleep": "circuit_open", "broken": "circuit_open"}] * 10
-    back = run_bus(scene(bench), asked, budget_s=30)
+    back = heard(scene(bench), asked, budget_s=30)
     assert statuses(back) == {"quick": "ok", "asleep": "ok", "broken": "error"}
-    assert statuses(run_bus(scene(bench), asked, budget_s=30))["broken"] == "circuit_open"
+    assert statuses(heard(scene(bench), asked, budget_s=30))["broken"] == "circuit_open"
     assert "no log may hold" not in caplog.text
     assert "KeyError" in caplog.text
 
 
 def test_a_subscriber_proposes_four_things_at_most(bench: Bench) -> None:
-    mind = run_bus(scene(bench), {"quick": quick})
+    mind = heard(scene(bench), {"quick": quick})
     assert decisions(mind) == [(f"gap:{n}", "accepted") for n in range(4)]
 
 

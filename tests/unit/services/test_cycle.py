@@ -16,6 +16,7 @@ from day1.services.rows.recording import NewRelation, relation_row
 from day1.services.workspace.candidates import Asked, gather, goal_text
 from day1.services.workspace.cycle import (
     Broadcast,
+    Options,
     Round,
     broadcast_now,
     compete_now,
@@ -66,7 +67,8 @@ class Workspace:
     def broadcast(self, slots: int | None = None, **more: Any) -> Broadcast:
         rules = rules_of(self.seat, slots)
         engine = self.searching.engine
-        return broadcast_now(self.bench.repo, engine, self.seat, self.asked(**more), rules)
+        options = Options(rules)
+        return broadcast_now(self.bench.repo, engine, self.seat, self.asked(**more), options)
 
     def attended(self) -> list[str]:
         return [place.id for place in self.mind.workspace]

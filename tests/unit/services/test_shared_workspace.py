@@ -16,7 +16,7 @@ from day1.services.rows.recording import NewFact, fact_row
 from day1.services.tasks import tasks
 from day1.services.tasks.tasks import JoinRequest
 from day1.services.workspace.candidates import Asked
-from day1.services.workspace.cycle import Broadcast, broadcast_now, rules_of
+from day1.services.workspace.cycle import Broadcast, broadcast_now
 from day1.services.workspace.desks import Seat, change_mind, mind_of
 from tests.unit.services.searched import Searching
 from tests.unit.services.searched import searching as searching  # noqa: PLC0414 - a fixture
@@ -53,9 +53,7 @@ class Team:
     def broadcast(self, agent: str, **asked: Any) -> Broadcast:
         self.bench.now += 1
         seat, engine = self.seat(agent), self.searching.engine
-        return broadcast_now(
-            self.bench.repo, engine, seat, Asked(self.bench.now, **asked), rules_of(seat)
-        )
+        return broadcast_now(self.bench.repo, engine, seat, Asked(self.bench.now, **asked))
 
     @property
     def mind(self) -> Mind:
