@@ -104,6 +104,8 @@ class MemoryReading:
     def changes(self, base: CommitId, of: Reading | None = None) -> Changes:
         if of is not None:
             return of.changes(base)
+        if base not in self.store.rows:
+            raise NotFound(f"There is no commit {base!r}.")
         return _changes(self.store.rows[base], self.tables)
 
     # Writing

@@ -61,6 +61,8 @@ class Repository:
     collections: dict[tuple[Hashable, ...], CollectionRead] = field(default_factory=dict)
     """Cache by spaces and state: the records in the texts there (`services.workspace.collecting`).
     """
+    pinned: dict[str, tuple[CommitId, frozenset[str]]] = field(default_factory=dict)
+    """Cache by branch: a commit, and the pinned facts there (`services.workspace.pinned`)."""
     of_request: bool = False
     """Whether new ids are derived from a request id, so that their rows may exist already."""
 

@@ -1,5 +1,6 @@
 """Search on all branches of a task."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -43,8 +44,20 @@ def search_task(
     Raises:
         NotFound: there is no such task.
     """
+    return search_branches(engine, task_branches_written(repo, task_id), task_id, request)
+
+
+def search_branches(
+    engine: SearchEngine,
+    branches_written: Sequence[WrittenBranch],
+    task_id: str,
+    request: SearchRequest,
+) -> TeamFound:
+    """Search the rows written for a task on branches, of which the first is the task's own.
+
+    `request` and the result are as those of `search_task`.
+    """
     request = replace(request, equal={**request.equal, "task_id": task_id})
-    branches_written = task_branches_written(repo, task_id)
     for place in branches_written:  # index all before the search: word scores depend on all texts
         _index_new_texts(engine, place)
     answers = [

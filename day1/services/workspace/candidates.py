@@ -11,22 +11,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from day1.model.prime.choosing import PINNED
 from day1.model.records.task import TaskAgent
 from day1.model.rows.change import NOTHING_PENDING, Query, ReadState
-from day1.model.rows.kind import FACT, RELATION, kind_of
+from day1.model.rows.kind import RELATION, kind_of
 from day1.model.workspace.item import Item
 from day1.model.workspace.mind import Mind
+from day1.ports.reading import Reading
 from day1.services.repository.repository import Repository
 from day1.services.search.request import SearchAnswer, SearchRequest
 from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
 from day1.services.tasks.sessions import WrittenBranch, ref_of
-from day1.services.tasks.task_rows import newest_rows, task_branches_written
-from day1.services.tasks.task_search import search_task
+from day1.services.tasks.task_rows import task_branches_written
+from day1.services.tasks.task_search import search_branches
 from day1.services.workspace.desks import Seat
 from day1.services.workspace.items import KINDS, present_items, visible_items
 from day1.services.workspace.likeness import Likeness, goal_vector
+from day1.services.workspace.pinned import pinned_facts
 
 _FOUND: Final = 30
 """Rows that the search for the goal finds, at most."""
@@ -114,9 +115,8 @@ def gather(repo: Repository, engine: SearchEngine, seat: Seat, mind: Mind, asked
     vector = goal_vector(engine, goal)
     scores, answers = reader.searched(goal, vector)
     ids = dict.fromkeys((*(place.id for place in (*mind.workspace, *mind.buffer)), *scores))
-    ids |= dict.fromkeys((*reader.newest(), *reader.pinned()))
-    linked = reader.links(ids)
-    memories = reader.shown(ids)
+    ids |= dict.fromkeys(reader.newest())
+    memories, linked = reader.read(ids)
     near = Likeness(engine, {i: memory.item for i, memory in memories.items()})
     scores |= near.scores(goal, vector, [i for i in memories if i not in scores])
     priority = 1.0 if mind.goal is None else mind.goal.priority
@@ -153,10 +153,11 @@ class _Reader:
     def __init__(self, repo: Repository, engine: SearchEngine, seat: Seat, asked: Asked) -> None:
         self._repo, self._engine, self._seat, self._asked = repo, engine, seat, asked
         own = WrittenBranch(seat.branch, ref_of(seat.branch))
-        self._places = [own]
+        self._places, self._written = [own], [own]
         if seat.task_id is not None:
-            written = task_branches_written(repo, seat.task_id)
-            self._places += [place for place in written if place.branch.id != seat.branch.id]
+            self._written = task_branches_written(repo, seat.task_id)
+            others = (place for place in self._written if place.branch.id != seat.branch.id)
+            self._places += others
         self.state = ReadState("", NOTHING_PENDING)
         self.elsewhere: set[str] = set()
 
@@ -175,77 +176,98 @@ class _Reader:
             place = self._places[0]
             answer = search(self._engine, place.ref, place.branch.id, request)
             return {str(hit.row["id"]): hit.score for hit in answer.hits}, [answer]
-        team = search_task(self._repo, self._engine, self._seat.task_id, request)
+        team = search_branches(self._engine, self._written, self._seat.task_id, request)
         scores = {str(each.hit.row["id"]): each.hit.score for each in team.hits}
         return scores, [answer for _, answer in team.asked]
 
     def newest(self) -> list[str]:
-        """Return the ids of the newest rows of the task; none outside of a task."""
+        """Return the ids of the newest rows of the task, of each kind; none outside of a task."""
         if self._seat.task_id is None:
             return []
-        query = Query(equal={"task_id": self._seat.task_id}, limit=_NEWEST)
-        rows = [newest_rows(self._repo, self._places, kind, (), query).rows for kind in KINDS]
-        return [str(row["id"]) for kind_rows in rows for row in kind_rows]
-
-    def pinned(self) -> list[str]:
-        """Return the ids of the newest pinned facts of the caller's branch."""
-        newest = Query(
-            equal={"category": PINNED}, order="created_at", descending=True, limit=_PINNED
-        )
-        query = present_items(self._asked.spaces, self._asked.now, newest)[FACT.table]
-        with self._repo.store.reading(self._places[0].ref) as reading:
-            return [str(row_id) for (row_id,) in reading.scan(FACT, ("id",), query)]
-
-    def links(self, ids: dict[str, None]) -> dict[str, set[str]]:
-        """Return with which rows each candidate is linked; add linked rows to the candidates."""
-        linked: dict[str, set[str]] = {}
-        nearest, added = list(ids), 0
-        for _ in range(_STEPS):
-            fresh: dict[str, None] = {}
-            for one, other in self._relations(nearest):
-                linked.setdefault(one, set()).add(other)
-                linked.setdefault(other, set()).add(one)
-                fresh |= dict.fromkeys(each for each in (one, other) if each not in ids)
-            nearest = list(fresh)[: _LINKED - added]
-            added += len(nearest)
-            ids |= dict.fromkeys(nearest)
-            if not nearest:
-                break
-        return linked
-
-    def _relations(self, ids: Sequence[str]) -> list[tuple[str, str]]:
-        """List the links from or to rows on all branches, those of the first rows first."""
-        pairs: set[tuple[str, str]] = set()
+        of_task = Query(equal={"task_id": self._seat.task_id}, descending=True, limit=_NEWEST)
+        queries = present_items((), self._asked.now, of_task)
+        written: dict[str, set[tuple[int, str]]] = {kind.table: set() for kind in KINDS}
         for place in self._places:
             with self._repo.store.reading(place.ref) as reading:
-                for side in ("source_entity", "target_entity"):
-                    query = Query(among={side: ids}, present_at=self._asked.now, limit=_RELATIONS)
-                    ends = reading.scan(RELATION, ("source_entity", "target_entity"), query)
-                    pairs.update((str(one), str(other)) for one, other in ends)
-        rank_of = {row_id: number for number, row_id in enumerate(ids)}
-        last = len(rank_of)
+                for kind in KINDS:
+                    rows = reading.scan(kind, ("id", "created_at"), queries[kind.table])
+                    written[kind.table] |= {(int(at or 0), str(row_id)) for row_id, at in rows}
+        return [i for of_kind in written.values() for _, i in sorted(of_kind)[-_NEWEST:]]
 
-        def first(pair: tuple[str, str]) -> tuple[int, tuple[str, str]]:
-            return min(rank_of.get(end, last) for end in pair), pair
+    def read(self, ids: Iterable[str]) -> tuple[dict[str, Memory], dict[str, set[str]]]:
+        """Read candidates, pinned facts and what is linked with these.
 
-        rows = (pair for pair in pairs if all(kind_of(end) in KINDS for end in pair))
-        return sorted(rows, key=first)
+        Each branch is opened once for each step along the links.
+
+        Returns:
+            Those that may be shown now, in the order in which they were found, and by id with
+            which rows each is linked.
+        """
+        wanted = dict.fromkeys(ids)
+        memories: dict[str, Memory] = {}
+        linked: dict[str, set[str]] = {}
+        nearest: Sequence[str] = list(wanted)
+        left = _LINKED
+        for step in range(_STEPS + 1):
+            pairs: set[tuple[str, str]] = set()
+            for place in self._places:
+                with self._repo.store.reading(place.ref) as reading:
+                    if step == 0 and place is self._places[0]:
+                        wanted |= dict.fromkeys(self._pinned(reading))
+                        nearest = list(wanted)
+                    self._show(reading, place, nearest, memories)
+                    if step < _STEPS:
+                        pairs |= self._links(reading, nearest)
+            fresh: dict[str, None] = {}
+            for one, other in _first_ones(pairs, nearest):
+                linked.setdefault(one, set()).add(other)
+                linked.setdefault(other, set()).add(one)
+                fresh |= dict.fromkeys(each for each in (one, other) if each not in wanted)
+            nearest = list(fresh)[:left]
+            if not nearest:
+                break
+            left -= len(nearest)
+            wanted |= dict.fromkeys(nearest)
+        return {row_id: memories[row_id] for row_id in wanted if row_id in memories}, linked
 
     def shown(self, ids: Iterable[str]) -> dict[str, Memory]:
         """Read the rows that may be shown now, by id, in the order of the ids."""
-        wanted, spaces = list(ids), self._asked.spaces
+        wanted = list(ids)
         memories: dict[str, Memory] = {}
         for place in self._places:
             with self._repo.store.reading(place.ref) as reading:
-                if place is self._places[0]:
-                    self.state = ReadState(reading.tip, reading.pending)
-                items = visible_items(reading, wanted, (), self._asked.now)
-            for row_id, item in items.items():
-                if spaces and item.row["space"] not in spaces:
-                    self.elsewhere.add(row_id)
-                else:
-                    memories[row_id] = _with(memories.get(row_id), item, place)
+                self._show(reading, place, wanted, memories)
         return {row_id: memories[row_id] for row_id in wanted if row_id in memories}
+
+    def _pinned(self, reading: Reading) -> list[str]:
+        asked = self._asked
+        return pinned_facts(self._repo, reading, asked.spaces, asked.now, _PINNED)
+
+    def _links(self, reading: Reading, ids: Sequence[str]) -> set[tuple[str, str]]:
+        """Return the links from or to rows."""
+        pairs: set[tuple[str, str]] = set()
+        for side in ("source_entity", "target_entity"):
+            query = Query(among={side: ids}, present_at=self._asked.now, limit=_RELATIONS)
+            ends = reading.scan(RELATION, ("source_entity", "target_entity"), query)
+            pairs.update((str(one), str(other)) for one, other in ends)
+        return pairs
+
+    def _show(
+        self,
+        reading: Reading,
+        place: WrittenBranch,
+        ids: Iterable[str],
+        memories: dict[str, Memory],
+    ) -> None:
+        """Add the rows of a branch that may be shown now."""
+        spaces = self._asked.spaces
+        if place is self._places[0]:
+            self.state = ReadState(reading.tip, reading.pending)
+        for row_id, item in visible_items(reading, ids, (), self._asked.now).items():
+            if spaces and item.row["space"] not in spaces:
+                self.elsewhere.add(row_id)
+            else:
+                memories[row_id] = _with(memories.get(row_id), item, place)
 
     def agents(self) -> dict[str, str]:
         """Return the agents of the task, and the id of the branch of each."""
@@ -253,6 +275,17 @@ class _Reader:
             return {}
         agents = self._repo.ledger.records(TaskAgent, task_id=self._seat.task_id)
         return {agent.agent_id: agent.branch_id for agent in agents}
+
+
+def _first_ones(pairs: Iterable[tuple[str, str]], ids: Sequence[str]) -> list[tuple[str, str]]:
+    """Sort the links between rows that may compete, those of the first ids first."""
+    rank_of = {row_id: number for number, row_id in enumerate(ids)}
+    last = len(rank_of)
+
+    def first(pair: tuple[str, str]) -> tuple[int, tuple[str, str]]:
+        return min(rank_of.get(end, last) for end in pair), pair
+
+    return sorted((pair for pair in pairs if all(kind_of(i) in KINDS for i in pair)), key=first)
 
 
 def _with(known: Memory | None, item: Item, place: WrittenBranch) -> Memory:

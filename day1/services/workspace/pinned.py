@@ -1,0 +1,82 @@
+"""The pinned facts of a branch, kept in the process and moved on by what changed.
+
+Categories have no index, so finding them anew would read every fact of the branch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from day1.errors import NotFound, StoreUnavailable
+from day1.model.prime.choosing import PINNED
+from day1.model.rows.change import Query, Ref
+from day1.model.rows.kind import FACT
+from day1.services.workspace.items import Spaces, present_items
+
+if TYPE_CHECKING:
+    from day1.ports.reading import Reading
+    from day1.services.repository.repository import Repository
+
+_BRANCHES_KEPT: Final = 200
+"""Branches whose pinned facts a process keeps, at most."""
+_ASKED: Final = 1_000
+"""Pinned facts of which it is asked whether they may be shown, at most."""
+
+
+def pinned_facts(
+    repo: Repository, reading: Reading, spaces: Spaces, now: int, most: int
+) -> list[str]:
+    """Return the ids of the newest pinned facts that may be shown.
+
+    Args:
+        repo: whose cache to use.
+        reading: the branch, as it is now.
+        spaces: the spaces that the caller sees.
+        now: the present time: microseconds UTC.
+        most: ids, at most.
+    """
+    ids = _committed(repo, reading)
+    if reading.pending.oldest is not None:
+        ids |= _scan(reading, reading.pending.oldest - 1)
+    if not ids:
+        return []
+    query = present_items(spaces, now, Query(among={"id": sorted(ids)[-_ASKED:]}))[FACT.table]
+    rows = reading.scan(FACT, ("created_at", "id"), query)
+    newest = sorted(((int(at or 0), str(row_id)) for at, row_id in rows), reverse=True)
+    return [row_id for _, row_id in newest[:most]]
+
+
+def _committed(repo: Repository, reading: Reading) -> frozenset[str]:
+    """Return the ids of the pinned facts at the tip; ids of rows that are gone may be among them.
+
+    The kept ids are moved to the tip by the rows that changed since.
+    """
+    branch = reading.branch or ""
+    kept_tip, kept = repo.pinned.get(branch, ("", frozenset[str]()))
+    if kept_tip and kept_tip == reading.tip:
+        return kept
+    ids = _moved(repo, kept_tip, kept, reading) if kept_tip else None
+    if ids is None:
+        ids = _scan(reading, None)
+    repo.pinned.pop(branch, None)
+    while len(repo.pinned) >= _BRANCHES_KEPT:
+        repo.pinned.pop(next(iter(repo.pinned)), None)
+    repo.pinned[branch] = (reading.tip, ids)
+    return ids
+
+
+def _moved(
+    repo: Repository, kept_tip: str, kept: frozenset[str], reading: Reading
+) -> frozenset[str] | None:
+    """Move the kept ids from the kept commit to the tip; None if that commit is not there."""
+    try:
+        changes = repo.history.changes(kept_tip, Ref(commit=reading.tip)).get(FACT.table, ())
+    except (NotFound, StoreUnavailable):  # of another branch of this name, or compacted away
+        return None
+    pinned = {c.id for c in changes if c.after is not None and c.after["category"] == PINNED}
+    return kept.difference(c.id for c in changes) | pinned
+
+
+def _scan(reading: Reading, since: int | None) -> frozenset[str]:
+    pinned = Query(equal={"category": PINNED}, created_after=since)
+    return frozenset(str(row_id) for (row_id,) in reading.scan(FACT, ("id",), pinned))
