@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # numpy costs 0.1 s to import and is not needed to name a typ
     from numpy.typing import NDArray
 
     Vector = NDArray[np.float32]
+    Matrix = NDArray[np.float32]
 
 TextId = int
 """The index's number of a kind and content hash; never used twice."""
@@ -192,6 +193,16 @@ class Vectors(Protocol):
         """List alike pairs of `some` and `others`, each with the cosine of their first passages.
 
         Texts without vectors are left out.
+        """
+
+    def all_pairs(
+        self, embedder: Embedder, texts: Sequence[TextId]
+    ) -> tuple[list[TextId], Matrix] | None:
+        """Compare texts with one another.
+
+        Returns:
+            The texts that have vectors, and the cosines of their first passages: a row and a column
+            for each. None if this embedder has no vectors here.
         """
 
     def several_passages(self, embedder: Embedder, texts: Sequence[TextId]) -> dict[TextId, int]:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from day1.model.rows.kind import Kind
 from day1.model.search.wording import Match, any_of
 from day1.ports.index import Again, Cursor, EmbedFirst, TextId
@@ -163,6 +165,12 @@ class MemoryVectors:
         }
         pairs = [(a, b, float(vectors[a] @ vectors[b])) for a in some for b in others]
         return [pair for pair in pairs if pair[2] > above]
+
+    def all_pairs(self, embedder: Any, texts: Sequence[TextId]) -> tuple[list[TextId], Any]:
+        """The cosines of all pairs; each text has its vector at once."""
+        known = self._all()
+        vectors = [embedder.embed(embedder.passages(known[n])[:1])[0] for n in texts]
+        return list(texts), np.array([[float(a @ b) for b in vectors] for a in vectors])
 
     def several_passages(self, embedder: Any, texts: Sequence[TextId]) -> dict[TextId, int]:
         return {}

@@ -38,6 +38,14 @@ _WASTE = 3
 """A range of rows up to so many times the wanted ones is read whole, which is quicker."""
 
 
+def _dots(left: Matrix, right: Matrix) -> Matrix:
+    """Return the dot product of each row of `left` and each of `right`."""
+    if len(left) * len(right) > _FEW_PAIRS:
+        return left @ right.T
+    one_by_one: Matrix = np.vecdot(left[:, np.newaxis], right[np.newaxis])
+    return one_by_one
+
+
 @dataclass(frozen=True, slots=True)
 class SpaceSnapshot:
     """The rows and texts of a space at one time; never changed, only replaced.
@@ -138,13 +146,15 @@ class SpaceSnapshot:
         right, right_rows = self._with_vectors(others)
         if not len(left) or not len(right):
             return []
-        if len(left) * len(right) <= _FEW_PAIRS:
-            alike = np.vecdot(left_rows[:, np.newaxis], right_rows[np.newaxis])
-        else:
-            alike = left_rows @ right_rows.T
+        alike = _dots(left_rows, right_rows)
         ones, twos = np.nonzero(alike > above)
         cosines = alike[ones, twos].tolist()
         return [*zip(left[ones].tolist(), right[twos].tolist(), cosines, strict=True)]
+
+    def all_pairs(self, texts: Sequence[TextId]) -> tuple[list[TextId], Matrix]:
+        """Return the texts that have vectors, and the cosines of all pairs of first passages."""
+        numbers, rows = self._with_vectors(texts)
+        return numbers.tolist(), _dots(rows, rows)
 
     def _with_vectors(self, texts: Sequence[TextId]) -> tuple[Integers, Matrix]:
         """Return the texts that have vectors, and the vectors of their first passages."""

@@ -21,7 +21,7 @@ from day1.ports.index import EmbedFirst, TextId, Vectors
 if TYPE_CHECKING:  # both bring numpy, which costs 0.1 s; keyword search does without
     from day1.adapters.index.chroma import Neighbours
     from day1.adapters.index.vector_space import VectorSpace
-    from day1.ports.index import Vector
+    from day1.ports.index import Matrix, Vector
 
 _MOST_BEGUN = 1_024
 """Vectors kept of texts that are not embedded completely, at most."""
@@ -241,6 +241,13 @@ class FileVectors(Vectors):
     ) -> list[tuple[TextId, TextId, float]]:
         space = self._space(embedder)
         return [] if space is None else space.snapshot().pairs(some, others, above)
+
+    @override
+    def all_pairs(
+        self, embedder: Embedder, texts: Sequence[TextId]
+    ) -> tuple[list[TextId], Matrix] | None:
+        space = self._space(embedder)
+        return None if space is None else space.snapshot().all_pairs(texts)
 
     @override
     def several_passages(self, embedder: Embedder, texts: Sequence[TextId]) -> dict[TextId, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from day1.errors import EmbedderUnavailable
@@ -17,8 +17,7 @@ from day1.services.search.search_engine import SearchEngine
 from day1.services.workspace.items import KINDS
 
 if TYPE_CHECKING:
-    from day1.ports.embedder import Embedder
-    from day1.ports.index import Vector
+    from day1.ports.index import Matrix, Vector
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +54,8 @@ class Likeness:
         self._ids: dict[TextId, list[str]] = {}
         for row_id, number in self._number.items():
             self._ids.setdefault(number, []).append(row_id)
+        self._compared = self._compare()
+        self._place = {number: place for place, number in enumerate(self._compared[0])}
 
     def _look_up(self) -> None:
         for wanted in KINDS:
@@ -77,12 +78,16 @@ class Likeness:
 
     def of(self, row_id: str) -> dict[str, float]:
         """Return how like the others are to a row: by vectors, else by words; 0 to 1."""
+        numbers, cosines = self._compared
+        like: dict[str, float] = {}
+        place = self._place.get(self._number.get(row_id, -1))
+        if place is not None and cosines is not None:
+            for number, cosine in zip(numbers, cosines[place].tolist(), strict=True):
+                if cosine > 0:
+                    like |= dict.fromkeys(self._ids[number], min(1.0, cosine))
         own = self._words[row_id]
-        like = {i: shared_words(own, words) for i, words in self._words.items() if i != row_id}
-        number, embedder = self._number.get(row_id), self._engine.embedder
-        if embedder is not None and number in self._has_vector:
-            for other, cosine in self._pairs(embedder, [number], 0.0):
-                like |= {i: min(1.0, cosine) for i in self._ids[other[1]] if i != row_id}
+        like |= {i: shared_words(own, w) for i, w in self._words.items() if i not in like}
+        like.pop(row_id)
         return like
 
     def alike(self) -> dict[str, frozenset[str]]:
@@ -92,11 +97,12 @@ class Likeness:
         for row_id, text in self._texts.items():
             ids_by_text.setdefault(plain(text), []).append(row_id)
         pairs += [(a, b) for same in ids_by_text.values() for a in same for b in same if a < b]
-        if self._engine.embedder is not None and self._has_vector:
-            near = self._pairs(self._engine.embedder, [*self._has_vector], ALIKE - _ROUNDED)
-            pairs += [
-                (a, b) for (one, other), _ in near for a in self._ids[one] for b in self._ids[other]
-            ]
+        numbers, cosines = self._compared
+        if cosines is not None:
+            ones, others = (cosines > ALIKE - _ROUNDED).nonzero()
+            near = zip(ones.tolist(), others.tolist(), strict=True)
+            ids = [self._ids[number] for number in numbers]
+            pairs += [(a, b) for one, other in near for a in ids[one] for b in ids[other]]
         alike: dict[str, set[str]] = {}
         for one, other in pairs:
             if one != other:
@@ -104,16 +110,17 @@ class Likeness:
                 alike.setdefault(other, set()).add(one)
         return {row_id: frozenset(ids) for row_id, ids in alike.items()}
 
-    def _pairs(
-        self, embedder: Embedder, some: Sequence[TextId], above: float
-    ) -> Iterable[tuple[tuple[TextId, TextId], float]]:
-        """List pairs of texts with their cosines; none if the index cannot tell now."""
+    def _compare(self) -> tuple[list[TextId], Matrix | None]:
+        """Return the texts that have vectors, and the cosines of all pairs if they are known."""
+        embedder = self._engine.embedder
+        if embedder is None or not self._has_vector:
+            return [], None
         try:
-            found = self._engine.index.vectors.pairs(embedder, some, [*self._has_vector], above)
+            compared = self._engine.index.vectors.all_pairs(embedder, [*self._has_vector])
         except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
             log.warning("memories are compared by their words: %s", error.code)
-            return []
-        return [((one, other), cosine) for one, other, cosine in found]
+            return [], None
+        return compared or ([], None)
 
     def scores(self, goal: str, vector: Vector | None, ids: Sequence[str]) -> dict[str, float]:
         """Score rows for a goal as a search does, each alone; nothing without a goal."""
