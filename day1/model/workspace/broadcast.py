@@ -152,6 +152,8 @@ def _shared_out(texts: Sequence[str], room: int) -> list[str]:
     if not texts:
         return []
     needs = [token_bound(text) for text in texts]
+    if sum(needs) <= room:
+        return [*texts]
     share = room // len(texts)
     spare = room - sum(min(need, share) for need in needs)
     shares = []

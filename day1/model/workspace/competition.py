@@ -97,6 +97,8 @@ class _Rival:
     contradicts: tuple[str, ...] = ()
     is_disputed: bool = False
     """Whether it contradicts a candidate, chosen or not."""
+    score: float = 0.0
+    """The sum of its parts by the weights, kept up to date by `compete`."""
 
     @property
     def parts(self) -> Parts:
@@ -112,10 +114,10 @@ class _Rival:
             "stake": 1.0 if self.is_disputed else own.stake,
         }
 
-    def standing(self, number: int, reason: Reason, score: float, joins: str | None) -> Standing:
+    def standing(self, number: int, reason: Reason, joins: str | None = None) -> Standing:
         own = self.contender
         return Standing(
-            own.id, score, self.parts, number, reason, self.via, joins, self.contradicts
+            own.id, self.score, self.parts, number, reason, self.via, joins, self.contradicts
         )
 
 
@@ -136,21 +138,23 @@ def compete(
     chosen: list[Standing] = []
     others: list[Standing] = []
 
-    def score(rival: _Rival) -> float:
-        return score_of(rival.parts, rules.weights)
+    def weigh(rivals: Iterable[_Rival]) -> None:
+        for rival in rivals:
+            rival.score = score_of(rival.parts, rules.weights)
 
     def order(rival: _Rival) -> tuple[bool, bool, float, int, str]:
         own = rival.contender
         first = (not own.is_pinned, not rival.contradicts)
-        return (*first, -score(rival), own.created_at, own.id)
+        return (*first, -rival.score, own.created_at, own.id)
 
     def ignites(rival: _Rival) -> bool:
         if rival.contender.is_pinned or rival.contradicts:
             return True
         stake = rival.contender.stake if rules.weights["stake"] else 0.0
-        strongest = max(rival.contender.relevance, rival.links, stake) if goal else score(rival)
+        strongest = max(rival.contender.relevance, rival.links, stake) if goal else rival.score
         return strongest >= rules.ignition
 
+    weigh(rivals.values())
     while len(chosen) < rules.slots:
         ready = [rival for rival in rivals.values() if ignites(rival)]
         if not ready:
@@ -158,18 +162,15 @@ def compete(
         best = min(ready, key=order)
         number = len(chosen) + 1
         reason: Reason = "kept" if best.contender.is_held else "admitted"
-        chosen.append(best.standing(number, reason, score(best), None))
+        chosen.append(best.standing(number, reason))
         del rivals[best.contender.id]
         wordings = _take_wordings(best, rivals, neighbours)
-        others += [
-            each.standing(number, "other_wording", score(each), best.contender.id)
-            for each in wordings
-        ]
-        _weigh_anew([best, *wordings], rivals, neighbours)
+        others += [each.standing(number, "other_wording", best.contender.id) for each in wordings]
+        weigh(_compare_anew([best, *wordings], rivals, neighbours))
     last = max(1, len(chosen))
     for rival in rivals.values():
         why: Reason = "no_place" if ignites(rival) else "below_ignition"
-        others.append(rival.standing(last, why, score(rival), None))
+        others.append(rival.standing(last, why))
     created_at = {each.id: each.created_at for each in candidates}
     others.sort(key=lambda each: (-each.score, created_at[each.id], each.id))
     return Outcome(tuple(chosen), tuple(others))
@@ -196,24 +197,32 @@ def _take_wordings(best: _Rival, rivals: dict[str, _Rival], neighbours: Neighbou
     return wordings
 
 
-def _weigh_anew(
+def _compare_anew(
     wordings: Sequence[_Rival], rivals: Mapping[str, _Rival], neighbours: Neighbours
-) -> None:
+) -> list[_Rival]:
     """Compute novelty and links of the others anew, and whom the chosen memory contradicts.
 
     `wordings` are the chosen memory and its other wordings: a link with any of them counts.
+
+    Returns:
+        The others of which a part of the score has changed.
     """
     best, chosen = wordings[0], wordings[0].contender.id
     likeness, alike = neighbours.likeness(chosen), neighbours.alike.get(chosen, ())
     linked = {i for each in wordings for i in neighbours.linked.get(each.contender.id, ())}
     pull = PULL * max(max(each.contender.relevance, each.links) for each in wordings)
+    changed = []
     for row_id, rival in rivals.items():
+        before = (rival.novelty, rival.links, rival.is_disputed)
         rival.novelty = min(rival.novelty, 1.0 - likeness.get(row_id, 0.0))
         if row_id in linked and pull > rival.links:
             rival.links, rival.via = pull, chosen
         if row_id in alike and contradict(best.contender.text, rival.contender.text):
             rival.contradicts += (chosen,)
             rival.is_disputed = True
+        if before != (rival.novelty, rival.links, rival.is_disputed):
+            changed.append(rival)
+    return changed
 
 
 def contradict(one: str, other: str) -> bool:

@@ -83,4 +83,4 @@ class Rules:
 
 def score_of(parts: Parts, weights: Parts) -> float:
     """Add up a score."""
-    return fsum(weights[name] * parts[name] for name in PARTS)
+    return fsum([weights[name] * parts[name] for name in PARTS])

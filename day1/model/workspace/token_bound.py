@@ -23,23 +23,28 @@ _UNMERGED: Final = frozenset(
 """Pairs of small letters that are no token of cl100k_base."""
 _COMMON: Final = "|".join(sorted(STOP_WORDS, key=lambda word: (-len(word), word)))
 _PARTS: Final = re.compile(
-    rf"(?P<one> (?:{_COMMON})(?![^\W\d_])|(?<![^\x00-\x7f])[0-9]{{1,3}})"
-    r"|(?P<letters> ?[a-z]+)|(?P<bytes>.)",
+    rf"( (?:{_COMMON})(?![^\W\d_])|(?<![^\x00-\x7f])[0-9]{{1,3}})|( ?[a-z]+)|([^a-z0-9 ]+|.)",
     re.DOTALL,
 )
+"""What is one token; small letters; and what has at most as many tokens as bytes."""
+_UNMERGED_PAIR: Final = re.compile("|".join(sorted(_UNMERGED)))
 
 
 def token_bound(text: str) -> int:
     """Return a number of tokens that a text does not exceed."""
-    return sum(_bound(match) for match in _PARTS.finditer(text))
+    total = 0
+    for one, letters, others in _PARTS.findall(text):
+        if letters:
+            total += _of_letters(letters)
+        else:
+            total += 1 if one else len(others.encode("utf-8", "surrogatepass"))
+    return total
 
 
-def _bound(match: re.Match[str]) -> int:
-    if match["one"] is not None:
-        return 1
-    letters: str | None = match["letters"]
-    if letters is None:
-        return len(match["bytes"].encode("utf-8", "surrogatepass"))
+def _of_letters(letters: str) -> int:
+    """Return the bound of small letters, perhaps with a space before them."""
+    if not _UNMERGED_PAIR.search(letters):
+        return (2 * len(letters) + 1) // 3
     total, start = 0, 0
     for end in range(1, len(letters) + 1):
         if end == len(letters) or letters[end - 1 : end + 1] in _UNMERGED:
