@@ -11,6 +11,7 @@ from day1.model.workspace.bus import (
     Decision,
     Proposal,
     Report,
+    among_visible,
     applied,
     arbitrate,
     groups_of,
@@ -171,3 +172,18 @@ def test_decisions_are_accepted_and_inhibited_together(count: int) -> None:
     some = arbitrate([proposal(str(n), n / 4) for n in range(count)])
     both = result(*some)
     assert len(both.accepted) + len(both.inhibited) == len(some) == count
+
+
+def test_ids_of_rows_that_may_not_be_shown_are_left_out_of_a_result() -> None:
+    pair = Proposal("contradiction", "flag_contradiction", "contradiction:a:b", 1.0, ("a", "b"))
+    gap = Proposal("gap", "note_gap", "gap:1", 0.6, (), 1)
+    decisions = arbitrate([pair, gap, proposal("admit:a", 0.5, "admit", "a")])
+    result = BusResult(3, decisions, [Report("gap", "ok", 1)], {})
+    assert among_visible(result, {"a", "b"}) == result
+    shown = among_visible(result, {"a"})
+    assert [(each.proposal.key, each.proposal.ids, each.reason) for each in shown.decisions] == [
+        ("flag_contradiction:gone", ("a",), "accepted"),
+        ("gap:1", (), "accepted"),
+        ("admit:a", ("a",), "accepted"),
+    ]
+    assert (shown.cycle, shown.reports, shown.circuits) == (3, result.reports, {})

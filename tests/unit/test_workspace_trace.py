@@ -25,3 +25,16 @@ def test_a_trace_reads_back_from_json() -> None:
         7,
     )
     assert read_trace(json.loads(json.dumps(trace.value))) == trace
+
+
+def test_ids_of_rows_that_may_not_be_shown_are_left_out_of_a_trace() -> None:
+    phases = (phase("search", 1, ["a", "b"]), phase("bus", 1, ["c"]))
+    trace = Trace("?", "auto", "lookup", "lookup", ("b", "d"), 1, ("search",), phases, 5)
+    assert trace.ids == {"a", "b", "c", "d"}
+    shown = trace.among_visible({"b"})
+    assert shown.answer_ids == ("b",)
+    assert [(each.name, each.count, each.ids) for each in shown.phases] == [
+        ("search", 2, ("b",)),
+        ("bus", 1, ()),
+    ]
+    assert trace.among_visible(trace.ids) == trace

@@ -1,15 +1,20 @@
 """Questions by gwt's tools: attending, resolving, the trace and the bus, over stdio and HTTP."""
 
 import json
+import os
+import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import day1
 from tests.wires.gwt_session import GwtSession, HttpGwtSession, served
 from tests.wires.http_server import WIRES, HttpServer
 
+ROOT = Path(day1.__file__).parents[1]
 PLANNERS = ["auto", "generic", "semantic", "structured", "graph", "hybrid"]
 OTHERS = [
     f"{who} {did}."
@@ -300,3 +305,76 @@ def test_redacting_cleans_the_goal_and_the_question_that_quote_a_memory(tmp_path
         assert "4711" not in shown
         assert "4711" not in str(session.ok("gwt_broadcast"))
     assert b"4711" not in (folder / "ledger.db").read_bytes()
+
+
+SLOW_AND_BROKEN = """
+import time
+from pathlib import Path
+from day1.services.workspace import bus
+
+def asleep(scene, stopped):
+    while not Path({released!r}).exists():
+        time.sleep(0.01)
+    return []
+
+def broken(scene, stopped):
+    raise RuntimeError("words that no log may hold")
+
+bus.SUBSCRIBERS |= {{"asleep": asleep, "broken": broken}}
+"""
+"""What a server process runs before it serves."""
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_broadcast_does_not_wait_for_slow_subscribers(wire: str, tmp_path: Path) -> None:
+    released = tmp_path / "released"
+    code = SLOW_AND_BROKEN.format(released=str(released))
+    (tmp_path / "sitecustomize.py").write_text(code, encoding="utf-8")
+    folder = tmp_path / "store"
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    settings: dict[str, Any] = {"PYTHONPATH": path, "DAY1_EMBEDDER__KIND": "none"}
+    with ExitStack() as entered:
+        session = GwtSession(folder, toolsets="gwt", **settings)
+        if wire != "stdio":
+            server = HttpServer(folder, **settings)
+            server.command = [sys.executable]
+            entered.enter_context(server)
+            session = HttpGwtSession(server, path="/mcp/gwt")
+        session.command = [sys.executable]
+        entered.enter_context(session)
+        session.store("Herons fish.")
+        cycles = []
+        for _ in range(4):
+            session.ok("gwt_broadcast")
+            reports = session.ok("gwt_bus_inspect")["broadcast_bus"]["result"]["subscriber_reports"]
+            cycles.append({each["subscriber"]: each["status"] for each in reports})
+        assert not released.exists(), "a subscriber ended by itself"
+        others = dict.fromkeys(("recall", "exact", "contradiction", "gap"), "ok")
+        late = others | {"asleep": "timeout", "broken": "error"}
+        assert cycles == [*[late] * 3, others | dict.fromkeys(("asleep", "broken"), "circuit_open")]
+        released.touch()
+    log = folder.with_suffix(".log" if wire == "stdio" else ".http.log").read_text(encoding="utf-8")
+    assert "RuntimeError" in log
+    assert "no log may hold" not in log
+
+
+def test_the_ids_of_hidden_memories_are_gone_from_the_trace_and_the_bus(tmp_path: Path) -> None:
+    with GwtSession(
+        tmp_path / "store", toolsets="core,review,gwt", DAY1_EMBEDDER__KIND="none"
+    ) as session:
+        one, other = (session.store(f"The client of Kestrel waits {n} s.") for n in (30, 60))
+        port = session.store("name: Kestrel\nport: 8443")
+        linked = session.store("Herons nest.", link_to=one)
+        questions = ("How long does the client of Kestrel wait?", "What is the port of Kestrel?")
+        for question, hidden in zip(questions, ((one, linked), (port,)), strict=True):
+            session.ok("gwt_attend", question=question)
+            told = str(session.ok("gwt_trace_explain"))
+            assert all(row_id in told for row_id in hidden), told
+            count = len(session.ok("gwt_trace_explain")["phases"])
+            for row_id in hidden:
+                session.ok("memory_update_fact", fact_id=row_id, sensitivity="secret")
+            explained = session.ok("gwt_trace_explain")
+            told = str(explained) + str(session.ok("gwt_bus_inspect"))
+            assert not [row_id for row_id in hidden if row_id in told]
+            assert other in told
+            assert len(explained["phases"]) == count

@@ -5,7 +5,7 @@ accepts the best ones, and says of every other one by a code why it was inhibite
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -212,6 +212,22 @@ def applied(mind: Mind, result: BusResult, now: int) -> Mind:
     kept = [list(pair) for pair in pairs[-_MOST_PAIRS:]]
     noted = {"contradictions": kept, "answer_ids": answer_ids, "gaps": gaps}
     return replace(mind, bus={**result.value, **noted})
+
+
+def among_visible(result: BusResult, visible: Collection[str]) -> BusResult:
+    """Leave the ids of rows that may not be shown out of a result.
+
+    The key of a proposal about such a row is its action and `gone`.
+    """
+
+    def shown(proposal: Proposal) -> Proposal:
+        ids = tuple(i for i in proposal.ids if i in visible)
+        if ids == proposal.ids:
+            return proposal
+        return replace(proposal, ids=ids, key=f"{proposal.action}:gone")
+
+    decisions = [replace(each, proposal=shown(each.proposal)) for each in result.decisions]
+    return replace(result, decisions=decisions)
 
 
 def summary_of(result: BusResult) -> dict[str, Json]:

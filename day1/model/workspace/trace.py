@@ -4,8 +4,8 @@ A mind keeps the trace of its last question. Texts of memory are read again when
 trace never says more than its reader may see.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 _MOST_IDS: Final = 20
@@ -47,6 +47,20 @@ class Trace:
     phases: tuple[Phase, ...]
     at: int
     """Microseconds UTC."""
+
+    @property
+    def ids(self) -> set[str]:
+        """The ids of the rows that it names."""
+        return {*self.answer_ids, *(i for each in self.phases for i in each.ids)}
+
+    def among_visible(self, visible: Collection[str]) -> "Trace":
+        """Leave out the ids of rows that may not be shown; the numbers of rows stay."""
+
+        def shown(ids: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(i for i in ids if i in visible)
+
+        phases = tuple(replace(each, ids=shown(each.ids)) for each in self.phases)
+        return replace(self, answer_ids=shown(self.answer_ids), phases=phases)
 
     @property
     def value(self) -> dict[str, Any]:

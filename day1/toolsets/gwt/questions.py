@@ -13,6 +13,7 @@ from day1.model.values.instant import show
 from day1.model.workspace.mind import Mind
 from day1.model.workspace.trace import Trace, read_trace
 from day1.services.workspace.attending import Attention, answer_of, attend
+from day1.services.workspace.candidates import memories_of
 from day1.services.workspace.collecting import collected
 from day1.services.workspace.desks import Seat, mind_of, seat_of
 from day1.services.workspace.resolving import Evidence, Question, resolve
@@ -128,6 +129,8 @@ def explained(ctx: Context) -> TraceExplained:
         )
     trace = read_trace(mind.trace)
     answer = answer_of(ctx, ctx.search, seat, asked_by(ctx), trace)
+    visible = memories_of(ctx.repo, ctx.search, seat, sorted(trace.ids), asked_by(ctx))
+    trace = trace.among_visible(visible)
     return TraceExplained(
         status="ok",
         question=trace.question,

@@ -21,6 +21,7 @@ from day1.model.workspace.bus import (
     BusResult,
     Decision,
     Proposal,
+    among_visible,
     groups_of,
     read_result,
     summary_of,
@@ -232,11 +233,16 @@ def bus_shown(ctx: Context, seat: Seat, mind: Mind) -> dict[str, Json]:
     }
     if mind.bus is not None:
         result = read_result(mind.bus)
+        pairs, answer_ids = mind.bus.get("contradictions", ()), mind.bus.get("answer_ids", ())
+        named = {*answer_ids, *(i for pair in pairs for i in pair)}
+        named |= {i for decision in result.decisions for i in decision.proposal.ids}
+        memories = memories_of(ctx.repo, ctx.search, seat, sorted(named), asked_by(ctx))
+        result = among_visible(result, memories)
         shown["result"] = result_shown = _result(result)
         shown |= {name: result_shown[name] for name in ("summary", "proposal_groups")}
-        shown["reactivations"] = _reactivations(ctx, seat, mind, result)
-        shown["contradictions"] = list[Json](mind.bus.get("contradictions", ()))
-        shown["answer_ids"] = list[Json](mind.bus.get("answer_ids", ()))
+        shown["reactivations"] = _reactivations(mind, result, memories)
+        shown["contradictions"] = [pair for pair in pairs if memories.keys() >= {*pair}]
+        shown["answer_ids"] = [i for i in answer_ids if i in memories]
         shown["gaps"] = _gaps(ctx, seat, mind)
     return shown
 
@@ -276,12 +282,15 @@ def _proposal(proposal: Proposal) -> dict[str, Json]:
     return shown if proposal.number is None else {**shown, "objective": proposal.number}
 
 
-def _reactivations(ctx: Context, seat: Seat, mind: Mind, result: BusResult) -> list[Json]:
-    """Show the linked memories that the last cycle brought back, as far as they may be shown."""
-    memories = memories_of(ctx.repo, ctx.search, seat, result.admitted_ids, asked_by(ctx))
+def _reactivations(mind: Mind, result: BusResult, memories: Mapping[str, Memory]) -> list[Json]:
+    """Show the linked memories that the last cycle brought back."""
     return [
-        {"id": row_id, "state": mind.state_of(row_id), "memory_type": memory.item.memory_type}
-        for row_id, memory in memories.items()
+        {
+            "id": row_id,
+            "state": mind.state_of(row_id),
+            "memory_type": memories[row_id].item.memory_type,
+        }
+        for row_id in dict.fromkeys(result.admitted_ids)
     ]
 
 
