@@ -13,7 +13,7 @@ from typing import Final
 
 from day1.model.records.task import TaskAgent
 from day1.model.rows.change import NOTHING_PENDING, Query, ReadState
-from day1.model.rows.kind import RELATION, kind_of
+from day1.model.rows.kind import FACT, OBSERVATION, RELATION, kind_of
 from day1.model.workspace.item import Item
 from day1.model.workspace.mind import Mind
 from day1.ports.reading import Reading
@@ -42,6 +42,12 @@ _NEWEST: Final = 200
 _PINNED: Final = 20
 """Pinned facts that are considered: the newest."""
 _RELATIONS: Final = 1_000
+_OF_BOTH: Final = ("id", "content_hash", "structure", "space", "agent_id", "created_at")
+_COLUMNS: Final = {
+    FACT: (*_OF_BOTH, "fact_text", "category", "verification"),
+    OBSERVATION: (*_OF_BOTH, "summary", "observation_type"),
+}
+"""What a memory that competes is read with: its other columns may be long, and are not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +269,8 @@ class _Reader:
         spaces = self._asked.spaces
         if place is self._places[0]:
             self.state = ReadState(reading.tip, reading.pending)
-        for row_id, item in visible_items(reading, ids, (), self._asked.now).items():
+        items = visible_items(reading, ids, (), self._asked.now, _COLUMNS)
+        for row_id, item in items.items():
             if spaces and item.row["space"] not in spaces:
                 self.elsewhere.add(row_id)
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -10,7 +10,7 @@ from day1.errors import NotFound
 from day1.model.collection.records import Source
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Row, kind_of, text_of
+from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Kind, Row, kind_of, text_of
 from day1.model.workspace.item import LINKED, Item, kind_of_type, label_of_type
 from day1.ports.reading import Reading
 from day1.services.access.calls import Call, branch_of, spaces_of
@@ -54,17 +54,27 @@ def present_items(spaces: Spaces, now: int, query: Query | None = None) -> dict[
 
 
 def visible_items(
-    reading: Reading, ids: Iterable[str], spaces: Spaces, now: int
+    reading: Reading,
+    ids: Iterable[str],
+    spaces: Spaces,
+    now: int,
+    columns: Mapping[Kind, Sequence[str]] | None = None,
 ) -> dict[str, Item]:
-    """Read the rows of these ids that may be shown; ids of all other rows are left out."""
+    """Read the rows of these ids that may be shown; ids of all other rows are left out.
+
+    `columns`, by kind, are those that the rows have; None: all. `id`, `content_hash` and `space`
+    are among them.
+    """
     items: dict[str, Item] = {}
     wanted = list(dict.fromkeys(ids))
     for kind in KINDS:
         mine = [row_id for row_id in wanted if kind_of(row_id) is kind]
         if not mine:
             continue
+        names = kind.columns if columns is None else columns[kind]
         query = present_items((), now, Query(among={"id": mine}))[kind.table]
-        for row in map(kind.row, reading.scan(kind, kind.columns, query)):
+        for cells in reading.scan(kind, names, query):
+            row: Row = dict(zip(names, cells, strict=True))
             if row["content_hash"] != REDACTED_HASH and (not spaces or row["space"] in spaces):
                 items[str(row["id"])] = Item(kind, row)
     return {row_id: items[row_id] for row_id in wanted if row_id in items}
