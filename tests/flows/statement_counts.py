@@ -19,7 +19,7 @@ _TOOLS = {tool.name: tool for tool in TOOLSETS.choose("core,review")}
 
 MOST = {
     "write": 9,
-    "write over HTTP": 9,
+    "write over HTTP": 10,
     "search": 10,
     "first search after a write": 15,
     "branch create": 38,

@@ -84,8 +84,8 @@ def test_a_write_over_http_asks_once_more_for_its_token(
         # What the process does by itself now and then is no part of a call.
         found = min(
             (
-                sent(wire, lambda: node.ok("memory_write_fact", fact_text="One more."))
-                for _ in range(6)
+                sent(wire, partial(node.ok, "memory_write_fact", fact_text=f"Number {number}."))
+                for number in range(6)  # a known text would not be written
             ),
             key=len,
         )

@@ -138,21 +138,24 @@ class Authenticator:
         return self._made
 
     def _required(self) -> bool:
-        """Whether the store is marked as requiring tokens; read again when the ledger changed.
+        """Whether a token was made, or the store is marked as requiring tokens.
 
         The mark is set when a token is made, so it matters only if the ledger was replaced since.
+        Both are read again when the ledger changed.
         """
+        if self._made:
+            return True
         stamp = self._repo.ledger.stamp()
         stamp_read, is_required = self._asked
         if stamp is None or stamp != stamp_read:
-            is_required = _MARK in self._repo.history.tags()
+            is_required = self._any() or _MARK in self._repo.history.tags()
             self._asked = stamp, is_required
         return is_required
 
     @property
     def open(self) -> bool:
         """Whether callers need no token: no token was ever made, not even a revoked one."""
-        return not (self._closed or self._any() or self._required())
+        return not (self._closed or self._required())
 
     @property
     def shut(self) -> bool:
