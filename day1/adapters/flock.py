@@ -103,6 +103,22 @@ def take(path: Path, limit_s: float) -> int | None:
     return handle
 
 
+def is_free(path: Path) -> bool:
+    """Whether nobody holds the lock of a file, which is made if it is missing.
+
+    Raises:
+        OSError: the file cannot be made, opened or locked.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: others may ask meanwhile
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
 def _wait(handle: int, limit_s: float) -> bool:
     """Wait for the lock in the kernel, which serves waiters in order; return whether it came.
 

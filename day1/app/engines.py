@@ -14,6 +14,9 @@ from sqlalchemy import Engine
 
 from day1.adapters.failures import of_system
 from day1.adapters.flock import WriteLock
+from day1.adapters.ledger.file_locks import FOLDER as LOCKS
+from day1.adapters.ledger.file_locks import WHOLE_FILE as INTENT_LOCK
+from day1.adapters.ledger.file_locks import FileLocks
 from day1.adapters.ledger.ledger import SqlLedger
 from day1.adapters.ledger.server import DOLT_STAMP, check_ledger, open_server_ledger
 from day1.adapters.ledger.sqlite import FILE as LEDGER
@@ -33,7 +36,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-INTENT_LOCK = "deeds.lock"
 _LEAST_FREE_BYTES = 256 * 1024
 """Free bytes on the disk below which the store counts as full; a write takes about 10,000."""
 NODE = "node"
@@ -116,8 +118,8 @@ def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack
         clear(folder)
     store = DoltLiteStore(folder, clock, read_only=read_only, wait_s=wait_s)
     opened.callback(store.close)
-    intents = WriteLock(folder / INTENT_LOCK, wait_s)
-    ledger = open_ledger(folder, intents, read_only=read_only, wait_s=wait_s)
+    locks = FileLocks(folder, wait_s)
+    ledger = open_ledger(folder, locks, read_only=read_only, wait_s=wait_s)
     opened.callback(ledger.close)
     return EngineHandles(store, ledger, str(folder), read_only=read_only)
 
@@ -164,7 +166,7 @@ def _node(folder: Path, clock: Clock) -> str:
 
 def _writable(folder: Path) -> bool:
     """Whether this user may write the folder and the files in it, which others may own."""
-    files = [folder / name for name in (FILE, LEDGER, LOCK_FILE, INTENT_LOCK)]
+    files = [folder / name for name in (FILE, LEDGER, LOCK_FILE, INTENT_LOCK, LOCKS)]
     return all(os.access(path, os.W_OK) for path in (folder, *files) if path.exists())
 
 

@@ -4,7 +4,7 @@ Branches and their notes, sessions, snapshots, merges, tasks, templates, handoff
 and intents. The ledger is never the truth about rows, and it points only at commits that exist.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
@@ -83,23 +83,36 @@ class Ledger(Protocol):
         """Delete records of a kind by id, all at once; unknown ids are ignored."""
 
     def open_intent(
-        self, kind: IntentKind[Any, P], payload: P, now: int
+        self, kind: IntentKind[Any, P], payload: P, now: int, names: Collection[str] = ()
     ) -> AbstractContextManager[None]:
         """Change engine and ledger in the block, with an intent that is removed after it.
 
-        Only one process does this at a time, so the process of any other open intent is gone:
-        those are recovered first. When the block raises, its own intent is recovered too, since
-        the engine may have done its part.
+        The intent locks `names`, without regard to case: those of the branches that it makes,
+        changes or deletes, and the id of a record that a repeated request would make again.
+        Without names it locks the whole store. Only one intent has a name at a time, so the
+        process of any other open intent with one of the names is gone: those are recovered first.
+        When the block raises, its own intent is recovered too, since the engine may have done its
+        part. No thread opens an intent in another.
 
         Raises:
-            StoreBusy: another process did this for longer than the limit.
+            StoreBusy: another intent had one of the names for longer than the limit.
+            StoreUnavailable: the locks were lost, and another process recovered this intent.
         """
 
-    def exclusive(self) -> AbstractContextManager[None]:
-        """Keep others out of `open_intent` during the block, after recovering open intents."""
+    def ending(self) -> AbstractContextManager[None]:
+        """Make the writes of the block and the end of this thread's intent one transaction."""
+
+    def exclusive(self, *names: str) -> AbstractContextManager[None]:
+        """Keep others from intents with these names during the block; without names, from all.
+
+        Open intents of dead processes that have the names are recovered first.
+
+        Raises:
+            StoreBusy: another intent had one of the names for longer than the limit.
+        """
 
     def recover_orphans(self) -> int:
-        """Recover the open intents if nobody is in `open_intent`; returns how many."""
+        """Recover the open intents whose locks nobody holds; returns how many."""
 
     def open_intents(self) -> list[Intent]:
         """List the intents that were not removed: their process is at work, or died."""

@@ -170,8 +170,8 @@ def test_two_who_take_one_name_are_told_apart(dolt_database: str) -> None:
 
 def cut(url: str, ledger: SqlLedger) -> None:
     """End the connection that has the actions' lock, as a network does."""
-    actions: Any = ledger._lock
-    number = actions._mine.connection.connection.driver_connection.thread_id()
+    locks: Any = ledger._locks
+    number = locks._mine.connection.connection.driver_connection.thread_id()
     said(url, f"KILL {number}")
 
 

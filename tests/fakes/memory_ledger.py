@@ -1,7 +1,7 @@
 """A ledger in this process's memory, for unit tests of services."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from threading import Lock
@@ -26,6 +26,7 @@ class MemoryLedger:
         self._records: dict[type, dict[str, Any]] = defaultdict(dict)
         self._heads: dict[str, str] = {}
         self._swapping = Lock()
+        self._mine: Intent
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -87,10 +88,17 @@ class MemoryLedger:
             self._records[kind].pop(record_id, None)
 
     @contextmanager
-    def open_intent(self, kind: IntentKind[Any, Any], payload: Any, now: int) -> Iterator[None]:
+    def open_intent(
+        self,
+        kind: IntentKind[Any, Any],
+        payload: Any,
+        now: int,
+        names: Collection[str] = (),
+    ) -> Iterator[None]:
         self.recover_orphans()
-        intent = Intent(f"intent_{now}", kind.name, asdict(payload), now)
+        intent = Intent(f"intent_{now}", kind.name, asdict(payload), now, tuple(names))
         self.put(intent)
+        self._mine = intent
         try:
             yield
         except Exception:
@@ -100,7 +108,12 @@ class MemoryLedger:
         self.remove(Intent, intent.id)
 
     @contextmanager
-    def exclusive(self) -> Iterator[None]:
+    def ending(self) -> Iterator[None]:
+        yield
+        self.remove(Intent, self._mine.id)
+
+    @contextmanager
+    def exclusive(self, *_: str) -> Iterator[None]:
         self.recover_orphans()
         yield
 

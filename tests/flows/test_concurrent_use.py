@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -59,16 +60,16 @@ def at_once(store: OpenStore, *actions: Callable[[], object]) -> list[str]:
             codes.append(exc.code)
 
     waiting: list[SqlLedger] = []
-    exclusive = SqlLedger.exclusive
+    open_intent = SqlLedger.open_intent
 
-    def noted(ledger: SqlLedger) -> AbstractContextManager[None]:
+    def noted(ledger: SqlLedger, *args: Any) -> AbstractContextManager[None]:
         waiting.append(ledger)
-        return exclusive(ledger)
+        return open_intent(ledger, *args)
 
     threads = [threading.Thread(target=run, args=(action,)) for action in actions]
     with (
         store.repo.ledger.exclusive(),
-        patch.object(SqlLedger, "exclusive", noted),
+        patch.object(SqlLedger, "open_intent", noted),
     ):
         for thread in threads:
             thread.start()

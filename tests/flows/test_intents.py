@@ -66,7 +66,7 @@ def status(memory, name="side"):
 @pytest.mark.parametrize("place", ["merge.after_engine", "merge.after_ledger"])
 def test_a_merge_that_was_done_is_recorded_by_the_next(memory, peer, place):
     die(memory, place, lambda repo: merge(repo, memory))
-    assert peer.ledger.recover_orphans() == 1
+    assert peer.ledger.recover_orphans() == (place == "merge.after_engine")  # else it has ended
     (record,) = peer.ledger.records(MergeRecord)
     assert (record.merged_count, record.rejected_count) == (1, 0)
     assert (record.strategy, record.decided_by) == ("auto", "one")

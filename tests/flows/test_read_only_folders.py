@@ -60,7 +60,7 @@ def test_reading_writes_neither_memory_nor_ledger(store):
 
 def test_a_closed_store_is_whole_without_logs(store):
     assert {path.name for path in store.iterdir()} == {
-        *("memory.db", ".memory.db-lock", "lock", "ledger.db", "deeds.lock"),
+        *("memory.db", ".memory.db-lock", "lock", "ledger.db", "deeds.lock", "locks"),
         *("index.db", "index.lock", "uses.db"),
     }
 

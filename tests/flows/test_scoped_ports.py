@@ -161,6 +161,7 @@ LEDGER: dict[str, Way] = {
     "open_intent": lambda s: entered(
         s, s.limited.ledger.open_intent(DELETE, DeleteIntent(s.main.id, MAIN), 1)
     ),
+    "ending": lambda s: False,  # what is written in it is checked
     "exclusive": lambda s: False,  # intents inside are checked
     "recover_orphans": lambda s: False,  # it goes on with what others were allowed
     "open_intents": lambda s: s.limited.ledger.open_intents(),

@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from functools import lru_cache
@@ -14,7 +14,8 @@ from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
 
-from day1.adapters.ledger.lock_and_watch import Lock, Watch
+from day1.adapters.ledger.intents import Intents
+from day1.adapters.ledger.lock_and_watch import Locks, Watch
 from day1.adapters.ledger.schema import make_tables
 from day1.adapters.ledger.tables import HEADS, TABLES, as_record, as_row, is_changed, refuse_later
 from day1.adapters.rows.ownership import Columns
@@ -99,7 +100,7 @@ class SqlLedger(Ledger):
     def __init__(
         self,
         engine: Engine,
-        lock: Lock,
+        locks: Locks,
         name: str,
         if_damaged: str,
         watch: Watch | None = None,
@@ -111,7 +112,8 @@ class SqlLedger(Ledger):
         """
         self._engine = engine
         self._own_sums = engine.dialect.name == "sqlite"
-        self._lock = lock
+        self._locks = locks
+        self._intents = Intents(self, locks)
         self._name = name
         self._if_damaged = if_damaged
         self._local = threading.local()
@@ -188,9 +190,12 @@ class SqlLedger(Ledger):
         with self._opened() as connection:
             yield connection
 
-    @contextmanager
-    def _opened(self) -> Iterator[Connection]:
+    def _opened(self) -> AbstractContextManager[Connection]:
         """Open a connection for single statements."""
+        return self._connected()
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
         try:
             with self._engine.connect() as connection:
                 yield connection
@@ -319,45 +324,42 @@ class SqlLedger(Ledger):
                 connection.execute(statement, [{"gone": record_id} for record_id in record_ids])
 
     @override
-    @contextmanager
-    def open_intent(self, kind: IntentKind[Any, P], payload: P, now: int) -> Iterator[None]:
+    def open_intent(
+        self, kind: IntentKind[Any, P], payload: P, now: int, names: Collection[str] = ()
+    ) -> AbstractContextManager[None]:
         fields = asdict(payload)  # type: ignore[call-overload]  # a dataclass
-        intent = Intent(new_id("intent", now), kind.name, fields, now)
-        with self.exclusive():
-            with self._writing() as connection:
-                connection.execute(insert(TABLES[Intent]), as_row(intent))
-            try:
-                yield
-            except Exception:
-                self._recover(intent)
-                raise
-            self.remove(Intent, intent.id)
+        folded = tuple(sorted({name.lower() for name in names}))
+        return self._intents.opened(Intent(new_id("intent", now), kind.name, fields, now, folded))
 
     @override
-    @contextmanager
-    def exclusive(self) -> Iterator[None]:
-        with self._lock.held():
-            self._recover_all()
-            yield
+    def ending(self) -> AbstractContextManager[None]:
+        return self._intents.ending()
+
+    @override
+    def exclusive(self, *names: str) -> AbstractContextManager[None]:
+        return self._intents.exclusive(tuple(name.lower() for name in names))
 
     @override
     def recover_orphans(self) -> int:
-        if not self.open_intents():
-            return 0
-        with self._lock.held_if_free() as free:
-            return self._recover_all() if free else 0
+        return self._intents.recover_orphans()
 
     @override
     def open_intents(self) -> list[Intent]:
         return self.records(Intent)
 
-    def _recover_all(self) -> int:
-        orphans = self.open_intents()
-        for intent in orphans:
-            self._recover(intent)
-        return len(orphans)
+    def add_intent(self, intent: Intent) -> None:
+        """Write the row of a new intent."""
+        with self._writing() as connection:
+            connection.execute(insert(TABLES[Intent]), as_row(intent))
 
-    def _recover(self, intent: Intent) -> None:
+    def end_intent(self, intent_id: str) -> bool:
+        """Delete the row of an intent; returns whether it was there."""
+        statement = delete(TABLES[Intent]).where(TABLES[Intent].c.id == intent_id)
+        with self._writing() as connection:
+            return connection.execute(statement).rowcount == 1
+
+    def finish_intent(self, intent: Intent) -> None:
+        """Finish or withdraw the intent of a dead process, and delete its row."""
         self.recover(intent)
         self.remove(Intent, intent.id)
 

@@ -1,18 +1,37 @@
-"""The protocols of a ledger's lock and of the watch on its database."""
+"""The protocols of a ledger's locks and of the watch on its database."""
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+WHOLE: tuple[str, ...] = ()
+"""No names: the lock of the whole store."""
 
-class Lock(Protocol):
-    """A lock that lets one process at a time change engine and ledger together."""
 
-    def held(self) -> AbstractContextManager[None]:
-        """Hold the lock for the block."""
+class Locks(Protocol):
+    """Locks by name that keep apart the processes and threads that change engine and ledger.
 
-    def held_if_free(self) -> AbstractContextManager[bool]:
-        """Try to hold the lock for the block; the block gets whether it is held."""
+    A lock is freed when its process ends, however it ends.
+    """
+
+    limit_s: float
+    """The longest wait for locks, in seconds."""
+
+    def held(self, names: Collection[str], wait_s: float) -> AbstractContextManager[None]:
+        """Hold the locks of these names for the block, or that of the whole store for no names.
+
+        Everybody takes locks in the same order, so two that want the same ones cannot block each
+        other. Names differ by more than upper and lower case.
+
+        Raises:
+            StoreBusy: another holder kept one of them for longer than `wait_s` seconds.
+        """
+
+    def held_if_free(self, names: Collection[str]) -> AbstractContextManager[bool]:
+        """Try to hold the locks for the block; the block gets whether they are held."""
+
+    def whole_is_free(self) -> bool:
+        """Whether nobody else holds the lock of the whole store; asked in a transaction."""
 
 
 class Watch(Protocol):

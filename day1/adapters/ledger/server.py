@@ -27,8 +27,8 @@ from day1.adapters.ledger.lock_and_watch import Watch
 from day1.adapters.ledger.schema import own_tables
 from day1.adapters.ledger.tables import VERSION, check_version
 from day1.adapters.mysql.failures import server_number
-from day1.adapters.mysql.lock import Locked, Queues, ServerLock, lock_name, locked
-from day1.adapters.mysql.url import ServerUrl, connect, make_database, opened
+from day1.adapters.mysql.lock import Locked, Queues, ServerLocks, lock_name, locked
+from day1.adapters.mysql.url import ServerUrl, connect, make_database, opened, roll_back
 from day1.adapters.rows.ownership import columns_of
 from day1.errors import Day1Error, ForeignStore, NotAStore, Refused, StoreReadOnly
 from day1.model.records.intent import Intent
@@ -41,9 +41,11 @@ _MAKING_S: Final = 60.0
 """Seconds to wait while another process makes the ledger."""
 _SAME_VERSION_S: Final = 1.0
 """Seconds for which a call uses a stamp again."""
-_MOST: Final = 8
-"""Maximum number of connections; all but a writer's and the lock's serve one statement at a
+_MOST: Final = 16
+"""Maximum number of connections; all but a writer's and those with locks serve one statement at a
 time."""
+_MOST_INTENTS: Final = 12
+"""Maximum number of intents that one process has open: each has a connection with its locks."""
 _NOT_THERE: Final = (1049, 1146, 1064)
 """Error numbers for a missing database or table; MatrixOne reports a syntax error (1064)."""
 _SCHEMA: Final = Table(
@@ -170,36 +172,42 @@ class ServerLedger(SqlLedger):
     ) -> None:
         """Use connections to the ledger's database; open nothing yet."""
         name = self.where = place.name + SUFFIX
-        lock = ServerLock(engine, lock_name(place.database, "/deeds"), name, wait_s, hold)
-        self._asked = None if stamp is None else _Stamp(lambda: opened(engine, name), stamp)
+        queues = Queues(wait_s, hold, _MOST_INTENTS)
+        # Only servers with a stamp, which are Dolt's, are known to let a connection hold several.
+        place_of_locks, by_name = (place.database, name), stamp is not None
+        locks = ServerLocks(engine, place_of_locks, queues, wait_s, by_name=by_name)
+        self._asked = None if stamp is None else _Stamp(locks.connection, stamp)
         if_damaged = "its administrator can bring back a backup."
-        super().__init__(engine, lock, name, if_damaged, self._asked)
-        self._lock: ServerLock = lock
+        super().__init__(engine, locks, name, if_damaged, self._asked)
+        self._locks: ServerLocks = locks
         self._turn = lock_name(place.database, "/ledger")
         self._queues = Queues(wait_s, hold)
 
-    @contextmanager
-    def _opened(self) -> Iterator[Connection]:
-        with opened(self._engine, self._name) as connection:
-            yield connection
+    @override
+    def _opened(self) -> AbstractContextManager[Connection]:
+        """Open a connection: the one that holds this thread's locks, if it holds any."""
+        return self._locks.connection()
 
     @contextmanager
     def _begun(self) -> Iterator[Connection]:
-        """Open a transaction when it is this writer's turn; fail if the ledger's lock was lost.
+        """Open a transaction when it is this writer's turn; fail if the thread's locks were lost.
 
         Not every server obeys the driver's own begin and rollback.
 
         Raises:
             StoreVersionUnknown: a later day1 has upgraded the ledger. It cannot during the turn.
         """
-        with self._queues.held(self._turn, self._opened) as connection:
-            version = self._lock.check(_NEWEST)
+        with self._queues.held((self._turn,), self._opened) as connection:
             connection.exec_driver_sql("START TRANSACTION")
-            if self.is_whole:
-                version = version or int(connection.exec_driver_sql(_NEWEST).scalar_one())
-                check_version(version, self.where)
-            yield connection
-            connection.exec_driver_sql("COMMIT")
+            try:
+                if self.is_whole:
+                    version = int(connection.exec_driver_sql(_NEWEST).scalar_one())
+                    check_version(version, self.where)
+                yield connection
+                connection.exec_driver_sql("COMMIT")
+            except BaseException:
+                roll_back(connection)
+                raise
         if self._asked is not None:
             self._asked.wrote()
 
@@ -208,9 +216,10 @@ class ServerLedger(SqlLedger):
         """Read the stamp once in the block: each read is a round trip to the server."""
         return nullcontext() if self._asked is None else self._asked.same_version()
 
-    def _recover(self, intent: Intent) -> None:
-        self._lock.check()
-        super()._recover(intent)
+    @override
+    def finish_intent(self, intent: Intent) -> None:
+        self._locks.check()
+        super().finish_intent(intent)
 
     def create(self, version: int) -> None:
         """Make missing tables and columns, then write the version."""
@@ -252,7 +261,7 @@ def _bring_up(engine: Engine, place: ServerUrl, ledger: ServerLedger, hold: Lock
     """
     with (
         opened(engine, place.name + SUFFIX) as connection,
-        hold(connection, lock_name(place.database, "/ledger/create"), _MAKING_S),
+        hold(connection, (lock_name(place.database, "/ledger/create"),), _MAKING_S),
     ):
         version = ledger.version()
         if version >= VERSION:  # another process was quicker

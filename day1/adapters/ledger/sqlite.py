@@ -13,7 +13,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from day1.adapters.failures import of_system
 from day1.adapters.ledger.ledger import FileWatch, SqlLedger, renew
-from day1.adapters.ledger.lock_and_watch import Lock
+from day1.adapters.ledger.lock_and_watch import WHOLE, Locks
 from day1.adapters.ledger.schema import own_tables
 from day1.adapters.ledger.tables import VERSION, check_version
 from day1.adapters.sqlite_failures import translated
@@ -32,11 +32,11 @@ IF_DAMAGED = (
 """What to do if the file is damaged."""
 
 
-def open_ledger(folder: Path, lock: Lock, *, read_only: bool, wait_s: float = 10.0) -> SqlLedger:
+def open_ledger(folder: Path, locks: Locks, *, read_only: bool, wait_s: float) -> SqlLedger:
     """Open `ledger.db`; make it if it is missing and the store may be written."""
     path = folder.absolute() / FILE
     if not read_only and not path.exists():
-        with lock.held():
+        with locks.held(WHOLE, wait_s):
             _make(path)
 
     engine = create_engine(
@@ -53,7 +53,7 @@ def open_ledger(folder: Path, lock: Lock, *, read_only: bool, wait_s: float = 10
         renew(engine, lambda: (watch.file(), _mode(path, read_only=True)))
     else:
         renew(engine, watch.file)
-    ledger = SqlLedger(engine, lock, FILE, IF_DAMAGED, None if read_only else watch)
+    ledger = SqlLedger(engine, locks, FILE, IF_DAMAGED, None if read_only else watch)
     try:
         _bring_up(ledger, path, wait_s, read_only=read_only)
     except Day1Error:

@@ -21,7 +21,7 @@ from day1.model.values.record_kind import Record
 
 T = TypeVar("T")
 
-VERSION: Final = 12
+VERSION: Final = 13
 """The version of the ledger's tables; raise it with each new table or column."""
 metadata = MetaData()
 SUM: Final = "row_sum"

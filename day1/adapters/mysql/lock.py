@@ -6,9 +6,9 @@ The server frees a lock when the connection that holds it ends, however it ends.
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import partial
+from typing import Protocol
 from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection, Engine
@@ -17,8 +17,8 @@ from day1.adapters.mysql.failures import translated
 from day1.adapters.mysql.url import opened, patience
 from day1.errors import StoreBusy, StoreUnavailable
 
-Locked = Callable[[Connection, str, float], AbstractContextManager[None]]
-"""A function that takes a named lock on a connection, and waits at most so many seconds."""
+Locked = Callable[[Connection, Sequence[str], float], AbstractContextManager[None]]
+"""A function that takes named locks on a connection, and waits at most so many seconds."""
 Connect = Callable[[], AbstractContextManager[Connection]]
 
 
@@ -29,21 +29,48 @@ def lock_name(database: str, what: str) -> str:
 
 
 @contextmanager
-def locked(connection: Connection, name: str, wait_s: float) -> Iterator[None]:
-    """Hold a named lock of the server on a connection.
+def locked(connection: Connection, names: Sequence[str], wait_s: float) -> Iterator[None]:
+    """Hold named locks of the server on a connection, taken in the given order.
 
     Raises:
-        StoreBusy: another connection held it for longer than `wait_s` seconds.
+        StoreBusy: another connection held one for longer than `wait_s` seconds.
     """
-    with patience(connection, wait_s):
-        got = connection.exec_driver_sql("SELECT GET_LOCK(%s, %s)", (name, wait_s)).scalar()
-    if got != 1:
+    if not _taken(connection, names, wait_s):
         raise _busy(wait_s)
     try:
         yield
     finally:
         if not connection.invalidated:
-            connection.exec_driver_sql("SELECT RELEASE_LOCK(%s)", (name,))
+            _release(connection, names)
+
+
+def _taken(connection: Connection, names: Sequence[str], wait_s: float) -> bool:
+    """Take locks in order; returns whether all were free in time. Else none is held."""
+    if len(names) > 1:
+        # All in one statement, where nobody has them; what stands behind a held one is not taken.
+        calls = "0"
+        for _ in names:
+            calls = f"IF(GET_LOCK(%s, 0) = 1, 1 + {calls}, 0)"
+        count = connection.exec_driver_sql(f"SELECT {calls}", tuple(names)).scalar()
+        if count == len(names):
+            return True
+        if count:
+            _release(connection, names[:count])
+    until = time.monotonic() + wait_s
+    for number, name in enumerate(names):
+        left_s = max(0.0, until - time.monotonic()) if number else wait_s
+        with patience(connection, left_s):
+            got = connection.exec_driver_sql("SELECT GET_LOCK(%s, %s)", (name, left_s)).scalar()
+        if got != 1:
+            if number:
+                _release(connection, names[:number])
+            return False
+    return True
+
+
+def _release(connection: Connection, names: Sequence[str]) -> None:
+    calls = ", ".join(["RELEASE_LOCK(%s)"] * len(names))
+    connection.exec_driver_sql(f"SELECT {calls}", tuple(names))
 
 
 def _busy(wait_s: float) -> StoreBusy:
@@ -58,108 +85,187 @@ class Queues:
     Otherwise the queue could take all connections, and the holder could not go on.
     """
 
-    def __init__(self, wait_s: float, hold: Locked = locked) -> None:
-        """Make the queues empty; a thread will wait at most `wait_s` seconds."""
+    def __init__(self, wait_s: float, hold: Locked = locked, most: int | None = None) -> None:
+        """Make the queues empty; a thread will wait at most `wait_s` seconds.
+
+        At most `most` threads hold locks at once; None: any number.
+        """
         self._wait_s, self._hold = wait_s, hold
         self._guard = threading.Lock()
         self._first: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
+        self._places = None if most is None else threading.BoundedSemaphore(most)
 
     @contextmanager
     def held(
-        self, name: str, connect: Connect, wait_s: float | None = None
+        self, names: Sequence[str], connect: Connect, wait_s: float | None = None
     ) -> Iterator[Connection]:
-        """Lend a connection that holds a named lock of the server.
+        """Lend a connection that holds named locks of the server, taken in the given order.
 
         Raises:
-            StoreBusy: others held it for longer than the limit.
+            StoreBusy: others held one for longer than the limit.
         """
         limit_s = self._wait_s if wait_s is None else wait_s
         until = time.monotonic() + limit_s
-        with self._guard:
-            first = self._first.get(name)
-            if first is None:
-                first = self._first[name] = threading.Lock()
-        if not first.acquire(timeout=limit_s):
-            raise _busy(limit_s)
-        try:
+        with ExitStack() as first:
+            for name in names:
+                _enter(first, self._queue(name), until, limit_s)
+            if self._places is not None:
+                _enter(first, self._places, until, limit_s)
             with connect() as connection, ExitStack() as held:
                 left_s = max(0.0, until - time.monotonic())
                 try:
-                    held.enter_context(self._hold(connection, name, left_s))
+                    held.enter_context(self._hold(connection, names, left_s))
                 except StoreBusy as exc:  # which tells the seconds that were left
                     raise _busy(limit_s) from exc
                 yield connection
-        finally:
-            first.release()
+
+    def _queue(self, name: str) -> threading.Lock:
+        with self._guard:
+            queue = self._first.get(name)
+            if queue is None:
+                queue = self._first[name] = threading.Lock()
+            return queue
 
 
-class ServerLock:
-    """`adapters.ledger.ledger.Lock` on a connection of its own."""
+class _Queue(Protocol):
+    """A lock or semaphore of threads."""
+
+    def acquire(self, *, timeout: float) -> bool:
+        """Enter it, after at most so many seconds; returns whether."""
+
+    def release(self) -> None:
+        """Leave it."""
+
+
+def _enter(entered: ExitStack, queue: _Queue, until: float, limit_s: float) -> None:
+    """Enter a queue of threads, and leave it with `entered`.
+
+    Raises:
+        StoreBusy: it did not come to this thread by `until`.
+    """
+    if not queue.acquire(timeout=max(0.0, until - time.monotonic())):
+        raise _busy(limit_s)
+    entered.callback(queue.release)
+
+
+class ServerLocks:
+    """`adapters.ledger.lock_and_watch.Locks` on a server: a thread's locks are on one connection.
+
+    The ledger's transactions of that thread use the connection too: where it is lost, the locks
+    are, and no transaction ends without them.
+    """
 
     def __init__(
-        self, engine: Engine, name: str, where: str, wait_s: float, hold: Locked = locked
+        self,
+        engine: Engine,
+        place: tuple[str, str],
+        queues: Queues,
+        limit_s: float,
+        *,
+        by_name: bool,
     ) -> None:
-        """Take nothing yet; `where` names the store in messages."""
-        self._name = name
-        self._where = where
-        self._connect = partial(opened, engine, where)
-        self._queues = Queues(wait_s, hold)
-        self._mine = threading.local()
+        """Take nothing yet.
+
+        Args:
+            engine: connections to the server.
+            place: the store's database, and the name of the store in messages.
+            queues: of the threads that wait for these locks.
+            limit_s: the longest wait.
+            by_name: whether a connection of this server can hold several locks; if not, each name
+                stands for the whole store.
+        """
+        self._database, self._where = place
+        self._engine = engine
+        self._queues = queues
+        self.limit_s = limit_s
+        self._by_name = by_name
+        self._mine = _Mine()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the lock for the block.
+    def held(self, names: Collection[str], wait_s: float) -> Iterator[None]:
+        """Hold the locks of these names for the block; none: the lock of the whole store.
 
         Raises:
-            StoreBusy: another day1 held it for longer than the limit.
+            StoreBusy: another day1 held one for longer than the limit.
         """
-        with (
-            self._queues.held(self._name, self._connect) as connection,
-            self._noted(connection),
-        ):
+        locks = [lock for lock in self._locks(names) if lock not in self._mine.locks]
+        if not locks:
             yield
+            return
+        with self._queues.held(locks, self.connection, wait_s) as connection:
+            before = self._mine.connection, self._mine.locks
+            self._mine.connection, self._mine.locks = connection, before[1].union(locks)
+            try:
+                yield
+            finally:
+                self._mine.connection, self._mine.locks = before
 
     @contextmanager
-    def held_if_free(self) -> Iterator[bool]:
-        """Hold the lock for the block if nobody has it; says whether."""
+    def held_if_free(self, names: Collection[str]) -> Iterator[bool]:
+        """Hold the locks for the block if nobody has them, this thread neither; says whether."""
+        if not self._mine.locks.isdisjoint(self._locks(names)):
+            yield False
+            return
         with ExitStack() as stack:
             try:
-                lock = self._queues.held(self._name, self._connect, 0)
-                connection = stack.enter_context(lock)
+                stack.enter_context(self.held(names, 0))
             except StoreBusy:
                 yield False
                 return
-            stack.enter_context(self._noted(connection))
             yield True
 
+    def whole_is_free(self) -> bool:
+        """Whether nobody else holds the lock of the whole store; asked in a transaction."""
+        (whole,) = self._locks(())
+        if whole in self._mine.locks:
+            return True
+        with self.connection() as connection:
+            return connection.exec_driver_sql("SELECT IS_FREE_LOCK(%s)", (whole,)).scalar() == 1
+
+    def _locks(self, names: Collection[str]) -> list[str]:
+        if not names or not self._by_name:
+            return [lock_name(self._database, "/deeds")]
+        return sorted({lock_name(self._database, f"/deeds/{name}") for name in names})
+
+    @property
+    def connected(self) -> bool:
+        """Whether this thread has a connection that holds locks."""
+        return self._mine.connection is not None
+
     @contextmanager
-    def _noted(self, connection: Connection) -> Iterator[None]:
-        self._mine.connection = connection
-        try:
-            yield
-        finally:
-            self._mine.connection = None
-
-    def check(self, ask: str = "SELECT 1") -> int | None:
-        """Make sure that the lock is held still, if this thread took it.
-
-        Args:
-            ask: a question for a number, for the connection that holds the lock.
-
-        Returns:
-            The number; None if this thread did not take the lock.
+    def connection(self) -> Iterator[Connection]:
+        """Lend the connection that holds this thread's locks; without locks any connection.
 
         Raises:
-            StoreUnavailable: its connection ended, and another day1 may have it now.
+            StoreUnavailable: the connection ended, and another day1 may have the locks now.
         """
-        connection: Connection | None = getattr(self._mine, "connection", None)
+        connection = self._mine.connection
         if connection is None:
-            return None
+            with opened(self._engine, self._where) as connection:
+                yield connection
+            return
+        # A dead one would connect again when it is asked, and then be without the locks.
+        if connection.invalidated:
+            raise StoreUnavailable(
+                "The connection to the server broke, and another day1 may go on with this: look "
+                "whether it was done, then try again."
+            )
         with translated(self._where):
-            # A dead one would connect again when it is asked, and then be without the lock.
-            if not connection.invalidated:
-                return int(connection.exec_driver_sql(ask).scalar_one())
-        raise StoreUnavailable(
-            "The connection to the server broke, and another day1 may go on with this: look "
-            "whether it was done, then try again."
-        )
+            yield connection
+
+    def check(self) -> None:
+        """Make sure that the locks of this thread are held still, if it took any.
+
+        Raises:
+            StoreUnavailable: their connection ended, and another day1 may have them now.
+        """
+        if self.connected:
+            with self.connection() as connection:
+                connection.exec_driver_sql("SELECT 1")
+
+
+class _Mine(threading.local):
+    """The locks that this thread holds, and the connection that holds them."""
+
+    connection: Connection | None = None
+    locks: frozenset[str] = frozenset()

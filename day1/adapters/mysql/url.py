@@ -232,10 +232,15 @@ def opened(engine: Engine, where: str) -> Iterator[Connection]:
         try:
             yield connection
         finally:
-            if not connection.invalidated:
-                raw: Any = connection.connection.driver_connection
-                if raw.open and raw.server_status & _IN_TRANSACTION:
-                    connection.exec_driver_sql("ROLLBACK")
+            roll_back(connection)
+
+
+def roll_back(connection: Connection) -> None:
+    """End a transaction that a connection has open, without its changes."""
+    if not connection.invalidated:
+        raw: Any = connection.connection.driver_connection
+        if raw.open and raw.server_status & _IN_TRANSACTION:
+            connection.exec_driver_sql("ROLLBACK")
 
 
 def clock(connection: Connection) -> int:

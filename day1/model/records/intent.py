@@ -30,6 +30,9 @@ class Intent:
     op: str
     payload: Mapping[str, Json]
     created_at: int
+    names: tuple[str, ...] = ()
+    """What is locked while it is open, in lower case: names of branches, and the id of a request.
+    None: the whole store."""
 
 
 @dataclass(frozen=True, slots=True)

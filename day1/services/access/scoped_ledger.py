@@ -162,7 +162,7 @@ class ScopedLedger(Ledger):
             self._ledger.remove(kind, *record_ids)
 
     def open_intent(
-        self, kind: IntentKind[Any, P], payload: P, now: int
+        self, kind: IntentKind[Any, P], payload: P, now: int, names: Collection[str] = ()
     ) -> AbstractContextManager[None]:
         """Open an intent about visible branches, after recovery of intents of dead processes.
 
@@ -171,20 +171,24 @@ class ScopedLedger(Ledger):
         """
         fields = asdict(payload)  # type: ignore[call-overload]  # a dataclass
         branch = fields.get("branch", {})
-        names = [fields.get("name"), fields.get("target"), branch.get("name")]
+        about = [fields.get("name"), fields.get("target"), branch.get("name")]
         ids = [fields[field] for field in ("source_id", "target_id") if field in fields]
-        branch_names = [name for name in names if name is not None]
+        branch_names = [name for name in about if name is not None]
         if not branch_names and not ids:
             raise of_every_branch(f"To {kind.name}")
         for name in branch_names:
             self._access.check(name)
         if not all(map(self._sees, ids)):
             raise self._access.outside()
-        return self._ledger.open_intent(kind, payload, now)
+        return self._ledger.open_intent(kind, payload, now, names)
 
-    def exclusive(self) -> AbstractContextManager[None]:
-        """Keep other intents from being opened during the block."""
-        return self._ledger.exclusive()
+    def ending(self) -> AbstractContextManager[None]:
+        """Make the writes of the block and the end of the open intent one transaction."""
+        return self._ledger.ending()
+
+    def exclusive(self, *names: str) -> AbstractContextManager[None]:
+        """Keep other intents with these names, or all, from being opened during the block."""
+        return self._ledger.exclusive(*names)
 
     def recover_orphans(self) -> int:
         """Recover intents whose process has died."""

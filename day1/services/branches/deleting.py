@@ -36,14 +36,15 @@ def delete(repo: Repository, branch: Branch, current: str | None, now: int) -> B
         StoreBusy: writers held the branch for longer than the limit; it stays.
     """
     name = _refuse_deletion(branch, current).name
-    with repo.ledger.open_intent(DELETE, DeleteIntent(branch.id, name), now):
+    with repo.ledger.open_intent(DELETE, DeleteIntent(branch.id, name), now, (name,)):
         repo.point("delete.after_intent")
         with leaving(repo, branch) as (retired_branch, tip):
             repo.history.tag(kept_as(branch.id), tip)
             repo.point("delete.after_keep")
             repo.history.drop(name)
             repo.point("delete.after_engine")
-        forget_branch(repo, branch.id)
+        with repo.ledger.ending():
+            forget_branch(repo, branch.id)
         repo.point("delete.after_ledger")
     return retired_branch
 
@@ -140,7 +141,7 @@ def leaving(repo: Repository, branch: Branch) -> Iterator[tuple[Branch, CommitId
     """Keep writers from a branch during the block, which deletes its ref.
 
     Yields the branch, marked as retired, and its last commit, which has all of its rows. The caller
-    holds the lock of intents. When the ref stays, recovery takes the mark back.
+    has an intent with its name. When the ref stays, recovery takes the mark back.
 
     Raises:
         BranchProtected: it was protected meanwhile.

@@ -63,8 +63,11 @@ def fork(
         RequestReused: the request made another branch.
     """
     intent = ForkIntent.of(branch, records)
-    with repo.ledger.open_intent(FORK if fill is None else FILL, intent, branch.created_at):
-        # No other intent is open, so the ledger does not change meanwhile.
+    kind = FORK if fill is None else FILL
+    # Not of the parent: its commit stays whatever happens to it, and many fork from one.
+    names = branch.name, *repo.request_names(branch.id)
+    with repo.ledger.open_intent(kind, intent, branch.created_at, names):
+        # Nobody else has an intent with this name, so no branch gets it meanwhile.
         arguments = {"name": branch.name, "parent_id": branch.parent_id}
         earlier = made_by(
             repo.ledger, Branch, branch.id, **arguments, description=branch.description
@@ -78,7 +81,8 @@ def fork(
         if fill is not None:
             fill()
             repo.point("fill.after_rows")
-        _record(repo, branch, records)
+        with repo.ledger.ending():
+            _record(repo, branch, records)
         repo.point("fork.after_ledger")
     return branch
 

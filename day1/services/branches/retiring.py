@@ -1,6 +1,7 @@
 """Retiring branches: delete the ref, so that refs stay few, and keep record and commits."""
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from day1.errors import Refused
 from day1.model.branches.branch import MAIN, Branch
@@ -24,7 +25,7 @@ def retire(repo: Repository, branch: Branch, now: int) -> Branch:
     name = refuse_loss(branch).name
     if name == MAIN:
         raise Refused("main cannot be retired.", branch=name)
-    with repo.ledger.open_intent(RETIRE, RetireIntent(name), now):
+    with repo.ledger.open_intent(RETIRE, RetireIntent(name), now, (name, _RETIRING)):
         repo.point("retire.after_intent")
         with leaving(repo, branch) as (retired_branch, tip):
             repo.point("retire.marked")
@@ -36,8 +37,19 @@ def retire(repo: Repository, branch: Branch, now: int) -> Branch:
     return retired_branch
 
 
+_RETIRING: Final = "/retiring"
+"""A name that no branch has. Only one branch is retired at a time: of two with the same commits
+each would be the other's reason to go without a tag."""
+
+
 def _reached_elsewhere(repo: Repository, name: str, tip: CommitId) -> bool:
-    other_tips = [commit for other, commit in repo.history.branches().items() if other != name]
+    """Whether another branch has a commit, which no tag needs to keep then.
+
+    A branch that the ledger lacks does not count: its fork may be withdrawn.
+    """
+    recorded = {branch.name for branch in repo.ledger.branches()} - {name}
+    refs = repo.history.branches()
+    other_tips = [commit for other, commit in refs.items() if other in recorded]
     return any(commit.id == tip for commit in repo.history.graph(other_tips))
 
 
@@ -49,7 +61,7 @@ def revive(repo: Repository, branch: Branch, now: int) -> Branch:
     """
     if _retired(repo, branch) is None:
         return find_again(repo, branch)
-    with repo.ledger.open_intent(REVIVE, RetireIntent(branch.name), now):
+    with repo.ledger.open_intent(REVIVE, RetireIntent(branch.name), now, (branch.name,)):
         repo.point("revive.after_intent")
         retired = _retired(repo, branch)
         if retired is None:  # another process was quicker
@@ -57,7 +69,8 @@ def revive(repo: Repository, branch: Branch, now: int) -> Branch:
         back = replace(retired, retired_tip=None)
         repo.history.fork(retired.name, str(retired.retired_tip))
         repo.point("revive.forked")
-        repo.ledger.put_branch(back)
+        with repo.ledger.ending():
+            repo.ledger.put_branch(back)
         repo.point("revive.after_ledger")
     return back
 

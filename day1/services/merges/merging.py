@@ -105,7 +105,10 @@ def merge(
         review_id=request.review_id,
         target=target.name,
     )
-    with repo.ledger.open_intent(MERGE, intent, now):
+    names = {source.name, target.name, *repo.request_names(merge_id)}
+    if request.review_id is not None:
+        names.add(request.review_id)  # which nobody changes meanwhile
+    with repo.ledger.open_intent(MERGE, intent, now, names):
         # Recovery is done: a merge by an earlier, killed process is in the ledger by now.
         earlier = _merged_before(repo, request, merge_id)
         if earlier is not None:
@@ -122,7 +125,8 @@ def merge(
             at = work.now
         repo.point("merge.after_engine")
         record = intent.record(**plan.counts, base=base, commit=new_commit)
-        record_merge(repo, record)
+        with repo.ledger.ending():
+            record_merge(repo, record)
         repo.point("merge.after_ledger")
     return Merged(record, plan, at, _left(plan, sides))
 

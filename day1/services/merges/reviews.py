@@ -223,7 +223,7 @@ def decide(
         decisions.append(
             Decision(row.id, decision.cell, decision.choice.take, value, agent, now, seen, token)
         )
-    with no_merge_meanwhile(repo):
+    with no_merge_meanwhile(repo, review):
         fresh = check_open(find_review(repo, review.id)).with_decisions(decisions, cleared_cells)
         repo.ledger.put(fresh)
     return _decided(examined, fresh)
@@ -250,9 +250,9 @@ def _decidable(rows: Mapping[str, PlanRow], decision: NewDecision) -> PlanRow:
 
 
 @contextmanager
-def no_merge_meanwhile(repo: Repository) -> Iterator[None]:
-    """Keep merges out while a review changes; waits for a merge that has begun."""
-    with repo.ledger.exclusive(), repo.ledger.transaction():
+def no_merge_meanwhile(repo: Repository, review: Review) -> Iterator[None]:
+    """Keep its merge out while a review changes; waits for a merge that has begun."""
+    with repo.ledger.exclusive(review.id), repo.ledger.transaction():
         yield
 
 
@@ -345,7 +345,7 @@ def close_review(
     Raises:
         Conflict: it is merged or closed already.
     """
-    with no_merge_meanwhile(repo):
+    with no_merge_meanwhile(repo, review):
         fresh = check_open(find_review(repo, review.id))
         closed = replace(fresh, status="closed", closed_by=by, closed_at=now, reason=reason)
         repo.ledger.put(closed)

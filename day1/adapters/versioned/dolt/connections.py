@@ -53,9 +53,8 @@ class DoltConnections(Connections):
     @contextmanager
     def exclusive(self, branch: str) -> Iterator[Connection]:
         """Open a connection on a branch under a named lock, which ends with the connection."""
-        with self._queues.held(
-            lock_name(self.database, branch), lambda: self.on_branch(branch)
-        ) as connection:
+        lock = lock_name(self.database, branch)
+        with self._queues.held((lock,), lambda: self.on_branch(branch)) as connection:
             yield connection
 
     def switch_to(self, connection: Connection, branch: str) -> None:

@@ -165,7 +165,7 @@ class DoltStore(SqlStore):
         """
         with (
             opened(engine, where) as connection,
-            locked(connection, lock_name(database, "create/"), _CREATE_S),
+            locked(connection, (lock_name(database, "create/"),), _CREATE_S),
         ):
             make_database(connection, database, where)
             connection.exec_driver_sql(f"USE `{database}`")

@@ -73,7 +73,8 @@ class MatrixOneConnections(Connections):
 
     @contextmanager
     def _locked(self, branch: str) -> Iterator[Connection]:
-        with self._queues.held(lock_name(self._database, branch), self.plain) as connection:
+        lock = lock_name(self._database, branch)
+        with self._queues.held((lock,), self.plain) as connection:
             try:
                 yield connection
             finally:

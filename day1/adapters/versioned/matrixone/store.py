@@ -73,7 +73,7 @@ class MatrixOneStore(SqlStore):
         graph = CommitStore(database)
         with (
             opened(engine, where) as connection,
-            locked(connection, lock_name(database, "create/"), _CREATE_S),
+            locked(connection, (lock_name(database, "create/"),), _CREATE_S),
         ):
             set_position(connection, None)
             exists = graph.create(connection, where)

@@ -1,0 +1,94 @@
+"""The locks by name of a store in a folder: locks on files.
+
+A name has one of a fixed number of files, so that they stay few. Two names may share one: then two
+calls wait for each other that need not, and nothing else changes.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from typing_extensions import override
+
+from day1.adapters.failures import of_system
+from day1.adapters.flock import is_free, take
+from day1.adapters.ledger.lock_and_watch import Locks
+from day1.errors import StoreBusy
+
+WHOLE_FILE: Final = "deeds.lock"
+"""The file whose lock is that of the whole store."""
+FOLDER: Final = "locks"
+"""The folder of the files for names; they are made when they are first needed."""
+_FILES: Final = 256
+
+
+class FileLocks(Locks):
+    """Locks on the files of a folder, which exclude other processes and other threads."""
+
+    def __init__(self, folder: Path, limit_s: float) -> None:
+        """Take nothing yet; a wait takes at most `limit_s` seconds."""
+        self._folder = folder
+        self.limit_s = limit_s
+
+    @override
+    @contextmanager
+    def held(self, names: Collection[str], wait_s: float) -> Iterator[None]:
+        with self._taken(names, wait_s) as is_held:
+            if not is_held:
+                raise StoreBusy(
+                    f"Another writer has held this store for {wait_s:.3g} s; try again.",
+                    limit_s=wait_s,
+                )
+            yield
+
+    @override
+    @contextmanager
+    def held_if_free(self, names: Collection[str]) -> Iterator[bool]:
+        with self._taken(names, 0) as is_held:
+            yield is_held
+
+    @override
+    def whole_is_free(self) -> bool:
+        path = self._folder / WHOLE_FILE
+        try:
+            return is_free(path)
+        except OSError as exc:
+            raise of_system(exc, path, writing=True) from exc
+
+    @contextmanager
+    def _taken(self, names: Collection[str], wait_s: float) -> Iterator[bool]:
+        """Take the files' locks in the order of their names; yields whether all were free."""
+        until = time.monotonic() + wait_s
+        with ExitStack() as taken:
+            is_held = True
+            for path in self._paths(names):
+                handle = self._take(path, max(0.0, until - time.monotonic()))
+                if handle is None:
+                    taken.close()
+                    is_held = False
+                    break
+                taken.callback(os.close, handle)
+            yield is_held
+
+    def _take(self, path: Path, wait_s: float) -> int | None:
+        try:
+            if path.parent != self._folder:
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+            return take(path, wait_s)
+        except OSError as exc:
+            raise of_system(exc, path, writing=True) from exc
+
+    def _paths(self, names: Collection[str]) -> list[Path]:
+        if not names:
+            return [self._folder / WHOLE_FILE]
+        return [self._folder / FOLDER / number for number in sorted({_number(n) for n in names})]
+
+
+def _number(name: str) -> str:
+    """Return the number of the file whose lock is that of a name: two hexadecimal digits."""
+    digest = hashlib.sha256(name.lower().encode()).digest()
+    return f"{digest[0] % _FILES:02x}"

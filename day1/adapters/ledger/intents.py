@@ -1,0 +1,211 @@
+"""Opening intents, and recovering those of dead processes, under locks by name.
+
+An intent locks the names of the branches that it touches; an intent without names locks the whole
+store. Its row in the ledger has the names too. Three rules hold:
+
+- Open intents touch no common name: whoever opens one holds the locks of its names, and first
+  recovers each open intent that touches one of them.
+- Who holds all locks of an open intent, and did not open it, knows that its process is gone.
+- Who wants the whole store takes its lock, after which nobody opens an intent, and then waits for
+  the open ones by taking their locks.
+"""
+
+import threading
+import time
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Final, Protocol
+
+from day1.adapters.ledger.lock_and_watch import WHOLE, Locks
+from day1.errors import StoreBusy, StoreUnavailable
+from day1.model.records.intent import Intent
+from day1.model.values.instant import show
+
+_LOOK_AGAIN_S: Final = 0.02
+"""Seconds between two looks whether the lock of the whole store is free."""
+
+
+class IntentRows(Protocol):
+    """The rows of intents in a ledger."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Make all statements in the block one transaction, alone among all writers."""
+
+    def open_intents(self) -> list[Intent]:
+        """List the intents that were not ended."""
+
+    def add_intent(self, intent: Intent) -> None:
+        """Write the row of a new intent."""
+
+    def end_intent(self, intent_id: str) -> bool:
+        """Delete the row of an intent; returns whether it was there."""
+
+    def finish_intent(self, intent: Intent) -> None:
+        """Finish or withdraw the intent of a dead process, and delete its row."""
+
+
+class _Mine(threading.local):
+    """The intent that this thread has open."""
+
+    intent: Intent | None = None
+    ended: bool = False
+
+
+class Intents:
+    """Opens, ends and recovers the intents of a ledger."""
+
+    def __init__(self, rows: IntentRows, locks: Locks) -> None:
+        """Take nothing yet."""
+        self._rows = rows
+        self._locks = locks
+        self._mine = _Mine()
+
+    @contextmanager
+    def opened(self, intent: Intent) -> Iterator[None]:
+        """Keep an intent open for the block, and end it after it; recover it if the block raises.
+
+        Raises:
+            StoreBusy: another process held one of its locks for longer than the limit.
+            StoreUnavailable: its locks were lost, and another process recovered it.
+        """
+        if self._mine.intent is not None:  # its row would be taken for one of a dead process
+            raise RuntimeError(f"{intent.op} inside of {self._mine.intent.op}")
+        with self._claimed(intent.names, intent) if intent.names else self.exclusive():
+            if not intent.names:
+                self._rows.add_intent(intent)
+            self._mine.intent, self._mine.ended = intent, False
+            try:
+                yield
+                if not self._mine.ended:
+                    self.end()
+            except Exception:
+                if not self._mine.ended:
+                    self._rows.finish_intent(intent)
+                raise
+            finally:
+                self._mine.intent = None
+
+    def end(self) -> None:
+        """Delete the row of this thread's open intent: its last write, or a part of it.
+
+        Raises:
+            StoreUnavailable: another process has deleted it, since this one lost its locks.
+        """
+        intent = self._mine.intent
+        if intent is not None and not self._rows.end_intent(intent.id):
+            self._mine.ended = True
+            raise StoreUnavailable(
+                "Another day1 took this for the work of a dead process, and finished or withdrew "
+                "it: look whether it was done, then try again."
+            )
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """Make the writes of the block the last ones of this thread's intent: one transaction."""
+        with self._rows.transaction():
+            yield
+            self.end()
+        self._mine.ended = True
+
+    @contextmanager
+    def exclusive(self, names: Collection[str] = WHOLE) -> Iterator[None]:
+        """Keep intents with one of these names from being open during the block; none: all.
+
+        Raises:
+            StoreBusy: others held one of the locks for longer than the limit.
+        """
+        if names:
+            with self._claimed(names):
+                yield
+            return
+        until = time.monotonic() + self._locks.limit_s
+        with self._taken(WHOLE, until):
+            # Whoever is about to add an intent has added it after this, or sees the lock.
+            with self._rows.transaction():
+                others = self._rows.open_intents()
+            for other in others:
+                with ExitStack() as stack:
+                    if other.names:
+                        stack.enter_context(self._taken(other.names, until))
+                    self._recover_if_open(other)
+            yield
+
+    def recover_orphans(self) -> int:
+        """Recover the intents whose locks nobody holds; returns how many."""
+        count = 0
+        for intent in self._rows.open_intents():
+            with self._locks.held_if_free(intent.names) as free:
+                count += free and self._recover_if_open(intent)
+        return count
+
+    def _recover_if_open(self, intent: Intent) -> bool:
+        """Recover an intent if it is still open, under its locks; returns whether it was."""
+        is_open = any(other.id == intent.id for other in self._rows.open_intents())
+        if is_open:
+            self._rows.finish_intent(intent)
+        return is_open
+
+    @contextmanager
+    def _claimed(self, names: Collection[str], intent: Intent | None = None) -> Iterator[None]:
+        """Hold the locks of some names; no open intent touches them, and `intent` is open."""
+        until = time.monotonic() + self._locks.limit_s
+        wanted = frozenset(names)
+        while True:
+            with self._taken(wanted, until):
+                others = self._added(names, intent)
+                if others == []:
+                    yield
+                    return
+                # An orphan is recovered under all of its locks, which may be more than these.
+                lacking = [other for other in others or () if not wanted.issuperset(other.names)]
+                for other in others or ():
+                    if other.names and other not in lacking:
+                        self._rows.finish_intent(other)
+            wanted = frozenset(names).union(*(other.names for other in lacking))
+            if others is None or any(not other.names for other in others):
+                self._wait_for_whole(names, until)
+
+    def _added(self, names: Collection[str], intent: Intent | None) -> list[Intent] | None:
+        """Add an intent unless open ones touch its names, which are returned.
+
+        Returns:
+            The open intents that touch the names; None if somebody holds the whole store.
+        """
+        with self._rows.transaction():
+            if not self._locks.whole_is_free():
+                return None
+            open_intents = self._rows.open_intents()
+            others = [o for o in open_intents if not o.names or not set(names).isdisjoint(o.names)]
+            if intent is not None and not others:
+                self._rows.add_intent(intent)
+        return others
+
+    def _wait_for_whole(self, names: Collection[str], until: float) -> None:
+        """Wait a moment for who holds the whole store; recover their intent if they are gone."""
+        self.recover_orphans()
+        if time.monotonic() >= until:
+            raise self._busy(names)
+        time.sleep(_LOOK_AGAIN_S)
+
+    @contextmanager
+    def _taken(self, names: Collection[str], until: float) -> Iterator[None]:
+        with ExitStack() as stack:
+            try:
+                left_s = max(0.0, until - time.monotonic())
+                stack.enter_context(self._locks.held(names, left_s))
+            except StoreBusy as exc:
+                raise self._busy(names) from exc
+            yield
+
+    def _busy(self, names: Collection[str]) -> StoreBusy:
+        """Say who holds a lock, if that is an open intent."""
+        limit_s = self._locks.limit_s
+        text = f"Another writer has held this store for {limit_s:g} s; try again."
+        for other in self._rows.open_intents():
+            if not names or not other.names or not set(names).isdisjoint(other.names):
+                text = (
+                    f"A {other.op} that began at {show(other.created_at)} has held a branch of "
+                    f"this call for {limit_s:g} s; try again."
+                )
+                return StoreBusy(text, limit_s=limit_s, operation=other.op)
+        return StoreBusy(text, limit_s=limit_s)
