@@ -99,8 +99,13 @@ class Ledger(Protocol):
             StoreUnavailable: the locks were lost, and another process recovered this intent.
         """
 
-    def ending(self) -> AbstractContextManager[None]:
-        """Make the writes of the block and the end of this thread's intent one transaction."""
+    def ending(self, *, own: bool = False) -> AbstractContextManager[None]:
+        """Make the writes of the block and the end of this thread's intent one transaction.
+
+        Args:
+            own: whether nobody else changes meanwhile what the block writes, since that is new or
+                has a name of the intent. Then other writers need not wait for each other.
+        """
 
     def exclusive(self, *names: str) -> AbstractContextManager[None]:
         """Keep others from intents with these names during the block; without names, from all.

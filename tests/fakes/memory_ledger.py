@@ -108,7 +108,7 @@ class MemoryLedger:
         self.remove(Intent, intent.id)
 
     @contextmanager
-    def ending(self) -> Iterator[None]:
+    def ending(self, *, own: bool = False) -> Iterator[None]:
         yield
         self.remove(Intent, self._mine.id)
 

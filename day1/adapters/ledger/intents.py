@@ -6,8 +6,9 @@ store. Its row in the ledger has the names too. Three rules hold:
 - Open intents touch no common name: whoever opens one holds the locks of its names, and first
   recovers each open intent that touches one of them.
 - Who holds all locks of an open intent, and did not open it, knows that its process is gone.
-- Who wants the whole store takes its lock, after which nobody opens an intent, and then waits for
-  the open ones by taking their locks.
+- Who wants the whole store takes its lock, then reads the open intents, and waits for them by
+  taking their locks. Who opens an intent adds its row, then looks at that lock, and takes the row
+  back if somebody holds it. So one of the two sees the other.
 """
 
 import threading
@@ -28,8 +29,8 @@ _LOOK_AGAIN_S: Final = 0.02
 class IntentRows(Protocol):
     """The rows of intents in a ledger."""
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """Make all statements in the block one transaction, alone among all writers."""
+    def transaction(self, *, own: bool) -> AbstractContextManager[None]:
+        """Make all statements in the block one transaction; `own` as in `Ledger.ending`."""
 
     def open_intents(self) -> list[Intent]:
         """List the intents that were not ended."""
@@ -100,9 +101,9 @@ class Intents:
             )
 
     @contextmanager
-    def ending(self) -> Iterator[None]:
+    def ending(self, *, own: bool) -> Iterator[None]:
         """Make the writes of the block the last ones of this thread's intent: one transaction."""
-        with self._rows.transaction():
+        with self._rows.transaction(own=own):
             yield
             self.end()
         self._mine.ended = True
@@ -120,10 +121,7 @@ class Intents:
             return
         until = time.monotonic() + self._locks.limit_s
         with self._taken(WHOLE, until):
-            # Whoever is about to add an intent has added it after this, or sees the lock.
-            with self._rows.transaction():
-                others = self._rows.open_intents()
-            for other in others:
+            for other in self._rows.open_intents():
                 with ExitStack() as stack:
                     if other.names:
                         stack.enter_context(self._taken(other.names, until))
@@ -171,14 +169,17 @@ class Intents:
         Returns:
             The open intents that touch the names; None if somebody holds the whole store.
         """
-        with self._rows.transaction():
-            if not self._locks.whole_is_free():
-                return None
-            open_intents = self._rows.open_intents()
-            others = [o for o in open_intents if not o.names or not set(names).isdisjoint(o.names)]
-            if intent is not None and not others:
-                self._rows.add_intent(intent)
-        return others
+        open_intents = self._rows.open_intents()
+        others = [o for o in open_intents if not o.names or not set(names).isdisjoint(o.names)]
+        if others:
+            return others
+        if intent is not None:
+            self._rows.add_intent(intent)
+        if self._locks.whole_is_free():
+            return []
+        if intent is not None:
+            self._rows.end_intent(intent.id)
+        return None
 
     def _wait_for_whole(self, names: Collection[str], until: float) -> None:
         """Wait a moment for who holds the whole store; recover their intent if they are gone."""

@@ -152,17 +152,17 @@ class SqlLedger(Ledger):
 
     @override
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        with self._writing():
+    def transaction(self, *, own: bool = False) -> Iterator[None]:
+        with self._writing(own=own):
             yield
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def _writing(self, *, own: bool = False) -> Iterator[Connection]:
         current: Connection | None = getattr(self._local, "connection", None)
         if current is not None:
             yield current
             return
-        with self._begun() as connection:
+        with self._begun(own=own) as connection:
             self._local.connection = connection
             try:
                 yield connection
@@ -170,8 +170,8 @@ class SqlLedger(Ledger):
                 self._local.connection = None
 
     @contextmanager
-    def _begun(self) -> Iterator[Connection]:
-        """Open a transaction, which leaving the block commits."""
+    def _begun(self, *, own: bool) -> Iterator[Connection]:  # noqa: ARG002 - a server asks
+        """Open a transaction, which leaving the block commits; a file has one at a time."""
         try:
             with self._engine.begin() as connection:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -332,8 +332,8 @@ class SqlLedger(Ledger):
         return self._intents.opened(Intent(new_id("intent", now), kind.name, fields, now, folded))
 
     @override
-    def ending(self) -> AbstractContextManager[None]:
-        return self._intents.ending()
+    def ending(self, *, own: bool = False) -> AbstractContextManager[None]:
+        return self._intents.ending(own=own)
 
     @override
     def exclusive(self, *names: str) -> AbstractContextManager[None]:

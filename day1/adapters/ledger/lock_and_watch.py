@@ -31,7 +31,7 @@ class Locks(Protocol):
         """Try to hold the locks for the block; the block gets whether they are held."""
 
     def whole_is_free(self) -> bool:
-        """Whether nobody else holds the lock of the whole store; asked in a transaction."""
+        """Whether nobody else holds the lock of the whole store."""
 
 
 class Watch(Protocol):

@@ -18,14 +18,17 @@ from sqlalchemy import (
     Engine,
     MetaData,
     Table,
+    func,
     insert,
+    select,
+    true,
 )
 from typing_extensions import override
 
 from day1.adapters.ledger.ledger import SqlLedger
 from day1.adapters.ledger.lock_and_watch import Watch
 from day1.adapters.ledger.schema import own_tables
-from day1.adapters.ledger.tables import VERSION, check_version
+from day1.adapters.ledger.tables import TABLES, VERSION, as_row, check_version
 from day1.adapters.mysql.failures import server_number
 from day1.adapters.mysql.lock import Locked, Queues, ServerLocks, lock_name, locked
 from day1.adapters.mysql.url import ServerUrl, connect, make_database, opened, roll_back
@@ -55,6 +58,11 @@ _SCHEMA: Final = Table(
 )
 """The table of versions: a row for each version that the ledger was upgraded to."""
 _NEWEST: Final = "SELECT max(version) FROM ledger_schema"
+_VERSION: Final = select(func.max(_SCHEMA.c.version).label("version")).subquery()
+_OPEN_INTENTS: Final = select(_VERSION.c.version, TABLES[Intent]).select_from(
+    _VERSION.outerjoin(TABLES[Intent], true())
+)
+"""The query for the ledger's version and the open intents; without any, one row."""
 
 
 def open_server_ledger(
@@ -189,15 +197,18 @@ class ServerLedger(SqlLedger):
         return self._locks.connection()
 
     @contextmanager
-    def _begun(self) -> Iterator[Connection]:
+    def _begun(self, *, own: bool) -> Iterator[Connection]:
         """Open a transaction when it is this writer's turn; fail if the thread's locks were lost.
+
+        What is this thread's `own` by its locks needs no turn.
 
         Not every server obeys the driver's own begin and rollback.
 
         Raises:
             StoreVersionUnknown: a later day1 has upgraded the ledger. It cannot during the turn.
         """
-        with self._queues.held((self._turn,), self._opened) as connection:
+        turn = self._queues.held((self._turn,), self._opened)
+        with self._opened() if own and self._locks.by_name else turn as connection:
             connection.exec_driver_sql("START TRANSACTION")
             try:
                 if self.is_whole:
@@ -215,6 +226,27 @@ class ServerLedger(SqlLedger):
     def same_version(self) -> AbstractContextManager[None]:
         """Read the stamp once in the block: each read is a round trip to the server."""
         return nullcontext() if self._asked is None else self._asked.same_version()
+
+    @override
+    def open_intents(self) -> list[Intent]:
+        """List the open intents, after a check that no later day1 has upgraded the ledger."""
+        if not self._locks.by_name:
+            return super().open_intents()
+        with self._reading() as connection:
+            rows = connection.execute(_OPEN_INTENTS).all()
+        check_version(int(rows[0].version), self.where)
+        return [self._record(Intent, row) for row in rows if row.id is not None]
+
+    @override
+    def add_intent(self, intent: Intent) -> None:
+        """Write the row of a new intent: its id is new and its names are locked, so at any time."""
+        if not self._locks.by_name:
+            super().add_intent(intent)
+            return
+        with self._opened() as connection:
+            connection.execute(insert(TABLES[Intent]), as_row(intent))
+        if self._asked is not None:
+            self._asked.wrote()
 
     @override
     def finish_intent(self, intent: Intent) -> None:

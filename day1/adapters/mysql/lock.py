@@ -178,7 +178,7 @@ class ServerLocks:
         self._engine = engine
         self._queues = queues
         self.limit_s = limit_s
-        self._by_name = by_name
+        self.by_name = by_name
         self._mine = _Mine()
 
     @contextmanager
@@ -215,7 +215,7 @@ class ServerLocks:
             yield True
 
     def whole_is_free(self) -> bool:
-        """Whether nobody else holds the lock of the whole store; asked in a transaction."""
+        """Whether nobody else holds the lock of the whole store."""
         (whole,) = self._locks(())
         if whole in self._mine.locks:
             return True
@@ -223,7 +223,7 @@ class ServerLocks:
             return connection.exec_driver_sql("SELECT IS_FREE_LOCK(%s)", (whole,)).scalar() == 1
 
     def _locks(self, names: Collection[str]) -> list[str]:
-        if not names or not self._by_name:
+        if not names or not self.by_name:
             return [lock_name(self._database, "/deeds")]
         return sorted({lock_name(self._database, f"/deeds/{name}") for name in names})
 

@@ -182,9 +182,9 @@ class ScopedLedger(Ledger):
             raise self._access.outside()
         return self._ledger.open_intent(kind, payload, now, names)
 
-    def ending(self) -> AbstractContextManager[None]:
+    def ending(self, *, own: bool = False) -> AbstractContextManager[None]:
         """Make the writes of the block and the end of the open intent one transaction."""
-        return self._ledger.ending()
+        return self._ledger.ending(own=own)
 
     def exclusive(self, *names: str) -> AbstractContextManager[None]:
         """Keep other intents with these names, or all, from being opened during the block."""

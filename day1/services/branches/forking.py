@@ -81,7 +81,7 @@ def fork(
         if fill is not None:
             fill()
             repo.point("fill.after_rows")
-        with repo.ledger.ending():
+        with repo.ledger.ending(own=True):
             _record(repo, branch, records)
         repo.point("fork.after_ledger")
     return branch

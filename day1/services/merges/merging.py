@@ -125,7 +125,8 @@ def merge(
             at = work.now
         repo.point("merge.after_engine")
         record = intent.record(**plan.counts, base=base, commit=new_commit)
-        with repo.ledger.ending():
+        # Other calls change other fields of the source's record, and a server keeps both changes.
+        with repo.ledger.ending(own=True):
             record_merge(repo, record)
         repo.point("merge.after_ledger")
     return Merged(record, plan, at, _left(plan, sides))
