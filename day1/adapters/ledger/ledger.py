@@ -2,14 +2,13 @@
 
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, Row, Select, Table, bindparam, delete, insert, select
+from sqlalchemy import Connection, Engine, Table, bindparam, delete, select
 from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
@@ -17,8 +16,10 @@ from typing_extensions import override
 from day1.adapters.ledger.intents import Intents
 from day1.adapters.ledger.lock_and_watch import Locks, Watch
 from day1.adapters.ledger.schema import make_tables
+from day1.adapters.ledger.statements import deleting, inserting, selecting, selecting_by
 from day1.adapters.ledger.tables import HEADS, TABLES, as_record, as_row, is_changed, refuse_later
 from day1.adapters.rows.ownership import Columns
+from day1.adapters.rows.rows import directly, prepared
 from day1.adapters.sqlite_failures import raise_translated
 from day1.errors import BranchExists, Conflict, StoreDamaged
 from day1.model.branches.branch import Branch
@@ -144,7 +145,7 @@ class SqlLedger(Ledger):
                 lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
                 problems = [str(line) for line in lines if line != "ok"]
             for kind, table in TABLES.items():
-                rows = connection.execute(select(table)).all()
+                rows = connection.execute(selecting(kind)).all()
                 changed = self._own_sums and sum(is_changed(kind, row) for row in rows)
                 if changed:
                     problems.append(f"{changed} of {len(rows)} rows of {table.name} were changed")
@@ -174,7 +175,7 @@ class SqlLedger(Ledger):
         """Open a transaction, which leaving the block commits; a file has one at a time."""
         try:
             with self._engine.begin() as connection:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                directly(connection, "BEGIN IMMEDIATE")
                 refuse_later(connection, self._name)
                 yield connection
         except Exception as exc:
@@ -205,8 +206,8 @@ class SqlLedger(Ledger):
 
     def _put(self, table: Table, key: str, values: dict[str, Any]) -> None:
         with self._writing() as connection:
-            connection.execute(delete(table).where(table.c[key] == values[key]))
-            connection.execute(insert(table), values)
+            prepared(deleting, table, key).many(connection, [values])
+            prepared(inserting, table).many(connection, [values])
 
     @override
     def record(self, kind: type[T], record_id: str) -> T | None:
@@ -216,7 +217,7 @@ class SqlLedger(Ledger):
     @override
     def records(self, kind: type[T], **equal: str) -> list[T]:
         with self._reading() as connection:
-            rows = connection.execute(_records(kind, tuple(equal)), equal).all()  # type: ignore[arg-type]  # a class is hashable
+            rows = prepared(selecting_by, kind, tuple(equal)).rows(connection, equal)  # type: ignore[arg-type]  # a class is hashable
         return [self._record(kind, row) for row in rows]
 
     @override
@@ -228,7 +229,7 @@ class SqlLedger(Ledger):
             self._put(TABLES[kind], "id", row)
         return True
 
-    def _record(self, kind: type[T], row: Row[Any]) -> T:
+    def _record(self, kind: type[T], row: Sequence[Any]) -> T:
         if self._own_sums and is_changed(kind, row):
             with self._reading() as connection:
                 refuse_later(connection, self._name)
@@ -270,7 +271,7 @@ class SqlLedger(Ledger):
         version = self.stamp()
         version_of_votes, known_votes = self._voted
         if version is None or version != version_of_votes:
-            later = select(_RATINGS).where(_RATINGS.c.created_at > known_votes.since)
+            later = selecting(Rating).where(_RATINGS.c.created_at > known_votes.since)
             with self._reading() as connection:
                 rows = connection.execute(later).all()
             known_votes = known_votes.plus([self._record(Rating, row) for row in rows])
@@ -288,8 +289,9 @@ class SqlLedger(Ledger):
         if name in branches:
             return branches[name]
         with self._reading() as connection:
-            row = connection.execute(_BY_NAME, {"folded": name.lower()}).first()
-        entry = branches[name] = None if row is None else self._record(Branch, row)
+            folded = {"folded": name.lower()}
+            rows = prepared(selecting_by, Branch, ("folded",)).rows(connection, folded)
+        entry = branches[name] = self._record(Branch, rows[0]) if rows else None
         return entry
 
     def _remembered(self) -> dict[str, Branch | None]:
@@ -350,7 +352,7 @@ class SqlLedger(Ledger):
     def add_intent(self, intent: Intent) -> None:
         """Write the row of a new intent."""
         with self._writing() as connection:
-            connection.execute(insert(TABLES[Intent]), as_row(intent))
+            prepared(inserting, TABLES[Intent]).many(connection, [as_row(intent)])
 
     def end_intent(self, intent_id: str) -> bool:
         """Delete the row of an intent; returns whether it was there."""
@@ -386,14 +388,4 @@ class SqlLedger(Ledger):
         self._engine.dispose()
 
 
-@lru_cache(maxsize=128)
-def _records(kind: type, names: tuple[str, ...]) -> Select[Any]:
-    """Build the query for records by fields; cached, as building takes longer than running."""
-    table = TABLES[kind]
-    tests = [table.c[name] == bindparam(name) for name in names]
-    return select(table).where(*tests).order_by(table.c.created_at, table.c.id)
-
-
 _RATINGS = TABLES[Rating]
-_BRANCHES = TABLES[Branch]
-_BY_NAME = select(_BRANCHES).where(_BRANCHES.c.folded == bindparam("folded"))

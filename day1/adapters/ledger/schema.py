@@ -1,7 +1,8 @@
 """The schema of a ledger: make and upgrade its tables, recognize other programs' tables."""
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, update
 
+from day1.adapters.ledger.statements import selecting
 from day1.adapters.ledger.tables import (
     BRANCHES,
     OLDEST,
@@ -43,7 +44,7 @@ def _add_sums(connection: Connection, existing: Columns) -> None:
     for kind, table in TABLES.items():
         if table.name not in existing:
             continue
-        rows = connection.execute(select(table).where(table.c[SUM].is_(None))).all()
+        rows = connection.execute(selecting(kind).where(table.c[SUM].is_(None))).all()
         sums = [{"row": row.id, "sum": sum_of(kind, row)} for row in rows]
         if sums:
             of_row = update(table).where(table.c.id == bindparam("row"))

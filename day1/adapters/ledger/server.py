@@ -28,6 +28,7 @@ from typing_extensions import override
 from day1.adapters.ledger.ledger import SqlLedger
 from day1.adapters.ledger.lock_and_watch import Watch
 from day1.adapters.ledger.schema import own_tables
+from day1.adapters.ledger.statements import selecting
 from day1.adapters.ledger.tables import TABLES, VERSION, as_row, check_version
 from day1.adapters.mysql.failures import server_number
 from day1.adapters.mysql.lock import Locked, Queues, ServerLocks, lock_name, locked
@@ -59,10 +60,12 @@ _SCHEMA: Final = Table(
 """The table of versions: a row for each version that the ledger was upgraded to."""
 _NEWEST: Final = "SELECT max(version) FROM ledger_schema"
 _VERSION: Final = select(func.max(_SCHEMA.c.version).label("version")).subquery()
-_OPEN_INTENTS: Final = select(_VERSION.c.version, TABLES[Intent]).select_from(
-    _VERSION.outerjoin(TABLES[Intent], true())
+_OPEN_INTENTS: Final = (
+    selecting(Intent)
+    .add_columns(_VERSION.c.version)
+    .select_from(_VERSION.outerjoin(TABLES[Intent], true()))
 )
-"""The query for the ledger's version and the open intents; without any, one row."""
+"""The query for the open intents, each with the ledger's version; without any, one row."""
 
 
 def open_server_ledger(
@@ -235,7 +238,7 @@ class ServerLedger(SqlLedger):
         with self._reading() as connection:
             rows = connection.execute(_OPEN_INTENTS).all()
         check_version(int(rows[0].version), self.where)
-        return [self._record(Intent, row) for row in rows if row.id is not None]
+        return [self._record(Intent, row[:-1]) for row in rows if row.id is not None]
 
     @override
     def add_intent(self, intent: Intent) -> None:

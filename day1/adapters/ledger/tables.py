@@ -1,16 +1,26 @@
 """The ledger's tables: one for each kind of record, made from its fields."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, get_args, get_origin, get_type_hints
 from zlib import crc32
 
-from sqlalchemy import BigInteger, Boolean, Column, Connection, Index, MetaData, Row, String, Table
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Index,
+    MetaData,
+    String,
+    Table,
+)
 from sqlalchemy.types import TypeEngine
 
 from day1.adapters.rows.ownership import Columns
+from day1.adapters.rows.rows import directly
 from day1.adapters.rows.tables import UnboundedText
 from day1.errors import StoreVersionUnknown
 from day1.model.branches.branch import Branch
@@ -75,17 +85,28 @@ HEADS: Final = Table(
 )
 
 
+FIELDS: Final[Mapping[type, tuple[str, ...]]] = {
+    kind: tuple(f.name for f in fields(kind)) for kind in TABLES
+}
+"""The names of each kind's fields, in their order."""
+_FLAGS: Final[Mapping[type, tuple[str, ...]]] = {
+    kind: tuple(name for name in names if _kept_as(_hints(kind)[name]) is bool)
+    for kind, names in FIELDS.items()
+}
+"""The fields that are booleans; the drivers return them as integers."""
+
+
 def _read_tuple(text: str) -> tuple[Any, ...]:
     return tuple(json.loads(text))
 
 
 _FROM_JSON: Final[Mapping[type, Mapping[str, Callable[[str], Any]]]] = {
     kind: {
-        name: _read_tuple if get_origin(hint) is tuple else json.loads
-        for name, hint in _hints(kind).items()
-        if _kept_as(hint) is object
+        name: _read_tuple if get_origin(_hints(kind)[name]) is tuple else json.loads
+        for name in names
+        if _kept_as(_hints(kind)[name]) is object
     }
-    for kind in TABLES
+    for kind, names in FIELDS.items()
 }
 """The fields that are stored as JSON, each with the function that parses it."""
 _DEFAULTED: Final = {
@@ -104,32 +125,41 @@ OLDEST: Final[Columns] = {
 
 def as_row(record: object) -> dict[str, Any]:
     """Convert a record to a row of its table."""
-    as_json = _FROM_JSON[type(record)]
-    values = {f.name: getattr(record, f.name) for f in fields(record)}  # type: ignore[arg-type]  # a dataclass
-    row = {n: canonical(v) if n in as_json else v for n, v in values.items()}
+    kind = type(record)
+    row = {name: getattr(record, name) for name in FIELDS[kind]}
+    row |= {name: canonical(row[name]) for name in _FROM_JSON[kind]}
     return {**row, SUM: _sum(row)}
 
 
-def as_record(kind: type[T], row: Row[Any]) -> T:
-    """Convert a row to a record; a column added after the row gets its default."""
-    read = _FROM_JSON[kind]
-    stored = _fields(kind, row)
-    values = {n: v for n, v in stored.items() if v is not None or n not in _DEFAULTED[kind]}
-    return kind(**{n: read[n](v) if n in read else v for n, v in values.items()})
+def as_record(kind: type[T], row: Sequence[Any]) -> T:
+    """Convert what `selecting` reads to a record; a column added after it gets its default."""
+    values = _fields(kind, row)
+    for name in _DEFAULTED[kind]:
+        if values[name] is None:
+            del values[name]
+    for name, read in _FROM_JSON[kind].items():
+        if name in values:
+            values[name] = read(values[name])
+    return kind(**values)
 
 
-def is_changed(kind: type, row: Row[Any]) -> bool:
-    """Whether a row's checksum shows that it is not as day1 wrote it."""
-    return row._mapping[SUM] not in {None, sum_of(kind, row)}
+def is_changed(kind: type, row: Sequence[Any]) -> bool:
+    """Whether the checksum of what `selecting` reads shows that it is not as day1 wrote it."""
+    return row[-1] not in {None, sum_of(kind, row)}
 
 
-def sum_of(kind: type, row: Row[Any]) -> int:
-    """Compute the checksum of a row."""
+def sum_of(kind: type, row: Sequence[Any]) -> int:
+    """Compute the checksum of what `selecting` reads."""
     return _sum(_fields(kind, row))
 
 
-def _fields(kind: type, row: Row[Any]) -> dict[str, Any]:
-    return {f.name: row._mapping[f.name] for f in fields(kind)}
+def _fields(kind: type, row: Sequence[Any]) -> dict[str, Any]:
+    """Return the fields of what `selecting` reads, by name and without the checksum."""
+    values: dict[str, Any] = dict(zip(FIELDS[kind], row, strict=False))
+    for name in _FLAGS[kind]:
+        if values[name] is not None:
+            values[name] = bool(values[name])
+    return values
 
 
 def _sum(row: Mapping[str, Any]) -> int:
@@ -161,4 +191,5 @@ def refuse_later(connection: Connection, where: str) -> None:
         StoreVersionUnknown: a later day1 has upgraded the file.
     """
     if connection.dialect.name == "sqlite":
-        check_version(connection.exec_driver_sql("PRAGMA user_version").scalar_one(), where)
+        ((version,),) = directly(connection, "PRAGMA user_version")
+        check_version(int(version or 0), where)
