@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from day1.call.context import Context, Limits
-from day1.errors import Day1Error
+from day1.errors import Day1Error, Json
 from day1.services.access.caller import Caller
 from day1.services.access.scoped import scoped
 from day1.services.access.scoped_ledger import ScopedUses
@@ -51,6 +51,12 @@ class OpenStore:
     of its error."""
     _obstacles: Callable[[], list[Day1Error]]
     _closing: ExitStack
+    _told: Mapping[str, Json] = field(init=False)
+    """The settings that an agent may read: `Settings.told`."""
+
+    def __post_init__(self) -> None:
+        """Keep what the settings tell, since each call's context has it."""
+        self._told = self.settings.told
 
     def context(self, caller: Caller) -> Context:
         """Build the context of one call, limited to what the caller may see and do."""
@@ -78,7 +84,7 @@ class OpenStore:
             limits,
             self.chat,
             self.pinning,
-            configuration=self.settings.told,
+            configuration=self._told,
             prime=prime,
             jobs=self.jobs,
             place=self.where,

@@ -1,10 +1,16 @@
 """The state that a reading reads: a commit, or a branch as it is."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.model.redaction.mask import CLEAR, Mask
-from day1.model.rows.change import NOTHING_PENDING, CommitId, Pending
+from day1.model.rows.change import NOTHING_PENDING, Changes, CommitId, Pending
+
+if TYPE_CHECKING:
+    from day1.adapters.rows.rows import SqlReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +28,13 @@ class ReadState:
     """The instant at which rows are shown: expired rows and secret words are hidden."""
     version: int = SCHEMA_VERSION
     """The schema version of the state: columns of later versions read as empty."""
+
+
+class Past(Protocol):
+    """Reads the commits with which a state is compared, on the connections of readings."""
+
+    def base(self, reading: SqlReading, other: CommitId) -> CommitId:
+        """Return the merge base of a reading and a commit, as `SqlReading.merge_base`."""
+
+    def since(self, reading: SqlReading, base: CommitId, through: SqlReading) -> Changes:
+        """Return the rows that differ since a commit, as `SqlReading.changes`."""

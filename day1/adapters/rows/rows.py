@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Dialect, func, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ClauseElement
 from typing_extensions import override
 
-from day1.adapters.rows.read_state import ReadState
+from day1.adapters.rows.read_state import Past, ReadState
 from day1.adapters.rows.statements import (
     OF_COLUMN,
     Shape,
@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 
 _CHUNK = 500
 """Ids in one IN list; engines limit the number of bound values."""
+
+
+_SHORT = 8
+"""Most values of a list in a prepared statement; it takes 1, 2, 4 or 8, the last one repeated."""
 
 
 class Prepared:
@@ -113,7 +117,12 @@ def _cursor(connection: Connection, sql: str) -> Iterator[Any]:
     try:
         yield raw.cursor()
     except driver.Error as exc:
-        raise DBAPIError.instance(sql, None, exc, driver.Error, hide_parameters=True) from exc
+        is_lost = connection.dialect.is_disconnect(exc, raw, None)
+        if is_lost:  # or the pool would lend it again
+            connection.invalidate(exc)
+        raise DBAPIError.instance(
+            sql, None, exc, driver.Error, hide_parameters=True, connection_invalidated=is_lost
+        ) from exc
 
 
 def chunks(values: Sequence[Cell]) -> Iterator[Sequence[Cell]]:
@@ -161,7 +170,7 @@ class SqlReading(Reading):
         ]
         if len(parts) == 1:
             return rows
-        rows.sort(key=_in_time, reverse=query.descending)
+        rows.sort(key=lambda row: (when(row), row["id"]), reverse=query.descending)
         return rows[: query.limit]
 
     @override
@@ -231,21 +240,22 @@ class SqlReading(Reading):
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
         values: dict[str, Any] = {f"equal_{c}": v for c, v in query.equal.items() if v is not None}
-        for column, allowed in query.among.items():
-            some = [value for value in allowed if value is not None]
-            values[f"among_{column}" if len(some) == len(allowed) else f"maybe_{column}"] = some
-        values |= {f"without_{c}": list(v) for c, v in query.without.items()}
+        values |= (lists := _lists(query))
         bounds = ("after", "before", "created_after", "limit")
         values |= {b: v for b in bounds if (v := getattr(query, b)) is not None}
         if query.order == "created_at":  # a bound by which an engine takes the index on it
             values.setdefault("created_after", -1)
         values |= self._seen(kind, query)
         empty = tuple(c for c, v in query.equal.items() if v is None)
+        sizes = _sizes(lists)
         shape = Shape(
-            kind.table, columns, order, query.descending, empty, tuple(values), self.version
+            kind.table, columns, order, query.descending, empty, tuple(values), self.version, sizes
         )
-        if query.among or query.without:  # lists, for which each length is another statement
+        if len(sizes) < len(lists):  # a long list, for which each length is another statement
             return [tuple(row) for row in self.connection.execute(selecting(shape), values)]
+        for name, size in sizes:
+            some = values.pop(name)
+            values |= {f"{name}_{n}": some[min(n, len(some) - 1)] for n in range(size)}
         return prepared(selecting, shape).rows(self.connection, values)
 
     @override
@@ -329,16 +339,6 @@ class SqlAdditions(SqlReading, Additions):
             self.secret |= {str(row["content_hash"]) for row in secret}
 
 
-class Past(Protocol):
-    """Reads the commits with which a state is compared, on the connections of readings."""
-
-    def base(self, reading: SqlReading, other: CommitId) -> CommitId:
-        """Return the merge base of a reading and a commit, as `SqlReading.merge_base`."""
-
-    def since(self, reading: SqlReading, base: CommitId, through: SqlReading) -> Changes:
-        """Return the rows that differ since a commit, as `SqlReading.changes`."""
-
-
 def row_changes(kind: Kind, pairs: Iterable[Sequence[Cell]], mask: Mask) -> list[RowChange]:
     """List the rows that differ, by id; each of `pairs` is its columns after, then before.
 
@@ -371,8 +371,20 @@ def _narrowed(query: Query) -> Iterator[Query]:
     yield query
 
 
-def _in_time(row: Row) -> tuple[Cell, Cell]:
-    return when(row), row["id"]
+def _lists(query: Query) -> dict[str, list[Cell]]:
+    """Return the lists of a query's values by the names that a `Shape` has for them."""
+    lists: dict[str, list[Cell]] = {}
+    for column, allowed in query.among.items():
+        some: list[Cell] = [value for value in allowed if value is not None]
+        lists[f"among_{column}" if len(some) == len(allowed) else f"maybe_{column}"] = some
+    return lists | {f"without_{column}": list(v) for column, v in query.without.items()}
+
+
+def _sizes(lists: Mapping[str, Sequence[Cell]]) -> tuple[tuple[str, int], ...]:
+    """Choose how many values the statement takes for each list; none if a list is long or empty."""
+    if not all(0 < len(some) <= _SHORT for some in lists.values()):
+        return ()
+    return tuple((name, 1 << (len(some) - 1).bit_length()) for name, some in lists.items())
 
 
 def pending_rows(connection: Connection, after: int) -> Pending:

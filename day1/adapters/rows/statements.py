@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
@@ -43,6 +44,9 @@ class Shape(NamedTuple):
     """The names of bound values: a bound, or a condition on a column (`equal_category`)."""
     version: int = SCHEMA_VERSION
     """The schema version of the state that is queried."""
+    sizes: tuple[tuple[str, int], ...] = ()
+    """The lists of which each value is bound by itself (`among_id_0`), with their lengths; empty:
+    lists are bound whole, and each length becomes another statement."""
 
 
 _ABSENT: Final[ColumnElement[Any]] = literal_column("NULL")
@@ -113,7 +117,10 @@ def counting(
 
 
 def conditions(
-    table: TableAt, empty: tuple[str, ...], values: tuple[str, ...]
+    table: TableAt,
+    empty: tuple[str, ...],
+    values: tuple[str, ...],
+    sizes: Mapping[str, int] = MappingProxyType({}),
 ) -> Iterator[ColumnElement[bool]]:
     """Yield the conditions of a statement: the columns without a value, and the bound values.
 
@@ -135,13 +142,23 @@ def conditions(
             yield false()  # Dolt fails at `NULL = 'x'` where it is the only condition
         elif how == "equal":
             yield table.c[column] == bindparam(name)
-        elif how == "among":
-            yield table.c[column].in_(bindparam(name, expanding=True))
-        elif how == "maybe":
-            listed = table.c[column].in_(bindparam(name, expanding=True))
-            yield or_(table.c[column].is_(None), listed)
-        elif how == "without":
-            yield table.c[column].not_in(bindparam(name, expanding=True))
+        elif how in {"among", "maybe", "without"}:
+            yield _listed(how, table.c[column], _bound(name, sizes.get(name)))
+
+
+def _bound(name: str, size: int | None) -> Any:
+    """Build the parameters of a list: one that takes it whole, or one for each of its values."""
+    if size is None:
+        return bindparam(name, expanding=True)
+    return [bindparam(f"{name}_{place}") for place in range(size)]
+
+
+def _listed(how: str, column: ColumnElement[Any], values: Any) -> ColumnElement[bool]:
+    """Build the condition that a column is among some values, or without one, or not among them."""
+    if how == "without":
+        return column.not_in(values)
+    listed = column.in_(values)
+    return or_(column.is_(None), listed) if how == "maybe" else listed
 
 
 @lru_cache(maxsize=512)
@@ -151,9 +168,9 @@ def selecting(shape: Shape) -> Select[Any]:
     first = {"time": _when(table), "id": None, "created_at": table.c.created_at}[shape.order]
     by = [table.c.id] if first is None else [first, table.c.id]
     statement = select(*(table.c[c] for c in shape.columns)).select_from(table.table)
-    statement = statement.where(*conditions(table, shape.empty, shape.values)).order_by(
-        *(c.desc() if shape.descending else c for c in by)
-    )
+    statement = statement.where(
+        *conditions(table, shape.empty, shape.values, dict(shape.sizes))
+    ).order_by(*(c.desc() if shape.descending else c for c in by))
     return statement.limit(bindparam("limit")) if "limit" in shape.values else statement
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import Connection, delete
 from typing_extensions import override
 
-from day1.adapters.rows.read_state import ReadState
-from day1.adapters.rows.rows import Past, SqlAdditions, chunks, prepared
+from day1.adapters.rows.read_state import Past, ReadState
+from day1.adapters.rows.rows import SqlAdditions, chunks, prepared
 from day1.adapters.rows.statements import columns_at, insert_into, updating
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect

@@ -6,7 +6,7 @@ when it is shown. So a redacted or removed message leaves the working memory too
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from day1.model.rows.kind import canonical
@@ -59,7 +59,7 @@ class WorkingMemory:
     @property
     def value(self) -> str:
         """The working memory as canonical JSON."""
-        return canonical(asdict(self))
+        return canonical({part.name: getattr(self, part.name) for part in fields(self)})
 
     @property
     def longest(self) -> str:

@@ -131,31 +131,28 @@ class Authenticator:
         self._repo, self._closed = repo, closed
         self._made = False
         self._asked: tuple[Hashable, bool] = (None, False)
+        """The ledger's stamp when `open` was last found out, and what it was."""
 
     def _any(self) -> bool:
         """Whether a token was ever made; records of tokens are never removed."""
         self._made = self._made or bool(tokens(self._repo))
         return self._made
 
-    def _required(self) -> bool:
-        """Whether a token was made, or the store is marked as requiring tokens.
-
-        The mark is set when a token is made, so it matters only if the ledger was replaced since.
-        Both are read again when the ledger changed.
-        """
-        if self._made:
-            return True
-        stamp = self._repo.ledger.stamp()
-        stamp_read, is_required = self._asked
-        if stamp is None or stamp != stamp_read:
-            is_required = self._any() or _MARK in self._repo.history.tags()
-            self._asked = stamp, is_required
-        return is_required
-
     @property
     def open(self) -> bool:
-        """Whether callers need no token: no token was ever made, not even a revoked one."""
-        return not (self._closed or self._required())
+        """Whether callers need no token: no token was ever made, not even a revoked one.
+
+        It is found out again when the ledger changed. The store's own mark is set when a token is
+        made, so it matters only if the ledger was replaced since.
+        """
+        if self._closed or self._made:
+            return False
+        stamp = self._repo.ledger.stamp()
+        stamp_read, is_open = self._asked
+        if stamp is None or stamp != stamp_read:
+            is_open = not (self._any() or _MARK in self._repo.history.tags())
+            self._asked = stamp, is_open
+        return is_open
 
     @property
     def shut(self) -> bool:

@@ -90,7 +90,7 @@ def write_working(
         changed = change(memory)
         if changed is memory and present is not None:
             return present
-        value = _checked(changed).value
+        value = _checked_value(changed)
         fresh = next_desk(None if present is None else desk, whose, value, now)
         if write_desk(repo, desk, fresh):
             return WorkingSession(working_memory(value), fresh.created_at, fresh.changed_at)
@@ -149,8 +149,14 @@ def _session_of(desk: Desk, now: int) -> WorkingSession | None:
     return WorkingSession(working_memory(desk.value), desk.created_at, desk.changed_at)
 
 
-def _checked(memory: WorkingMemory) -> WorkingMemory:
-    size = len(memory.value.encode())
+def _checked_value(memory: WorkingMemory) -> str:
+    """Return a working memory as JSON.
+
+    Raises:
+        InvalidRequest: it is too long.
+    """
+    value = memory.value
+    size = len(value.encode())
     if size > MOST_BYTES:
         problem = (
             f"the working memory would have {size:,} bytes, and may have {MOST_BYTES:,}: shorten "
@@ -160,4 +166,4 @@ def _checked(memory: WorkingMemory) -> WorkingMemory:
             f"{memory.longest}: {problem}.",
             problems=[{"argument": memory.longest, "problem": problem}],
         )
-    return memory
+    return value

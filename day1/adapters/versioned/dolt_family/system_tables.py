@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from typing_extensions import override
 
+from day1.adapters.rows.rows import directly
 from day1.adapters.rows.steps import later_schema, newest_version, step
 from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.adapters.versioned.dialect import Dialect
@@ -28,7 +29,7 @@ class SystemTables(Dialect):
     @override
     def resolve(self, connection: Connection, name: str) -> CommitId:
         try:
-            return str(connection.exec_driver_sql(self._hash_of, (name,)).scalar_one())
+            ((commit,),) = directly(connection, self._hash_of, (name,))
         except DBAPIError as exc:
             parts: Sequence[object] = exc.orig.args if exc.orig else ()
             if not any(_NO_SUCH.search(str(part)) for part in parts):
@@ -38,10 +39,11 @@ class SystemTables(Dialect):
                 Advice("{memory_branch_list} and {memory_log} list them."),
                 ref=name,
             ) from exc
+        return str(commit)
 
     @override
     def branches(self, connection: Connection) -> dict[str, CommitId]:
-        rows = connection.exec_driver_sql("SELECT name, hash FROM dolt_branches").all()
+        rows = directly(connection, "SELECT name, hash FROM dolt_branches")
         return {str(name): str(commit) for name, commit in rows}
 
     @override
@@ -66,5 +68,5 @@ class SystemTables(Dialect):
 
     @override
     def tags(self, connection: Connection) -> dict[str, CommitId]:
-        rows = connection.exec_driver_sql("SELECT tag_name, tag_hash FROM dolt_tags").all()
+        rows = directly(connection, "SELECT tag_name, tag_hash FROM dolt_tags")
         return {str(name): str(commit) for name, commit in rows}

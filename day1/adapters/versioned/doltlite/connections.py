@@ -131,7 +131,7 @@ class DoltLiteConnections(Connections):
     def fresh(self, branch: str = MAIN) -> Iterator[Connection]:
         """Open a connection on a branch, and read a table so that it sees others' commits."""
         with self.on_branch(branch) as connection:
-            connection.exec_driver_sql(READ_A_TABLE)
+            self.execute(connection, READ_A_TABLE)
             yield connection
 
     @override
