@@ -1,9 +1,12 @@
 """Queries over rows, in as many parts as an engine's limit on bound values asks for."""
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import create_engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import StaticPool
 
 from day1.adapters.rows import rows
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
@@ -116,15 +119,13 @@ def test_rows_without_a_value_are_counted_and_found(reading):
 
 def explained(reading, query):
     """How the engine would read the rows of a query."""
+    run = rows.directly
 
-    def explain(_connection, _cursor, statement, parameters, _context, _many):
-        return f"EXPLAIN QUERY PLAN {statement}", parameters
+    def explain(connection, sql, values=()):
+        return run(connection, f"EXPLAIN QUERY PLAN {sql}", values)
 
-    event.listen(reading.connection, "before_cursor_execute", explain, retval=True)
-    try:
+    with patch.object(rows, "directly", explain):
         return str(reading.scan(FACT, ("id",), query))
-    finally:
-        event.remove(reading.connection, "before_cursor_execute", explain)
 
 
 @pytest.mark.parametrize("more", [{}, {"superseded": True}])
@@ -151,3 +152,36 @@ def test_rows_of_no_space_are_found_by_what_is_asked_beside_it(reading, more, in
     )
 
     assert index in explained(reading, query)
+
+
+@pytest.mark.parametrize("count", range(11))
+def test_a_list_of_any_length_has_its_rows(reading, count):
+    """Short lists are prepared for 1, 2, 4 or 8 values, others bound whole."""
+    ids = of(*range(count))
+    assert {*numbers(reading.find(FACT, Query(among={"id": ids})))} == {*range(count)}
+    assert {*numbers(reading.find(FACT, Query(without={"id": ids})))} == {*range(count, 10)}
+
+
+def test_a_list_with_no_value_beside_others_finds_the_rows_without_one(reading):
+    among = {"category": [None, "red"], "id": ["fact_0", "fact_1", "fact_2"]}
+    assert numbers(reading.find(FACT, Query(among=among))) == [0, 1]
+
+
+def test_two_lists_of_one_length_share_a_statement(reading):
+    rows.prepared.cache_clear()
+    for ids in (["fact_1", "fact_2", "fact_3"], ["fact_4", "fact_5", "fact_6", "fact_7"]):
+        assert [row for (row,) in reading.scan(FACT, ("id",), Query(among={"id": ids}))] == ids
+    assert rows.prepared.cache_info().currsize == 1
+
+
+def test_a_lost_connection_leaves_the_pool():
+    engine = create_engine("sqlite://", poolclass=StaticPool)
+    with engine.connect() as connection:
+        connection.connection.driver_connection.close()
+        with pytest.raises(DBAPIError) as lost:
+            rows.directly(connection, "SELECT 1")
+        assert lost.value.connection_invalidated
+        assert connection.invalidated
+        with pytest.raises(DBAPIError) as wrong:
+            rows.directly(engine.connect(), "SELECT nothing")
+        assert not wrong.value.connection_invalidated

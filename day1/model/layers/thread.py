@@ -5,6 +5,7 @@ merge of the branches has each row once.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from day1.model.rows.kind import CONVERSATION, MESSAGE, OBSERVATION
@@ -16,7 +17,7 @@ SESSION: Final = "session"
 _MILLISECOND: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Thread:
     """A thread of an owner, and the session in which it goes on."""
 
@@ -24,7 +25,7 @@ class Thread:
     name: str
     session: str
 
-    @property
+    @cached_property
     def conversation_id(self) -> str:
         """The id of the thread's conversation."""
         return conversation_id(self.owner.space, self.name)

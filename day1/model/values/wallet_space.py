@@ -8,6 +8,7 @@ case.
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 _PLAIN: Final = re.compile(r"[a-z0-9._-]{1,64}")
@@ -19,7 +20,7 @@ _HASH: Final = 16
 """Hexadecimal digits of the hash of a name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Owner:
     """Whose rows a call is about: a wallet, perhaps a user of it, perhaps a device."""
 
@@ -33,7 +34,7 @@ class Owner:
         """The space of a new row; None: no space, which all share."""
         return self.spaces[0]
 
-    @property
+    @cached_property
     def spaces(self) -> tuple[str | None, ...]:
         """The spaces that the owner sees: its own, those above it, and None for shared rows."""
         spaces: list[str | None] = [None]

@@ -71,9 +71,11 @@ class ThreadUnit:
 
         A record that exists and differs is changed, so that the unit ends in a commit of its own.
         """
+        if not record:
+            return self._added(messages, []), []
         record_id = self.thread.record_id
-        if not record or record_id in self.adding.mask.rows:
-            return self._added(messages, []), [HIDDEN] if record else []
+        if record_id in self.adding.mask.rows:
+            return self._added(messages, []), [HIDDEN]
         before = self.adding.get(OBSERVATION, [record_id]).get(record_id)
         columns = self._columns(before, record)
         if before is None:
