@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import http.client
 import itertools
-import json
-import statistics
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -18,7 +15,9 @@ from urllib.parse import urlsplit
 import anyio
 import anyio.to_thread
 
+from benchmarks import mining
 from benchmarks.bench import Bench
+from benchmarks.posting import EMPTY, Call, Client, alternate
 from benchmarks.report import Row, quotient, skipped
 from benchmarks.texts import facts, questions
 from benchmarks.wire import day1_over_http, empty_over_http, proportional_memory
@@ -37,8 +36,6 @@ _LOOPS = 24
 """Loops that run at once."""
 _USERS, _FACTS_OF_A_USER = 1_000, 20
 _MEGABYTE = 1e6
-_IDLE_S = 2.0
-"""Seconds after which a connection is not used again: the server closes it after five."""
 _numbers = itertools.count()
 
 
@@ -50,65 +47,7 @@ def rows(bench: Bench) -> Iterator[Row]:
     yield anyio.run(_at_once, bench)
     yield anyio.run(_memory, bench)
     yield _evidence(bench)
-
-
-class _Client:
-    """A kept connection that posts JSON."""
-
-    def __init__(self, address: str) -> None:
-        """Connect at the first request."""
-        self._connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=600)
-        self._used = 0.0
-
-    def post(self, path: str, body: dict[str, Any], method: str = "POST") -> tuple[float, Any]:
-        """Send a body; gives the seconds it took, and the answer."""
-        started = time.perf_counter()
-        if started - self._used > _IDLE_S:
-            self._connection.close()  # as the server will have done: the request connects again
-        headers = {"Content-Type": "application/json", "Accept": _ACCEPTED, **_ERA}
-        self._connection.request(method, path, json.dumps(body), headers)
-        answer = self._connection.getresponse()
-        said = answer.read()
-        self._used = time.perf_counter()
-        spent = self._used - started
-        if answer.status != http.client.OK:
-            raise RuntimeError(f"{path}: {answer.status}: {said[:200]!r}")
-        return spent, json.loads(said)
-
-
-_ACCEPTED = "application/json, text/event-stream"
-_ERA = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "empty"}
-_EMPTY = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "tools/call",
-    "params": {
-        "name": "empty",
-        "arguments": {},
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-        },
-    },
-}
-
-
-Call = Callable[[int], tuple[float, Any]]
-
-
-async def _alternate(bench: Bench, *calls: Call) -> list[float]:
-    """The medians of some calls that are made by turns."""
-
-    def measure() -> list[float]:
-        spent: list[list[float]] = [[] for _ in calls]
-        for number in range(bench.sizes.warm + bench.sizes.calls):
-            for call, times in zip(calls, spent, strict=True):
-                seconds, _ = call(number)
-                if number >= bench.sizes.warm:
-                    times.append(seconds)
-        return [statistics.median(times) for times in spent]
-
-    return await anyio.to_thread.run_sync(measure)
+    yield from mining.rows(bench)
 
 
 @asynccontextmanager
@@ -117,7 +56,7 @@ async def _server(bench: Bench, folder: Path) -> AsyncIterator[tuple[int, str]]:
         yield served
 
 
-def _turn(client: _Client, number: int, **more: Any) -> tuple[float, Any]:
+def _turn(client: Client, number: int, **more: Any) -> tuple[float, Any]:
     body = {
         **_WALLET,
         "threadId": f"t{number % 50}",
@@ -133,7 +72,7 @@ async def _turns(bench: Bench) -> list[Row]:
     """A new turn, a repeated one, and a working session, beside an empty call."""
     folder = bench.copy(bench.sizes.middle)
     async with empty_over_http() as (_, floor), _server(bench, folder) as (_, day1):
-        empty, client = _Client(floor), _Client(day1)
+        empty, client = Client(floor), Client(day1)
         path = urlsplit(floor).path or "/mcp"
 
         def again(_: int) -> tuple[float, Any]:
@@ -144,8 +83,8 @@ async def _turns(bench: Bench) -> list[Row]:
             body = {**_WALLET, "context": [f"line {number % 20}"], "replace": number % 20 == 0}
             return client.post("/api/memory/sessions/s1/working", body, "PATCH")
 
-        none, new, repeated, session = await _alternate(
-            bench, lambda _: empty.post(path, _EMPTY), partial(_turn, client), again, desk
+        none, new, repeated, session = await alternate(
+            bench, lambda _: empty.post(path, EMPTY), partial(_turn, client), again, desk
         )
     return [
         quotient("turn_record of 2 messages, after fsync, p50", new, none, 3, "an empty HTTP call"),
@@ -167,7 +106,7 @@ async def _prompts(bench: Bench) -> list[Row]:
         _server(bench, folders[0]) as (_, one),
         _server(bench, folders[1]) as (_, other),
     ):
-        clients = [_Client(one), _Client(other)]
+        clients = [Client(one), Client(other)]
         for client in clients:
             _fill(client)
         calls: list[Call] = [
@@ -175,14 +114,14 @@ async def _prompts(bench: Bench) -> list[Row]:
             partial(_found, clients[0], others),  # the server keeps the vectors of questions
             partial(_assembled, clients[1], asked),
         ]
-        prompt, search, of_many = await _alternate(bench, *calls)
+        prompt, search, of_many = await alternate(bench, *calls)
     return [
         quotient(name(small), prompt, search, 2, "memory_search over HTTP"),
         quotient(name(large), of_many, prompt, 3, f"with {small:,}"),
     ]
 
 
-def _fill(client: _Client) -> None:
+def _fill(client: Client) -> None:
     """Give the wallet something in each layer that turns and facts can fill."""
     for number in range(40):
         _turn(client, number)
@@ -192,7 +131,7 @@ def _fill(client: _Client) -> None:
     _settled(client)
 
 
-def _settled(client: _Client) -> None:
+def _settled(client: Client) -> None:
     """Wait until each text has its vector: until then, each search makes some."""
     for _ in range(100_000):
         _, answer = client.post("/api/v1/memory_search", {"query": "who reviewed it?"})
@@ -201,9 +140,7 @@ def _settled(client: _Client) -> None:
     raise RuntimeError("texts wait for their vectors")
 
 
-def _assembled(
-    client: _Client, asked: Sequence[str], number: int, **more: Any
-) -> tuple[float, Any]:
+def _assembled(client: Client, asked: Sequence[str], number: int, **more: Any) -> tuple[float, Any]:
     body = {**_WALLET, "threadId": "t1", "query": asked[number % len(asked)], **more}
     spent, answer = client.post("/api/memory/context/assemble", body)
     if not answer["items"]:
@@ -211,7 +148,7 @@ def _assembled(
     return spent, answer
 
 
-def _found(client: _Client, asked: Sequence[str], number: int) -> tuple[float, Any]:
+def _found(client: Client, asked: Sequence[str], number: int) -> tuple[float, Any]:
     return client.post("/api/v1/memory_search", {"query": asked[number % len(asked)]})
 
 
@@ -224,10 +161,10 @@ async def _among_users(bench: Bench) -> Row:
         _server(bench, folders[0]) as (_, many),
         _server(bench, folders[1]) as (_, alone),
     ):
-        crowd, single = _Client(many), _Client(alone)
+        crowd, single = Client(many), Client(alone)
         _users(crowd, users)
         _users(single, 1)
-        above, below = await _alternate(
+        above, below = await alternate(
             bench,
             lambda number: _assembled(crowd, asked, number, userAddress=f"user{number % users}"),
             lambda number: _assembled(single, asked, number, userAddress="user0"),
@@ -236,7 +173,7 @@ async def _among_users(bench: Bench) -> Row:
     return quotient(name, above, below, 1.5, "for one alone")
 
 
-def _users(client: _Client, users: int) -> None:
+def _users(client: Client, users: int) -> None:
     texts = [text for text, _ in facts(users * _FACTS_OF_A_USER, "of users")]
     for user in range(users):
         mine = texts[user * _FACTS_OF_A_USER : (user + 1) * _FACTS_OF_A_USER]
@@ -269,7 +206,7 @@ def _turns_a_second(address: str, loops: int, seconds: float) -> float:
     done: list[int] = []
 
     def work(loop: int) -> None:
-        client, count = _Client(address), 0
+        client, count = Client(address), 0
         while time.perf_counter() < until:
             user = {"userAddress": f"user{loop}"}
             _assembled_or_empty(client, asked[(loop + count) % 500], user)
@@ -287,7 +224,7 @@ def _turns_a_second(address: str, loops: int, seconds: float) -> float:
     return sum(done) / seconds
 
 
-def _assembled_or_empty(client: _Client, question: str, whose: dict[str, str]) -> None:
+def _assembled_or_empty(client: Client, question: str, whose: dict[str, str]) -> None:
     client.post("/api/memory/context/assemble", {**_WALLET, **whose, "query": question})
 
 
@@ -298,7 +235,7 @@ async def _memory(bench: Bench) -> Row:
     for count, each in ((users, 1), (1, users)):
         folder = bench.copy(bench.sizes.small)
         async with _server(bench, folder) as (pid, day1):
-            client = _Client(day1)
+            client = Client(day1)
             for _ in range(each):
                 _users(client, count)
             for number in range(users):

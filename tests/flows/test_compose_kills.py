@@ -1,5 +1,9 @@
-"""`kill -9` in a turn of Compose: it is whole or absent, and recording it again completes it."""
+"""`kill -9` in a turn of Compose: it is whole or absent, and recording it again completes it.
 
+`scripts/kills --loops 50` kills the server fifty times under loops that do all kinds of writes.
+"""
+
+import random
 import shutil
 import threading
 from collections import Counter
@@ -16,6 +20,7 @@ from day1.model.values.wallet_space import Owner
 from day1.services.access.caller import Caller
 from day1.toolsets.compose import COMPOSE
 from tests.engine import needs_files
+from tests.flows import killed_loops
 from tests.flows.kill_scenarios import Process, die_at
 from tests.flows.killed_process import call_system, opened
 from tests.flows.test_processes import together
@@ -223,3 +228,15 @@ def test_one_turn_from_four_processes_is_one_turn(before: Path, tmp_path: Path) 
     store = opened(folder)
     assert there(store, PLAIN)[0] == [1, 6, 1]
     store.close()
+
+
+def test_a_killed_server_keeps_what_loops_were_told_and_doubles_nothing(tmp_path: Path) -> None:
+    needs_files()
+    chance = random.Random(27)
+    loops = [killed_loops.Loop(number, chance) for number in range(3)]
+    for _ in range(4):
+        killed_loops.kill(tmp_path / "store", loops, chance)
+    killed_loops.finish(tmp_path / "store", loops)
+    done: Counter[str] = sum((loop.done for loop in loops), Counter())
+    assert done.keys() >= {"turn", "remember", "job", "schedule"}
+    assert sum(loop.again for loop in loops) > 0

@@ -1,29 +1,33 @@
-"""Several machines serve one store on a Dolt server: each due job is run once, by one of them."""
+"""Several machines serve one store on a Dolt server: a due job is run once, and a turn is one turn."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Thread
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
 from day1.app.open import open_store
 from day1.interfaces.open_store import OpenStore
-from day1.model.jobs.job import KINDS, Job
+from day1.model.jobs.job import ENDED, KINDS, LEASE, Job
 from day1.model.layers.row_detail import detail_of
 from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.model.values.instant import SECOND
 from day1.model.values.wallet_space import Owner
+from day1.services.access.caller import Caller
 from day1.services.branches.lookup import find
+from day1.services.jobs.jobs import find_job
 from day1.services.jobs.schedules import Plan, create_all, find_schedule, of_wallets
 from day1.services.jobs.worker import JobWorker
 from day1.services.jobs.workshop import Workshop
 from day1.services.rows.recording import NewFact, fact_row
 from day1.settings import EmbedderSettings, SearchSettings, Settings, StoreSettings
+from day1.toolsets.compose import COMPOSE
 from tests.waiting import until
 from tests.wires.http_server import HttpServer
 
@@ -31,6 +35,7 @@ WALLETS = ("ada", "bo")
 NODES = ("one", "other")
 LOOKS = 4
 """How often each machine looks for what is due."""
+TURNS = 5
 
 
 @pytest.fixture
@@ -146,3 +151,95 @@ def test_servers_on_two_machines_share_the_due_jobs(
     assert len({job.schedule_id for job in jobs}) == len(jobs) == count
     assert {(job.status, job.error) for job in jobs} == {("completed", None)}
     assert (superseded(one), consolidations(other)) == (len(WALLETS), len(WALLETS))
+
+
+def kill(folder: Path, database: str, point: str) -> None:
+    """Let a server begin a due job on a machine of its own; it kills itself at a point of it."""
+    with HttpServer(folder, DAY1_STORE__URL=database, DAY1_KILL_AT=point) as server:
+        until(lambda: server.process.poll() is not None, "the end of the server")
+
+
+def at(store: OpenStore, instant: int) -> Workshop:
+    """What a machine runs jobs with at an instant."""
+    return Workshop(replace(store.repo, clock=lambda: instant), store.search, store.jobs)
+
+
+def only_consolidating(store: OpenStore, wallet: str) -> str:
+    """Make one schedule due, and pause all others; gives its id."""
+    name = f"consolidate:{wallet}"
+    for schedule in of_wallets(store.repo):
+        is_due = schedule.id == name
+        next_run_at = SECOND if is_due else schedule.next_run_at
+        store.repo.ledger.put(replace(schedule, next_run_at=next_run_at, paused=not is_due))
+    return name
+
+
+@pytest.mark.parametrize("point", ["job.claimed", "job.before_commit", "job.after_commit"])
+def test_what_a_killed_machine_began_another_one_does_once(
+    nodes: list[OpenStore], dolt_database: str, tmp_path: Path, point: str
+) -> None:
+    one, other = nodes
+    fill(one)
+    name = only_consolidating(one, "ada")
+    kill(tmp_path / "killed", dolt_database, point)
+    (job,) = other.repo.ledger.records(Job)
+    assert (job.status, job.schedule_id) == ("running", name)
+    assert superseded(other) == (1 if point == "job.after_commit" else 0)
+    for store in nodes:
+        dead = find_job(at(store, store.clock() + LEASE).repo, job.id)
+        assert (dead.status, dead.error) == ("failed", ENDED)
+    night = find_schedule(other.repo, name).next_run_at
+    for store, node in zip(nodes, NODES, strict=True):
+        JobWorker(at(store, night), node).run(lambda: False)
+    jobs = sorted(other.repo.ledger.records(Job), key=lambda each: each.created_at)
+    assert [each.id == job.id for each in jobs] == [True, False]
+    assert (jobs[-1].status, jobs[-1].holder) == ("completed", NODES[0])
+    assert (superseded(one), consolidations(other)) == (1, 1)
+
+
+def test_a_job_that_a_killed_machine_did_not_begin_is_taken_over(
+    nodes: list[OpenStore], dolt_database: str, tmp_path: Path
+) -> None:
+    one, other = nodes
+    fill(one)
+    name = only_consolidating(one, "ada")
+    kill(tmp_path / "killed", dolt_database, "schedule.after_job")
+    assert look_at_once(nodes, one.clock()) == 1
+    (job,) = other.repo.ledger.records(Job)
+    assert (job.status, job.schedule_id) == ("completed", name)
+    assert (superseded(one), consolidations(other)) == (1, 1)
+
+
+def test_one_turn_from_two_machines_is_one_turn(nodes: list[OpenStore]) -> None:
+    answers: list[tuple[str, Any]] = []
+    failed: list[Exception] = []
+    together = Barrier(len(nodes))
+
+    def record(store: OpenStore) -> None:
+        for number in range(TURNS):
+            said = {"userMessage": f"Ask {number}.", "assistantMessage": f"Tell {number}."}
+            arguments = {"agentWallet": "ada", "threadId": "th", "turnId": f"t{number}", **said}
+            together.wait(60)
+            try:
+                answer = COMPOSE.tools["turn_record"].call(store.context(Caller()), arguments)
+            except Exception as error:
+                failed.append(error)
+                continue
+            del answer["written"]
+            answers.append((f"t{number}", answer))
+
+    threads = [Thread(target=record, args=(store,)) for store in nodes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    by_turn = {name: [answer for n, answer in answers if n == name] for name, _ in answers}
+    assert len(by_turn) == TURNS
+    assert all(one == other for one, other in by_turn.values())
+    wanted = [f"{word} {number}." for number in range(TURNS) for word in ("Ask", "Tell")]
+    for store in nodes:
+        whole: Any = COMPOSE.tools["transcript_get"].call(
+            store.context(Caller()), {"id": "th", "agentWallet": "ada"}
+        )
+        assert [message["content"] for message in whole["messages"]] == wanted
