@@ -1,5 +1,6 @@
 """`kill -9` in the middle of a job: it reads as failed, and the next one does the work."""
 
+import json
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from day1.services.jobs.worker import JobWorker
 from day1.services.jobs.workshop import Workshop
 from day1.services.rows.recording import NewFact, fact_row
 from tests.engine import needs_files
+from tests.fakes.chat_server import ChatServer
 from tests.flows.opened_store import opened
 from tests.waiting import until
 from tests.wires.http_server import HttpServer
@@ -115,3 +117,58 @@ def test_a_process_killed_between_job_and_schedule_makes_no_second_job(folder: P
     with opened(folder) as store:
         assert len(store.repo.ledger.records(Job)) == 1
         assert (len(superseded(store)), commits(store)) == (1, 1)
+
+
+NAMED: Any = {"DAY1_CHAT__MODEL": "fake-model"}
+FOUND = "Ann moved to Lisbon in 2024."
+TURN = {
+    "agentWallet": "w",
+    "threadId": "t",
+    "turnId": "1",
+    "userMessage": "I am Ann. I moved to Lisbon in 2024.",
+}
+
+
+def extracted(store: OpenStore) -> list[str]:
+    with store.repo.store.reading(Ref(branch="main")) as reading:
+        return [str(r["id"]) for r in reading.find(FACT, Query(equal={"fact_text": FOUND}))]
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_the_turn_of_a_killed_extraction_extracts_once_when_it_is_recorded_again(
+    tmp_path: Path, point: str
+) -> None:
+    needs_files()
+    folder = tmp_path / "store"
+    listed = json.dumps({"facts": [{"text": FOUND, "messages": [0]}]})
+    body = json.dumps({"choices": [{"message": {"content": listed}}]}).encode()
+    with ChatServer().serving() as model:
+        model.answer = lambda _: (200, {}, body)
+        url = model.url
+        with HttpServer(folder, DAY1_KILL_AT=point, DAY1_CHAT__URL=url, **NAMED) as server:
+            told = server.ask("POST", "/api/memory/turns/record", json=TURN)
+            assert told.status == 200
+            until(lambda: server.process.poll() is not None, "the end of the server")
+        with opened(folder) as store:
+            (job,) = store.repo.ledger.records(Job)
+            assert (job.kind, find_job(store.repo, job.id).status) == ("facts_extract", "running")
+            assert len(extracted(store)) == (1 if point == "job.after_commit" else 0)
+            dead = later(store, store.clock() + LEASE)
+            assert find_job(dead.repo, job.id).status == "failed"
+            store.repo.ledger.put(replace(job, lease_until=store.clock()))  # as if a minute passed
+        with HttpServer(folder, DAY1_CHAT__URL=url, **NAMED) as server:
+            for _ in range(2):
+                again = server.ask("POST", "/api/memory/turns/record", json=TURN)
+                assert again.body == told.body
+            with opened(folder) as store:
+                until(lambda: _ended(store) == 2, "the second job")
+    with opened(folder) as store:
+        jobs = store.repo.ledger.records(Job)
+        states = {find_job(store.repo, each.id).status for each in jobs if each.id != job.id}
+        assert (len(jobs), states) == (2, {"completed"})
+        assert len(extracted(store)) == 1
+
+
+def _ended(store: OpenStore) -> int:
+    jobs = store.repo.ledger.records(Job)
+    return len([job for job in jobs if job.seen_at(store.clock()).status != "running"])

@@ -141,9 +141,11 @@ def uses_of(messages: Iterable[Spoken]) -> tuple[ToolUse, ...]:
 
 def _calls(cell: Cell) -> list[dict[str, Any]]:
     """Parse the tool calls of a message; what is not a call with a name is left out."""
+    if cell is None:
+        return []
     try:
         calls = json.loads(str(cell))
-    except ValueError:  # none, or another program's
+    except ValueError:  # another program's
         return []
     listed = calls if isinstance(calls, list) else []
     return [c for c in listed if isinstance(c, dict) and isinstance(c.get("name"), str)]
@@ -151,14 +153,15 @@ def _calls(cell: Cell) -> list[dict[str, Any]]:
 
 def runs_in(steps: Steps, uses: Sequence[ToolUse]) -> list[Run]:
     """Find the runs of these steps in one thread; no two of them share a step."""
-    names = [use.name for use in uses]
+    names = tuple(use.name for use in uses)
     runs: list[Sequence[ToolUse]] = []
     free = 0
-    for start in range(len(names)):
-        end = start + len(steps)
-        if start >= free and tuple(names[start:end]) == steps:
-            runs.append(uses[start:end])
-            free = end
+    for start, name in enumerate(names):
+        if name == steps[0] and start >= free:  # most steps are others: this is the cheap test
+            end = start + len(steps)
+            if names[start:end] == steps:
+                runs.append(uses[start:end])
+                free = end
     answered = {run[0].turn for run in runs}
     return [_run(run, again=run[-1].turn + 1 in answered) for run in runs]
 

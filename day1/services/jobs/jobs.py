@@ -23,6 +23,7 @@ from day1.errors import (
 from day1.logs import note_failure
 from day1.model.branches.branch import Branch
 from day1.model.jobs.job import LEASE, WAITS, Execution, Job, WorkKind
+from day1.model.values.ids import derived_id
 from day1.services.branches.lookup import find_again
 from day1.services.jobs.kinds import RUNS
 from day1.services.jobs.workshop import JobRun, JobStoppedError, Workshop
@@ -80,6 +81,15 @@ def create(repo: Repository, new: NewJob, job_id: str | None = None) -> Job:
     if repo.ledger.swap(None, job):
         return job
     return repo.ledger.record(Job, job.id) or job
+
+
+def create_unless_done(repo: Repository, new: NewJob, job_id: str) -> Job:
+    """Write the record of a job as `create`, or of its next attempt if the last one has failed."""
+    job = create(repo, new, job_id).seen_at(repo.clock())
+    while job.status == "failed":
+        next_id = derived_id("job", None, "attempt", job.id)
+        job = create(repo, new, next_id).seen_at(repo.clock())
+    return job
 
 
 def find_job(repo: Repository, job_id: str) -> Job:

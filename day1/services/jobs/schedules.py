@@ -10,7 +10,7 @@ from typing import Final
 
 from day1.errors import NotFound, StoreBusy
 from day1.model.branches.branch import Branch
-from day1.model.jobs.job import KINDS, Execution, Job
+from day1.model.jobs.job import KINDS, Execution, Job, JobKind
 from day1.model.jobs.schedule import Calendar, Schedule, schedule_id
 from day1.model.values.ids import derived_id
 from day1.services.jobs.jobs import NewJob, create
@@ -32,39 +32,36 @@ class Plan:
 
 
 def create_all(repo: Repository, plan: Plan, calendar: Calendar) -> list[Schedule]:
-    """Make or replace the schedules of a wallet, one for each kind of job.
+    """Make or replace the schedules of a wallet, one for each kind of job: all of them or none.
 
     A replaced schedule keeps its id, its pause, and its next time if that is earlier.
     """
-    schedules = []
-    for kind in KINDS:
-        now = repo.clock()
-        new = Schedule(
-            schedule_id(kind, plan.wallet, plan.branch),
-            kind,
-            plan.wallet,
-            plan.branch.id,
-            plan.token_id,
-            paused=False,
-            next_run_at=calendar.next_after(kind, now),
-            last_run_at=None,
-            last_job_id=None,
-            created_at=now,
-        )
-        schedules.append(_put(repo, new))
+    with repo.ledger.transaction():
+        schedules = [_planned(repo, plan, kind, calendar) for kind in KINDS]
+        repo.ledger.put(*schedules)
     return schedules
 
 
-def _put(repo: Repository, new: Schedule) -> Schedule:
-    for _ in range(_TRIES):
-        stored = repo.ledger.record(Schedule, new.id)
-        fresh = new
-        if stored is not None:
-            next_run_at = min(stored.next_run_at, new.next_run_at)
-            fresh = replace(stored, token_id=new.token_id, next_run_at=next_run_at)
-        if repo.ledger.swap(stored, fresh):
-            return fresh
-    raise _busy()
+def _planned(repo: Repository, plan: Plan, kind: JobKind, calendar: Calendar) -> Schedule:
+    """Build the schedule of a kind from the stored one, if there is one."""
+    now, name = repo.clock(), schedule_id(kind, plan.wallet, plan.branch)
+    next_run_at = calendar.next_after(kind, now)
+    stored = repo.ledger.record(Schedule, name)
+    if stored is not None:
+        next_run_at = min(stored.next_run_at, next_run_at)
+        return replace(stored, token_id=plan.token_id, next_run_at=next_run_at)
+    return Schedule(
+        name,
+        kind,
+        plan.wallet,
+        plan.branch.id,
+        plan.token_id,
+        paused=False,
+        next_run_at=next_run_at,
+        last_run_at=None,
+        last_job_id=None,
+        created_at=now,
+    )
 
 
 def of_wallets(repo: Repository, wallets: tuple[str, ...] = ()) -> list[Schedule]:

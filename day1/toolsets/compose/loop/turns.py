@@ -22,7 +22,7 @@ from day1.model.values.ids import derived_id, short_hash
 from day1.model.values.wallet_space import Owner
 from day1.services.contexts.vectors import embeds
 from day1.services.conversations.messages import NewMessage
-from day1.services.jobs.jobs import NewJob, create
+from day1.services.jobs.jobs import NewJob, create_unless_done
 from day1.services.turns.recording import SessionRecord, Turn, record_turn
 from day1.services.turns.working import remember_messages
 from day1.toolsets.compose.fields import (
@@ -188,14 +188,14 @@ def _extract_later(
     branch: Branch,
     message_ids: Sequence[str],
 ) -> None:
-    """Create the job that extracts facts from a turn; the same turn creates it once."""
+    """Create the job that extracts facts from a turn; the same turn again only if that failed."""
     wallet = ctx.caller.access.writes_as(request.agentWallet) or request.agentWallet
     shown = [] if request.contextId is None else row_ids_in(request.contextId)
     params: dict[str, Json] = {"messages": list(message_ids), "shown": list(shown)}
     token = ctx.caller.access.token_id
     group = schedule_id("facts_extract", wallet, branch)  # of which the newest jobs are kept
     new = NewJob("facts_extract", "temporal", branch, (wallet,), params, token, group)
-    create(ctx.repo, new, derived_id("job", None, new.kind, branch.id, *message_ids))
+    create_unless_done(ctx.repo, new, derived_id("job", None, new.kind, branch.id, *message_ids))
 
 
 def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMessage]:
