@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, Table, bindparam, delete, select
+from sqlalchemy import Connection, Engine, Table, bindparam, delete, insert, select
 from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
@@ -16,10 +16,10 @@ from typing_extensions import override
 from day1.adapters.ledger.intents import Intents
 from day1.adapters.ledger.lock_and_watch import Locks, Watch
 from day1.adapters.ledger.schema import make_tables
-from day1.adapters.ledger.statements import deleting, inserting, selecting, selecting_by
+from day1.adapters.ledger.statements import inserting, selecting, selecting_by, updating
 from day1.adapters.ledger.tables import HEADS, TABLES, as_record, as_row, is_changed, refuse_later
 from day1.adapters.rows.ownership import Columns
-from day1.adapters.rows.rows import directly, prepared
+from day1.adapters.rows.rows import prepared
 from day1.adapters.sqlite_failures import raise_translated
 from day1.errors import BranchExists, Conflict, StoreDamaged
 from day1.model.branches.branch import Branch
@@ -175,7 +175,8 @@ class SqlLedger(Ledger):
         """Open a transaction, which leaving the block commits; a file has one at a time."""
         try:
             with self._engine.begin() as connection:
-                directly(connection, "BEGIN IMMEDIATE")
+                raw: Any = connection.connection.driver_connection
+                raw.execute("BEGIN IMMEDIATE")
                 refuse_later(connection, self._name)
                 yield connection
         except Exception as exc:
@@ -206,8 +207,8 @@ class SqlLedger(Ledger):
 
     def _put(self, table: Table, key: str, values: dict[str, Any]) -> None:
         with self._writing() as connection:
-            prepared(deleting, table, key).many(connection, [values])
-            prepared(inserting, table).many(connection, [values])
+            connection.execute(delete(table).where(table.c[key] == values[key]))
+            connection.execute(insert(table), values)
 
     @override
     def record(self, kind: type[T], record_id: str) -> T | None:
@@ -223,18 +224,20 @@ class SqlLedger(Ledger):
     @override
     def swap(self, there: T | None, record: T) -> bool:
         kind, row = type(record), as_row(record)
-        with self._writing():
+        with self._writing() as connection:
             if self.record(kind, row["id"]) != there:
                 return False
-            self._put(TABLES[kind], "id", row)
+            statement = prepared(inserting if there is None else updating, TABLES[kind])
+            statement.many(connection, [row])
         return True
 
     def _record(self, kind: type[T], row: Sequence[Any]) -> T:
-        if self._own_sums and is_changed(kind, row):
+        record = as_record(kind, row, checked=self._own_sums)
+        if record is None:
             with self._reading() as connection:
                 refuse_later(connection, self._name)
             raise StoreDamaged(f"{self._name} is damaged: {self._if_damaged}", file=self._name)
-        return as_record(kind, row)
+        return record
 
     @override
     def put(self, *records: object) -> None:
@@ -352,7 +355,7 @@ class SqlLedger(Ledger):
     def add_intent(self, intent: Intent) -> None:
         """Write the row of a new intent."""
         with self._writing() as connection:
-            prepared(inserting, TABLES[Intent]).many(connection, [as_row(intent)])
+            connection.execute(insert(TABLES[Intent]), as_row(intent))
 
     def end_intent(self, intent_id: str) -> bool:
         """Delete the row of an intent; returns whether it was there."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Delete, Insert, Select, Table, bindparam, delete, insert, select
+from sqlalchemy import Insert, Select, Table, Update, bindparam, insert, select, update
 
 from day1.adapters.ledger.tables import FIELDS, SUM, TABLES
 
@@ -20,11 +20,12 @@ def selecting_by(kind: type, names: tuple[str, ...]) -> Select[Any]:
     return selecting(kind).where(*tests).order_by(table.c.created_at, table.c.id)
 
 
-def deleting(table: Table, key: str) -> Delete:
-    """Return the statement that deletes the row with a given value of its key."""
-    return delete(table).where(table.c[key] == bindparam(key))
-
-
 def inserting(table: Table) -> Insert:
     """Return the statement that inserts a row."""
     return insert(table).values({column.name: bindparam(column.name) for column in table.columns})
+
+
+def updating(table: Table) -> Update:
+    """Return the statement that replaces the row of an id."""
+    values: dict[str, Any] = {c.name: bindparam(c.name) for c in table.columns if c.name != "id"}
+    return update(table).where(table.c.id == bindparam("id")).values(values)

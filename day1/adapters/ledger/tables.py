@@ -20,7 +20,6 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 from day1.adapters.rows.ownership import Columns
-from day1.adapters.rows.rows import directly
 from day1.adapters.rows.tables import UnboundedText
 from day1.errors import StoreVersionUnknown
 from day1.model.branches.branch import Branch
@@ -131,9 +130,17 @@ def as_row(record: object) -> dict[str, Any]:
     return {**row, SUM: _sum(row)}
 
 
-def as_record(kind: type[T], row: Sequence[Any]) -> T:
-    """Convert what `selecting` reads to a record; a column added after it gets its default."""
+def as_record(kind: type[T], row: Sequence[Any], *, checked: bool) -> T | None:
+    """Convert what `selecting` reads to a record; a column added after it gets its default.
+
+    Args:
+        kind: the kind of the record.
+        row: its columns, and the checksum.
+        checked: whether to compare the checksum: None if the row is not as day1 wrote it.
+    """
     values = _fields(kind, row)
+    if checked and row[-1] not in {None, _sum(values)}:
+        return None
     for name in _DEFAULTED[kind]:
         if values[name] is None:
             del values[name]
@@ -191,5 +198,5 @@ def refuse_later(connection: Connection, where: str) -> None:
         StoreVersionUnknown: a later day1 has upgraded the file.
     """
     if connection.dialect.name == "sqlite":
-        ((version,),) = directly(connection, "PRAGMA user_version")
-        check_version(int(version or 0), where)
+        raw: Any = connection.connection.driver_connection
+        check_version(raw.execute("PRAGMA user_version").fetchone()[0], where)
