@@ -47,8 +47,8 @@ class Reading(Protocol):
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
         """Count the rows of a kind, or those with these values."""
 
-    def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
-        """Count the rows by their value of `column`."""
+    def tally(self, kind: Kind, column: str, query: Query | None = None) -> dict[Cell, int]:
+        """Count the rows by their value of `column`: all of a kind, or those that a query finds."""
 
     def merge_base(self, other: CommitId) -> CommitId:
         """Return the merge base of this state and an older commit."""

@@ -33,7 +33,8 @@ from day1.model.rows.change import (
     RowChange,
     Writes,
 )
-from day1.model.rows.kind import BY_TABLE, HELD, KINDS, Cell, Kind, Row, when
+from day1.model.rows.kind import BY_TABLE, HELD, KINDS, Cell, Kind, Row, text_of, when
+from day1.model.values.space import is_within
 from day1.ports.reading import Reading
 from day1.ports.store import Capabilities
 from tests.fakes.checked import check_row
@@ -95,8 +96,8 @@ class MemoryReading:
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
         return len(self.find(kind, Query(equal=equal or {})))
 
-    def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
-        return dict(Counter(row[column] for row in self.tables[kind.table].values()))
+    def tally(self, kind: Kind, column: str, query: Query | None = None) -> dict[Cell, int]:
+        return dict(Counter(row[column] for row in self.find(kind, query or Query())))
 
     def merge_base(self, other: CommitId) -> CommitId:
         return self.store.history.merge_base(self.tip, other)
@@ -161,6 +162,7 @@ def _fits(row: Row, query: Query) -> bool:
         and (query.alive_at is None or not is_expired(row, query.alive_at))
         and (query.present_at is None or not _ended(row, query.present_at))
         and not (query.public and is_secret(row))
+        and (query.under is None or is_within(text_of(row["space"]), query.under))
     )
 
 

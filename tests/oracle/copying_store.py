@@ -209,6 +209,10 @@ class CopyingMemory:
             state[kind(row_id).table][row_id] = dict(row)
         return state
 
+    def within(self, branch: str, space: str) -> list[str]:
+        rows = self._tip(branch).rows.items()
+        return sorted(i for i, row in rows if f"{row.get('space')}/".startswith(f"{space}/"))
+
     def versions(self, branch: str, row_id: str) -> list[tuple[int, Row | None]]:
         every = {copy.number: copy for copies in self.branches.values() for copy in copies}
         found = []

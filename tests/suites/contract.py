@@ -10,6 +10,7 @@ from tests.suites.holding_suite import HoldingSuite
 from tests.suites.merging_suite import MergingSuite, PickingSuite
 from tests.suites.offering_suite import OfferingSuite
 from tests.suites.reverting_suite import RevertingSuite
+from tests.suites.spaces_suite import SpacesSuite
 
 
 class MemorySuite(
@@ -20,5 +21,6 @@ class MemorySuite(
     HoldingSuite,
     OfferingSuite,
     RevertingSuite,
+    SpacesSuite,
 ):
     """All of it."""

@@ -2,6 +2,7 @@
 
 import itertools
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import partial
@@ -235,6 +236,16 @@ class EngineMemory:
                     }
                     for kind in (FACT, OBSERVATION, RELATION)
                 }
+
+        return _asked(read)
+
+    def within(self, branch: str, space: str) -> list[str]:
+        def read() -> list[str]:
+            with self.store.reading(Ref(branch=branch)) as reading:
+                found = reading.scan(FACT, ("id", "space"), Query(under=space))
+                counts = reading.tally(FACT, "space", Query(under=space))
+            assert counts == Counter(name for _, name in found)
+            return [str(row_id) for row_id, _ in found]
 
         return _asked(read)
 

@@ -142,5 +142,8 @@ class Memory(Protocol):
     def state(self, branch: str, at: int | None = None) -> State:
         """All facts, observations and relations, now or as of an instant."""
 
+    def within(self, branch: str, space: str) -> list[str]:
+        """The ids of the facts in a space and in those below it, sorted."""
+
     def commit_pending(self, branch: str) -> None:
         """Let the engine commit pending rows; nothing a caller sees changes."""

@@ -18,13 +18,16 @@ from typing_extensions import override
 from day1.adapters.rows.read_state import Past, ReadState
 from day1.adapters.rows.statements import (
     OF_COLUMN,
+    UNDER,
     Shape,
     columns_at,
     conditions,
     counting,
     counting_pending,
     insert_into,
+    lists_of,
     selecting,
+    sizes_of,
     table_at,
 )
 from day1.model.redaction.derived import Shown, as_shown, needed
@@ -32,6 +35,7 @@ from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.redaction.veil import SECRET, asks_for_words, tells, veil_tuples
 from day1.model.rows.change import NOTHING_PENDING, Changes, CommitId, Pending, Query, RowChange
 from day1.model.rows.kind import Cell, Kind, Row, when
+from day1.model.values.space import names_below
 from day1.ports.additions import Additions
 from day1.ports.reading import Reading
 
@@ -40,10 +44,6 @@ if TYPE_CHECKING:
 
 _CHUNK = 500
 """Ids in one IN list; engines limit the number of bound values."""
-
-
-_SHORT = 8
-"""Most values of a list in a prepared statement; it takes 1, 2, 4 or 8, the last one repeated."""
 
 
 class Prepared:
@@ -239,15 +239,9 @@ class SqlReading(Reading):
     def _read(
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
-        values: dict[str, Any] = {f"equal_{c}": v for c, v in query.equal.items() if v is not None}
-        values |= (lists := _lists(query))
-        bounds = ("after", "before", "created_after", "limit")
-        values |= {b: v for b in bounds if (v := getattr(query, b)) is not None}
-        if query.order == "created_at":  # a bound by which an engine takes the index on it
-            values.setdefault("created_after", -1)
-        values |= self._seen(kind, query)
-        empty = tuple(c for c, v in query.equal.items() if v is None)
-        sizes = _sizes(lists)
+        values, empty = self._bound(kind, query)
+        lists = lists_of(query)
+        sizes = sizes_of(lists)
         shape = Shape(
             kind.table, columns, order, query.descending, empty, tuple(values), self.version, sizes
         )
@@ -257,6 +251,19 @@ class SqlReading(Reading):
             some = values.pop(name)
             values |= {f"{name}_{n}": some[min(n, len(some) - 1)] for n in range(size)}
         return prepared(selecting, shape).rows(self.connection, values)
+
+    def _bound(self, kind: Kind, query: Query) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Return the values of a query by the names of their conditions, and its empty columns."""
+        values: dict[str, Any] = {f"equal_{c}": v for c, v in query.equal.items() if v is not None}
+        values |= lists_of(query)
+        bounds = ("after", "before", "created_after", "limit")
+        values |= {b: v for b in bounds if (v := getattr(query, b)) is not None}
+        if query.under is not None:
+            values |= zip(UNDER, (query.under, *names_below(query.under)), strict=True)
+        if query.order == "created_at":  # a bound by which an engine takes the index on it
+            values.setdefault("created_after", -1)
+        values |= self._seen(kind, query)
+        return values, tuple(c for c, v in query.equal.items() if v is None)
 
     @override
     def count(self, kind: Kind, equal: Mapping[str, Cell] | None = None) -> int:
@@ -273,17 +280,20 @@ class SqlReading(Reading):
         return int(count.rows(self.connection, values)[0][0] or 0)
 
     @override
-    def tally(self, kind: Kind, column: str) -> dict[Cell, int]:
-        if self.mask.rows:
-            return Counter(value for (value,) in self.scan(kind, (column,), Query()))
-        if column not in columns_at(kind, self.version):  # MatrixOne groups nothing by NULL
+    def tally(self, kind: Kind, column: str, query: Query | None = None) -> dict[Cell, int]:
+        wanted = query or Query()
+        absent = column not in columns_at(kind, self.version)  # MatrixOne groups nothing by NULL
+        if self.mask.rows or (absent and query):
+            return Counter(value for (value,) in self.scan(kind, (column,), wanted))
+        if absent:
             row_count = self.count(kind)
             return {None: row_count} if row_count else {}
-        table, seen = table_at(kind.table, self.version), self._seen(kind, Query())
-        tests = conditions(table, (), tuple(seen))
+        table = table_at(kind.table, self.version)
+        values, empty = self._bound(kind, wanted)
+        tests = conditions(table, empty, tuple(values))
         statement = select(table.c[column], func.count()).select_from(table.table).where(*tests)
         statement = statement.group_by(table.c[column])
-        return {value: int(n) for value, n in self.connection.execute(statement, seen)}
+        return {value: int(n) for value, n in self.connection.execute(statement, values)}
 
     @override
     def merge_base(self, other: CommitId) -> CommitId:
@@ -369,22 +379,6 @@ def _narrowed(query: Query) -> Iterator[Query]:
                 yield replace(query, among={**query.among, column: some})
             return
     yield query
-
-
-def _lists(query: Query) -> dict[str, list[Cell]]:
-    """Return the lists of a query's values by the names that a `Shape` has for them."""
-    lists: dict[str, list[Cell]] = {}
-    for column, allowed in query.among.items():
-        some: list[Cell] = [value for value in allowed if value is not None]
-        lists[f"among_{column}" if len(some) == len(allowed) else f"maybe_{column}"] = some
-    return lists | {f"without_{column}": list(v) for column, v in query.without.items()}
-
-
-def _sizes(lists: Mapping[str, Sequence[Cell]]) -> tuple[tuple[str, int], ...]:
-    """Choose how many values the statement takes for each list; none if a list is long or empty."""
-    if not all(0 < len(some) <= _SHORT for some in lists.values()):
-        return ()
-    return tuple((name, 1 << (len(some) - 1).bit_length()) for name, some in lists.items())
 
 
 def pending_rows(connection: Connection, after: int) -> Pending:

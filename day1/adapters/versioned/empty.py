@@ -39,7 +39,7 @@ class EmptyReading(Reading):
         return 0
 
     @override
-    def tally(self, _kind: Kind, _column: str) -> dict[Cell, int]:
+    def tally(self, _kind: Kind, _column: str, _query: Query | None = None) -> dict[Cell, int]:
         return {}
 
     @override

@@ -156,7 +156,8 @@ class Mask:
 def _asked(query: Query) -> set[str]:
     """Return the columns on whose values a query has conditions."""
     equal = {column for column, value in query.equal.items() if value is not None}
-    return equal | query.among.keys() | query.without.keys()
+    space = set() if query.under is None else {"space"}
+    return equal | query.among.keys() | query.without.keys() | space
 
 
 def _values(query: Query, column: str) -> Iterable[Cell]:

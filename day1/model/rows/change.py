@@ -123,6 +123,8 @@ class Query:
     they say when."""
     public: bool = False
     """Whether secret rows are left out."""
+    under: str | None = None
+    """A space: only its rows and those of the spaces below it, whose names go on after a `/`."""
     order: Literal["id", "created_at"] | None = None
     """What `scan` sorts by. `created_at`, descending, up to a limit: costs what these rows do."""
     descending: bool = False

@@ -20,6 +20,9 @@ EVERY: Final = "*"
 _KIND: Final = "namespace"
 """The kind of a space whose name has no kind."""
 _FORM = re.compile(r"[\w-]++:\s*+[^\s/][^/]*+(?:/\s*+[^\s/][^/]*+)*+")
+_BELOW: Final = "/"
+"""What stands between the name of a space and that of one below it."""
+_AFTER_BELOW: Final = chr(ord(_BELOW) + 1)
 _SIMILAR: Final = 3
 """Similar names that are suggested for an unknown one."""
 _ENOUGH: Final = 0.6
@@ -61,6 +64,19 @@ def asked_space(text: str) -> str:
     """
     plain = text.strip().casefold()
     return plain if plain in {SHARED, EVERY} else space_name(text)
+
+
+def names_below(space: str) -> tuple[str, str]:
+    """Return the bounds of the names of the spaces below a space, in the order of code points.
+
+    The names are not before the first bound, and before the second one.
+    """
+    return f"{space}{_BELOW}", f"{space}{_AFTER_BELOW}"
+
+
+def is_within(space: str | None, under: str) -> bool:
+    """Whether a space is `under` or below it."""
+    return space is not None and (space == under or space.startswith(f"{under}{_BELOW}"))
 
 
 def similar_spaces(name: str, names: Iterable[str]) -> list[str]:
