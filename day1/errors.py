@@ -151,6 +151,10 @@ class HostUnknown(InvalidRequest):
     """The HTTP request's Host is no name of the server; DAY1_HTTP__NAMES lists its names."""
 
 
+class ValueTooLarge(InvalidRequest):
+    """A value of an entry is longer than day1 keeps; `details["limit"]` is the most characters."""
+
+
 class NotFound(Day1Error):
     """The thing that a call names does not exist."""
 

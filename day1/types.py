@@ -7,12 +7,15 @@ microseconds; an id is a text.
 from day1.call.fields import Read as Read
 from day1.call.fields import Written as Written
 from day1.interfaces.python.options import BatchChanges as BatchChanges
+from day1.interfaces.python.options import BatchEntry as BatchEntry
 from day1.interfaces.python.options import BatchFact as BatchFact
 from day1.interfaces.python.options import BatchObservation as BatchObservation
 from day1.interfaces.python.options import BatchRelation as BatchRelation
 from day1.interfaces.python.options import Choice as Choice
 from day1.interfaces.python.options import Connection as Connection
 from day1.interfaces.python.options import Decision as Decision
+from day1.interfaces.python.options import EntryFindOptions as EntryFindOptions
+from day1.interfaces.python.options import EntryOptions as EntryOptions
 from day1.interfaces.python.options import EventOptions as EventOptions
 from day1.interfaces.python.options import FactChanges as FactChanges
 from day1.interfaces.python.options import FactOptions as FactOptions
@@ -26,6 +29,7 @@ from day1.interfaces.python.options import ReplacementOptions as ReplacementOpti
 from day1.interfaces.python.options import Role as Role
 from day1.interfaces.python.options import SearchOptions as SearchOptions
 from day1.interfaces.python.options import Signed as Signed
+from day1.interfaces.python.options import SpaceName as SpaceName
 from day1.interfaces.python.options import Strategy as Strategy
 from day1.interfaces.python.options import TimelineOptions as TimelineOptions
 from day1.interfaces.python.options import When as When
@@ -45,6 +49,9 @@ from day1.toolsets.day1.core.search import MemoryHit as MemoryHit
 from day1.toolsets.day1.core.search import TimelineItem as TimelineItem
 from day1.toolsets.day1.core.snapshots import SnapshotItem as SnapshotItem
 from day1.toolsets.day1.core.snapshots import SnapshotTaken as SnapshotTaken
+from day1.toolsets.day1.keyed.entries import EntriesPut as EntriesPut
+from day1.toolsets.day1.keyed.entries import EntryItem as EntryItem
+from day1.toolsets.day1.keyed.entries import SpaceItem as SpaceItem
 from day1.toolsets.day1.library.applying import Applied as Applied
 from day1.toolsets.day1.recalling import Primed as Primed
 from day1.toolsets.day1.review.branches import BranchDeleted as BranchDeleted

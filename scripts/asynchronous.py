@@ -19,6 +19,7 @@ PACKAGE = "day1.interfaces.python"
 MODULES = (
     "batching",
     "branch",
+    "keyed",
     "memory",
     "merging",
     "past",
@@ -96,6 +97,7 @@ def _is_asking(node: ast.AST, asking: set[str]) -> bool:
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in asking
+        and not (isinstance(node.func.value, ast.Name) and node.func.value.id.isupper())  # a table
     )
 
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from day1.toolsets import registered
 from day1.toolsets.compose import COMPOSE
+from day1.toolsets.day1.keyed import KEYED
 from day1.toolsets.day1.library import LIBRARY
 
-TOOLSETS: Final = registered(COMPOSE, LIBRARY)
+TOOLSETS: Final = registered(COMPOSE, LIBRARY, KEYED)

@@ -309,6 +309,11 @@ CALLS: dict[str, Any] = {
     "review.memory_supersede_fact": lambda ids: {"fact_id": ids["old"], "fact_text": "Tea."},
     "review.memory_retract_fact": lambda ids: {"fact_id": ids["fact"]},
     "review.memory_remove": lambda ids: {"ids": [ids["old"]], "reason": "It was wrong."},
+    "keyed.entry_put": lambda _: {"entries": [{"key": "k", "value": {"n": "oil"}}]},
+    "keyed.entry_get": lambda _: {"keys": [{"key": "k"}]},
+    "keyed.entry_find": lambda _: {"query": "oil lathe"},
+    "keyed.entry_spaces": lambda _: {},
+    "keyed.entry_remove": lambda _: {"keys": [{"key": "k"}]},
     "library.rows_apply": lambda ids: {
         "changes": [
             {"action": "add", "fact_text": "Tea number 3, secret."},

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from day1.interfaces.python.calls import Calls, Who
+from day1.interfaces.python.entry_arguments import new_entry, place
 from day1.interfaces.python.handle import Handle, plain
 from day1.interfaces.python.options import (
     BatchChanges,
+    BatchEntry,
     BatchFact,
     BatchObservation,
     BatchRelation,
+    SpaceName,
 )
 
 if TYPE_CHECKING:
@@ -133,6 +137,39 @@ class Batch(Handle):
             row_id: the memory.
         """
         self._then("retract", id=row_id)
+
+    def set(
+        self,
+        key: str,
+        value: Mapping[str, Any],
+        *,
+        space: SpaceName | None = None,
+        ttl: float | timedelta | None = None,
+        **options: Unpack[BatchEntry],
+    ) -> None:
+        """Put a JSON object under a key of a space: see `Branch.set`.
+
+        Args:
+            key: its key in the space.
+            value: the object.
+            space: the space; default: that of the handle, else none.
+            ttl: how long it is kept, in seconds or as a `timedelta`; None: for ever.
+            **options: see `BatchEntry`.
+
+        Raises:
+            InvalidRequest: the value is no JSON.
+            ValueTooLarge: it is longer than an entry may be.
+        """
+        self._changes.append({"action": "set", **new_entry(key, value, space, ttl, options)})
+
+    def delete(self, key: str, *, space: SpaceName | None = None) -> None:
+        """Remove an entry by its key; nothing is done if it is not there: see `Branch.delete`.
+
+        Args:
+            key: its key in the space.
+            space: the space; default: that of the handle, else none.
+        """
+        self._changes.append({"action": "delete", **place(key, space)})
 
     def _then(self, action: str, /, **arguments: Any) -> None:
         self._changes.append({"action": action, **plain(arguments)})

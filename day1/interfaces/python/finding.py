@@ -11,6 +11,7 @@ from day1.errors import UnknownTool
 
 _ELSEWHERE: Final = {
     "browse": ("memory_get", "memory_list", "memory_log"),
+    "keyed": ("entry_find", "entry_get", "entry_put", "entry_remove", "entry_spaces"),
     "library": ("rows_apply",),
     "recall": ("memory_prime",),
     "review": (

@@ -19,6 +19,11 @@ Strategy = Literal["auto", "cherry_pick", "squash"]
 """How to merge: what has no conflict, chosen rows, or all as one commit that closes the source."""
 
 
+SpaceName = str | Sequence[str]
+"""A space: a name such as `project:metal`, or labels such as `("app", "Users", "Ann")`, which are
+kept to the letter."""
+
+
 class Connection(TypedDict, total=False):
     """Further arguments of `day1.connect`.
 
@@ -143,6 +148,29 @@ class MessageOptions(Signed, total=False):
     model: str | None
     happened_at: When | None
     space: str | None
+
+
+class EntryOptions(Signed, total=False):
+    """Further arguments of `set`.
+
+    Attributes:
+        text: the text that search finds the entry by; default: all of its value.
+        sensitivity: `secret` keeps it out of indexes, searches, lists, exports and bundles; only
+            who names its space and key reads it.
+    """
+
+    text: str | None
+    sensitivity: Literal["secret", "public"] | None
+
+
+class EntryFindOptions(TypedDict, total=False):
+    """Further arguments of `entries`.
+
+    Attributes:
+        wait: whether a query waits until every text has its vector.
+    """
+
+    wait: bool | None
 
 
 class EventOptions(TypedDict, total=False):
@@ -271,6 +299,18 @@ class BatchChanges(BatchFact, total=False):
     """
 
     expect_revision: str | None
+
+
+class BatchEntry(TypedDict, total=False):
+    """Further arguments of `set` in a batch.
+
+    Attributes:
+        text: the text that search finds the entry by; default: all of its value.
+        sensitivity: `secret` keeps it out of indexes, searches, lists, exports and bundles.
+    """
+
+    text: str | None
+    sensitivity: Literal["secret", "public"] | None
 
 
 class BatchObservation(TypedDict, total=False):

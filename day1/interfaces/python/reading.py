@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from day1.interfaces.python.handle import Handle, plain
+from day1.interfaces.python.handle import plain
+from day1.interfaces.python.keyed import EntryReads
 from day1.interfaces.python.options import EventOptions, Kind, SearchOptions, TimelineOptions, When
 from day1.interfaces.python.results import Results
 
@@ -21,11 +22,8 @@ if TYPE_CHECKING:
     )
 
 
-class Reads(Handle):
+class Reads(EntryReads):
     """Reads a branch: its present state, or that of a moment."""
-
-    _at: When | None = None
-    """The moment; None: as it is."""
 
     def search(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from day1.interfaces.python.handle import Handle
+from day1.interfaces.python.keyed import EntryWrites
 from day1.interfaces.python.options import (
     FactChanges,
     FactOptions,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from day1.toolsets.day1.review.restoring import Restored
 
 
-class Writes(Handle):
+class Writes(EntryWrites):
     """Writes to a branch; each call is durable when it answers.
 
     Every method raises `BranchClosed` or `BranchProtected` where the branch takes no writes, and

@@ -21,6 +21,8 @@ def as_kept(value: Any) -> str:
         ValueError: it is no JSON, or longer or deeper than what is kept.
     """
     for part in _parts(value, 1):
+        if part is not None and not isinstance(part, str | int | float):
+            raise ValueError(f"must be JSON: a value of type {type(part).__name__} is not")
         if isinstance(part, str):
             clean(part)
         elif isinstance(part, float) and not math.isfinite(part):

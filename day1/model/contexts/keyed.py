@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from day1.errors import ValueTooLarge
 from day1.model.redaction.veil import SECRET
 from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, canonical
 from day1.model.values.ids import derived_id, short_hash
+from day1.model.values.parts import MAX_TEXT
 
 CONTEXT: Final = "context"
 """The `observation_type` of a saved context, and the category of a fact made of one."""
@@ -14,9 +16,25 @@ _PASSAGES: Final = 64
 """The most passages of a context: as many as an embedder cuts a text into."""
 
 
+_NAMED: Final = 80
+"""Characters of a key that an error names."""
+
+
 def context_id(space: str | None, key: str) -> str:
     """Derive the id of a context: one key in one space is one row on all branches."""
     return derived_id(OBSERVATION.prefix, None, CONTEXT, space or "", key)
+
+
+def value_too_large(key: str) -> ValueTooLarge:
+    """Build the refusal of a value that is longer than a row keeps."""
+    named = key[:_NAMED]
+    return ValueTooLarge(
+        f"The value of the entry {named!r} is too long: an entry has at most {MAX_TEXT:,} "
+        "characters as JSON. Divide it among several keys, or keep it in a file and the file's "
+        "name in the entry.",
+        key=named,
+        limit=MAX_TEXT,
+    )
 
 
 def memory_id(space: str | None, name: str) -> str:

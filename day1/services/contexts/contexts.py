@@ -6,14 +6,20 @@ from typing import Any
 
 from day1.model.branches.branch import Branch
 from day1.model.contexts.content import as_kept, flattened
-from day1.model.contexts.keyed import CONTEXT, context_id, passage_id, passage_ids
+from day1.model.contexts.keyed import CONTEXT, context_id
 from day1.model.rows.change import Query
 from day1.model.rows.json_columns import read_tags
-from day1.model.rows.kind import FACT, OBSERVATION, Cell, Row, canonical
+from day1.model.rows.kind import OBSERVATION, Cell, Row, canonical
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import NewId
 from day1.ports.reading import Reading
-from day1.services.contexts.keyed_rows import KeyedRow, UpsertedRows, unredacted, upsert_rows
+from day1.services.contexts.keyed_rows import (
+    KeyedRow,
+    UpsertedRows,
+    of_older_versions,
+    unredacted,
+    upsert_rows,
+)
 from day1.services.repository.repository import Repository
 
 
@@ -48,10 +54,10 @@ def save(
 
 def _passages(reading: Reading, new: NewContext, row_id: str) -> list[KeyedRow]:
     """Return the facts of an older version, with the new expiry and sensitivity."""
-    if new.key is None or not reading.get(FACT, [passage_id(row_id, 0)]):
+    if new.key is None:
         return []
     columns: Mapping[str, Cell] = {"expires_at": new.expires_at, "sensitivity": new.sensitivity}
-    return [KeyedRow(FACT, i, columns) for i in reading.get(FACT, passage_ids(row_id))]
+    return of_older_versions(reading, {row_id: columns})
 
 
 def _id(new: NewContext, new_id: NewId, now: int) -> str:

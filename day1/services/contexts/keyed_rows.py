@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from day1.errors import Refused
 from day1.model.branches.branch import Branch
+from day1.model.contexts.keyed import passage_id, passage_ids
 from day1.model.rows.change import CommitId, Message
-from day1.model.rows.kind import WHOLE, Cell, Kind, Row
+from day1.model.rows.kind import EDIT, FACT, WHOLE, Cell, Kind, Row
 from day1.model.rows.origin import Origin
 from day1.ports.reading import Reading
 from day1.ports.store import Work
@@ -54,8 +55,22 @@ RowsAt = Callable[[Reading, int], Sequence[KeyedRow]]
 lock."""
 
 
-def upsert_rows(repo: Repository, branch: Branch, rows_at: RowsAt, origin: Origin) -> UpsertedRows:
+def upsert_rows(
+    repo: Repository,
+    branch: Branch,
+    rows_at: RowsAt,
+    origin: Origin,
+    first_edit: str | None = None,
+) -> UpsertedRows:
     """Add or change rows on a branch in one unit of work, all of them or none.
+
+    Args:
+        repo: the store.
+        branch: where.
+        rows_at: chooses the rows.
+        origin: who writes.
+        first_edit: the id that the request gives its first edit: if the branch has it, the request
+            was done before, and changes nothing.
 
     Raises:
         RequestReused: the request wrote something else before.
@@ -64,6 +79,8 @@ def upsert_rows(repo: Repository, branch: Branch, rows_at: RowsAt, origin: Origi
         rows = rows_at(adding, adding.now)
         present = _present(adding, rows)
         if any(_differs(row, present[row.id], adding.now) for row in rows if row.id in present):
+            if first_edit is not None and adding.get(EDIT, [first_edit]):
+                return UpsertedRows(present, 0, 0, adding.tip, adding.pending.count)
             return _change(repo, adding.to_change(), rows, present, origin)
         added_by_kind: dict[Kind, list[Row]] = {}
         for row in rows:
@@ -90,6 +107,32 @@ def unredacted(reading: Reading, rows: list[KeyedRow]) -> list[KeyedRow]:
             ids=redacted_ids,
         )
     return rows
+
+
+def of_older_versions(reading: Reading, ends: Mapping[str, Mapping[str, Cell]]) -> list[KeyedRow]:
+    """Return the facts that are made of older versions of contexts, with the columns to set.
+
+    `ends` has by the id of a context its new expiry and sensitivity.
+    """
+    context_by_first = {passage_id(row_id, 0): row_id for row_id in ends}
+    promoted = [context_by_first[first] for first in reading.get(FACT, list(context_by_first))]
+    return [
+        KeyedRow(FACT, fact_id, ends[row_id])
+        for row_id in promoted
+        for fact_id in reading.get(FACT, passage_ids(row_id))
+    ]
+
+
+def put_row(work: Work, editor: Editor, row: KeyedRow, origin: Origin) -> str:
+    """Add or change one row in open work; return what was done: `add`, `change` or nothing."""
+    present = work.get(row.kind, [row.id]).get(row.id)
+    if present is None:
+        work.add(row.kind, [_new(row, origin, work.now)])
+        return "add"
+    if not _differs(row, present, work.now):
+        return ""
+    editor.change(row.kind, present, _columns(row, present, work.now))
+    return "change"
 
 
 def _change(

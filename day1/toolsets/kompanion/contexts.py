@@ -18,15 +18,7 @@ from day1.services.contexts.contexts import NewContext, Recall, recall, save
 from day1.services.rows.spaces import empty_space
 from day1.toolsets.kompanion.fields import Sensitivity, SpaceLabel, Tags, space_of
 from day1.toolsets.shared.answers import read_of
-from day1.toolsets.shared.fields import Maybe, absent
-
-_CENTURY_S: Final = 100 * 365.25 * 86_400
-
-
-def _lasting(seconds: float) -> float:
-    if not 0 < seconds <= _CENTURY_S:  # nor NaN
-        raise ValueError("must be more than 0 and at most 100 years")
-    return seconds
+from day1.toolsets.shared.fields import Lasting, Maybe, absent
 
 
 class SaveContext(Repeatable):
@@ -49,7 +41,7 @@ class SaveContext(Repeatable):
     key: Maybe[Label] = None
     content: Annotated[Any, AfterValidator(kept_json)]
     tags: Maybe[Tags] = None
-    ttl_seconds: Maybe[Annotated[float, AfterValidator(_lasting)]] = None
+    ttl_seconds: Maybe[Lasting] = None
     sensitivity: Maybe[Sensitivity] = None
 
 

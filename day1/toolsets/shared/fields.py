@@ -4,7 +4,7 @@ import operator
 from functools import partial
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 T = TypeVar("T")
 
@@ -13,6 +13,19 @@ Sensitivity = Literal["secret", "public"]
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Limit = Annotated[int, Field(ge=1, le=200)]
 """The maximum number of rows to answer."""
+
+
+_CENTURY_S: Final = 100 * 365.25 * 86_400
+
+
+def _lasting(seconds: float) -> float:
+    if not 0 < seconds <= _CENTURY_S:  # nor NaN
+        raise ValueError("must be more than 0 and at most 100 years")
+    return seconds
+
+
+Lasting = Annotated[float, AfterValidator(_lasting)]
+"""How long something is kept, in seconds."""
 
 
 def _without_null(schema: dict[str, Any]) -> None:

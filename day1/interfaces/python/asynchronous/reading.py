@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from day1.interfaces.python.asynchronous.handle import AsyncHandle
+from day1.interfaces.python.asynchronous.keyed import AsyncEntryReads
 from day1.interfaces.python.handle import plain
 from day1.interfaces.python.options import EventOptions, Kind, SearchOptions, TimelineOptions, When
 from day1.interfaces.python.results import Results
@@ -23,11 +23,8 @@ if TYPE_CHECKING:
     )
 
 
-class AsyncReads(AsyncHandle):
+class AsyncReads(AsyncEntryReads):
     """Reads a branch: its present state, or that of a moment."""
-
-    _at: When | None = None
-    """The moment; None: as it is."""
 
     async def search(
         self,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from day1.interfaces.python.asynchronous.handle import AsyncHandle
+from day1.interfaces.python.asynchronous.keyed import AsyncEntryWrites
 from day1.interfaces.python.options import (
     FactChanges,
     FactOptions,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from day1.toolsets.day1.review.restoring import Restored
 
 
-class AsyncWrites(AsyncHandle):
+class AsyncWrites(AsyncEntryWrites):
     """Writes to a branch; each call is durable when it answers.
 
     Every method raises `BranchClosed` or `BranchProtected` where the branch takes no writes, and

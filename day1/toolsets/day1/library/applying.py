@@ -29,10 +29,17 @@ from day1.model.redaction.retention import parse_optional, retention, valid_time
 from day1.model.rows.validation import secret_notes
 from day1.model.values.instant import show
 from day1.services.access.calls import first_edit, new_space, repeatable, writable, writer
-from day1.services.rows.applying import Change, Numbered, apply
+from day1.services.batches.applying import Change, EntryChange, Numbered, apply
 from day1.services.rows.editing import Correction, Removal
 from day1.services.rows.recording import NewFact, NewObservation, NewRelation
 from day1.toolsets.shared.corrections import corrected_columns
+from day1.toolsets.shared.entries import (
+    EntryAt,
+    EntryGiven,
+    new_entry,
+    place_of,
+    texts_of_entry,
+)
 from day1.toolsets.shared.fields import Confidence, ObservationType, Sensitivity
 
 
@@ -101,8 +108,21 @@ class RetractRow(Request):
     id: Label
 
 
+class SetEntry(EntryGiven):
+    """An entry to put; its arguments are those of `entry_put`."""
+
+    action: Literal["set"]
+
+
+class DeleteEntry(EntryAt):
+    """An entry to remove, by its key; nothing is done if it is not there."""
+
+    action: Literal["delete"]
+
+
 ChangeAsked = Annotated[
-    AddFact | AddObservation | AddRelation | UpdateRow | RetractRow, Field(discriminator="action")
+    AddFact | AddObservation | AddRelation | UpdateRow | RetractRow | SetEntry | DeleteEntry,
+    Field(discriminator="action"),
 ]
 
 
@@ -111,7 +131,7 @@ class Apply(WriteRequest):
 
     Attributes:
         changes: 1 to 1,000 changes, in their order: `add`, `observe` or `relate` a memory,
-            `update` or `retract` one by its id.
+            `update` or `retract` one by its id, `set` or `delete` an entry by its key.
         reason: Why; memory_history and memory_blame show it.
     """
 
@@ -152,6 +172,8 @@ def _texts(asked: ChangeAsked) -> tuple[str | None, ...]:
         return (asked.fact_text,)
     if isinstance(asked, AddObservation):
         return (asked.summary, asked.raw_input, asked.raw_output)
+    if isinstance(asked, SetEntry):
+        return texts_of_entry(asked)
     return ()
 
 
@@ -159,7 +181,7 @@ def _numbered(ctx: Context, request: Apply, branch: Branch, placed: tuple[int, C
     """Give a change the ids that follow from its request and its place."""
     place, change = placed
     repo = repeatable(ctx, request, branch, place)
-    if isinstance(change, Correction | Removal):
+    if isinstance(change, Correction | Removal | EntryChange):
         change = replace(change, first_edit=first_edit(ctx, request, branch, place))
     return Numbered(change, repo, request.request_id)
 
@@ -170,6 +192,10 @@ def _change(ctx: Context, asked: ChangeAsked, reason: str | None) -> Change:
             return Correction(asked.id, corrected_columns(asked), reason, asked.expect_revision)
         case RetractRow():
             return Removal([asked.id], reason)
+        case SetEntry():
+            return EntryChange(place_of(ctx, asked), new_entry(ctx, asked), reason)
+        case DeleteEntry():
+            return EntryChange(place_of(ctx, asked), None, reason)
         case AddFact():
             return NewFact(
                 asked.fact_text,

@@ -8,16 +8,36 @@ from dataclasses import dataclass
 
 from day1.model.branches.branch import Branch
 from day1.model.rows.change import CommitId, Message
-from day1.model.rows.kind import WHOLE
+from day1.model.rows.kind import EDIT, WHOLE
 from day1.model.rows.origin import Origin
 from day1.ports.store import Work
+from day1.services.contexts.entries import (
+    EntryKey,
+    NewEntry,
+    entry_row,
+    rows_at,
+    with_older_versions,
+)
+from day1.services.contexts.keyed_rows import put_row
 from day1.services.repository.idempotency import edited_before
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Correction, Editor, Removal, correct, present
 from day1.services.rows.recording import NewMemory, new_memory, put_once
 
-Change = NewMemory | Correction | Removal
-"""A memory to add, to correct or to remove; a removal names one row."""
+
+@dataclass(frozen=True, slots=True)
+class EntryChange:
+    """An entry to put, or to remove if there is no new one."""
+
+    at: EntryKey
+    new: NewEntry | None = None
+    reason: str | None = None
+    first_edit: str | None = None
+    """The id that the request gives its first edit (see `Correction`)."""
+
+
+Change = NewMemory | Correction | Removal | EntryChange
+"""A memory to add, to correct or to remove, or an entry; a removal names one row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +69,7 @@ def apply(repo: Repository, branch: Branch, changes: Sequence[Numbered], origin:
     Raises:
         NotFound: a row is not on this branch.
         InvalidRequest: rows of its kind have no such column.
+        ValueTooLarge: the value of an entry is longer than a row keeps.
         RevisionChanged: a row has another revision than its change expects.
         RequestReused: the request id was used before, for other changes.
     """
@@ -84,10 +105,27 @@ def _apply(work: Work, branch: Branch, numbered: Numbered, origin: Origin) -> tu
             return correction.row_id, _Done("change" if corrected.changed.groups else "")
         case Removal() as removal:
             return removal.row_ids[0], _Done(_remove(work, branch, numbered.repo, removal, origin))
+        case EntryChange() as change:
+            return change.at.row_id, _Done(_entry(work, numbered.repo, change, origin))
         case memory:
             kind, row = new_memory(numbered.repo, memory, origin, work.now)
             put = put_once(work, kind, row, numbered.request_id)
             return str(put.row["id"]), _Done("add" if put.fresh else "", put.notes)
+
+
+def _entry(work: Work, repo: Repository, change: EntryChange, origin: Origin) -> str:
+    """Put or remove an entry in open work, unless this request did it before."""
+    if change.first_edit is not None and work.get(EDIT, [change.first_edit]):
+        return ""
+    editor = Editor(repo, work, origin, change.reason)
+    if change.new is None:
+        rows = rows_at(work, [change.at])
+        if rows:
+            editor.remove(rows)
+        return "remove" if rows else ""
+    to_put = with_older_versions(work, [entry_row(change.new)])
+    done = [put_row(work, editor, row, origin) for row in to_put]
+    return done[0]
 
 
 def _remove(work: Work, branch: Branch, repo: Repository, removal: Removal, origin: Origin) -> str:

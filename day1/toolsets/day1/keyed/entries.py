@@ -1,0 +1,327 @@
+"""Operations that put entries, get them, find them below a space, and remove them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, Field, model_validator
+
+from day1.call.context import Context
+from day1.call.fields import (
+    JsonObject,
+    Label,
+    OnBranch,
+    Read,
+    Request,
+    Response,
+    Text,
+    WriteRequest,
+    Written,
+)
+from day1.call.operation import Effect, Operation
+from day1.model.contexts.conditions import checked_conditions
+from day1.model.values.instant import show
+from day1.model.values.space import SHARED
+from day1.model.values.space_path import labels_of_space
+from day1.services.access.calls import branch_of, first_edit, in_space, repeatable, writable, writer
+from day1.services.branches.resolving import shown_at
+from day1.services.contexts import entries
+from day1.services.contexts.entries import Entry, EntryQuery
+from day1.services.contexts.entry_search import EntrySearch, search_entries
+from day1.services.rows.spaces import empty_space
+from day1.toolsets.shared.answers import read_found, read_of
+from day1.toolsets.shared.entries import (
+    EntryAt,
+    EntryGiven,
+    EntrySpace,
+    new_entry,
+    place_of,
+    warnings_of,
+)
+from day1.toolsets.shared.fields import absent
+
+_MOST: Final = 1_000
+_Keys = Annotated[list[EntryAt], Field(min_length=1, max_length=_MOST)]
+_Where = Annotated[JsonObject, AfterValidator(checked_conditions)]
+
+
+def _named_twice(places: list[EntryAt] | list[EntryGiven]) -> bool:
+    return len({(place.space, place.key) for place in places}) < len(places)
+
+
+class EntryPut(WriteRequest):
+    """The arguments of `entry_put`.
+
+    Attributes:
+        entries: 1 to 1,000 entries, each key of a space once; all are put, or none. An entry
+            replaces the one of the same space and key, and history keeps the old one; an equal one
+            changes nothing.
+    """
+
+    entries: Annotated[list[EntryGiven], Field(min_length=1, max_length=_MOST)]
+    branch: OnBranch = None
+
+    @model_validator(mode="after")
+    def _each_once(self) -> EntryPut:
+        if _named_twice(self.entries):
+            raise ValueError("entries must not have a key of a space twice")
+        return self
+
+
+class EntriesPut(Response):
+    """What was put: the row ids of the entries in their order, how many are new or changed."""
+
+    ids: list[str]
+    added: int
+    changed: int
+    written: Written
+
+
+def entry_put(ctx: Context, request: EntryPut) -> EntriesPut:
+    """Put JSON objects under keys of spaces, all or none; the same key replaces."""
+    notes = dict.fromkeys(note for given in request.entries for note in warnings_of(ctx, given))
+    new = [new_entry(ctx, given) for given in request.entries]
+    branch = writable(ctx, request.branch)
+    origin = writer(ctx, request, branch)
+    repo = repeatable(ctx, request, branch)
+    done = entries.put(repo, branch, new, origin, first_edit(ctx, request, branch))
+    ids = [entry.at.row_id for entry in new]
+    return EntriesPut(
+        ids=ids,
+        added=done.added,
+        changed=done.changed,
+        written=Written(
+            branch=branch.name, commit=done.tip, pending=done.pending, notes=list(notes)
+        ),
+    )
+
+
+class EntryGet(Request):
+    """The arguments of `entry_get`.
+
+    Attributes:
+        keys: The places of 1 to 1,000 entries.
+        at: The state to read: a time (ISO 8601), a snapshot or a commit; default: as it is.
+    """
+
+    keys: _Keys
+    branch: OnBranch = None
+    at: Label | None = None
+
+
+class EntryItem(Response):
+    """An entry.
+
+    Attributes:
+        id: The id of its row.
+        key: Its key in the space.
+        space: The name of its space; `shared`: none.
+        labels: The labels that name the space, to the letter; empty if it has no space.
+        value: The JSON object, as it was put. If a person gave the row another text by hand: that
+            text as JSON where it is an object, else as the object's `text`.
+        created_at: When it was first put.
+        updated_at: When it was last changed.
+        expires_at: When it expires, if it does.
+        score: How well it fits the query, from 0 to 1, if there was one.
+    """
+
+    id: str
+    key: str
+    space: str
+    labels: list[str]
+    value: Any
+    created_at: str
+    updated_at: str
+    expires_at: str | None = absent()
+    score: float | None = absent()
+
+
+class EntriesGot(Response):
+    """The entries in the order of the keys; null for one that is not there."""
+
+    entries: list[EntryItem | None]
+    read: Read
+
+
+def entry_get(ctx: Context, request: EntryGet) -> EntriesGot:
+    """Get entries by their keys, as they are or were."""
+    keys = [place_of(ctx, at) for at in request.keys]
+    branch = branch_of(ctx, request.branch)
+    ref = shown_at(ctx.repo, branch, request.at)
+    now = ctx.clock() if ref.shown_at is None else ref.shown_at
+    # Who names the space and the key of a secret entry may read it.
+    with ctx.repo.store.reading(replace(ref, shown_at=None)) as reading:
+        found = entries.get(reading, keys, now)
+        items = [None if entry is None else _item(entry) for entry in found]
+        return EntriesGot(entries=items, read=read_of(reading, branch.name))
+
+
+class EntryFind(Request):
+    """The arguments of `entry_find`.
+
+    Attributes:
+        under: A space, by name or by labels: its entries and those of all spaces below it, such as
+            `app:users/ann` below `app:users`; `shared`: those of no space; `*`: all. Default: your
+            own space, else all.
+        where: Conditions on the values, such as `{"status": "open", "score": {"$gt": 5}}`, with
+            `$eq`, `$ne`, `$gt`, `$gte`, `$lt` and `$lte`. They compare JSON: numbers with numbers,
+            texts with texts, lists and objects whole; a missing value counts as null. A key that a
+            value does not have at its top is a path with dots.
+        query: A question or words: the entries that fit best come first. Default: the newest first.
+        limit: How many entries to answer at most.
+        offset: How many to leave out first: with `limit` the next page.
+        at: The state to read: a time (ISO 8601), a snapshot or a commit; default: as it is.
+        wait: Whether a `query` waits until every text has its vector.
+    """
+
+    under: EntrySpace | None = None
+    where: _Where | None = None
+    query: Text | None = None
+    limit: Annotated[int, Field(ge=1, le=_MOST)] | None = 50
+    offset: Annotated[int, Field(ge=0, le=100_000)] | None = 0
+    branch: OnBranch = None
+    at: Label | None = None
+    wait: bool | None = False
+
+
+class EntriesFound(Response):
+    """A page of entries; `total` is how many fit in all, or with a query how many were found."""
+
+    entries: list[EntryItem]
+    total: int
+    read: Read
+
+
+def entry_find(ctx: Context, request: EntryFind) -> EntriesFound:
+    """Find entries of a space and those below it, by conditions, a query, or both."""
+    within = in_space(ctx, _name(request.under))
+    branch = branch_of(ctx, request.branch)
+    ref = shown_at(ctx.repo, branch, request.at)
+    now = ctx.clock() if ref.shown_at is None else ref.shown_at
+    query = EntryQuery(now, within, request.where or {})
+    offset, limit = request.offset or 0, request.limit or 50
+    if request.query is not None:
+        wanted = EntrySearch(request.query, offset + limit, wait=bool(request.wait))
+        found = search_entries(ctx.search, ref, branch.id, query, wanted)
+        items = [_item(entry, score) for entry, score in found.entries]
+        read = read_found(branch.name, found.answer)
+        return EntriesFound(entries=items[offset:], total=len(items), read=read)
+    with ctx.repo.store.reading(ref) as reading:
+        ids = entries.find(reading, query)
+        page = entries.read(reading, ids[offset : offset + limit])
+        notes = () if request.where else empty_space(reading, within, ids)
+        return EntriesFound(
+            entries=[_item(entry) for entry in page],
+            total=len(ids),
+            read=read_of(reading, branch.name, *notes),
+        )
+
+
+class EntrySpaces(Request):
+    """The arguments of `entry_spaces`.
+
+    Attributes:
+        under: A space, by name or by labels: it and all spaces below it, as with `entry_find`.
+        at: The state to read: a time (ISO 8601), a snapshot or a commit; default: as it is.
+    """
+
+    under: EntrySpace | None = None
+    branch: OnBranch = None
+    at: Label | None = None
+
+
+class SpaceItem(Response):
+    """A space that has entries.
+
+    Attributes:
+        space: Its name; `shared`: entries of no space.
+        labels: The labels that name it, to the letter; empty for `shared`.
+        count: How many entries it has itself, without the spaces below it.
+    """
+
+    space: str
+    labels: list[str]
+    count: int
+
+
+class SpacesFound(Response):
+    """The spaces, by name."""
+
+    spaces: list[SpaceItem]
+    read: Read
+
+
+def entry_spaces(ctx: Context, request: EntrySpaces) -> SpacesFound:
+    """List the spaces that have entries, below a space or all."""
+    within = in_space(ctx, _name(request.under))
+    branch = branch_of(ctx, request.branch)
+    ref = shown_at(ctx.repo, branch, request.at)
+    now = ctx.clock() if ref.shown_at is None else ref.shown_at
+    with ctx.repo.store.reading(ref) as reading:
+        counts = entries.spaces(reading, EntryQuery(now, within))
+        spaces = [
+            SpaceItem(space=name or SHARED, labels=labels_of_space(name), count=count)
+            for name, count in counts.items()
+        ]
+        return SpacesFound(spaces=spaces, read=read_of(reading, branch.name))
+
+
+class EntryRemove(WriteRequest):
+    """The arguments of `entry_remove`.
+
+    Attributes:
+        keys: The places of 1 to 1,000 entries, each once; those that are not there are passed
+            over.
+    """
+
+    keys: _Keys
+    branch: OnBranch = None
+
+
+class EntriesRemoved(Response):
+    """The row ids of the removed entries."""
+
+    ids: list[str]
+    written: Written
+
+
+def entry_remove(ctx: Context, request: EntryRemove) -> EntriesRemoved:
+    """Remove entries in one commit; history keeps them."""
+    keys = [place_of(ctx, at) for at in request.keys]
+    branch = writable(ctx, request.branch)
+    origin = writer(ctx, request, branch)
+    repo = repeatable(ctx, request, branch)
+    done = entries.remove(repo, branch, keys, origin, first_edit(ctx, request, branch))
+    return EntriesRemoved(
+        ids=list(done.row_ids),
+        written=Written(branch=branch.name, commit=done.tip, pending=done.pending),
+    )
+
+
+def _name(space: str | list[str] | None) -> str | None:
+    return None if space is None else str(space)  # the validator made a name of labels
+
+
+def _item(entry: Entry, score: float | None = None) -> EntryItem:
+    space = entry.at.space
+    return EntryItem(
+        id=entry.row_id,
+        key=entry.at.key,
+        space=space or SHARED,
+        labels=labels_of_space(space),
+        value=entry.value,
+        created_at=show(entry.created_at),
+        updated_at=show(entry.updated_at),
+        expires_at=None if entry.expires_at is None else show(entry.expires_at),
+        score=score,
+    )
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("entry_put", entry_put, Effect.WRITE),
+    Operation("entry_get", entry_get, Effect.READ),
+    Operation("entry_find", entry_find, Effect.READ),
+    Operation("entry_spaces", entry_spaces, Effect.READ),
+    Operation("entry_remove", entry_remove, Effect.DESTROY),
+)
