@@ -5,8 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from day1.errors import InvalidRequest
+from day1.model.contexts.space_path import labels_of_space, space_of_labels
 from day1.model.values.space import MAX_SPACE, is_within, names_below, space_name
-from day1.model.values.space_path import labels_of_space, space_of_labels
 
 LABEL = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12

@@ -10,13 +10,13 @@ from day1.call.context import Context
 from day1.call.fields import MemoryText, Request
 from day1.errors import InvalidRequest
 from day1.model.contexts.content import as_kept, flattened
+from day1.model.contexts.space_path import space_of_labels
 from day1.model.redaction.retention import sensitivity_of
 from day1.model.redaction.veil import SECRET
 from day1.model.rows.validation import clean, secret_notes
 from day1.model.values.instant import SECOND
 from day1.model.values.parts import TooLong
 from day1.model.values.space import asked_space
-from day1.model.values.space_path import space_of_labels
 from day1.services.access.calls import new_space
 from day1.services.contexts.entries import EntryKey, NewEntry
 from day1.toolsets.shared.fields import Lasting, Sensitivity

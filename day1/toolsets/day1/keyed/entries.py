@@ -21,9 +21,9 @@ from day1.call.fields import (
 )
 from day1.call.operation import Effect, Operation
 from day1.model.contexts.conditions import checked_conditions
+from day1.model.contexts.space_path import labels_of_space
 from day1.model.values.instant import show
 from day1.model.values.space import SHARED
-from day1.model.values.space_path import labels_of_space
 from day1.services.access.calls import branch_of, first_edit, in_space, repeatable, writable, writer
 from day1.services.branches.resolving import shown_at
 from day1.services.contexts import entries
