@@ -174,13 +174,15 @@ def test_a_batch_puts_and_removes_entries_in_one_commit(memory: day1.Memory) -> 
     memory.set("old", {"n": 1})
     memory.set("mood", {"n": 1})
     before = len(memory.log())
-    for _ in range(2):  # the same request again does nothing more
-        with memory.batch("tidied", request_id="tidy") as batch:
+    batches = [memory.batch("tidied", request_id="tidy") for _ in range(2)]
+    for batch in batches:  # the same request again does nothing more
+        with batch:
             batch.set("mood", {"n": 2}, ttl=100)
             batch.set("new", {"n": 3}, space=USERS)
             batch.delete("old")
             batch.delete("missing")
             batch.add("Tidied.")
+    (batch, _) = batches
     assert batch.result is not None
     assert len(memory.log()) == before + 2  # the pending rows', and one for the batch
     assert {entry.key: entry.value["n"] for entry in memory.entries()} == {"mood": 2, "new": 3}

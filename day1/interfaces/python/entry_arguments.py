@@ -32,7 +32,8 @@ def new_entry(
         InvalidRequest: the value is no JSON.
         ValueTooLarge: it is longer than an entry may be.
     """
-    as_dict = dict(value) if isinstance(value, Mapping) else value
+    given: object = value  # callers without a type checker may give anything
+    as_dict = dict(given) if isinstance(given, Mapping) else given
     try:
         as_kept(as_dict)
     except TooLong as exc:

@@ -127,6 +127,8 @@ class RemoteCalls:
             tries -= 1
             try:
                 return self._http.request(**request, headers=headers)
+            except (TypeError, ValueError) as exc:
+                raise InvalidRequest(f"An argument is no JSON: {exc}.") from exc
             except httpx.ConnectError as exc:
                 raise StoreUnavailable(
                     f"{self._address} does not answer: start `day1 serve` there, or check the "

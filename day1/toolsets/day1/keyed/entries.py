@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field, model_validator
 
 from day1.call.context import Context
 from day1.call.fields import (
-    JsonObject,
     Label,
     OnBranch,
     Read,
@@ -35,6 +34,7 @@ from day1.toolsets.shared.entries import (
     EntryAt,
     EntryGiven,
     EntrySpace,
+    JsonValues,
     new_entry,
     place_of,
     warnings_of,
@@ -42,8 +42,10 @@ from day1.toolsets.shared.entries import (
 from day1.toolsets.shared.fields import absent
 
 _MOST: Final = 1_000
+_FARTHEST: Final = 100_000_000
+"""The most entries that a page leaves out before it."""
 _Keys = Annotated[list[EntryAt], Field(min_length=1, max_length=_MOST)]
-_Where = Annotated[JsonObject, AfterValidator(checked_conditions)]
+_Where = Annotated[JsonValues, AfterValidator(checked_conditions)]
 
 
 def _named_twice(places: list[EntryAt] | list[EntryGiven]) -> bool:
@@ -179,7 +181,7 @@ class EntryFind(Request):
     where: _Where | None = None
     query: Text | None = None
     limit: Annotated[int, Field(ge=1, le=_MOST)] | None = 50
-    offset: Annotated[int, Field(ge=0, le=100_000)] | None = 0
+    offset: Annotated[int, Field(ge=0, le=_FARTHEST)] | None = 0
     branch: OnBranch = None
     at: Label | None = None
     wait: bool | None = False

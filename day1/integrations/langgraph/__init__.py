@@ -1,0 +1,14 @@
+"""LangGraph's long-term memory in day1: `Day1Store`."""
+
+try:
+    import langgraph.store.base as _needed
+except ImportError as exc:
+    raise ImportError(
+        "day1.integrations.langgraph needs LangGraph's base package: pip install 'day1[langgraph]'"
+    ) from exc
+
+from day1.integrations.langgraph.store import Day1Store, per_thread
+
+__all__ = ["Day1Store", "per_thread"]
+
+del _needed

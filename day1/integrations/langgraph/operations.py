@@ -1,0 +1,126 @@
+"""What LangGraph's operations mean for entries, and what entries mean for LangGraph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from langgraph.store.base import (
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    PutOp,
+    SearchItem,
+    get_text_at_path,
+)
+
+Namespace = tuple[str, ...]
+_KIND: Final = "langgraph"
+_OPERATORS: Final = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
+_MOST_TEXT: Final = 32_768
+_MINUTE_S: Final = 60
+
+
+def labels(name: str, namespace: Sequence[str]) -> list[str]:
+    """Return the labels of the space of a namespace in the store of this name."""
+    return [_KIND, name, *namespace]
+
+
+def namespace_of(space: Mapping[str, Any]) -> Namespace:
+    """Return the namespace of an entry or of a space, by its labels."""
+    return tuple(space["labels"][2:])
+
+
+def place(name: str, namespace: Sequence[str], key: str) -> dict[str, Any]:
+    """Return the place of an item as `entry_get` takes it."""
+    return {"space": labels(name, namespace), "key": key}
+
+
+def new_entry(name: str, op: PutOp, fields: Sequence[str] | None) -> dict[str, Any]:
+    """Return the entry that a put makes; `fields` are the paths that are searched by default."""
+    entry = {**place(name, op.namespace, op.key), "value": dict(op.value or {})}
+    text = _text(op, fields)
+    if text is not None:
+        entry["text"] = text
+    if op.ttl is not None:
+        entry["ttl_seconds"] = op.ttl * _MINUTE_S
+    return entry
+
+
+def _text(op: PutOp, fields: Sequence[str] | None) -> str | None:
+    """Return the text that search finds an item by; None for all of its value."""
+    paths = fields if op.index is None else op.index
+    if paths is None or (paths is not False and "$" in paths):
+        return None
+    found = [t for path in paths or () for t in get_text_at_path(op.value, path) if t.strip()]
+    # An item with no text is found by its place, which no other item has.
+    text = "\n".join(found) or "/".join((*op.namespace, op.key))
+    return text[:_MOST_TEXT]
+
+
+def item_of(entry: Mapping[str, Any]) -> Item:
+    """Return an entry as an item."""
+    return Item(
+        value=entry["value"],
+        key=entry["key"],
+        namespace=namespace_of(entry),
+        created_at=entry["created_at"],
+        updated_at=entry["updated_at"],
+    )
+
+
+def found_item(entry: Mapping[str, Any]) -> SearchItem:
+    """Return an entry that a search found as an item with its score."""
+    item = item_of(entry)
+    return SearchItem(
+        namespace=item.namespace,
+        key=item.key,
+        value=item.value,
+        created_at=item.created_at,
+        updated_at=item.updated_at,
+        score=entry.get("score"),
+    )
+
+
+def conditions(wanted: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a filter as `entry_find` takes it.
+
+    Raises:
+        ValueError: it has an operator that LangGraph does not know.
+    """
+    for asked in (wanted or {}).values():
+        operators = asked if isinstance(asked, Mapping) else ()
+        unknown = [each for each in operators if each.startswith("$") and each not in _OPERATORS]
+        if unknown:
+            raise ValueError(f"Unsupported operator: {unknown[0]}")
+    return {key: _json(asked) for key, asked in (wanted or {}).items()}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _json(part) for key, part in value.items()}
+    return [_json(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def listed(namespaces: Iterable[Namespace], op: ListNamespacesOp) -> list[Namespace]:
+    """Return a page of the namespaces that fit, each once, in their order.
+
+    Raises:
+        ValueError: a condition is of an unknown type.
+    """
+    wanted = op.match_conditions or ()
+    fitting = (each for each in namespaces if all(_fits(one, each) for one in wanted))
+    cut = {each[: op.max_depth] for each in fitting}
+    return sorted(cut)[op.offset : op.offset + op.limit]
+
+
+def _fits(condition: MatchCondition, namespace: Namespace) -> bool:
+    path = tuple(condition.path)
+    if condition.match_type not in {"prefix", "suffix"}:
+        raise ValueError(f"Unsupported match type: {condition.match_type}")
+    if len(namespace) < len(path):
+        return False
+    part = namespace[: len(path)]
+    if condition.match_type == "suffix":
+        part = namespace[len(namespace) - len(path) :]
+    return all(wanted in {"*", label} for wanted, label in zip(path, part, strict=True))

@@ -1,0 +1,302 @@
+"""LangGraph's store: items are entries of a branch, so that they have history and merges."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, Self, TypeVar
+
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    IndexConfig,
+    Item,
+    ListNamespacesOp,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+    TTLConfig,
+    validate_op_namespace,
+)
+
+import day1
+from day1 import errors
+from day1.integrations.langgraph.operations import (
+    Namespace,
+    conditions,
+    found_item,
+    item_of,
+    labels,
+    listed,
+    namespace_of,
+    new_entry,
+    place,
+)
+from day1.types import RowBlame
+
+_MOST: Final = 1_000
+"""Entries that one call puts, gets, finds or removes at most."""
+_PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+"""Ids of threads that can be a part of a branch's name."""
+T = TypeVar("T")
+
+
+def per_thread() -> str:
+    """Name a branch for the thread that calls: `thread/ID`; without a thread the name is `main`.
+
+    Give it as `branch`: each thread of a graph then has its own branch. An id that is no name of a
+    branch, or differs from another by case alone, is written as its hash.
+    """
+    config = var_child_runnable_config.get() or {}
+    thread = config.get("configurable", {}).get("thread_id")
+    if thread is None:
+        return "main"
+    plain = _PLAIN.fullmatch(str(thread)) is not None
+    return f"thread/{thread if plain else sha256(str(thread).encode()).hexdigest()[:32]}"
+
+
+class Day1Store(BaseStore):
+    """A store of LangGraph on a branch of a memory.
+
+    Threads and event loops may share it. It adds to `BaseStore`: `on`, `as_of`, `merge`, `blame`.
+    """
+
+    supports_ttl = True
+
+    def __init__(
+        self,
+        memory: day1.Branch | str | Path | None = None,
+        *,
+        name: str = "store",
+        branch: str | Callable[[], str] | None = None,
+        index: IndexConfig | None = None,
+        ttl: TTLConfig | None = None,
+    ) -> None:
+        """Use a memory, or connect to one.
+
+        Args:
+            memory: a memory or a branch of one, or what `day1.connect` takes; a memory that is
+                connected here is closed by `close`.
+            name: the name of the store in the memory: its items are in the space `langgraph:NAME`
+                and below.
+            branch: the branch, by its name or by a function that is called at each operation, such
+                as `per_thread`; it is made when it is first used. Default: that of `memory`.
+            index: `fields` are the paths that search reads, if a put names none. Without it search
+                reads whole values. `dims` and `embed` must be left out: the memory embeds.
+            ttl: `default_ttl` in minutes. Expired items are in no answer; nothing has to sweep.
+
+        Raises:
+            ValueError: `index` has an embedding of its own.
+        """
+        if index and index.get("embed") is not None:
+            raise ValueError(
+                "Day1Store embeds with the model of its memory: leave `embed` and `dims` out of "
+                "`index`, and set the model with DAY1_EMBEDDER__KIND."
+            )
+        self._memory = memory if isinstance(memory, day1.Branch) else day1.connect(memory)
+        self._owned = self._memory if memory is not self._memory else None
+        self._name = name
+        self._branch = branch
+        self._fields = (index or {}).get("fields")
+        self._at: str | datetime | None = None
+        self.index_config = index
+        self.ttl_config = ttl
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Run operations: the reads see the state before the batch, the writes are one commit.
+
+        Of several puts of one key the last one counts. A batch of more than 1,000 puts is several
+        commits.
+
+        Args:
+            ops: the operations.
+
+        Returns:
+            The result of each, in their order.
+
+        Raises:
+            InvalidNamespaceError: a label of a namespace does not fit.
+            ValueError: a filter has an unknown operator.
+            InvalidRequest: a value is no JSON, or a key has not 1 to 1,024 characters.
+            ValueTooLarge: a value has more than 32,768 characters as JSON.
+        """
+        operations = list(ops)
+        for op in operations:
+            validate_op_namespace(op)
+        on = self._on_branch()
+        got = self._got(on, [op for op in operations if isinstance(op, GetOp)])
+        results = [self._read(on, op, got) for op in operations]
+        puts = {(op.namespace, op.key): op for op in operations if isinstance(op, PutOp)}
+        for some in _parts(list(puts.values())):
+            self._write(on, some)
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Run operations in a worker thread: see `batch`.
+
+        Args:
+            ops: the operations.
+        """
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def on(self, branch: str) -> Day1Store:
+        """Return the same store on another branch, which is made if it is missing.
+
+        Args:
+            branch: its name.
+        """
+        return self._like(branch, None)
+
+    def as_of(self, when: datetime | str) -> Day1Store:
+        """Return the store as it was at a moment, for reading.
+
+        Args:
+            when: a `datetime` with a zone, ISO 8601, or the name of a snapshot.
+        """
+        return self._like(self._branch, when)
+
+    def merge(self, branch: str) -> day1.Merge:
+        """Merge another branch into that of this store; conflicts are held, and nothing is lost.
+
+        Args:
+            branch: the name of the other branch.
+
+        Raises:
+            UnknownBranch: it does not exist.
+        """
+        on = self._on_branch()
+        return on.branch(branch).merge(on.name)
+
+    def blame(self, namespace: Namespace, key: str) -> RowBlame:
+        """Tell who gave an item its present value, and when.
+
+        Args:
+            namespace: the namespace of the item.
+            key: its key.
+
+        Raises:
+            NotFound: there is no such item.
+        """
+        on = self._on_branch()
+        entry = on.get(key, space=labels(self._name, namespace))
+        if entry is None:
+            raise errors.NotFound(f"There is no item {key!r} in {namespace!r}.", key=key)
+        return on.blame(entry.id)
+
+    def sweep_ttl(self) -> int:
+        """Do nothing: an expired item is in no answer.
+
+        Returns:
+            0, the number of removed items.
+        """
+        return 0
+
+    def close(self) -> None:
+        """Close the memory if this store connected to it."""
+        if isinstance(self._owned, day1.Memory):
+            self._owned.close()
+
+    def __enter__(self) -> Self:
+        """Return the store."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the store."""
+        self.close()
+
+    def _like(self, branch: str | Callable[[], str] | None, at: datetime | str | None) -> Day1Store:
+        other = Day1Store(
+            self._memory, name=self._name, branch=branch, index=self.index_config,
+            ttl=self.ttl_config,
+        )  # fmt: skip
+        other._at = at
+        return other
+
+    def _on_branch(self) -> day1.Branch:
+        """Return the branch of this operation."""
+        if self._branch is None:
+            return self._memory
+        name = self._branch if isinstance(self._branch, str) else self._branch()
+        return self._memory.branch(name)
+
+    def _call(self, on: day1.Branch, operation: str, **arguments: Any) -> dict[str, Any]:
+        """Call an operation; make the branch of this store if it is missing."""
+        try:
+            return on.call(operation, **arguments)
+        except errors.UnknownBranch:
+            if self._branch is None or self._at is not None:
+                raise
+        with suppress(errors.BranchExists):  # another one made it meanwhile
+            self._memory.create_branch(on.name)
+        return on.call(operation, **arguments)
+
+    def _got(self, on: day1.Branch, ops: Sequence[GetOp]) -> dict[tuple[Namespace, str], Item]:
+        """Get the items of all gets together."""
+        wanted = list(dict.fromkeys((tuple(op.namespace), op.key) for op in ops))
+        found = {}
+        for some in _parts(wanted):
+            keys = [place(self._name, *each) for each in some]
+            answer = self._call(on, "entry_get", keys=keys, at=self._at)
+            for each, entry in zip(some, answer["entries"], strict=True):
+                if entry is not None:
+                    found[each] = item_of(entry)
+        return found
+
+    def _read(self, on: day1.Branch, op: Op, got: dict[tuple[Namespace, str], Item]) -> Result:
+        match op:
+            case GetOp():
+                return got.get((tuple(op.namespace), op.key))
+            case SearchOp():
+                return self._searched(on, op)
+            case ListNamespacesOp():
+                root = labels(self._name, ())
+                answer = self._call(on, "entry_spaces", under=root, at=self._at)
+                return listed(map(namespace_of, answer["spaces"]), op)
+            case PutOp():
+                return None
+            case _:
+                raise ValueError(f"Unknown operation type: {type(op)}")
+
+    def _searched(self, on: day1.Branch, op: SearchOp) -> list[SearchItem]:
+        arguments: dict[str, Any] = {
+            "under": labels(self._name, op.namespace_prefix),
+            "where": conditions(op.filter) or None,
+            "query": op.query or None,
+            "wait": bool(op.query),
+            "at": self._at,
+        }
+        found: list[SearchItem] = []
+        while len(found) < op.limit:
+            most, offset = min(_MOST, op.limit - len(found)), op.offset + len(found)
+            answer = self._call(on, "entry_find", limit=most, offset=offset, **arguments)
+            found += map(found_item, answer["entries"])
+            if len(answer["entries"]) < most:
+                break
+        return found
+
+    def _write(self, on: day1.Branch, ops: Sequence[PutOp]) -> None:
+        """Put and delete items in one commit."""
+        if self._at is not None:
+            raise errors.Refused("This is the store as it was: write to the store itself.")
+        new = [new_entry(self._name, op, self._fields) for op in ops if op.value is not None]
+        gone = [place(self._name, op.namespace, op.key) for op in ops if op.value is None]
+        if new and gone:
+            changes = [{"action": "set", **entry} for entry in new]
+            changes += [{"action": "delete", **each} for each in gone]
+            self._call(on, "rows_apply", changes=changes)
+        elif new:
+            self._call(on, "entry_put", entries=new)
+        else:
+            self._call(on, "entry_remove", keys=gone)
+
+
+def _parts(values: list[T]) -> Iterable[list[T]]:
+    return (values[start : start + _MOST] for start in range(0, len(values), _MOST))
