@@ -103,8 +103,8 @@ class Ledger(Protocol):
         """Make the writes of the block and the end of this thread's intent one transaction.
 
         Args:
-            own: whether nobody else changes meanwhile what the block writes, since that is new or
-                has a name of the intent. Then other writers need not wait for each other.
+            own: whether the block writes new records only, which nobody else knows yet. Then it
+                waits for no other writer. A server refuses two changes of one record at a time.
         """
 
     def exclusive(self, *names: str) -> AbstractContextManager[None]:

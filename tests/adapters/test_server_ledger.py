@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -95,7 +96,7 @@ sys.stdin.readline()
 with opened(sys.argv[1], 60) as ledger:
     for turn in range(15):
         ledger.put(Snapshot(f"s{number}-{turn}", None, "b", "c", turn))
-        with ledger.open_intent(FORK, Forked(f"i{number}-{turn}"), 1):
+        with ledger.open_intent(FORK, Forked(f"i{number}-{turn}"), 1, ("shared", f"b{number}")):
             count = int(ledger.head("count") or 0)
             ledger.set_head("count", str(count + 1))
 """
@@ -145,6 +146,38 @@ def test_what_is_read_and_written_together_is_nobody_elses_meanwhile(dolt_databa
         assert (ledger.head("count"), failed) == ("100", [])
 
 
+def test_the_last_writes_of_an_intent_that_are_its_own_wait_for_nobody(dolt_database: str) -> None:
+    new = Branch("branch_2", "new", "branch_1", "c", 2)
+    with opened(dolt_database) as one, opened(dolt_database) as other:
+        one.put_branch(MAIN)
+        with other.transaction():
+            other.put_branch(replace(MAIN, owner="somebody"))
+            with one.open_intent(FORK, Forked("i"), 1, ["new"]), one.ending(own=True):
+                one.put_branch(new)
+        assert one.branches() == [replace(MAIN, owner="somebody"), new]
+
+
+def test_the_last_writes_of_an_intent_lose_no_change_of_others(dolt_database: str) -> None:
+    """They wait for their turn where they are about a record that others may change."""
+    with opened(dolt_database) as one, opened(dolt_database) as other:
+        one.put_branch(MAIN)
+        changed = threading.Thread(target=lambda: set_owner(other))
+        with one.open_intent(FORK, Forked("i"), 1, ["main"]), one.ending():
+            found = one.branch("main")
+            assert found is not None
+            changed.start()
+            one.put_branch(replace(found, merged_tip="c"))
+        changed.join()
+        assert one.branches() == [replace(MAIN, merged_tip="c", owner="somebody")]
+
+
+def set_owner(ledger: SqlLedger) -> None:
+    with ledger.transaction():
+        branch = ledger.branch("main")
+        assert branch is not None
+        ledger.put_branch(replace(branch, owner="somebody"))
+
+
 def test_two_who_take_one_name_are_told_apart(dolt_database: str) -> None:
     start, outcome = threading.Barrier(6), []
 
@@ -175,13 +208,16 @@ def cut(url: str, ledger: SqlLedger) -> None:
     said(url, f"KILL {number}")
 
 
-def test_an_intent_whose_lock_was_lost_goes_no_further(dolt_url: str, dolt_database: str) -> None:
+@pytest.mark.parametrize("names", [(), ("a", "b")])
+def test_an_intent_whose_lock_was_lost_goes_no_further(
+    dolt_url: str, dolt_database: str, names: tuple[str, ...]
+) -> None:
     recovered: list[Intent] = []
 
     def lose(one: SqlLedger, other: SqlLedger) -> None:
-        with one.open_intent(FORK, Forked("i"), 1):
+        with one.open_intent(FORK, Forked("i"), 1, names):
             cut(dolt_url, one)
-            with other.open_intent(FORK, Forked("j"), 2):
+            with other.open_intent(FORK, Forked("j"), 2, names[:1]):
                 with pytest.raises(StoreUnavailable):
                     one.put(Snapshot("late", None, "b", "c", 1))
                 assert [intent.payload["name"] for intent in other.open_intents()] == ["j"]
@@ -222,7 +258,10 @@ def test_a_server_that_is_killed_keeps_what_it_acknowledged(own_dolt: servers.Do
             ready.wait()
             for turn in range(10_000):
                 try:
-                    with ledger.open_intent(FORK, Forked(f"i{number}-{turn}"), 1):
+                    with (
+                        ledger.open_intent(FORK, Forked(f"i{number}"), 1, [f"b{number}"]),
+                        ledger.ending(own=True),
+                    ):
                         ledger.put(Snapshot(f"s{number}-{turn}", None, "b", "c", turn))
                 except Day1Error as error:
                     failed.append(error)

@@ -105,10 +105,7 @@ def merge(
         review_id=request.review_id,
         target=target.name,
     )
-    names = {source.name, target.name, *repo.request_names(merge_id)}
-    if request.review_id is not None:
-        names.add(request.review_id)  # which nobody changes meanwhile
-    with repo.ledger.open_intent(MERGE, intent, now, names):
+    with repo.ledger.open_intent(MERGE, intent, now, _names(repo, request, merge_id)):
         # Recovery is done: a merge by an earlier, killed process is in the ledger by now.
         earlier = _merged_before(repo, request, merge_id)
         if earlier is not None:
@@ -125,11 +122,16 @@ def merge(
             at = work.now
         repo.point("merge.after_engine")
         record = intent.record(**plan.counts, base=base, commit=new_commit)
-        # Other calls change other fields of the source's record, and a server keeps both changes.
-        with repo.ledger.ending(own=True):
+        with repo.ledger.ending():  # others may change the source's record too
             record_merge(repo, record)
         repo.point("merge.after_ledger")
     return Merged(record, plan, at, _left(plan, sides))
+
+
+def _names(repo: Repository, request: MergeRequest, merge_id: str) -> list[str]:
+    """List what a merge locks: its branches, its review, and its record if it may be repeated."""
+    review = [] if request.review_id is None else [request.review_id]
+    return [request.source.name, request.target.name, *review, *repo.request_names(merge_id)]
 
 
 def _check_ends(request: MergeRequest) -> None:
