@@ -65,7 +65,8 @@ def fork(
     intent = ForkIntent.of(branch, records)
     kind = FORK if fill is None else FILL
     # Not of the parent: its commit stays whatever happens to it, and many fork from one.
-    names = branch.name, *repo.request_names(branch.id)
+    # A repeated request makes a branch of the same id.
+    names = (branch.name, branch.id) if repo.of_request else (branch.name,)
     with repo.ledger.open_intent(kind, intent, branch.created_at, names):
         # Nobody else has an intent with this name, so no branch gets it meanwhile.
         arguments = {"name": branch.name, "parent_id": branch.parent_id}

@@ -66,14 +66,6 @@ class Repository:
     of_request: bool = False
     """Whether new ids are derived from a request id, so that their rows may exist already."""
 
-    def request_names(self, record_id: str) -> tuple[str, ...]:
-        """Return what an intent locks so that a request, repeated meanwhile, runs only once.
-
-        Args:
-            record_id: the id of the record that the request makes.
-        """
-        return (record_id,) if self.of_request else ()
-
     def shown(self, ref: Ref) -> Ref:
         """Return the ref with the instant as of which rows are shown: its own, or now."""
         return replace(ref, shown_at=self.clock() if ref.until is None else ref.until)
