@@ -1,0 +1,64 @@
+"""Agents that fork, write and merge branches of their own at once, against one alone."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from benchmarks.bench import Bench
+from benchmarks.report import Row, milliseconds
+from day1.interfaces.open_store import OpenStore
+from day1.services.access.caller import Caller
+from day1.toolsets import TOOLSETS
+
+_AGENTS = 8
+_TOOLS = {tool.name: tool for tool in TOOLSETS.choose("core")}
+
+
+def rows(bench: Bench) -> Iterator[Row]:
+    """The agents' rate, and how long each waits for a fork and a merge."""
+    store = bench.open(bench.copy(bench.sizes.small, "team"))
+    rounds = max(2, bench.sizes.repeats)
+    try:
+        for agent in range(_AGENTS):
+            _call(store, "memory_branch_create", branch_name=f"task-{agent}")
+        _work(store, 0, "warm", 2)
+        alone = _work(store, 0, "alone", rounds)
+        started = time.perf_counter()
+        with ThreadPoolExecutor(_AGENTS) as threads:
+            works = [threads.submit(_work, store, n, "together", rounds) for n in range(_AGENTS)]
+            together = [seconds for work in works for seconds in work.result()]
+        rate = _AGENTS * rounds / (time.perf_counter() - started)
+    finally:
+        store.close()
+    ratio = rate * statistics.fmean(alone)
+    yield Row(
+        f"{_AGENTS} agents that fork, write and merge at once: rounds a second / one alone",
+        f"{rate:.2f} / {1 / statistics.fmean(alone):.2f}",
+        ratio=ratio,
+        value=rate,
+        note=f"a round {milliseconds(statistics.median(together))}, "
+        f"alone {milliseconds(statistics.median(alone))}",
+    )
+
+
+def _work(store: OpenStore, agent: int, when: str, rounds: int) -> list[float]:
+    """Fork a branch, write a fact there, merge it into the agent's own task; seconds of each."""
+    seconds = []
+    for number in range(rounds):
+        name = f"agent-{agent}-{when}-{number}"
+        started = time.perf_counter()
+        _call(store, "memory_branch_create", branch_name=name)
+        _call(store, "memory_write_fact", fact_text=f"{name} was here.", branch=name)
+        _call(
+            store, "memory_branch_merge", source_branch=name, target_branch=f"task-{agent}",
+            strategy="auto",
+        )  # fmt: skip
+        seconds.append(time.perf_counter() - started)
+    return seconds
+
+
+def _call(store: OpenStore, tool: str, **arguments: str) -> None:
+    _TOOLS[tool].call(store.context(Caller()), arguments)
