@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TypeVar
 
 from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.rows.change import NOTHING_PENDING, Changes, CommitId, Pending
 
-if TYPE_CHECKING:
-    from day1.adapters.rows.rows import SqlReading
+R_contra = TypeVar("R_contra", contravariant=True)
+"""An open reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class ReadState:
     """The schema version of the state: columns of later versions read as empty."""
 
 
-class Past(Protocol):
+class Past(Protocol[R_contra]):
     """Reads the commits with which a state is compared, on the connections of readings."""
 
-    def base(self, reading: SqlReading, other: CommitId) -> CommitId:
+    def base(self, reading: R_contra, other: CommitId) -> CommitId:
         """Return the merge base of a reading and a commit, as `SqlReading.merge_base`."""
 
-    def since(self, reading: SqlReading, base: CommitId, through: SqlReading) -> Changes:
+    def since(self, reading: R_contra, base: CommitId, through: R_contra) -> Changes:
         """Return the rows that differ since a commit, as `SqlReading.changes`."""

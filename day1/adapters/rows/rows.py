@@ -142,7 +142,7 @@ class SqlReading(Reading):
     pending: Pending = NOTHING_PENDING
     mask: Mask = CLEAR
 
-    def __init__(self, connection: Connection, state: ReadState, past: Past) -> None:
+    def __init__(self, connection: Connection, state: ReadState, past: Past[SqlReading]) -> None:
         """Wrap a connection; `past` compares the state with other commits."""
         self.connection = connection
         self.branch, self.tip, self.pending = state.branch, state.tip, state.pending

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete
 from typing_extensions import override
 
 from day1.adapters.rows.read_state import Past, ReadState
-from day1.adapters.rows.rows import SqlAdditions, chunks, prepared
+from day1.adapters.rows.rows import SqlAdditions, SqlReading, chunks, prepared
 from day1.adapters.rows.statements import columns_at, insert_into, updating
 from day1.adapters.rows.tables import TABLES
 from day1.adapters.versioned.dialect import Dialect
@@ -26,7 +26,7 @@ class SqlWork(SqlAdditions, Work):
     """A unit of work in an open transaction, which the store begins and ends."""
 
     def __init__(
-        self, connection: Connection, state: ReadState, past: Past, dialect: Dialect
+        self, connection: Connection, state: ReadState, past: Past[SqlReading], dialect: Dialect
     ) -> None:
         """Wrap a connection on which a transaction was begun."""
         super().__init__(connection, state, past)
