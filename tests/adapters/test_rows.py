@@ -1,6 +1,7 @@
 """Queries over rows, in as many parts as an engine's limit on bound values asks for."""
 
 from dataclasses import replace
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -163,8 +164,8 @@ def test_a_list_of_any_length_has_its_rows(reading, count):
 
 
 def test_a_list_with_no_value_beside_others_finds_the_rows_without_one(reading):
-    among = {"category": [None, "red"], "id": ["fact_0", "fact_1", "fact_2"]}
-    assert numbers(reading.find(FACT, Query(among=among))) == [0, 1]
+    query = Query(among={"category": [None, "red"], "id": ["fact_0", "fact_1", "fact_2"]})
+    assert numbers(reading.find(FACT, query)) == [0, 1]
 
 
 def test_two_lists_of_one_length_share_a_statement(reading):
@@ -177,7 +178,8 @@ def test_two_lists_of_one_length_share_a_statement(reading):
 def test_a_lost_connection_leaves_the_pool():
     engine = create_engine("sqlite://", poolclass=StaticPool)
     with engine.connect() as connection:
-        connection.connection.driver_connection.close()
+        raw: Any = connection.connection.driver_connection
+        raw.close()
         with pytest.raises(DBAPIError) as lost:
             rows.directly(connection, "SELECT 1")
         assert lost.value.connection_invalidated
