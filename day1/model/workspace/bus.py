@@ -1,7 +1,7 @@
-"""Arbitration between the proposals of subscribers, and what an accepted proposal does. Pure.
+"""Choose among the proposals of subscribers, and carry out the accepted ones. Pure.
 
 A subscriber reads what was broadcast and proposes few things, each with a confidence. The bus
-accepts the best ones, and says of every other one by a code why it was inhibited.
+accepts the best ones. Every other one is inhibited, with a code as the reason.
 """
 
 from collections import Counter
@@ -17,42 +17,42 @@ Inhibition = Literal["below_threshold", "duplicate_key", "max_accepted", "resolv
 Status = Literal["ok", "timeout", "error", "circuit_open"]
 
 ACCEPT: Final = 0.5
-"""The confidence from which a proposal is accepted."""
+"""The minimum confidence of an accepted proposal."""
 MOST_ACCEPTED: Final = 4
-"""Proposals that one cycle accepts, at most."""
+"""Maximum number of proposals that one cycle accepts."""
 REPETITION: Final = 0.2
-"""Taken from the confidence of a proposal that the last cycle accepted."""
+"""The confidence that a proposal loses if the last cycle accepted one with its key."""
 MOST_PROPOSED: Final = 4
-"""Proposals of one subscriber in one cycle, at most."""
+"""Maximum number of proposals of one subscriber in one cycle."""
 BUDGET_S: Final = 0.25
-"""Seconds that the subscribers have, all at the same time."""
+"""Time limit in seconds for all subscribers, which run at the same time."""
 FAILURES: Final = 3
-"""Failures one after another that open the circuit of a subscriber."""
+"""The number of failures in a row that opens the circuit of a subscriber."""
 OPEN_CYCLES: Final = 10
 """Cycles during which a subscriber with an open circuit is not asked."""
 _MOST_PAIRS: Final = 20
-"""Contradicting pairs that a mind keeps, the newest."""
+"""Maximum number of contradicting pairs that a mind keeps: the newest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a subscriber proposes: ids of rows, numbers and codes."""
+    """A change of the mind that a subscriber proposes: ids of rows, numbers and codes."""
 
     subscriber: str
     action: Action
     key: str
     """Proposals with equal keys mean the same."""
     confidence: float
-    """From 0 to 1."""
+    """How sure the subscriber is, from 0 to 1."""
     ids: tuple[str, ...] = ()
-    """The rows that it is about."""
+    """The ids of the rows that the proposal is about."""
     number: int | None = None
-    """The index of the task's objective that it is about, from 0."""
+    """The index, from 0, of the task's objective that the proposal is about."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of a proposal."""
+    """A proposal with the reason why it was accepted or inhibited."""
 
     proposal: Proposal
     reason: Inhibition | Literal["accepted"]
@@ -65,7 +65,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How a subscriber did in a cycle."""
+    """The status of a subscriber in a cycle, and the number of its proposals."""
 
     subscriber: str
     status: Status
@@ -73,15 +73,15 @@ class Report:
 
 
 def arbitrate(proposals: Iterable[Proposal], repeated: Iterable[str] = ()) -> list[Decision]:
-    """Decide on proposals, the surest first; their order does not matter.
+    """Accept or inhibit proposals, by confidence; the order of the input does not matter.
 
     Args:
-        proposals: what the subscribers propose.
+        proposals: the proposals of all subscribers.
         repeated: the keys that the last cycle accepted.
     """
-    before = frozenset(repeated)
+    repeated_keys = frozenset(repeated)
     weighed = [
-        replace(p, confidence=round(p.confidence - REPETITION, 6)) if p.key in before else p
+        replace(p, confidence=round(p.confidence - REPETITION, 6)) if p.key in repeated_keys else p
         for p in proposals
     ]
     weighed.sort(key=lambda p: (-p.confidence, p.key, p.subscriber))
@@ -107,11 +107,11 @@ def arbitrate(proposals: Iterable[Proposal], repeated: Iterable[str] = ()) -> li
 
 @dataclass(frozen=True, slots=True)
 class Circuit:
-    """How often a subscriber failed one time after another, and how long it is not asked."""
+    """The failures in a row of a subscriber, and the cycles in which it is skipped for them."""
 
     failures: int = 0
     open_until: int = 0
-    """The last cycle in which it is not asked."""
+    """The number of the last cycle in which the subscriber is not asked."""
 
     def is_open(self, cycle: int) -> bool:
         """Whether the subscriber is not asked in a cycle."""
@@ -135,7 +135,7 @@ class BusResult:
     decisions: Sequence[Decision]
     reports: Sequence[Report]
     circuits: Mapping[str, Circuit]
-    """By subscriber."""
+    """The circuits by the name of the subscriber."""
 
     @property
     def accepted(self) -> list[Proposal]:
@@ -144,17 +144,17 @@ class BusResult:
 
     @property
     def admitted_ids(self) -> list[str]:
-        """The ids of the rows that accepted proposals bring back."""
+        """The ids of the rows that accepted proposals admit to the buffer."""
         return [i for proposal in self.accepted if proposal.action == "admit" for i in proposal.ids]
 
     @property
     def inhibited(self) -> list[Proposal]:
-        """All other proposals."""
+        """The proposals that are not carried out."""
         return [decision.proposal for decision in self.decisions if not decision.is_accepted]
 
     @property
     def value(self) -> dict[str, Any]:
-        """The result as a mind keeps it."""
+        """The result as the JSON value that a mind keeps."""
         return {
             "cycle": self.cycle,
             "decisions": [
@@ -175,7 +175,7 @@ class BusResult:
 
 
 def read_result(value: Mapping[str, Any]) -> BusResult:
-    """Read a result that a mind keeps."""
+    """Read a result from the JSON value that a mind keeps."""
     decisions = [
         Decision(Proposal(subscriber, action, key, confidence, tuple(ids), number), reason)
         for reason, subscriber, action, key, confidence, ids, number in value["decisions"]
@@ -189,11 +189,11 @@ def read_result(value: Mapping[str, Any]) -> BusResult:
 
 
 def applied(mind: Mind, result: BusResult, now: int) -> Mind:
-    """Carry out the accepted proposals: admit rows, note answers, pairs and gaps.
+    """Carry out accepted proposals: admit rows; record answers, contradicting pairs and gaps.
 
     Args:
         mind: the mind after the broadcast, perhaps changed by others since.
-        result: what the bus did.
+        result: the result of the bus.
         now: the present time: microseconds UTC.
     """
     pairs = [tuple(pair) for pair in (mind.bus or {}).get("contradictions", ())]
@@ -209,9 +209,9 @@ def applied(mind: Mind, result: BusResult, now: int) -> Mind:
                 pairs = [pair for pair in pairs if pair != proposal.ids] + [proposal.ids]
             case "note_gap":
                 gaps.append(proposal.number or 0)
-    kept = [list(pair) for pair in pairs[-_MOST_PAIRS:]]
-    noted = {"contradictions": kept, "answer_ids": answer_ids, "gaps": gaps}
-    return replace(mind, bus={**result.value, **noted})
+    newest_pairs = [list(pair) for pair in pairs[-_MOST_PAIRS:]]
+    effects = {"contradictions": newest_pairs, "answer_ids": answer_ids, "gaps": gaps}
+    return replace(mind, bus={**result.value, **effects})
 
 
 def among_visible(result: BusResult, visible: Collection[str]) -> BusResult:
@@ -226,7 +226,7 @@ def among_visible(result: BusResult, visible: Collection[str]) -> BusResult:
             return proposal
         return replace(proposal, ids=ids, key=f"{proposal.action}:gone")
 
-    decisions = [replace(each, proposal=shown(each.proposal)) for each in result.decisions]
+    decisions = [replace(d, proposal=shown(d.proposal)) for d in result.decisions]
     return replace(result, decisions=decisions)
 
 
@@ -244,7 +244,7 @@ def summary_of(result: BusResult) -> dict[str, Json]:
 
 
 def groups_of(result: BusResult) -> list[dict[str, Json]]:
-    """Group the proposals of a cycle by what they propose."""
+    """Group the proposals of a cycle by action, with counts and keys."""
     groups: dict[str, list[Decision]] = {}
     for decision in result.decisions:
         groups.setdefault(decision.proposal.action, []).append(decision)

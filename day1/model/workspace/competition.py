@@ -20,7 +20,7 @@ Reason = Literal["admitted", "kept", "other_wording", "below_ignition", "no_plac
 
 
 _MOST_PAIRS: Final = 500
-"""Pairs of similar candidates that are compared before the first choice, at most."""
+"""Maximum number of pairs of similar candidates compared before the first choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,33 +35,33 @@ class Contender:
     frequency: float = 0.0
     need: float = 0.0
     stake: float = 0.0
-    """What agents' verdicts and votes say of it; 1 if it contradicts a chosen memory."""
+    """The score of agents' verdicts and votes; 1 if the memory contradicts a chosen one."""
     is_held: bool = False
-    """Whether it is in the workspace already."""
+    """Whether the memory is in the workspace already."""
     is_pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """How candidates are related."""
+    """The relations between candidates: links, similar texts and similarity."""
 
     linked: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """Id -> ids of the candidates linked with it."""
+    """Candidate id -> ids of the candidates linked with it."""
     alike: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """Id -> ids of the candidates that say nearly the same, or contradict it."""
+    """Candidate id -> ids of the candidates that say nearly the same, or contradict it."""
     likeness: Callable[[str], Mapping[str, float]] = lambda _: {}
-    """Returns how like a candidate the others are, 0 to 1; 0 for those that are missing."""
+    """Returns the similarity, 0 to 1, of others to a candidate, by id; a missing id means 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a candidate came off."""
+    """The result of one candidate: its score, and why it has a place or not."""
 
     id: str
     score: float
     parts: Parts
     round: int
-    """The round in which it was chosen, from 1; of others the last one in which it competed."""
+    """The number, from 1, of the round that chose or joined it, else of the last round."""
     reason: Reason
     via: str | None = None
     """The id of the chosen memory whose link pulled it most."""
@@ -76,9 +76,9 @@ class Outcome:
     """The result of a competition."""
 
     chosen: tuple[Standing, ...]
-    """Best first."""
+    """The candidates with a place, best first."""
     others: tuple[Standing, ...]
-    """Those without a place, best first."""
+    """The candidates without a place, best first."""
 
     @property
     def standings(self) -> tuple[Standing, ...]:
@@ -96,35 +96,35 @@ class _Rival:
     via: str | None = None
     contradicts: tuple[str, ...] = ()
     is_disputed: bool = False
-    """Whether it contradicts a candidate, chosen or not."""
+    """Whether the candidate contradicts another one, chosen or not."""
     score: float = 0.0
-    """The sum of its parts by the weights, kept up to date by `compete`."""
+    """The weighted sum of the parts, kept up to date by `compete`."""
 
     @property
     def parts(self) -> Parts:
-        own = self.contender
+        contender = self.contender
         return {
-            "relevance": own.relevance,
+            "relevance": contender.relevance,
             "novelty": self.novelty,
             "links": self.links,
-            "recency": own.recency,
-            "held": float(own.is_held),
-            "frequency": own.frequency,
-            "need": own.need,
-            "stake": 1.0 if self.is_disputed else own.stake,
+            "recency": contender.recency,
+            "held": float(contender.is_held),
+            "frequency": contender.frequency,
+            "need": contender.need,
+            "stake": 1.0 if self.is_disputed else contender.stake,
         }
 
     def standing(self, number: int, reason: Reason, joins: str | None = None) -> Standing:
-        own = self.contender
+        row_id, parts = self.contender.id, self.parts
         return Standing(
-            own.id, self.score, self.parts, number, reason, self.via, joins, self.contradicts
+            row_id, self.score, parts, number, reason, self.via, joins, self.contradicts
         )
 
 
 def compete(
     contenders: Iterable[Contender], neighbours: Neighbours, rules: Rules, *, goal: bool
 ) -> Outcome:
-    """Choose the memories that get the places; their order does not matter.
+    """Choose the memories that get the places; the order of the candidates does not matter.
 
     Args:
         contenders: the candidates, each once.
@@ -143,9 +143,9 @@ def compete(
             rival.score = score_of(rival.parts, rules.weights)
 
     def order(rival: _Rival) -> tuple[bool, bool, float, int, str]:
-        own = rival.contender
-        first = (not own.is_pinned, not rival.contradicts)
-        return (*first, -rival.score, own.created_at, own.id)
+        contender = rival.contender
+        first = (not contender.is_pinned, not rival.contradicts)
+        return (*first, -rival.score, contender.created_at, contender.id)
 
     def ignites(rival: _Rival) -> bool:
         if rival.contender.is_pinned or rival.contradicts:
@@ -200,12 +200,12 @@ def _take_wordings(best: _Rival, rivals: dict[str, _Rival], neighbours: Neighbou
 def _compare_anew(
     wordings: Sequence[_Rival], rivals: Mapping[str, _Rival], neighbours: Neighbours
 ) -> list[_Rival]:
-    """Compute novelty and links of the others anew, and whom the chosen memory contradicts.
+    """Update novelty, links and contradictions of the remaining rivals after a choice.
 
     `wordings` are the chosen memory and its other wordings: a link with any of them counts.
 
     Returns:
-        The others of which a part of the score has changed.
+        The rivals with a changed part of their score.
     """
     best, chosen = wordings[0], wordings[0].contender.id
     likeness, alike = neighbours.likeness(chosen), neighbours.alike.get(chosen, ())

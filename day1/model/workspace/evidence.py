@@ -35,7 +35,7 @@ _IGNORED: Final = _set(
     count find give item items list many much number record records row rows show tell value
     """
 )
-"""Words of questions that change nothing; *not*, *or*, *before* and the like are none of them."""
+"""Words of a question that are ignored. Never *not*, *or* or *before*: they change its meaning."""
 _OPERATIONS: Final = {
     "average": "average",
     "mean": "average",
@@ -53,15 +53,15 @@ _OPERATIONS: Final = {
     "different": "distinct",
     "count": "count",
 }
-"""Words that ask for a computation, and which one."""
+"""Words of a question that ask for a computation -> the name of the computation."""
 _COUNTING: Final = ("how many", "number of", "count of")
 _LONGEST_LINE: Final = 500
-"""Characters of a `key: value` line that is a whole memory, at most."""
+"""Maximum number of characters of a memory read as one `key: value` line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """An exact answer, how it was found, and in which rows it is."""
+    """An exact answer, the operation that found it, and the records that have it."""
 
     answer: str
     operation: str
@@ -70,7 +70,7 @@ class Exact:
 
     @property
     def row_ids(self) -> tuple[str, ...]:
-        """The rows of its records, each once."""
+        """The ids of the rows of the records, each once."""
         return tuple(dict.fromkeys(record.row_id for record in self.records))
 
 
@@ -90,13 +90,13 @@ def _lone(row_id: str, text: str) -> list[Record]:
 
 
 def operation_of(question: str) -> str | None:
-    """Tell which computation a question asks for; None if for none."""
+    """Return the computation that a question asks for; None without one, or with several."""
     words = [word.lower() for word in _WORD.findall(question)]
-    named = dict.fromkeys(_OPERATIONS[word] for word in words if word in _OPERATIONS)
-    if len(named) > 1:
+    operations = dict.fromkeys(_OPERATIONS[word] for word in words if word in _OPERATIONS)
+    if len(operations) > 1:
         return None
-    if named:
-        return next(iter(named))
+    if operations:
+        return next(iter(operations))
     folded = folded_value(question)
     return "count" if any(phrase in folded for phrase in _COUNTING) else None
 
@@ -108,28 +108,29 @@ def looked_up(question: str, collection: Collection) -> Exact | None:
     if there is no such value, or if records differ in it.
     """
     asked = _words(question)
-    found: dict[str, list[int]] = {}
-    shown: dict[str, str] = {}
+    numbers_by_value: dict[str, list[int]] = {}
+    text_by_value: dict[str, str] = {}
     for name in collection.names:
-        own = _words(name)
-        if not own or not own <= asked:
+        name_words = _words(name)
+        if not name_words or not name_words <= asked:
             continue
         column = collection.column(name)
-        for number in _identified(collection, name, asked - own):
+        for number in _identified(collection, name, asked - name_words):
             if number in column:
                 key = folded_value(column[number])
-                shown.setdefault(key, column[number].strip())
-                found.setdefault(key, []).append(number)
-    if len(found) != 1:
+                text_by_value.setdefault(key, column[number].strip())
+                numbers_by_value.setdefault(key, []).append(number)
+    if len(numbers_by_value) != 1:
         return None
-    ((key, numbers),) = found.items()
-    return Exact(shown[key], "lookup", _records(collection, numbers))
+    ((key, numbers),) = numbers_by_value.items()
+    return Exact(text_by_value[key], "lookup", _records(collection, numbers))
 
 
 def _identified(collection: Collection, name: str, rest: frozenset[str]) -> Sequence[int]:
-    """Find the records that the rest of a question names: each word stands in one of their cells.
+    """List the numbers of the records whose cells together have every word of `rest`.
 
-    Without a rest, that are all records with the field.
+    `rest` holds the words of a question without the field's name. If it is empty, the answer is
+    all records with the field `name`.
     """
     if not rest:
         return sorted(collection.column(name))
@@ -146,7 +147,7 @@ def _identified(collection: Collection, name: str, rest: frozenset[str]) -> Sequ
 
 
 def computed(question: str, collection: Collection) -> Exact | None:
-    """Compute what a question asks for over all records, if each of its words is accounted for."""
+    """Compute the answer to a question over all records; None unless each word is accounted for."""
     operation = operation_of(question)
     if operation is None:
         return None
@@ -183,7 +184,7 @@ def _metrics(collection: Collection, operation: str, words: frozenset[str]) -> S
 def _part(collection: Collection, metric: str | None, rest: frozenset[str]) -> Collection | None:
     """Narrow a collection to the records with the values that a question names.
 
-    None if a word of the rest is no value, or may be the value of several fields.
+    None if a word of `rest` is no value, or may be the value of several fields.
     """
     if not rest:
         return collection
@@ -192,18 +193,18 @@ def _part(collection: Collection, metric: str | None, rest: frozenset[str]) -> C
     for name in collection.names:
         if name == metric:
             continue
-        for value, own in collection.groups(name).items():
+        for value, record_numbers in collection.groups(name).items():
             words = _words(value)
             if words and words <= rest:
                 cells.setdefault(words, set()).add(name)
-                numbers.setdefault((name, words), set()).update(own)
+                numbers.setdefault((name, words), set()).update(record_numbers)
     chosen: dict[str, frozenset[str]] = {}
     covered: frozenset[str] = frozenset()
-    for words in sorted(cells, key=lambda each: (-len(each), len(cells[each]), sorted(each))):
+    for words in sorted(cells, key=lambda cell: (-len(cell), len(cells[cell]), sorted(cell))):
         if words <= covered:
             continue
-        left = cells[words] - chosen.keys()
-        names = [name for name in left if _words(name) and _words(name) <= rest] or list(left)
+        fields = cells[words] - chosen.keys()
+        names = [name for name in fields if _words(name) and _words(name) <= rest] or list(fields)
         if len(names) != 1:
             return None
         chosen[names[0]] = words
@@ -229,4 +230,4 @@ def _stem(word: str) -> str:
 
 
 _SHORT: Final = 3
-"""Letters of a word whose *s* is not taken for a plural, at most."""
+"""Words of at most so many letters keep their *s*: it is hardly a plural."""

@@ -14,14 +14,14 @@ MEMORY_TYPES: Final[tuple[str, ...]] = get_args(MemoryType)
 VIA: Final = "gwt"
 """The value of `via` in the detail of rows that the tools of gwt wrote."""
 LINKED: Final = "linked"
-"""The type of the relations between items."""
+"""The `relation_type` of the relations between items."""
 _PROCEDURAL: Final = "procedural"
 """The category of procedural facts; any other fact is semantic."""
 _WORKING: Final = "working"
 """The type of working observations; any other observation is episodic."""
 _EPISODE: Final = "episode"
 _UNKNOWN: Final = "unknown"
-"""The source of a row that does not say how it came here."""
+"""The source shown for a row without one."""
 
 
 def kind_of_type(memory_type: str) -> Kind:
@@ -36,7 +36,7 @@ def label_of_type(memory_type: str) -> str | None:
 
 
 def type_of(kind: Kind, row: Row) -> MemoryType:
-    """Tell the memory type of a fact or observation, whoever wrote it."""
+    """Return the memory type of a fact or observation, also of one that gwt did not write."""
     if kind is FACT:
         return "procedural" if row.get("category") == _PROCEDURAL else "semantic"
     return "working" if row.get("observation_type") == _WORKING else "episodic"
@@ -87,12 +87,12 @@ class Item:
 
     @property
     def source(self) -> str:
-        """Where the item is from: as an imported line said, else how the row came here."""
+        """The source of the item: the one in an imported line, else the row's column `source`."""
         return source_of(self.row["detail"], self.row["source"])
 
 
 def source_of(detail: Cell, source: Cell) -> str:
-    """Tell where an item is from, by two columns of its row."""
+    """Return the source of an item from the columns `detail` and `source` of its row."""
     values = read_detail(detail)
     given = values.get("source") if values.get("via") == VIA else None
     return given if isinstance(given, str) and given else text_of(source) or _UNKNOWN

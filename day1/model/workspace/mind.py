@@ -1,4 +1,4 @@
-"""A mind: goals, what waits, and what is attended to. It is not memory and has no versions.
+"""A mind: goals, a buffer of waiting rows and a workspace. It is not memory, and has no versions.
 
 It holds ids of rows, numbers, and the caller's own words (goals, questions), never words of memory:
 these are read when they are shown. So a redacted, removed or expired row leaves it by itself.
@@ -12,15 +12,15 @@ from typing import Any, Final, Literal
 from day1.model.rows.kind import canonical
 
 SLOTS: Final = 7
-"""Places in the workspace, by default."""
+"""Default number of places in the workspace."""
 BUFFER: Final = 50
-"""Places in the buffer, where items wait for the workspace."""
+"""Number of places in the buffer, where rows wait for the workspace."""
 GOALS: Final = 10
-"""Goals that are kept, at most: the newest; the last of them is active."""
+"""Maximum number of goals that are kept: the newest; the last of them is active."""
 MOST_BYTES: Final = 64 * 1024
-"""Bytes of a mind as JSON, at most."""
+"""Maximum number of bytes of a mind as JSON."""
 _MOST_USES: Final = 400
-"""Rows whose uses are counted: those that were found last."""
+"""Maximum number of rows whose uses are counted: those that were found last."""
 
 State = Literal["long_term", "preconscious", "conscious"]
 """Where a row stands: nowhere in the mind, in the buffer, or in the workspace."""
@@ -37,7 +37,7 @@ class Goal:
     """From 0.1 to 2.0."""
     created_at: int = 0
     agent: str | None = None
-    """Who set it."""
+    """The agent that set the goal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """What a client, or the agents of a task, have in mind on a branch."""
+    """The goals, buffer and workspace of a client, or of a task's agents, on a branch."""
 
     goals: tuple[Goal, ...] = ()
-    """Oldest first; the last one is active."""
+    """The goals, oldest first; the last one is active."""
     buffer: tuple[Place, ...] = ()
     """Items that wait, oldest first."""
     workspace: tuple[Place, ...] = ()
@@ -65,11 +65,11 @@ class Mind:
     uses: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Id of a row -> how many questions found it, and when the last one did (microseconds UTC)."""
     told: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Agent of a task -> ids of the rows that it was told."""
+    """Agent of a task -> ids of the rows that it got in broadcasts."""
     trace: Mapping[str, Any] | None = None
-    """How the last question was attended to: its own words, ids of rows and numbers."""
+    """The trace of the last question (`Trace.value`): its words, ids of rows and numbers."""
     bus: Mapping[str, Any] | None = None
-    """What the subscribers proposed in the last cycle: ids of rows, numbers and codes."""
+    """The result of the bus in the last cycle (`bus.applied`): ids, numbers and codes."""
     cycles: int = 0
     """The number of broadcasts."""
 
@@ -79,30 +79,30 @@ class Mind:
         return self.goals[-1] if self.goals else None
 
     def with_goal(self, goal: Goal) -> "Mind":
-        """Set the active goal; what was evicted during an earlier goal may come back."""
+        """Set the active goal; rows that were evicted during an earlier goal may come back."""
         return replace(self, goals=(*self.goals, goal)[-GOALS:])
 
     def fitting(self) -> "Mind":
-        """Forget the oldest goals, never the active one, until the mind is short enough."""
+        """Drop the oldest goals, never the active one, until the mind has at most `MOST_BYTES`."""
         fitting = self
         while len(fitting.goals) > 1 and fitting.size > MOST_BYTES:
             fitting = replace(fitting, goals=fitting.goals[1:])
         return fitting
 
     def admitted(self, ids: tuple[str, ...], now: int) -> "Mind":
-        """Put rows at the end of the buffer, once each; the oldest leave when it is full."""
+        """Put rows at the end of the buffer, each once; a full buffer drops its oldest rows."""
         present = {place.id for place in (*self.buffer, *self.workspace)}
         fresh = tuple(Place(i, now) for i in dict.fromkeys(ids) if i not in present)
         return replace(self, buffer=(*self.buffer, *fresh)[-BUFFER:])
 
     def found(self, ids: tuple[str, ...], now: int) -> "Mind":
-        """Count that a question found rows; of many rows those found last are kept."""
+        """Count one more use of rows that a question found; the rows found last stay counted."""
         uses = dict(self.uses)
         for row_id in dict.fromkeys(ids):
             count, _ = uses.pop(row_id, (0, 0))
             uses[row_id] = (count + 1, now)
-        last = sorted(uses, key=lambda row_id: (uses[row_id][1], row_id))[-_MOST_USES:]
-        return replace(self, uses={row_id: uses[row_id] for row_id in last})
+        newest = sorted(uses, key=lambda row_id: (uses[row_id][1], row_id))[-_MOST_USES:]
+        return replace(self, uses={row_id: uses[row_id] for row_id in newest})
 
     def state_of(self, row_id: str) -> State:
         """Tell where a row stands in this mind."""

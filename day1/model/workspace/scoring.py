@@ -23,7 +23,7 @@ PARTS: Final = (
 )
 """The parts of a score, in the order in which they are shown."""
 Parts = Mapping[str, float]
-"""A number for each part."""
+"""A number for each part of a score, by the name of the part."""
 
 ALONE: Final[Parts] = {
     "relevance": 0.35,
@@ -53,11 +53,11 @@ agents no more (`tests/relevance/test_workspace.py`).
 """
 
 PULL: Final = 0.8
-"""The part of a memory's relevance that a memory gets which is linked with it."""
+"""The share of a chosen memory's relevance that a linked memory gets as its `links`."""
 IGNITION: Final = 0.2
-"""The relevance, links or stake from which a memory may enter the workspace."""
+"""The minimum relevance, links or stake with which a memory may enter the workspace."""
 TOKENS: Final = 4_000
-"""Tokens of a broadcast, at most."""
+"""Maximum number of tokens of a broadcast."""
 _ROUNDED: Final = 1e-9
 
 
@@ -66,7 +66,7 @@ class Rules:
     """The settings of a workspace.
 
     Raises:
-        ValueError: the weights are not the parts, or do not sum to 1.
+        ValueError: the weights do not name exactly `PARTS`, are negative, or do not sum to 1.
     """
 
     weights: Parts
@@ -82,5 +82,5 @@ class Rules:
 
 
 def score_of(parts: Parts, weights: Parts) -> float:
-    """Add up a score."""
+    """Compute a score: the sum of each weight times its part."""
     return fsum([weights[name] * parts[name] for name in PARTS])

@@ -26,18 +26,18 @@ _PARTS: Final = re.compile(
     rf"( (?:{_COMMON})(?![^\W\d_])|(?<![^\x00-\x7f])[0-9]{{1,3}})|( ?[a-z]+)|([^a-z0-9 ]+|.)",
     re.DOTALL,
 )
-"""What is one token; small letters; and what has at most as many tokens as bytes."""
+"""Three groups: one token; small letters; anything else, with at most a token per byte."""
 _UNMERGED_PAIR: Final = re.compile("|".join(sorted(_UNMERGED)))
 
 
 def token_bound(text: str) -> int:
     """Return a number of tokens that a text does not exceed."""
     total = 0
-    for one, letters, others in _PARTS.findall(text):
+    for one_token, letters, others in _PARTS.findall(text):
         if letters:
             total += _of_letters(letters)
         else:
-            total += 1 if one else len(others.encode("utf-8", "surrogatepass"))
+            total += 1 if one_token else len(others.encode("utf-8", "surrogatepass"))
     return total
 
 

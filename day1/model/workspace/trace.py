@@ -1,4 +1,4 @@
-"""The trace of a question: what was done for it, by ids, numbers and the caller's own words. Pure.
+"""The trace of a question: the steps of answering it, as ids, numbers and the caller's words. Pure.
 
 A mind keeps the trace of its last question. Texts of memory are read again when it is shown, so a
 trace never says more than its reader may see.
@@ -9,48 +9,48 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 _MOST_IDS: Final = 20
-"""Ids that a phase keeps, at most; `count` says how many there were."""
+"""Maximum number of ids that a phase keeps; `count` says how many rows there were."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A step of attending to a question."""
+    """A step of answering a question."""
 
     name: str
     """`search`, `admit`, `broadcast` or `bus`."""
     number: int
-    """The pass in which it was, from 1."""
+    """The number, from 1, of the pass with this step."""
     count: int
     ids: tuple[str, ...] = ()
-    """The first ids of the rows that it was about."""
+    """The ids of the first rows that the step was about."""
 
 
 def phase(name: str, number: int, ids: Sequence[str]) -> Phase:
-    """Note a step about some rows."""
+    """Build a phase from the ids of its rows."""
     return Phase(name, number, len(ids), tuple(ids[:_MOST_IDS]))
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """How a question was attended to."""
+    """The steps of answering one question, and how an exact answer was found."""
 
     question: str
     planner: str
     strategy: str
     operation: str | None
-    """How the exact answer was found; None without one."""
+    """The operation that found the exact answer; None without an exact answer."""
     answer_ids: tuple[str, ...]
-    """The first rows that have the exact answer."""
+    """The ids of the first rows that have the exact answer."""
     passes: int
     calls: tuple[str, ...]
-    """What was really called, in order."""
+    """The names of the calls that were made, in order."""
     phases: tuple[Phase, ...]
     at: int
-    """Microseconds UTC."""
+    """When the question was answered (microseconds UTC)."""
 
     @property
     def ids(self) -> set[str]:
-        """The ids of the rows that it names."""
+        """The ids of all rows in the trace."""
         return {*self.answer_ids, *(i for each in self.phases for i in each.ids)}
 
     def among_visible(self, visible: Collection[str]) -> "Trace":
@@ -64,16 +64,16 @@ class Trace:
 
     @property
     def value(self) -> dict[str, Any]:
-        """The trace as a mind keeps it."""
+        """The trace as the JSON value that a mind keeps."""
         return asdict(self)
 
 
 def read_trace(value: Mapping[str, Any]) -> Trace:
-    """Read a trace that a mind keeps."""
+    """Read a trace from the JSON value that a mind keeps."""
     phases = (Phase(**{**each, "ids": tuple(each["ids"])}) for each in value["phases"])
-    given = {
+    fields = {
         "answer_ids": tuple(value["answer_ids"]),
         "calls": tuple(value["calls"]),
         "phases": tuple(phases),
     }
-    return Trace(**{**value, **given})
+    return Trace(**{**value, **fields})

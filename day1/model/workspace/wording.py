@@ -1,4 +1,4 @@
-"""Comparing what two memories say by their words, where vectors do not tell. Pure.
+"""Compare two memories by their words, for rows without vectors. Pure.
 
 Numbers and denials are left out: texts that differ only in these are about the same, and
 `grouping.at_odds` tells that they contradict each other.
@@ -16,12 +16,12 @@ _LEFT_OUT = re.compile(r"\d.*|cannot|never|none|without")
 
 
 def said_words(text: str) -> frozenset[str]:
-    """Return the words by which a text is compared with others."""
+    """Return the content words of a text, without numbers and denials, for comparisons."""
     return frozenset(word for word in content_words(text) if not _LEFT_OUT.fullmatch(word))
 
 
 def shared_words(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return the part of the words of two texts that both have, 0 to 1."""
+    """Return the Jaccard similarity of two sets of words, 0 to 1."""
     return len(one & other) / len(one | other) if one and other else 0.0
 
 
