@@ -275,16 +275,16 @@ def _hold_together(rows: Mapping[str, PlanRow], sides: Sides, *, reverts: bool) 
     A held supersession holds the new fact, and a held new fact its supersession; a held new
     conversation holds its messages.
     """
-    moved = True
-    while moved:
-        moved = False
+    has_changed = True
+    while has_changed:
+        has_changed = False
         for row in rows.values():
             if row.kind is FACT:
-                moved |= _hold_supersession(row, rows, sides, reverts=reverts)
+                has_changed |= _hold_supersession(row, rows, sides, reverts=reverts)
             elif row.kind is MESSAGE and row.source is not None and row.target is None:
                 owner = rows.get(str(row.source["conversation_id"]))
                 if owner and owner.kind is CONVERSATION and WHOLE in owner.held:
-                    moved |= _withhold(row, owner.id)
+                    has_changed |= _withhold(row, owner.id)
 
 
 def _hold_supersession(
@@ -318,7 +318,7 @@ def _hold_supersession(
 
 
 def _hold_back(row: PlanRow, successor: str) -> bool:
-    """Set a supersession to the target's side; return whether the row changed."""
+    """Hold the supersession in a row: it stays as in the target; return whether the row changed."""
     if row.target is None:
         return _withhold(row, successor)
     row.result = {**(row.result or {}), **{c: row.target[c] for c in FACT.group(_STATUS)}}
@@ -329,7 +329,7 @@ def _hold_back(row: PlanRow, successor: str) -> bool:
 
 
 def _withhold(row: PlanRow, owner: str) -> bool:
-    """Keep an undecided new row out because its owner is held; return whether it changed."""
+    """Keep an undecided new row out because the row it belongs to is held; return whether so."""
     if row.decided or WHOLE in row.held:
         return False
     row.result, row.belongs_to = row.target, owner
@@ -361,8 +361,8 @@ def _new_holds(
     other branches, which offer those branches' present values, and items that keep out a row which
     the target has.
     """
-    brought = records.get(HELD.table, {})
-    offering = (*sides.target_held, *(i for i in sides.source_held if i.id in brought))
+    new_items = records.get(HELD.table, {})
+    offering = (*sides.target_held, *(i for i in sides.source_held if i.id in new_items))
     items_by_cell: dict[tuple[str, str], list[HeldItem]] = {}
     for item in offering:
         if item.source_branch == sides.source_branch:

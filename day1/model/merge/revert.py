@@ -34,16 +34,16 @@ def keep_whole(rows: dict[str, PlanRow], target: Mapping[str, Row]) -> None:
         target: the rows of the target that are in the plan, need such a row, or are needed.
     """
     plan = _Plan(rows, target, _needing(rows, target))
-    moved = True
-    while moved:
-        moved = False
+    has_changed = True
+    while has_changed:
+        has_changed = False
         for row in list(rows.values()):
             if row.result is None:
-                moved |= row.target is not None and plan.keep_needed(row)
+                has_changed |= row.target is not None and plan.keep_needed(row)
             elif row.kind is FACT:
-                moved |= plan.keep_superseded(row) or plan.free(row)
+                has_changed |= plan.keep_superseded(row) or plan.free(row)
             elif row.kind is MESSAGE:
-                moved |= plan.keep_away(row)
+                has_changed |= plan.keep_away(row)
 
 
 def _needing(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> dict[str, list[str]]:

@@ -128,7 +128,7 @@ def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, 
         if agree(row.source, row.target, group):
             continue
         if name in row.kind.private and row.base is None and None in (source[name], result[name]):
-            # An export or a bundle leaves it out: a side that lacks it says nothing about it.
+            # Exports and bundles leave the cell out: an empty one was not emptied by anybody.
             result[name] = source[name] or result[name]
             continue
         reason = _cell_conflict(row, group)
@@ -212,9 +212,9 @@ def _cell_conflict(row: PlanRow, group: tuple[str, ...]) -> Reason | None:
 
 
 def _merge_new(row: PlanRow, source: Row, held: Held, *, skip: bool) -> None:
-    """Set the result of a row that the target never had, or hold the row: it comes whole.
+    """Set the result of a row that the target never had, or hold the whole row.
 
-    If it were kept out without need, a merge back would treat it as removed.
+    If the row were kept out without need, a merge back would treat it as removed.
     """
     if any(same_value(row.kind, source, WHOLE, value) for value in held.target_declined or ()):
         return
@@ -277,7 +277,7 @@ def _with_origin(source: Row | None, target: Row | None) -> Row | None:
 
 
 def _match_verdict_to_text(row: PlanRow, result: Row, *, decided: bool) -> None:
-    """Set the verdict in `result` to that on its text, else to `unverified`, and release it."""
+    """Set the verdict in `result` to the one on its text, else to `unverified`; nothing is held."""
     base, source, target = row.base or {}, row.source or {}, row.target or {}
     if decided or source[_TEXT] == target[_TEXT] == result[_TEXT]:
         return

@@ -1,12 +1,12 @@
 """Tiers: how many people must approve a change before it is merged, by the rules of the target.
 
-A rule is one line: a tier, and conditions that all hold for a change that it is about.
+A rule is one line: a tier, then conditions. It applies to a change if all its conditions hold.
 
     none kind=observation,message
     one  change=removed
     two  category=policy confidence<0.5
 
-Several rules may be about one change: the strictest tier counts. A change that no rule is about
+If several rules apply to a change, the strictest tier counts. A change to which no rule applies
 needs one approval.
 """
 
@@ -104,7 +104,7 @@ class Rule:
     conditions: tuple[_Condition, ...] = ()
 
     def about(self, facet: _Facet) -> bool:
-        """Whether all conditions hold; a rule without conditions is about every change."""
+        """Whether the rule applies: all its conditions hold, or it has none."""
         return all(condition.holds(facet) for condition in self.conditions)
 
     def __str__(self) -> str:
@@ -132,25 +132,27 @@ def _condition(word: str, rule: str) -> _Condition:
     match = _CONDITION.fullmatch(word.lower())
     field, sign, value_text = match.groups() if match else ("", "", "")
     values = tuple(value_text.split(","))
-    is_known = field in FIELDS if sign == "=" else field == "confidence"
-    if not is_known or not all(values) or not _among(field, values):
+    is_valid_field = field in FIELDS if sign == "=" else field == "confidence"
+    if not is_valid_field or not all(values) or not _are_possible_values(field, values):
         raise InvalidRequest(f"{word[:80]!r} is not a condition of a rule. {_FORM}", rule=rule[:80])
     return _Condition(field, sign, values)
 
 
-def _among(field: str, values: Sequence[str]) -> bool:
-    """Whether a field can have such values; catches typing errors where the values are known."""
+def _are_possible_values(field: str, values: Sequence[str]) -> bool:
+    """Whether a field can have these values; for `kind`, `change` and `source` they are checked."""
     if field == "confidence":
         try:
             return len(values) == 1 and 0 <= float(values[0]) <= 1
         except ValueError:
             return False
-    among = {
+    possible_values = {
         "kind": [kind.name for kind in MEMORIES],
         "change": _CHANGES,
         "source": FACT.column["source"].among,
     }.get(field)
-    return among is None or all(any(fnmatchcase(name, v) for name in among) for v in values)
+    return possible_values is None or all(
+        any(fnmatchcase(name, v) for name in possible_values) for v in values
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ class Judged:
 
     tier: Tier
     why: str
-    """The line of the rule, or the reason if no rule decided."""
+    """The line of the rule that set the tier, or the reason if none did."""
 
     @property
     def looks(self) -> int:
@@ -231,14 +233,14 @@ def _judged(row: PlanRow, rules: Sequence[Rule], branch: str, edits: Sequence[Ro
 
 
 def _of_facet(facet: _Facet, rules: Sequence[Rule]) -> Judged:
-    about = [Judged(rule.tier, str(rule)) for rule in rules if rule.about(facet)]
-    return strictest(about) if about else _DEFAULT
+    matches = [Judged(rule.tier, str(rule)) for rule in rules if rule.about(facet)]
+    return strictest(matches) if matches else _DEFAULT
 
 
 def _facets(row: PlanRow, branch: str, edits: Sequence[Row]) -> Iterator[_Facet]:
     """Yield every version of a changed row with every writer of the change, for rules to match.
 
-    So a memory that moves between categories needs what the stricter one asks for.
+    So a memory that moves between categories needs the approvals of the stricter category.
     """
     change = "new" if row.target is None else "removed" if row.source is None else "changed"
     changes = {change, row.effect} & {*_CHANGES}
@@ -246,25 +248,25 @@ def _facets(row: PlanRow, branch: str, edits: Sequence[Row]) -> Iterator[_Facet]
     writers = list(edits)
     if row.base is None and row.source is not None:
         writers.append(row.source)  # its origin names the first writer
-    elif not _is_told(row, edits):
+    elif not _has_known_writers(row, edits):
         writers.append({})  # the writer is unknown, as after a restore, which leaves no edits
     category = _CATEGORY[row.kind]
     for side in sides or [row.base or {}]:
         confidence = side.get("confidence")
         row_fields = {
             "kind": row.kind.name,
-            "category": _said(side, category) if category else None,
-            "space": _said(side, "space"),
+            "category": _text_in(side, category) if category else None,
+            "space": _text_in(side, "space"),
             "branch": branch,
         }
-        for by in writers or [{}]:
-            who = {"agent": _said(by, "agent_id"), "source": _said(by, "source")}
-            for how in sorted(changes):
-                fields = {**row_fields, **who, "change": how}
+        for writer in writers or [{}]:
+            who = {"agent": _text_in(writer, "agent_id"), "source": _text_in(writer, "source")}
+            for change_name in sorted(changes):
+                fields = {**row_fields, **who, "change": change_name}
                 yield _Facet(fields, None if confidence is None else float(str(confidence)))
 
 
-def _is_told(row: PlanRow, edits: Sequence[Row]) -> bool:
+def _has_known_writers(row: PlanRow, edits: Sequence[Row]) -> bool:
     """Whether edits cover every change of the source, so that its writers are known."""
     if row.source is None:
         return any(edit["cell"] == WHOLE for edit in edits)
@@ -274,6 +276,6 @@ def _is_told(row: PlanRow, edits: Sequence[Row]) -> bool:
     return all((name, cell_value(row.kind, row.source, name)) in edited_cells for name in changed)
 
 
-def _said(row: Row, column: str) -> str | None:
+def _text_in(row: Row, column: str) -> str | None:
     value = row.get(column)
     return None if value is None else str(value)

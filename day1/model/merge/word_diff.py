@@ -18,20 +18,20 @@ _PIECE = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def changed_words(before: str, after: str) -> list[tuple[Change, str]]:
-    """List the parts that are the same, removed and added, a removal before its replacement.
+    """List the parts of two texts: same, removed or added; a removal comes before its replacement.
 
     The parts `same` and `added` joined are exactly `after`; `same` and `removed` are `before`. No
     part is empty, and no two neighbours have the same kind.
     """
     old, new = _PIECE.findall(before), _PIECE.findall(after)
     equal_at_start = _equal_ahead(old, new)
-    old, new, ahead = old[equal_at_start:], new[equal_at_start:], old[:equal_at_start]
+    old, new, start = old[equal_at_start:], new[equal_at_start:], old[:equal_at_start]
     equal_at_end = _equal_ahead(old[::-1], new[::-1])
-    behind = old[len(old) - equal_at_end :]
+    end = old[len(old) - equal_at_end :]
     old, new = old[: len(old) - equal_at_end], new[: len(new) - equal_at_end]
     if len(old) + len(new) > MAX_PIECES:
         old, new = "".join(old).splitlines(keepends=True), "".join(new).splitlines(keepends=True)
-    return _joined([("same", ahead), *_compared(old, new), ("same", behind)])
+    return _joined([("same", start), *_compared(old, new), ("same", end)])
 
 
 def _equal_ahead(old: Sequence[str], new: Sequence[str]) -> int:
@@ -47,12 +47,13 @@ def _compared(old: list[str], new: list[str]) -> Iterable[tuple[Change, list[str
         yield "added", new
         return
     # Gaps are junk: a space between two changed words must not count as equal.
-    for tag, i, j, k, m in SequenceMatcher(str.isspace, old, new).get_opcodes():
+    matcher = SequenceMatcher(str.isspace, old, new)
+    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if tag == "equal":
-            yield "same", old[i:j]
+            yield "same", old[old_start:old_end]
         else:
-            yield "removed", old[i:j]
-            yield "added", new[k:m]
+            yield "removed", old[old_start:old_end]
+            yield "added", new[new_start:new_end]
 
 
 def _joined(parts: list[tuple[Change, list[str]]]) -> list[tuple[Change, str]]:
