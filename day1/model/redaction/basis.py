@@ -34,8 +34,9 @@ from day1.model.rows.kind import (
 BASIS: Final = "basis"
 """The cell of an edit that lists the sources of a row's own words."""
 VERDICT_BASIS: Final = "verification.basis"
-"""The cell of an edit that lists what the judge of a verdict had read."""
+"""The cell of an edit that lists the rows which the judge of a verdict had read."""
 BASES: Final = frozenset({BASIS, VERDICT_BASIS})
+"""The two cells of edits that list sources."""
 INSIGHT: Final = "insight"
 """The category of facts that were derived from lessons."""
 CONSOLIDATED: Final = "consolidated from "
@@ -44,7 +45,7 @@ COMPACTED: Final = "compacted into "
 """The first words of the reason for removing a row whose words another row has now; then its id.
 Such a removal does not hide that row."""
 GONE: Final = -(2**62)
-"""The end of a removed source: before any instant."""
+"""The time at which a removed source counts as expired: before any instant."""
 
 
 _HOOKED: Final = f"{CONVERSATION.prefix}_0000000000"
@@ -74,11 +75,11 @@ class Hiding:
     """The spaces that sources are in; a source without a space is in everybody's."""
 
     def __bool__(self) -> bool:
-        """Whether anything is hidden, now or in one of the spaces."""
+        """Whether a source hides the words: now, later or for readers of other spaces."""
         return self.redacted or self.secret or self.ends is not None or bool(self.spaces)
 
     def joined(self, other: "Hiding") -> "Hiding":
-        """Combine how two sources hide a row's words."""
+        """Return the hiding by two sources together: the stricter value of each field."""
         ends = [end for end in (self.ends, other.ends) if end is not None]
         return Hiding(
             self.redacted or other.redacted,
@@ -88,7 +89,7 @@ class Hiding:
         )
 
     def over(self, at: int | None) -> bool:
-        """Whether a source had ended by an instant; without an instant, no."""
+        """Whether a source had expired by an instant; False without an instant."""
         return at is not None and self.ends is not None and self.ends <= at
 
     def elsewhere(self, spaces: Collection[Cell] | None) -> bool:
@@ -101,6 +102,7 @@ class Hiding:
 
 
 NOTHING: Final = Hiding()
+"""No source hides the words."""
 
 
 def sources_in(edit: Row) -> list[str]:
@@ -129,15 +131,16 @@ class Sources:
         """Hold a state; look nothing up yet."""
         self._state = state
         self._rows: dict[str, Row] = {}
-        """The columns that decide whether a source is hidden, by its id."""
+        """The columns that decide whether a source is hidden, by the source's id."""
         self._sources: dict[tuple[str, str], list[str]] = {}
         """The ids of sources, by row and `BASIS` or `VERDICT_BASIS`."""
         self._removed: dict[str, set[str]] = {}
         """By id of a removed source, the reasons of its removals."""
-        self._known: dict[str, Hiding] = {}
+        self._hidings: dict[str, Hiding] = {}
+        """The hiding of a row's words by their sources, by row id, once computed."""
 
     def of(self, rows: Mapping[str, Row], titles: Collection[str] = ()) -> None:
-        """Look up and record the sources of rows, and the sources of these.
+        """Look up and record the sources of rows, and the sources of those sources.
 
         Args:
             rows: rows that may be derived, with the columns `origin_id` and `category`, by id.
@@ -190,10 +193,10 @@ class Sources:
         """Read the columns that decide whether sources are hidden."""
         rows: dict[str, Row] = {}
         for kind in MEMORIES:
-            mine = sorted(row_id for row_id in ids if kind_of(row_id) is kind)
-            if mine:
+            ids_of_kind = sorted(row_id for row_id in ids if kind_of(row_id) is kind)
+            if ids_of_kind:
                 columns = tuple(c for c in _DECIDING if c in kind.column)
-                tuples = self._state.scan(kind, columns, Query(among={"id": mine}))
+                tuples = self._state.scan(kind, columns, Query(among={"id": ids_of_kind}))
                 rows |= {
                     str(values[0]): dict(zip(columns, values, strict=True)) for values in tuples
                 }
@@ -202,16 +205,16 @@ class Sources:
     def _by_first_message(self, conversations: Collection[str]) -> None:
         """Take the first message of a conversation as the source of a title that lists no source.
 
-        A hook begins a conversation with a message: where none is the first, it was removed.
+        A hook begins a conversation with a message: if no message is the first, it was removed.
         """
         among = {"conversation_id": sorted(conversations)}
         first = Query(equal={"previous_id": None}, among=among)
         columns = ("id", "conversation_id", "content_hash")
-        for message, talk, hashed in self._state.scan(MESSAGE, columns, first):
-            self._sources.setdefault((str(talk), BASIS), []).append(str(message))
-            self._rows[str(message)] = {"id": message, "content_hash": hashed}
-        without = {talk for talk in conversations if (talk, BASIS) not in self._sources}
-        self._known |= dict.fromkeys(without, Hiding(ends=GONE))
+        for message, conversation, content_hash in self._state.scan(MESSAGE, columns, first):
+            self._sources.setdefault((str(conversation), BASIS), []).append(str(message))
+            self._rows[str(message)] = {"id": message, "content_hash": content_hash}
+        without = {i for i in conversations if (i, BASIS) not in self._sources}
+        self._hidings |= dict.fromkeys(without, Hiding(ends=GONE))
 
     def _removed_among(self, ids: Collection[str]) -> dict[str, set[str]]:
         """Return the reasons for which edits of this state removed rows, by the rows' ids."""
@@ -224,17 +227,17 @@ class Sources:
 
     def hiding(self, row_id: str, cell: str = BASIS) -> Hiding:
         """Return how the sources of a row's words, or of its verdict, hide them."""
-        if cell == BASIS and row_id in self._known:
-            return self._known[row_id]
+        if cell == BASIS and row_id in self._hidings:
+            return self._hidings[row_id]
         if cell == BASIS:
-            self._known[row_id] = NOTHING  # should the sources lead back here
+            self._hidings[row_id] = NOTHING  # should the sources lead back here
         combined_hiding = NOTHING
         for source in self._sources.get((row_id, cell), ()):
             combined_hiding = combined_hiding.joined(self._itself(source, row_id)).joined(
                 self.hiding(source)
             )
         if cell == BASIS:
-            self._known[row_id] = combined_hiding
+            self._hidings[row_id] = combined_hiding
         return combined_hiding
 
     def _itself(self, row_id: str, derived_id: str) -> Hiding:
@@ -243,8 +246,8 @@ class Sources:
         if row_id in self._state.mask.rows:
             return Hiding(redacted=True)
         if row is None:
-            others = self._removed.get(row_id, set()) - {f"{COMPACTED}{derived_id}"}
-            return Hiding(ends=GONE) if others else NOTHING
+            reasons = self._removed.get(row_id, set()) - {f"{COMPACTED}{derived_id}"}
+            return Hiding(ends=GONE) if reasons else NOTHING
         ends = row.get("expires_at")
         return Hiding(
             redacted=row.get("content_hash") == REDACTED_HASH,

@@ -54,11 +54,11 @@ def as_shown(
     """Show rows no more visibly than their sources; hidden rows are left out.
 
     Args:
-        state: which the rows are of, as it was written.
-        kind: of the rows.
-        columns: of the rows, with those that `needed` names.
+        state: the state of the rows; it gives them as they were written.
+        kind: the kind of the rows.
+        columns: the columns of the rows, with those that `needed` names.
         rows: some rows of the state.
-        shown: to whom.
+        shown: the conditions under which rows are shown.
     """
     is_derived, show = _WAYS[kind]
     marks = [(columns.index(column), value) for column, value in is_derived if column in columns]
@@ -111,9 +111,9 @@ def _fact(row: Row, hiding: Hiding, shown: Shown) -> Row | None:
 def _titles(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]:
     """Show conversations from hooks; a title is hidden with the message that it quotes."""
     sources = Sources(state)
-    talks = [str(row["id"]) for row in rows]
-    sources.of({row_id: {} for row_id in talks}, titles=talks)
-    marks = [_mark(sources.hiding(row_id), shown) for row_id in talks]
+    row_ids = [str(row["id"]) for row in rows]
+    sources.of({row_id: {} for row_id in row_ids}, titles=row_ids)
+    marks = [_mark(sources.hiding(row_id), shown) for row_id in row_ids]
     return [_marked(row, "title", mark) for row, mark in zip(rows, marks, strict=True)]
 
 
@@ -139,7 +139,7 @@ def _mark(hiding: Hiding, shown: Shown) -> str | None:
 
 
 def may_be_veiled(kind: Kind, rows: Iterable[Row]) -> bool:
-    """Whether any of these whole rows of a kind may have words of other rows."""
+    """Whether any of these rows, given with all columns, may have words of other rows."""
     marks = () if kind is EDIT or kind not in _WAYS else _WAYS[kind][0]
     return any(
         row[column] is not None if value is None else row[column] == value
@@ -152,13 +152,13 @@ def veils(state: State, kind: Kind, rows: Iterable[Row], at: int) -> dict[str, R
     """Find the placeholders for words of derived rows, for diffs and plans.
 
     Args:
-        state: where their sources are.
-        kind: of the rows.
+        state: the state that has the sources of the rows.
+        kind: the kind of the rows.
         rows: versions of rows; most are not derived, and cost nothing.
-        at: as of when (microseconds UTC).
+        at: the instant at which sources may have expired (microseconds UTC).
 
     Returns:
-        By the id of a row the columns that are not shown, and what stands for them.
+        The placeholders by column, by row id; rows without hidden words are left out.
     """
     candidate_rows = {str(row["id"]): row for row in rows if may_be_veiled(kind, [row])}
     if not candidate_rows:
@@ -168,8 +168,8 @@ def veils(state: State, kind: Kind, rows: Iterable[Row], at: int) -> dict[str, R
     veil_by_row: dict[str, Row] = {}
     for row_id in candidate_rows:
         mark = _mark(sources.hiding(row_id), shown)
-        verdict = _mark(sources.hiding(row_id, VERDICT_BASIS), shown)
-        veil: Row = {} if verdict is None else {"scores": None}
+        verdict_mark = _mark(sources.hiding(row_id, VERDICT_BASIS), shown)
+        veil: Row = {} if verdict_mark is None else {"scores": None}
         if kind is FACT:
             veil |= whole_veil(FACT, mark)
         elif mark is not None:

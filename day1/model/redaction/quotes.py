@@ -20,19 +20,19 @@ def without(texts: Collection[str]) -> Clean:
 
 
 def _without(prose: str, text: str) -> str:
-    """Put a mark for a text where it stands as whole words.
+    """Put a mark in place of a text wherever it stands as whole words in `prose`.
 
-    Looked for by hand: a pattern reads a text that repeats itself again from each place.
+    No regular expression: with a repetitive text it would read `prose` again from each place.
     """
     pieces: list[str] = []
-    begun, at = 0, prose.find(text[0]) if text and text in prose else -1
+    copied_to, at = 0, prose.find(text[0]) if text and text in prose else -1
     while at >= 0:
         end = at + len(text)
-        ends = prose[at - 1 : at] if at else "", prose[end : end + 1]
+        neighbours = prose[at - 1 : at] if at else "", prose[end : end + 1]
         if prose.startswith(text, at) and not any(
-            letter.isalnum() or letter == "_" for letter in ends
+            letter.isalnum() or letter == "_" for letter in neighbours
         ):
-            pieces += prose[begun:at], REDACTED
-            begun = end
-        at = prose.find(text[0], max(at + 1, begun))
-    return "".join((*pieces, prose[begun:]))
+            pieces += prose[copied_to:at], REDACTED
+            copied_to = end
+        at = prose.find(text[0], max(at + 1, copied_to))
+    return "".join((*pieces, prose[copied_to:]))

@@ -1,4 +1,4 @@
-"""How long a memory is true and answered, and whether it is secret, from a caller's words."""
+"""Parse a caller's words for the valid time, the expiry and the sensitivity of a memory."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _UNITS: Final[Mapping[str, int]] = {
 
 
 class ValidTime(TypedDict):
-    """When something became true and when it ceased to be (microseconds UTC)."""
+    """When a memory became true and when it ceased to be true (microseconds UTC)."""
 
     happened_at: int | None
     valid_until: int | None
@@ -40,7 +40,7 @@ def valid_time(happened_at: str | None, valid_until: str | None) -> ValidTime:
     """Parse the valid time of a row.
 
     Raises:
-        InvalidRequest: it ends before it begins.
+        InvalidRequest: the valid time ends before it begins.
     """
     start, end = parse_optional(happened_at), parse_optional(valid_until)
     if start is not None and end is not None and end < start:
@@ -52,7 +52,7 @@ def retention(expires_at: str | None, sensitivity: str | None, now: int) -> Rete
     """Parse when a new row expires, and whether it is secret.
 
     Raises:
-        InvalidRequest: it would be expired already.
+        InvalidRequest: the row would be expired already.
     """
     end = parse_optional(expires_at)
     if end is not None and end <= now:
@@ -76,5 +76,5 @@ def end_of_span(word: str | None, now: int) -> int | None:
 
 
 def sensitivity_of(word: str | None) -> str | None:
-    """Return the sensitivity as a row's column has it: None for all that is not secret."""
+    """Return the value of the column `sensitivity` for a caller's word: `secret`, else None."""
     return SECRET if word == SECRET else None

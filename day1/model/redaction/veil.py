@@ -1,7 +1,7 @@
 """Hiding secret and expired rows: what people and models see, and what leaves the store.
 
-The words of a secret row read `[secret]`, wherever rows are listed, compared or reviewed. A row
-whose time is over is in no answer; where its change has to be told, its words read `[expired]`.
+The words of a secret row read `[secret]`, wherever rows are listed, compared or reviewed. An
+expired row is in no answer; where a change of it must be shown, its words read `[expired]`.
 Unlike a redaction (`mask`) this hides nothing from merges, copies and backups, which carry the
 rows as they are.
 """
@@ -31,7 +31,7 @@ _HIDDEN: Final = {
     for kind in KINDS
     if "sensitivity" in kind.column
 }
-"""The columns of words by kind, and whether they are text; other hidden values become empty."""
+"""By kind: the columns that a secret row hides -> whether a mark replaces them, or else None."""
 
 
 def is_secret(row: Row | None) -> bool:
@@ -54,7 +54,7 @@ def mark_of(at: int, *versions: Row | None, past: Row | None = None) -> str | No
         at: the instant of the answer (microseconds UTC).
         versions: the row on each branch that is compared; None where a branch lacks it.
         past: the version that the others come from. It may be secret, but it does not make the
-            words visible: a row that is over or removed on every branch is in no answer.
+            words visible: a row that is expired or removed on every branch is in no answer.
     """
     if is_secret(past) or any(map(is_secret, versions)):
         return SECRET_MARK
@@ -84,7 +84,7 @@ def whole_veil(kind: Kind, mark: str | None) -> Row:
 
 
 def shown_row(kind: Kind, row: Row) -> Row:
-    """Return a row as lists show it."""
+    """Return a row with the mark in place of its words, if it is secret."""
     return without_words(kind, row, SECRET_MARK) if is_secret(row) else row
 
 
@@ -105,7 +105,7 @@ def tells(kind: Kind, columns: Collection[str]) -> bool:
 
 
 def asks_for_words(kind: Kind, query: Query) -> bool:
-    """Whether a query finds rows by words, which must then not be secret ones."""
+    """Whether a query finds rows by words that may be secret."""
     equal_columns = {column for column, cell in query.equal.items() if cell is not None}
     return tells(kind, equal_columns | query.among.keys() | query.without.keys())
 
@@ -113,7 +113,7 @@ def asks_for_words(kind: Kind, query: Query) -> bool:
 def veil_tuples(
     kind: Kind, columns: tuple[str, ...], rows: Collection[tuple[Cell, ...]]
 ) -> list[tuple[Cell, ...]]:
-    """Put a mark in place of the words of secret rows, given as tuples with `sensitivity`."""
+    """Put the mark in place of the words of secret rows; `columns` must have `sensitivity`."""
     at = columns.index("sensitivity")
     return [
         tuple(without_words(kind, dict(zip(columns, row, strict=True)), SECRET_MARK).values())
