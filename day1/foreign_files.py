@@ -1,7 +1,7 @@
 """Open files of other programs: for reading, and ordinary files only.
 
-A folder may come from a stranger. Links that lead out of it are not followed; a pipe, which is
-waited for, and a device, which may have no end, are not opened. A pipe that a person names is read.
+A folder may come from a stranger. Links that lead out of it are not followed. Pipes, which may
+block, and devices, which may have no end, are not opened. Only a pipe that a person names is read.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import IO, Protocol
 from day1.errors import ImportBroken
 
 MOST_BYTES = 64 << 20
-"""The most bytes of one file of text: far more than a memory, far less than main memory."""
+"""Maximum number of bytes of one file of text: far more than a memory, far less than RAM."""
 MOST_LINE = 64 << 20
-"""The most bytes of one line of a file that is read line by line."""
+"""Maximum number of bytes of one line of a file that is read line by line."""
 PIPE_WAIT_S = 3
-"""Seconds in which a pipe must have its first byte."""
+"""Seconds to wait for the first byte of a pipe."""
 
 
 class Lines(Protocol):
@@ -31,7 +31,7 @@ class Lines(Protocol):
 
 
 LeaveOut = Callable[[str, object], None]
-"""Is called with the reason why a file or folder is left out, and with its path."""
+"""A function called with the reason why a file or folder is left out, and with its path."""
 
 _NOT_NOTES = frozenset(
     (".git", ".hg", ".day1", "node_modules", ".venv", "venv", "site-packages", "__pycache__")
@@ -53,17 +53,18 @@ def broken(path: object, line: int, why: str) -> ImportBroken:
 
 
 def open_file_or_pipe(path: Path) -> IO[bytes]:
-    """Open what a person names: a file, or a pipe to which somebody writes.
+    """Open a path that a person names: a file, or a pipe with a writer.
 
     Raises:
-        ImportBroken: it is a device or a folder, cannot be opened, or is a pipe without a writer.
+        ImportBroken: the path is a device, a folder or a pipe without a writer, or cannot be
+            opened.
     """
     descriptor = _opened(path)
     if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
         return _ordinary(descriptor, path)
-    first = select.poll()
-    first.register(descriptor, select.POLLIN)
-    if not first.poll(PIPE_WAIT_S * 1000):
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    if not poller.poll(PIPE_WAIT_S * 1000):
         os.close(descriptor)
         raise ImportBroken(
             f"{shown(path)} is a pipe to which nothing was written in {PIPE_WAIT_S} seconds. "
@@ -79,8 +80,8 @@ def open_file(path: Path, most: int | None = None) -> IO[bytes]:
     """Open a file for reading.
 
     Args:
-        path: of the file; a link is followed.
-        most: bytes that it may have; None for any number.
+        path: the path of the file; a link is followed.
+        most: the maximum number of bytes; None: any number.
 
     Raises:
         ImportBroken: it is a pipe, a device or a folder, has more bytes, or cannot be opened.
@@ -97,9 +98,9 @@ def _opened(path: Path) -> int:
 
 
 def _ordinary(descriptor: int, path: Path, most: int | None = None) -> IO[bytes]:
-    about = os.fstat(descriptor)
-    why = "" if stat.S_ISREG(about.st_mode) else "it is no ordinary file"
-    if not why and most is not None and about.st_size > most:
+    status = os.fstat(descriptor)
+    why = "" if stat.S_ISREG(status.st_mode) else "it is no ordinary file"
+    if not why and most is not None and status.st_size > most:
         why = f"the file is larger than {most >> 20} MB"
     if why:
         os.close(descriptor)
@@ -127,7 +128,7 @@ def lines_in(file: Lines, path: object, most: int = MOST_LINE) -> Iterator[bytes
     """Yield the lines of an open file, with their line ends.
 
     Raises:
-        ImportBroken: a line has more than `most` bytes, or reading fails; `details` names it.
+        ImportBroken: a line has more than `most` bytes, or reading fails; `details` names the line.
     """
     number = 0
     try:

@@ -1,5 +1,5 @@
 """The formats of files that hooks and servers share: the standard library and nothing else.
 
-`spool.py` has the events that wait, `prime_file.py` what a session is told when it begins, and
-`events.py` one event as a line. All layers may import from here, and this one from none.
+`spool.py` has the files of events from hooks, `prime_file.py` the files of primes, and
+`events.py` the line of one event. All layers may import from here, and this one from none.
 """

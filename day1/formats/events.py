@@ -1,6 +1,6 @@
-"""The events of clients, in one form for all clients.
+"""The events that clients report to hooks, in one form for all clients.
 
-Each client has names of its own for the same things: `docs/clients.md` has them in a table.
+Each client names its events in its own way: `docs/clients.md` has the names in a table.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ EVENTS: Final = (
     "session-start",
     "prompt",
     "turn-end",
-    "compacting",  # an earlier day1 set it up; nothing is kept of it
+    "compacting",  # from hooks that an earlier day1 set up; ignored
     "compacted",
     "session-end",
     "subagent-start",
@@ -25,9 +25,9 @@ CLIENTS: Final = ("claude", "codex", "cursor", "vscode", "gemini", "opencode", "
 """The clients that have hooks."""
 
 MOST_TEXT: Final = 1_000_000
-"""The most characters kept of a message: more than a model says or takes in one turn."""
+"""Maximum number of characters kept of a message: more than a turn of a model has."""
 MOST_SUMMARY: Final = 32_000
-"""The most characters kept of a context's summary, which becomes one record."""
+"""Maximum number of characters kept of a context's summary, which becomes one record."""
 _MOST_NAME: Final = 200
 
 _SESSION: Final = ("session_id", "sessionId", "conversation_id", "trajectory_id", "sessionID")
@@ -41,7 +41,8 @@ _TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "subagent-stop": ("last_assistant_message", "summary", "text"),
 }
 """The fields that hold the text of an event, by event."""
-_HOOKED: Final = ("<hook_context>", "</hook_context>")
+_HOOK_CONTEXT: Final = ("<hook_context>", "</hook_context>")
+"""The marks that Gemini puts around the output of hooks."""
 
 
 def agent_of(client: str) -> str:
@@ -56,9 +57,9 @@ def event_of(
 
     Args:
         event: one of `EVENTS`.
-        client: as the command line of the hook names it.
-        payload: what the client says.
-        environment: of the process; what `day1 mcp` obeys counts here too.
+        client: the client that the hook's command line names.
+        payload: the JSON object that the client sends.
+        environment: the process's variables; those of `day1 mcp` count here too.
         now: the present instant, microseconds UTC.
     """
     session = session_of(payload)
@@ -83,28 +84,28 @@ def event_of(
         "source": _name(payload.get("source") or payload.get("reason") or payload.get("trigger")),
         "parent": _first(payload, _PARENT) if event == "session-start" else None,
         "model": _name(payload.get("model")),
-        "text": _own(event, client, _text(inner, event)),
+        "text": _unwrapped(event, client, _text(inner, event)),
     }
     if event == "subagent-stop" and payload.get("agent_type") == "":
-        del fields["text"]  # no subagent: Claude Code sums its context up, and tells of that too
+        del fields["text"]  # no subagent: Claude Code reports the summary of its context so, too
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def session_of(payload: Mapping[str, Any]) -> str | None:
-    """Return the session that a client names."""
+    """Return the id of the session that a client names; None without one."""
     return _first(payload, _SESSION)
 
 
 def line_of(event: Mapping[str, Any]) -> bytes:
-    """Write an event as a line of the spool, with a checksum of the rest of the line."""
+    """Write an event as a line of the spool, with a checksum of its other fields."""
     line = {**event, "sum": sum_of(event)}
     return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def sum_of(event: Mapping[str, Any]) -> int:
     """Compute the checksum of an event's content."""
-    rest = {name: value for name, value in event.items() if name != "sum"}
-    return crc32(json.dumps(rest, sort_keys=True).encode())
+    content = {name: value for name, value in event.items() if name != "sum"}
+    return crc32(json.dumps(content, sort_keys=True).encode())
 
 
 def really(client: str, payload: Mapping[str, Any]) -> str:
@@ -116,20 +117,20 @@ def really(client: str, payload: Mapping[str, Any]) -> str:
     return client
 
 
-def _own(event: str, client: str, text: str | None) -> str | None:
+def _unwrapped(event: str, client: str, text: str | None) -> str | None:
     """Remove the parts of a text that the client itself put around it."""
     if text is None or (client == "claude" and text.startswith("<task-notification>")):
-        return None  # no prompt: so Claude Code tells its agent that another one is done
-    if client == "gemini" and text.startswith(_HOOKED[0]):  # what hooks told it, escaped
-        text = text.partition(_HOOKED[1])[2].lstrip()
-    if event == "compacted":  # with what the model thought before it wrote the summary
+        return None  # no prompt: Claude Code reports the end of another agent so
+    if client == "gemini" and text.startswith(_HOOK_CONTEXT[0]):  # the output of hooks
+        text = text.partition(_HOOK_CONTEXT[1])[2].lstrip()
+    if event == "compacted":  # the model's analysis stands before its summary
         text = text.rpartition("</analysis>")[2]
         text = text.replace("<summary>", "").replace("</summary>", "").strip()
     return text or None
 
 
 def _first(payload: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    return next((name_found for name in names if (name_found := _name(payload.get(name)))), None)
+    return next((value for name in names if (value := _name(payload.get(name)))), None)
 
 
 def _name(value: Any) -> str | None:
@@ -145,13 +146,13 @@ def _name(value: Any) -> str | None:
 
 def _text(payload: Mapping[str, Any], event: str) -> str | None:
     """Return the first text of an event that is not blank, cut, without unstorable characters."""
-    most = MOST_SUMMARY if event == "compacted" else MOST_TEXT
+    limit = MOST_SUMMARY if event == "compacted" else MOST_TEXT
     for name in _TEXTS.get(event, ()):
         value = payload.get(name)
         if not isinstance(value, str):
             continue
         clean = value.replace("\0", "").encode(errors="replace").decode()
         if clean.strip():
-            more = len(clean) - most
-            return clean if more <= 0 else f"{clean[:most]}\n[{more} more characters]"
+            excess = len(clean) - limit
+            return clean if excess <= 0 else f"{clean[:limit]}\n[{excess} more characters]"
     return None

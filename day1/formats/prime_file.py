@@ -1,18 +1,18 @@
 """The prime of a branch as a file: the text that a session gets at its start.
 
-A process that writes to the memory renews it (`services.prime.renewing`). A hook only reads it: it
-cannot ask the engine. Both take the file's name, and what says that the store has changed since,
-from here. The text is framed and marked as data already. The file is one JSON object:
+A process that writes to the memory renews the file (`services.prime.renewing`). A hook only reads
+it, since a hook cannot ask the engine. Both use the file's name and the store's stamp from here.
+The text is framed and marked as data already. The file is one JSON object:
 
     {"format": 1, "branch": NAME, "at": COMMIT, "made_at": ISO 8601, "chars": NUMBER, "text": TEXT,
      "space": NAME or null, "stamp": [...], "pinned": [IDs], "ageless": [IDs],
      "forgotten": NUMBER, "ends": [[LINE, MICROSECONDS UTC], ...], "sum": NUMBER}
 
-The sum is one over all else, and a file to which it does not fit is damaged, and so no prime. One
-that an earlier day1 wrote has none.
+`sum` is a checksum of the other fields; a file with another checksum is damaged and is not read. A
+file that an earlier day1 wrote has no checksum.
 
-What nobody is to read any more is forgotten. A file counts how often, and a prime that was read
-from the memory before the last time is none.
+A redaction deletes all primes. `prime.forgotten` counts these deletions, and a prime that was read
+from the memory before the last deletion is not used.
 """
 
 from __future__ import annotations
@@ -33,33 +33,34 @@ FRAME: Final = "day1-memory"
 _PRIME: Final = ".json"
 _TOLD: Final = ".told"
 _FRESH: Final = ".new"
-"""How the names of files end: of a prime, of what a session was told, and of one half written."""
+"""Endings of file names: a prime, the prime that a session got, and a half-written file."""
 _MOST_TOLD: Final = 100
-"""The most sessions for which the last prime is kept."""
+"""Maximum number of sessions for which the last prime is kept."""
 _LONGEST: Final = 256 * 1024
-"""The limit in bytes of a prime's file."""
+"""Maximum number of bytes of a prime's file."""
 FORGOTTEN: Final = "prime.forgotten"
 """The file that has one byte for each deletion of all primes."""
 _STORED: Final = "memory.db"
 """The file that every write of rows changes and reading does not."""
 _READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""Flags that open a file without waiting, should it be a pipe."""
+"""Flags that open a file for reading without waiting, even if it is a pipe."""
 _COUNTING: Final = (
     os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 )
+"""Flags that open `FORGOTTEN` to append a byte."""
 _LONGEST_KEY: Final = 100
 """The most characters of a branch or space in a file's name; a longer one ends in its hash."""
 
 
 class Prime(NamedTuple):
-    """The text that a session gets, and the state that it is from."""
+    """The text that a session gets, and the state of the memory from which it was made."""
 
     branch: str
     at: str
     """The commit of the state."""
     text: str
     stamp: Any
-    """`stamp_of` the store when this was made: with another one, the text may be older than it."""
+    """The store's `stamp_of` when the prime was made; if it differs now, the text may be old."""
     space: str | None = None
     """The space whose facts the prime has beside the shared ones."""
     pinned: tuple[str, ...] = ()
@@ -95,7 +96,7 @@ def path_of(store: Path, branch: str, space: str | None = None) -> Path:
 def stamp_of(store: Path) -> list[int]:
     """Return a value that changes with each write of rows: size and time of the store's file.
 
-    Of a store on a server it is empty: this machine does not see its writes.
+    For a store on a server it is empty: this machine does not see the store's writes.
     """
     try:
         status = (store / _STORED).stat()
@@ -120,11 +121,11 @@ def read(store: Path, branch: str, space: str | None = None) -> Prime | None:
 
 def told_at(prime: Prime, now: int) -> Prime:
     """Return a prime's text without the lines that have ended by now (microseconds UTC)."""
-    over = {line for line, end in prime.ends if end <= now}
-    if not over:
+    ended_lines = {line for line, end in prime.ends if end <= now}
+    if not ended_lines:
         return prime
     lines = enumerate(prime.text.split("\n"))
-    return prime._replace(text="\n".join(line for place, line in lines if place not in over))
+    return prime._replace(text="\n".join(line for place, line in lines if place not in ended_lines))
 
 
 def _read(path: Path, forgotten: int) -> Prime | None:
@@ -171,8 +172,8 @@ def _said(path: Path) -> dict[str, Any] | None:
 
 def _sum_of(fields: Mapping[str, Any]) -> int:
     """Compute the checksum of a file's content."""
-    rest = {name: value for name, value in fields.items() if name != "sum"}
-    return crc32(json.dumps(rest, sort_keys=True).encode())
+    content = {name: value for name, value in fields.items() if name != "sum"}
+    return crc32(json.dumps(content, sort_keys=True).encode())
 
 
 def damaged(store: Path) -> list[str]:
@@ -185,10 +186,10 @@ def damaged(store: Path) -> list[str]:
 
 
 def write(store: Path, fields: Mapping[str, Any]) -> bool:
-    """Write a prime: beside its file, for this user alone, and renamed over it.
+    """Write a prime to a new file, readable for this user alone, and rename it over the old one.
 
     Returns:
-        False if something was forgotten since the memory was read for it: then it is not kept.
+        False if all primes were deleted since the memory was read: then the prime is not kept.
 
     Raises:
         OSError: the folder of the store is gone, read-only or full; an earlier file stays.
@@ -203,7 +204,7 @@ def write(store: Path, fields: Mapping[str, Any]) -> bool:
 
 
 def _put(store: Path, path: Path, content: bytes, forgotten: int) -> bool:
-    """Write a file, unless all primes were deleted since; as `write`."""
+    """Write a file, unless all primes were deleted since `forgotten` was counted; see `write`."""
     fresh = path.with_suffix(f".{os.getpid()}{_FRESH}")
     path.parent.mkdir(mode=0o700, exist_ok=True)
     if path.parent.is_symlink():
@@ -220,19 +221,19 @@ def _put(store: Path, path: Path, content: bytes, forgotten: int) -> bool:
     except OSError:
         with suppress(OSError):
             fresh.unlink()
-        if is_late():  # whoever forgot removed it
+        if is_late():  # the deletion removed the new file
             return False
         raise
-    if is_late():  # whoever forgot may have looked before it was there
+    if is_late():  # the deletion may have listed the files before this one was there
         path.unlink(missing_ok=True)
         return False
     return True
 
 
 def note_told(store: Path, session: str, text: str, forgotten: int) -> None:
-    """Record the prime that a session got, for the server that is asked for hints in it.
+    """Store the prime that a session got, for a server that gives hints in the session.
 
-    It is not kept if something was forgotten since it had been `forgotten` so often.
+    It is not stored if all primes were deleted more often than `forgotten` times.
 
     Raises:
         OSError: as `write`.
@@ -279,8 +280,8 @@ def restamp(store: Path, prime: Prime, stamp: list[int]) -> None:
 def kept(store: Path) -> list[Prime]:
     """Read every readable prime of a store, newest file first."""
     forgotten = times_forgotten(store)
-    every = ((path, _read(path, forgotten)) for path in _paths(store, {_PRIME}))
-    dated = [(_changed(path), prime) for path, prime in every if prime is not None]
+    primes = ((path, _read(path, forgotten)) for path in _paths(store, {_PRIME}))
+    dated = [(_changed(path), prime) for path, prime in primes if prime is not None]
     dated.sort(key=lambda entry: -entry[0])
     return [prime for _, prime in dated]
 
@@ -297,10 +298,10 @@ def drop(store: Path, branch: str, space: str | None) -> None:
 def forget(store: Path) -> None:
     """Remove every prime, also those of sessions and half-written ones: one may hold hidden words.
 
-    One that somebody makes of what he has read by now is not kept, and not read.
+    A prime made from a reading before this call is neither kept nor read.
 
     Raises:
-        OSError: one could not be removed, or that cannot be noted.
+        OSError: a file could not be removed, or the deletion could not be counted.
     """
     try:
         _count(store / FORGOTTEN)

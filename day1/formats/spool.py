@@ -1,8 +1,8 @@
 """The spool: events from hooks, a file for each session of a client, a line for each event.
 
-A hook adds a line at the end and has it on the disk before it leaves. A server or command takes the
-lines in later and gives the file back (`adapters/spool.py`). Who changes a file holds its lock; who
-finds that the file was removed while he waited for the lock begins again.
+A hook appends a line and syncs it to the disk before it ends. A server or command ingests the lines
+later and removes the file (`adapters/spool.py`). A process that changes a file holds its lock. If
+the file was removed while a process waited for the lock, the process tries again.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ from urllib.parse import quote
 FOLDER: Final = "spool"
 ENDING: Final = ".jsonl"
 MOST_LINE: Final = 7 * 1024 * 1024
-"""The most bytes of a line: the longest message with every character escaped in JSON."""
+"""Maximum number of bytes of a line: the longest message, each character escaped in JSON."""
 MOST_FILE: Final = 8 * 1024 * 1024
-"""The most bytes of a file: some thousand turns."""
+"""Maximum number of bytes of a file: some thousand turns."""
 MOST_FILES: Final = 1_000
+"""Maximum number of files in the spool."""
 _MOST_NAME: Final = 150
+"""Maximum number of characters of a file's name; a longer one becomes its hash."""
 _TAIL: Final = 16 * 1024
+"""The number of bytes at the end of a file that are searched for an event."""
 _TRIES: Final = 100
+"""Maximum number of tries to lock a file that is removed meanwhile."""
 
 
 class Full(Exception):
@@ -42,7 +46,7 @@ def path_of(store: Path, session: str) -> Path:
 
 
 def append(path: Path, line: bytes, is_present: Callable[[bytes], bool]) -> bool:
-    """Add a line at the end of a file, durably; answers whether it was added.
+    """Append a line to a file, durably; return whether the line was added.
 
     Args:
         path: the file, which is made if it is missing.
@@ -50,8 +54,8 @@ def append(path: Path, line: bytes, is_present: Callable[[bytes], bool]) -> bool
         is_present: called with the last lines of the file; tells whether they have the event.
 
     Raises:
-        Full: the line, the file or the folder has reached its bound.
-        OSError: it cannot be written; then nothing of it was.
+        Full: the line, the file or the folder has reached its limit.
+        OSError: the line cannot be written; then the file is unchanged.
     """
     if len(line) > MOST_LINE:
         raise Full("line")
@@ -61,7 +65,7 @@ def append(path: Path, line: bytes, is_present: Callable[[bytes], bool]) -> bool
         try:
             status = os.fstat(handle)
             if not status.st_nlink:
-                continue  # it was taken in while this waited
+                continue  # the file was ingested and removed while this process waited
             size = status.st_size
             if size + len(line) > MOST_FILE or (not size and _is_full(path.parent)):
                 raise Full("file" if size else "folder")
@@ -79,11 +83,11 @@ def append(path: Path, line: bytes, is_present: Callable[[bytes], bool]) -> bool
 
 
 def take(path: Path, flags: int = 0, *, waits: bool = True) -> int:
-    """Open a file and hold its lock; `os.close` of the answer frees it.
+    """Open a file, lock it and return its descriptor; `os.close` of it releases the lock.
 
     Raises:
-        BlockingIOError: somebody else holds it, and this does not wait.
-        OSError: it cannot be opened.
+        BlockingIOError: another process holds the lock, and `waits` is False.
+        OSError: the file cannot be opened.
     """
     flags |= os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     handle = os.open(path, flags, 0o666)
@@ -96,7 +100,7 @@ def take(path: Path, flags: int = 0, *, waits: bool = True) -> int:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names of a folder's files durable."""
+    """Sync a folder to the disk, so that new and removed files in it stay so after a crash."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -118,11 +122,11 @@ def _is_full(folder: Path) -> bool:
 
 
 def _write(handle: int, data: bytes, size: int) -> None:
-    """Write all bytes or none: a full disk may take a part."""
+    """Append all bytes or none: a partial write is truncated back to `size` bytes."""
     try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(handle, rest) :]
+        unwritten = memoryview(data)
+        while unwritten:
+            unwritten = unwritten[os.write(handle, unwritten) :]
         os.fsync(handle)
     except BaseException:
         os.ftruncate(handle, size)
