@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Settings that operations obey."""
+    """Limits and rules from the settings that operations obey."""
 
     raw_characters: int = 4_000
-    """The most characters kept of `raw_input` and `raw_output`."""
+    """Maximum number of characters kept of `raw_input` and of `raw_output`."""
     secrets: str = "warn"
     """What to do with texts that look like a secret: warn, refuse or ignore."""
     prime_chars: int = 1_200
-    """The most characters of a prime."""
+    """Maximum number of characters of a prime."""
 
 
 def unseen(done: int, total: int | None) -> None:
-    """Report progress to nobody."""
+    """Ignore a report of progress: the default of `Context.progress`."""
 
 
 def never() -> bool:
-    """Answer that nobody stopped the call."""
+    """Return False: the default of `Context.stopped`, for a call that nobody can cancel."""
     return False
 
 
@@ -63,7 +63,7 @@ class Context:
     branch_rule: BranchRule = active_branch
     """The function that chooses the branch of a call that names none."""
     say: Say = str
-    """The function that words the steps that an answer advises, for the wire."""
+    """The function that writes an advised next step in the words of the wire."""
     configuration: Mapping[str, Json] = field(default_factory=dict)
     """The settings in force, without secrets and paths."""
     prime: PrimeServices = field(default_factory=PrimeServices)

@@ -57,21 +57,21 @@ MemoryText = Annotated[
     Field(min_length=1, json_schema_extra={"maxLength": MAX_TEXT}),
     AfterValidator(one_memory),
 ]
-"""A text that becomes a memory; the refusal of a longer one says how to import it."""
+"""A text that becomes one memory; the error for a longer text says how to import it."""
 LongText = Annotated[str, AfterValidator(clean)]
-"""Debugging output of any length: the operation cuts it."""
+"""Debugging output of any length; the operation shortens it."""
 Label = Annotated[str, Field(min_length=1, max_length=MAX_LABEL), AfterValidator(filled)]
 """A short name."""
 Labels = Annotated[list[Label], Field(max_length=100)]
 """Short names such as tags; at most 100, since every list of rows repeats them."""
 When = Annotated[Label, AfterValidator(_timed)]
-"""A date or time as ISO 8601 has it; what does not fit is refused by the argument's name."""
+"""A date or time in ISO 8601; the error for another text names the argument."""
 Ending = Annotated[Label, AfterValidator(_ending)]
 """A time as `When`, or `never`."""
 Time = Annotated[str, BeforeValidator(_shown_time)]
-"""A time in an answer: ISO 8601, of an instant in microseconds."""
+"""A time in an answer: ISO 8601, built from an instant in microseconds UTC."""
 Space = Annotated[Label, AfterValidator(_space)]
-"""A space in its one way, or `shared` or `*`."""
+"""The normalized name of a space, or `shared` or `*`."""
 InSpace = Annotated[Space | None, Field(description="default: all")]
 """The space of a call that reads."""
 OnBranch = Annotated[Label | None, Field(description="default: your active branch, at first main")]
@@ -79,9 +79,9 @@ OnBranch = Annotated[Label | None, Field(description="default: your active branc
 
 
 JsonObject = Annotated[dict[str, JsonValue], AfterValidator(sound)]
-"""Open JSON: its texts as clean as `Text`, its numbers finite, no longer than a text."""
+"""Any JSON object: its texts without NUL, its numbers finite, no longer than a memory text."""
 JsonList = Annotated[list[JsonValue], AfterValidator(sound)]
-"""Open JSON as a list, with the bounds of `JsonObject`."""
+"""Any JSON list, with the limits of `JsonObject`."""
 _Sound = Annotated[JsonValue, AfterValidator(sound)]
 
 
@@ -96,7 +96,7 @@ class Request(BaseModel):
     def __get_pydantic_json_schema__(
         cls, core_schema: Any, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """Give each argument the meaning that the docstring tells of it."""
+        """Give each argument its meaning from the class's docstring."""
         schema = handler(core_schema)
         put_meanings(cls, handler.resolve_ref_schema(schema))
         return schema
@@ -132,10 +132,10 @@ class UnionRequest(ExtraRequest):
     __pydantic_extra__: dict[str, JsonValue]  # the form bounds them
 
     def form(self) -> Request:
-        """Validate the other arguments by the form that is named.
+        """Validate the other arguments as the form that `NAMED_BY` names.
 
         Raises:
-            ValidationError: they do not fit.
+            ValidationError: the arguments do not fit the form.
         """
         return self.FORMS[getattr(self, self.NAMED_BY)].model_validate(self.extras)
 
@@ -209,7 +209,7 @@ Note = Annotated[str | InstanceOf[Advice], PlainSerializer(_worded, return_type=
 
 
 class Read(BaseModel):
-    """The state that an answer was read from."""
+    """The branch and commit that an answer was read from, and notes on the answer."""
 
     branch: str | None
     commit: str
@@ -220,7 +220,7 @@ class Read(BaseModel):
 
 
 class Written(BaseModel):
-    """Where a write went."""
+    """The branch and commit of a write, and notes on it."""
 
     branch: str
     commit: str
@@ -243,5 +243,5 @@ class Response(BaseModel):
 def written(
     branch: str, commit: str, pending: int = 0, notes: Iterable[str | Advice] = ()
 ) -> Written:
-    """Say where a write went, and how many rows no commit holds yet."""
+    """Build a `Written`; `pending` counts the rows that no commit holds yet."""
     return Written(branch=branch, commit=commit, pending=pending, notes=list(notes))

@@ -13,12 +13,14 @@ _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {6,}.+)*)", re.MULTILINE)
 
 def meanings(owner: type) -> dict[str, str]:
     """Collect the meanings of arguments from a class and its bases; the nearest class decides."""
-    found: dict[str, str] = {}
-    for one in reversed(owner.__mro__):
-        doc = inspect.cleandoc(vars(one).get("__doc__") or "")
+    meaning_by_name: dict[str, str] = {}
+    for base in reversed(owner.__mro__):
+        doc = inspect.cleandoc(vars(base).get("__doc__") or "")
         _, _, section = doc.partition("\nAttributes:\n")
-        found |= {name: " ".join(text.split()) for name, text in _ATTRIBUTE.findall(section)}
-    return found
+        meaning_by_name |= {
+            name: " ".join(text.split()) for name, text in _ATTRIBUTE.findall(section)
+        }
+    return meaning_by_name
 
 
 def put_meanings(owner: type, schema: dict[str, Any]) -> None:

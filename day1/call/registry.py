@@ -89,19 +89,19 @@ class Registry(Mapping[str, Toolset]):
         It is the toolset's own, else one of its namespace, else the first that was registered.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such tool.
         """
         beside = (other for other in self.values() if other.namespace is toolset.namespace)
-        for one in (toolset, *beside):
-            if operation in one.tools:
-                return one.tools[operation]
+        for candidate in (toolset, *beside):
+            if operation in candidate.tools:
+                return candidate.tools[operation]
         return self._first[operation]
 
     def meant(self, step: Step) -> Tool:
-        """Return the tool that a step means: that of the toolset which advised it.
+        """Return the tool that an advised step names, in the toolset that gave the advice.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such tool.
         """
         return self.of(self.get(step.toolset) or self[self.default], step.operation)
 
@@ -113,12 +113,12 @@ class Registry(Mapping[str, Toolset]):
             InvalidRequest: two toolsets of the choice have a tool of one name, or one of them is
                 not offered over the wire.
         """
-        found: dict[str, Tool] = {}
+        tool_by_name: dict[str, Tool] = {}
         for name in filter(None, (part.strip() for part in names.split(","))):
             for tool in self._named(name):
                 if wire not in tool.toolset.wires:
                     _refuse_wire(tool.toolset, wire)
-                other = found.setdefault(tool.name, tool)
+                other = tool_by_name.setdefault(tool.name, tool)
                 if other is not tool:
                     raise InvalidRequest(
                         f"{other.qualified_name} and {tool.qualified_name} have one name, and a "
@@ -126,7 +126,7 @@ class Registry(Mapping[str, Toolset]):
                         "at an endpoint of its own.",
                         tools=[other.qualified_name, tool.qualified_name],
                     )
-        return tuple(found.values())
+        return tuple(tool_by_name.values())
 
     def _named(self, name: str) -> tuple[Tool, ...]:
         if name in self._toolsets:
@@ -161,7 +161,7 @@ class Registry(Mapping[str, Toolset]):
 
 
 def renamed(name: str, now: str) -> str:
-    """Say the present name to whoever uses a former one."""
+    """Write the message for a user of a former name: it tells the present name."""
     return f"{name} is called {now} now: the old name goes with the next version."
 
 
@@ -193,7 +193,7 @@ def _refuse_clash(toolset: Toolset, other: Toolset) -> None:
 
 
 def _check_routes(toolset: Toolset) -> None:
-    seen = set()
+    known_routes = set()
     for route in toolset.served_routes:
         operation = route.binding.operation
         if operation not in toolset.tools:
@@ -206,6 +206,6 @@ def _check_routes(toolset: Toolset) -> None:
                 f"{route.method} {route.path} gives arguments twice, or ones that {operation!r} "
                 f"does not take: {', '.join(route_arguments)}."
             )
-        if (route.method, route.path) in seen:
+        if (route.method, route.path) in known_routes:
             raise ValueError(f"Toolset {toolset.name!r} has {route.method} {route.path} twice.")
-        seen.add((route.method, route.path))
+        known_routes.add((route.method, route.path))

@@ -118,7 +118,7 @@ class Route:
 
     @property
     def statuses(self) -> tuple[int, ...]:
-        """The statuses of its answers."""
+        """The HTTP statuses that answers of the route can have."""
         return self.status.statuses if isinstance(self.status, StatusOf) else (self.status,)
 
     def status_of(self, answer: Answer) -> int:
@@ -134,7 +134,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class DocumentHead:
-    """How an OpenAPI document begins and how it names its parts; the default is day1's own way."""
+    """The head of an OpenAPI document, and the names of its parts; the defaults are day1's own."""
 
     version: str | None = None
     """The version in the document; default: that of day1."""
@@ -161,7 +161,7 @@ class Namespace:
     document: str
     """The path of the OpenAPI document, which may lie outside the prefix."""
     state: Literal["body", "headers"] = "body"
-    """Where an answer says which state it was read from or written to."""
+    """The part of an answer that names the branch and commit it was read from or written to."""
     loose: bool = False
     """Whether unknown names in a query are ignored; else they are refused."""
     head: DocumentHead = field(default_factory=DocumentHead)
@@ -187,10 +187,10 @@ class Hints:
     """The hints that a client gets on a toolset beside its tools."""
 
     lines: tuple[str, ...] = ()
-    """How to work with it. A line that names tools, in braces, is told if they are all served."""
+    """Advice on the toolset. A line with tools, in braces, is sent if all of them are served."""
     prompts: tuple[Prompt, ...] = ()
     skills: tuple[str, ...] = ()
-    """Folders of day1/skills: how to do something with it, step by step."""
+    """Names of folders of day1/skills: step-by-step instructions for the toolset."""
 
     def told(self, served: Mapping[str, Any]) -> list[str]:
         """Return the lines for a client that gets the tools of these names."""
@@ -215,13 +215,13 @@ class Toolset:
     """The branch of a call that names none."""
     hints: Hints = field(default_factory=Hints)
     unlisted: tuple[Operation[Any, Any], ...] = ()
-    """What can be called beside its tools, and no list of tools has: programs of clients call it,
-    and a model that is told of a tool pays for it."""
+    """Operations that can be called, but are in no list of tools: programs call them, and a model
+    would pay tokens for each listed tool."""
     dotted: str | None = None
-    """What may stand before a tool's name, with a dot, where toolsets are served together."""
+    """The prefix of the tools' dotted names, such as `PREFIX.tool`; None: they have none."""
     wires: frozenset[Wire] = frozenset({"mcp", "http", "call"})
-    """The wires that offer it. Without MCP it has no endpoint there, and its tools are called by
-    their qualified names only."""
+    """The wires that offer the toolset. Without `mcp` it has no MCP endpoint, and its tools are
+    called by their qualified names only."""
 
     @cached_property
     def tools(self) -> dict[str, Tool]:
@@ -298,8 +298,8 @@ class Tool:
             outcome = "internal"
             raise
         finally:
-            spent = round((time.perf_counter() - started) * 1e3, 1)
-            log.info("%s %s %s ms", operation.name, outcome, spent)
+            spent_ms = round((time.perf_counter() - started) * 1e3, 1)
+            log.info("%s %s %s ms", operation.name, outcome, spent_ms)
 
     def wording(self, say: Say) -> Say:
         """Return `say` for steps that mean the tools of this tool's toolset."""
