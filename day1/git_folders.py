@@ -11,7 +11,7 @@ from typing import NamedTuple
 STORE = ".day1"
 """The name of a store's folder."""
 _LONGEST = 64 * 1024
-"""The most bytes that are read of a git file that names a folder."""
+"""Maximum number of bytes read of a git file that names a folder."""
 
 
 class Repository(NamedTuple):
@@ -75,10 +75,10 @@ def _common(top: Path) -> Path | None:
         return git
     if not git.is_file():
         return None
-    own = _named_in(git, b"gitdir:")
-    if not (own / "HEAD").is_file():
+    git_folder = _named_in(git, b"gitdir:")
+    if not (git_folder / "HEAD").is_file():
         return None
-    return _linked(top) or own  # else a submodule, or `git init --separate-git-dir`
+    return _linked(top) or git_folder  # else a submodule, or `git init --separate-git-dir`
 
 
 def _linked(top: Path) -> Path | None:
@@ -89,13 +89,13 @@ def _linked(top: Path) -> Path | None:
     git = top / ".git"
     if not git.is_file():
         return None
-    own = _named_in(git, b"gitdir:")
-    shared, back = own / "commondir", own / "gitdir"
-    if not (shared.is_file() and back.is_file()):
+    git_folder = _named_in(git, b"gitdir:")
+    common_file, back_link = git_folder / "commondir", git_folder / "gitdir"
+    if not (common_file.is_file() and back_link.is_file()):
         return None
-    common = _named_in(shared)
-    is_worktree = own.resolve().is_relative_to(common / "worktrees")
-    return common if is_worktree and _named_in(back) == git.resolve() else None
+    common = _named_in(common_file)
+    is_worktree = git_folder.resolve().is_relative_to(common / "worktrees")
+    return common if is_worktree and _named_in(back_link) == git.resolve() else None
 
 
 def _named_in(file: Path, label: bytes = b"") -> Path:
