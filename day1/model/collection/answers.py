@@ -19,21 +19,21 @@ _EXACT: Final = Context(prec=5_000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact
 """Raises `Inexact` rather than round; numbers of records have far fewer digits."""
 _ROUNDED: Final = Context(prec=28, rounding=ROUND_HALF_EVEN)
 _MOST_NAMES: Final = 50
-"""Names of fields that an error lists, at most."""
+"""Maximum number of names of fields that an error lists."""
 _MOST_VALUES: Final = 200
-"""Values that `distinct` answers, at most."""
+"""Maximum number of values that `distinct` answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of a collection."""
+    """A question to a collection: an operation and its arguments."""
 
     operation: str
     field: str | None = None
     value: str | None = None
     """With `field`: only records that have this value there."""
     metric: str | None = None
-    """The field whose numbers count."""
+    """The field whose numbers are compared or added."""
     k: int = 5
     group_field: str | None = None
     group_a: str | None = None
@@ -96,7 +96,7 @@ def same_value(one: str, other: str) -> bool:
 def matching(collection: Collection, name: str, value: str) -> list[int]:
     """Find the records that have a value in a field; their numbers, in order."""
     groups = collection.groups(name)
-    same = [numbers for own, numbers in groups.items() if same_value(own, value)]
+    same = [numbers for other, numbers in groups.items() if same_value(other, value)]
     return sorted(chain.from_iterable(same))
 
 
@@ -127,8 +127,8 @@ def _needed(name: str | None, argument: str, operation: str) -> str:
 
 def _metric(part: _Part, asked: Asked) -> tuple[str, list[tuple[int, Decimal]]]:
     """Return the name of the metric, and the numbers that the records have there."""
-    own = asked.field if asked.value is None else None
-    name = _needed(asked.metric or own, "metric", asked.operation)
+    default = asked.field if asked.value is None else None
+    name = _needed(asked.metric or default, "metric", asked.operation)
     argument = "metric" if asked.metric else "field"
     numbers = part.metric(_known(part.whole, name, argument))
     if not numbers:
@@ -221,7 +221,7 @@ def _average(part: _Part, asked: Asked) -> Answer:
 def _about(
     part: _Part, name: str, numbers: Sequence[tuple[int, Decimal]], **more: Json
 ) -> dict[str, Json]:
-    """Describe what an answer of numbers was computed from."""
+    """Return the metadata of an answer from numbers: the metric, and the records without one."""
     return {"metric": name, "without_number": len(part.numbers) - len(numbers), **more}
 
 
@@ -297,4 +297,4 @@ OPERATIONS: Final[Mapping[str, Callable[[_Part, Asked], Answer]]] = {
     "max": _extreme(max),
     "compare": _compare,
 }
-"""What a collection can be asked, by name."""
+"""The nine operations by name."""

@@ -16,13 +16,13 @@ from typing import Any, Final
 from day1.model.rows.kind import canonical
 
 _LONGEST_NAME: Final = 60
-"""Characters of a field's name in a `key: value` line, at most."""
+"""Maximum number of characters of a field's name in a `key: value` line."""
 _FEWEST: Final = 2
-"""Fields of a record in `key: value` lines, at least."""
+"""Minimum number of fields of a record in `key: value` lines."""
 _MOST_FIELDS: Final = 200
-"""Fields of one record, at most."""
+"""Maximum number of fields of one record."""
 _DEPTH: Final = 4
-"""Nested objects whose values become fields (`a.b.c.d`); deeper ones are kept as JSON."""
+"""Levels of nested objects that become fields (`a.b.c.d`); deeper ones are kept as JSON."""
 _NUMBER: Final = re.compile(
     r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d{1,100})(?:\.\d{0,100})?(?:[eE][+-]?\d{1,3})?|[+-]?\.\d{1,100}",
     re.ASCII,
@@ -32,7 +32,7 @@ _RULE: Final = frozenset("-: ")
 """The characters of a cell in the line under a table's head."""
 _ESCAPED: Final = "\\|"
 _STAND_IN: Final = "\x00"
-"""Stands for an escaped bar while a line is split; no memory holds it."""
+"""A placeholder for an escaped bar while a line is split; no memory has this character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class Record:
     """A set of named values that was parsed from the text or the JSON of a row."""
 
     id: str
-    """Its own `id` where it has one, else that of its row; `#2` for the second of several."""
+    """The record's own field `id`, else the row's id, with `#2` for the second record of a row."""
     row_id: str
     fields: Mapping[str, str]
-    """Its values by name, as they are written."""
+    """The values by the names of fields, as they are written in the text."""
     text: str
-    """The part of the row that it was read from."""
+    """The part of the row's text from which the record was read."""
 
 
 _Spelled = tuple[str, ...]
@@ -63,10 +63,10 @@ _Spelled = tuple[str, ...]
 
 
 class Collection:
-    """Records in the order of their rows, and what their fields are called."""
+    """Records in the order of their rows, with the names and values of their fields."""
 
     def __init__(self, records: Iterable[Record]) -> None:
-        """Hold records; what is computed of them is computed once, at first use."""
+        """Hold records; columns, groups and numbers are computed once, at first use."""
         self.records = tuple(records)
         self._columns: dict[_Spelled, dict[int, str]] = {}
         self._groups: dict[_Spelled, dict[str, list[int]]] = {}
@@ -97,12 +97,12 @@ class Collection:
         """Return a field's values by the number of their record."""
         key = self.spelled(name)
         if key not in self._columns:
-            found: dict[int, str] = {}
+            value_by_number: dict[int, str] = {}
             for spelled in reversed(key):  # the most frequent spelling is put in last, and stays
-                found |= {
+                value_by_number |= {
                     n: r.fields[spelled] for n, r in enumerate(self.records) if spelled in r.fields
                 }
-            self._columns[key] = dict(sorted(found.items()))
+            self._columns[key] = dict(sorted(value_by_number.items()))
         return self._columns[key]
 
     def groups(self, name: str) -> Mapping[str, Sequence[int]]:
@@ -158,11 +158,11 @@ def collect(sources: Iterable[Source]) -> Collection:
 
 def records_of(source: Source) -> list[Record]:
     """Read the records of a row: those of its structure, else those of its text."""
-    found = _of_structure(source) or list(_of_text(source.text))
-    several = len(found) > 1
+    parsed = _of_structure(source) or list(_of_text(source.text))
+    several = len(parsed) > 1
     return [
         Record(_own_id(fields) or _numbered(source.id, at, several), source.id, fields, text)
-        for at, (fields, text) in enumerate(found, 1)
+        for at, (fields, text) in enumerate(parsed, 1)
     ]
 
 
@@ -201,13 +201,13 @@ def _of_text(text: str) -> Iterator[_Read]:
             table = list(_table(part))
             bars += len(table)
             yield from table
-    found = bars > 0
+    has_records = bars > 0
     for line in lines:
         if line.lstrip()[:1] == "{":
             for fields in _objects(_parse_json(line)):
-                found = True
+                has_records = True
                 yield fields, line.strip()
-    if not found:
+    if not has_records:
         yield from _pairs(lines)
 
 
@@ -308,4 +308,4 @@ def pair_in(line: str) -> tuple[str, str] | None:
 
 
 _MOST_WORDS: Final = 4
-"""Words of a field's name in a `key: value` line, at most."""
+"""Maximum number of words of a field's name in a `key: value` line."""

@@ -17,7 +17,7 @@ from day1.model.values.instant import LAST_LEARNED, SECOND
 AGAIN: Final = 10 * SECOND
 """Without a turn, the same text in the same session within this time is the same event."""
 _MOST_TEXT: Final = MOST_TEXT + 100
-"""Characters of a text, with the note of how much of it was cut."""
+"""Maximum number of characters of a text, with the note of how many were cut."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,27 +21,27 @@ from day1.model.workspace.item import MEMORY_TYPES
 LINES: Final = "gwt-memory-jsonl-v1"
 """The name of the format."""
 BACKUP: Final = "gwt-memory-backup-v1"
-"""The name of a backup: such lines, with the namespace that they are from."""
+"""The name of the backup format: lines of items, with the namespace they are from."""
 MOST_BYTES: Final = 8 * 1024 * 1024
-"""Bytes of the lines that a call answers, at most."""
+"""Maximum number of bytes of the lines that a call answers."""
 _MOST_TAGS: Final = 100
 _MOST_LINKS: Final = 10_000
 _STATE: Final = "long_term"
 _encoded = json.JSONEncoder(sort_keys=True).encode
 
 Key = tuple[str, str, tuple[str, ...]]
-"""What equal items have in common: the words of the text, the source and the tags."""
+"""The words, source and tags of an item; items with equal keys are the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemLine:
-    """An item as a line tells of it. Times are in microseconds UTC."""
+    """An item, as one line of the format describes it. Times are in microseconds UTC."""
 
     content: str
     memory_type: str = "semantic"
     tags: tuple[str, ...] = ()
     source: str | None = None
-    """Where it is from; None: the line does not say."""
+    """The source that the line names; None: it names none."""
     id: str | None = None
     linked_ids: tuple[str, ...] = ()
     created_at: int | None = None
@@ -51,7 +51,7 @@ class ItemLine:
 
     @property
     def key(self) -> Key:
-        """What equal items have in common."""
+        """The words, source and tags, which are equal for the same items."""
         return " ".join(self.content.split()), self.source or "", tuple(sorted(set(self.tags)))
 
     @property

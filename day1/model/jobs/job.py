@@ -20,7 +20,7 @@ JobStatus = Literal["running", "completed", "failed"]
 LEASE: Final = 60 * SECOND
 """Microseconds until the lease of a running job is over, unless its process renews it."""
 WAITS: Final = 3_600 * SECOND
-"""Microseconds that a job waits for a server to begin it, at most."""
+"""Microseconds until a job that no server began counts as failed."""
 ENDED: Final = "Its process ended before the job did."
 NEVER_BEGUN: Final = "No server began it within an hour."
 
@@ -39,19 +39,19 @@ class Job:
     status: JobStatus
     branch_id: str
     wallet: str | None
-    """The only wallet that it works on; None: there are several."""
+    """The only wallet that the job works on; None: it works on several."""
     wallets: tuple[str, ...]
     params: Mapping[str, Json]
-    """What the caller asked for: days, a time range, limits."""
+    """The arguments of the caller: days, a time range, limits."""
     data: Mapping[str, Json]
-    """What it did: counts, the commit, the review, notes."""
+    """The result of the job: counts, the commit, the review, notes."""
     error: str | None
     commit: CommitId | None
     schedule_id: str | None
     token_id: str | None
-    """The token that asked for it: whoever has it is an author of what the job writes."""
+    """The token that created the job; its holder counts as an author of the job's rows."""
     holder: str | None
-    """The process that runs it; None: it waits for one."""
+    """The process that runs the job; None: the job waits for one."""
     lease_until: int
     """The instant from which a job that is still `running` counts as failed."""
     created_at: int

@@ -61,7 +61,7 @@ class Schedule:
     wallet: str
     branch_id: str
     token_id: str | None
-    """The token that made it: whoever has it is an author of what its jobs write."""
+    """The token that made the schedule; its holder counts as an author of the jobs' rows."""
     paused: bool
     next_run_at: int
     last_run_at: int | None

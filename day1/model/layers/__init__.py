@@ -1,1 +1,1 @@
-"""Compose: the layers of a prompt, and what its rows note of their owner."""
+"""Compose: the layers of a prompt, and the owner that its rows have in `detail`."""

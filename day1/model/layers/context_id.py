@@ -9,11 +9,11 @@ from day1.model.values.ids import is_made, number_in, ulid
 
 _BEGINS: Final = "ctx_"
 _KINDS: Final = (FACT.prefix, MESSAGE.prefix)
-"""The kinds of rows that a prompt shows; the place of one here is its number in an id."""
+"""The kinds of rows in a prompt; a kind's index here is its number in an id."""
 _BYTES: Final = 16
 """Bytes of the number in an id."""
 _MOST: Final = 200
-"""Rows that are read from one id, at most."""
+"""Maximum number of rows that are read from one id."""
 
 
 def context_id(row_ids: Iterable[str]) -> str:

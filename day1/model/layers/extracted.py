@@ -1,4 +1,4 @@
-"""Facts that a model found in what a user said: which of them are taken."""
+"""Facts that a model extracted from a user's messages, and the rules for keeping them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ from day1.model.rows.validation import looks_secret
 from day1.model.search.grouping import faithful
 
 MOST: Final = 20
-"""Facts that are taken from one turn, at most."""
+"""Maximum number of facts that are kept from one turn."""
 _LONGEST: Final = 500
-"""Characters of a fact, at most."""
+"""Maximum number of characters of a fact."""
 _ORDER: Final = re.compile(
     r"^\W*(?:(?:please|now|then|also|always|never|just|from now on|next time|important|note)\b\W*)*"
     r"(?:(?:you|the\s+(?:assistant|agent|model|ai)|assistants?|agents?)\s+"
@@ -23,7 +23,7 @@ _ORDER: Final = re.compile(
     r"|(?:system|assistant|developer)\s*[:>\]|])",
     re.IGNORECASE,
 )
-"""A text that tells its reader what to do."""
+"""The pattern of a text that begins with an instruction to its reader."""
 _SUBJECT: Final = re.compile(r"\b(?:the\s+)?user(?:['\u2019]s)?\b", re.IGNORECASE)
 """The words by which a fact names the writer of a message, who says `I`."""
 _OVERRULES: Final = re.compile(
@@ -31,7 +31,7 @@ _OVERRULES: Final = re.compile(
     r"\b(?:instruct\w*|prompts?|rules?|guidelines?|orders?|above|previous)\b",
     re.IGNORECASE,
 )
-"""Words that take back what an assistant was told, anywhere in a text."""
+"""The pattern of words that cancel an assistant's instructions, anywhere in a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ExtractedFact:
 
 
 def is_order(text: str) -> bool:
-    """Whether a text tells its reader what to do, instead of what is so."""
+    """Whether a text is an instruction to its reader, not a statement."""
     return _ORDER.search(text) is not None or _OVERRULES.search(text) is not None
 
 
@@ -53,8 +53,8 @@ def usable_facts(
     """Return the facts of a model's answer that the messages say and that are new.
 
     Args:
-        answer: what the model answered; nothing in it is trusted.
-        messages: what the user said.
+        answer: the answer of the model; nothing in it is trusted.
+        messages: the messages of the user.
         shown: the texts that memory gave to this turn: they are known.
     """
     listed = answer.get("facts")

@@ -1,4 +1,4 @@
-"""The six layers of a prompt, and what is found in them."""
+"""The six layers of a prompt, and the items found in them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class LayerItem:
 
     @property
     def place(self) -> tuple[object, ...]:
-        """The item's place among items that are as good: by layer, by id, then by what it says."""
+        """The sort key among items of equal score: the layer, the id, then the text."""
         says = (self.text, self.relations, self.quotation or "")
         return (LAYERS.index(self.layer), self.id or "", *says, self.created_at)
 

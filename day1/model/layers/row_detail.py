@@ -1,4 +1,4 @@
-"""What the rows of Compose note in `detail`: their owner in the caller's own spelling, and more."""
+"""The column `detail` of rows of Compose: their owner in the caller's own spelling, and more."""
 
 from typing import Any, Final
 
