@@ -1,4 +1,4 @@
-"""Who may do what: tokens, their scopes, and the branches they are limited to."""
+"""Permissions of callers: scopes of tokens, and the branches that a token is limited to."""
 
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase

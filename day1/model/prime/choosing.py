@@ -65,8 +65,8 @@ class PrimeWeights:
     often: float = 3.0
     """The number of uses that give a fact half of the weight of use."""
     passage: int = 10
-    """Used so many times, a passage that nobody judged may be told. A search shows something for
-    every question, so a few times say little of a passage."""
+    """The number of uses from which a passage that nobody judged may be in a prime. A search shows
+    something for every question, so a few uses say little about a passage."""
     used_half_life: float = 14.0
     recent_half_life: float = 7.0
     verified: float = 0.5
@@ -74,7 +74,7 @@ class PrimeWeights:
     same_session: float = 0.85
     """The factor on a fact's *recent* part for each better fact of the same session."""
     most_evergreen: int = 5
-    """The most evergreen facts that do not age, so that room stays for news."""
+    """Maximum number of evergreen facts that do not age, so that room stays for news."""
 
 
 DEFAULT: Final = PrimeWeights()
@@ -100,7 +100,7 @@ def worth_of(
 def ordered(
     facts: Iterable[KnownFact], now: int, weights: PrimeWeights = DEFAULT
 ) -> list[KnownFact]:
-    """Order the facts that may be told, best first; of equal texts only the newest.
+    """Order the facts that may be in a prime, best first; of equal texts only the newest.
 
     Pinned ones come first, the newest of them before the others.
     """
@@ -131,7 +131,7 @@ def ordered(
 
 
 def _serves(fact: KnownFact, weights: PrimeWeights) -> bool:
-    """Whether a fact may be told: a passage only if somebody pinned, judged or used it."""
+    """Whether a fact may be in a prime: a passage only if somebody pinned, judged or used it."""
     if not fact.passage or fact.pinned or fact.verified or fact.usefulness > 0:
         return True
     return fact.usefulness == 0 and fact.times >= weights.passage

@@ -1,4 +1,4 @@
-"""A review: a source, a target, and the decisions so far about what would be merged."""
+"""A review: a source, a target, and the decisions so far about the rows to merge."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

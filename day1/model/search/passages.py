@@ -70,7 +70,7 @@ class FoundText:
 
 @dataclass(frozen=True, slots=True)
 class QuotedText:
-    """A text as an answer has it: whole, or a passage of it."""
+    """A text in an answer: whole, or one passage of it."""
 
     text: str
     span: Span | None
@@ -119,8 +119,8 @@ def quote(
         texts: the whole texts.
         limits: how much of long texts is quoted; None: every text is whole.
     """
-    most = math.inf if limits is None else limits.whole_characters
-    long = [hit for hit in texts if len(hit.text) > most]
+    limit = math.inf if limits is None else limits.whole_characters
+    long = [hit for hit in texts if len(hit.text) > limit]
     if limits is None or not long:
         return [_whole(question, hit) for hit in texts]
     stems = _stems(question)
@@ -128,7 +128,7 @@ def quote(
     rarity, sizes = _rarity(words), _sizes(len(long), limits)
     shown = []
     for hit, hit_words in zip(texts, words, strict=True):
-        part = passage(hit, next(sizes), hit_words, rarity) if len(hit.text) > most else None
+        part = passage(hit, next(sizes), hit_words, rarity) if len(hit.text) > limit else None
         if part is None:
             shown.append(_whole(question, hit))
         else:
@@ -308,20 +308,20 @@ def best_rows(
     candidates: Sequence[Candidate], limit: int, order: Order, show: Show
 ) -> tuple[list[Scored], dict[str, Row]]:
     """Return the best candidates that may be shown, one part of each text, and their rows."""
-    most = limit
+    rank_limit = limit
     while True:
-        ranked = order(candidates, most)
+        ranked = order(candidates, rank_limit)
         rows = show([scored.row_id for scored in ranked])
         if len(rows) < len(ranked):  # hidden rows are replaced by other candidates
             visible_rows = show([candidate.row_id for candidate in candidates])
             candidates = [entry for entry in candidates if entry.row_id in visible_rows]
-            ranked = order(candidates, most)
+            ranked = order(candidates, rank_limit)
             rows = show([scored.row_id for scored in ranked])
         keys = [(entry, text_key(rows[entry.row_id])) for entry in ranked if entry.row_id in rows]
         best = [entry for entry, _ in once_each(keys, itemgetter(1))]
-        if len(best) >= limit or len(ranked) < most:
+        if len(best) >= limit or len(ranked) < rank_limit:
             return best[:limit], rows
-        most *= 4
+        rank_limit *= 4
 
 
 def once_each(items: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:

@@ -9,7 +9,7 @@ from day1.model.search.passages import sentences
 from day1.model.search.wording import STOP_WORDS
 
 MOST_CHARACTERS: Final = 1_200
-"""Characters of a summary, at most; a single longer sentence is cut."""
+"""Maximum number of characters of a summary; a single longer sentence is cut."""
 _MOST_SENTENCES: Final = 12
 _LONGEST: Final = 400
 """Characters of a sentence that is quoted whole."""
@@ -45,12 +45,12 @@ def summarize(texts: Sequence[str], most: int = MOST_CHARACTERS) -> list[Quote]:
         key=lambda place: (-scores[place], place),
     )
     chosen: list[int] = []
-    left = most
+    room = most
     for place in ranked:
         length = len(listed[place].sentence) + 1
-        if length <= left + 1 and len(chosen) < _MOST_SENTENCES:
+        if length <= room + 1 and len(chosen) < _MOST_SENTENCES:
             chosen.append(place)
-            left -= length
+            room -= length
     return [listed[place] for place in sorted(chosen)]
 
 

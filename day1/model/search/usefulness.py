@@ -17,7 +17,7 @@ PRIOR: Final = 0.5
 PRIOR_WEIGHT: Final = 3.0
 """The number of votes that the prior counts as."""
 MOST: Final = 0.15
-"""Largest part of what a score lacks (downwards: has) that votes can move it by."""
+"""Largest share of a score's distance to 1 (downwards: to 0) by which votes can move it."""
 _SIMILAR: Final = 0.6
 """Two queries are similar from this Jaccard similarity of their words."""
 _SIMILAR_WEIGHT: Final = 2.0

@@ -20,7 +20,7 @@ _ARROW: Final = " \u2192 "
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """What the fact of a pattern or skill holds as JSON."""
+    """The JSON in the fact of a pattern or skill."""
 
     type: str
     trigger: Mapping[str, Any]
@@ -47,7 +47,7 @@ class Structure:
 
 
 def of_tools(steps: Steps) -> Structure:
-    """Describe a pattern of tools. What leads to it is its first tool, never words of a message."""
+    """Describe a pattern of tools; its trigger is the first tool, never the words of a message."""
     return Structure(TOOL_SEQUENCE, {"type": "context", "value": steps[0]}, steps)
 
 

@@ -28,8 +28,8 @@ _PLACES: Final = (
     re.compile(r"[.!?\u2026][)\]\"'\u2019\u201d]{0,3}\s+|[\u3002\uff01\uff1f]"),
     re.compile(r"\s+"),
 )
-"""What a text is cut behind, best first: a paragraph or the line before a heading, a line, a
-sentence, a word."""
+"""Patterns of places after which a text is cut, best first: a paragraph or the line before a
+heading, a line, a sentence, a word."""
 _JOINERS: Final = frozenset("\u200d\u034f")
 _FLAGS: Final = ("\U0001f1e6", "\U0001f1ff")
 _TONES: Final = ("\U0001f3fb", "\U0001f3ff")

@@ -1,4 +1,4 @@
-"""What the rest of day1 must know of a kind of record of the ledger; the record itself says it."""
+"""The description of a kind of record in the ledger; each record class has its own."""
 
 from __future__ import annotations
 

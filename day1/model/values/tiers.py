@@ -8,9 +8,9 @@ from typing import Final, Literal, get_args
 
 Tier = Literal["none", "one", "two"]
 TIERS: Final[tuple[Tier, ...]] = get_args(Tier)
-"""From the least to the strictest; the place of each is how many approvals it asks for."""
+"""The tiers from the least strict on; the index of a tier is the number of approvals it needs."""
 _STORED: Final[dict[str, Tier]] = {"unseen": "none", "look": "one"}
-"""The words of ledgers, and what they mean, where the two differ."""
+"""Words for tiers in ledgers that differ from the tier's own name -> the tier."""
 _KEPT: Final = {tier: word for word, tier in _STORED.items()}
 WORDS: Final[dict[str, Tier]] = {**{tier: tier for tier in TIERS}, **_STORED}
 """Every word that names a tier."""
