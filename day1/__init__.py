@@ -86,9 +86,9 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'day1' has no attribute {name!r}")
-    found: object = getattr(import_module(home), name)
-    globals()[name] = found
-    return found
+    public: object = getattr(import_module(home), name)
+    globals()[name] = public
+    return public
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""Run a server's chores beside its calls, such as the renewing of saved primes."""
+"""Run a server's chores in threads while it answers calls, such as the renewal of saved primes."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 _JOBS_S: Final = 2.0
-"""Seconds between two looks for due schedules and waiting jobs."""
+"""Seconds between two checks for due schedules and waiting jobs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """The threads of a server beside its calls."""
+    """The background threads of a server: chores, notices and jobs."""
 
     worker: BackgroundWorker
     notices: Noticing | None

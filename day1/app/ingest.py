@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _COMMAND_S: Final = 1.0
-"""Seconds that a command ingests before its own work; the rest waits for the next command."""
+"""Seconds that a command ingests before its own work; later events wait for the next command."""
 
 
 def spool_ingester(store: OpenStore) -> Callable[[Callable[[], bool]], int]:

@@ -40,7 +40,7 @@ class _Asked:
 
     @property
     def create(self) -> bool | None:
-        """Whether to make a store that is not there; None: as the place decides."""
+        """Whether to make a missing store; None: `_creates` decides by the target."""
         return self.more.get("create")
 
 
@@ -251,7 +251,7 @@ class _Background:
         self._stop: Callable[[], object] = bool
 
     def called(self, effect: Effect) -> None:
-        """Put the work off for a call; the first one that writes begins it."""
+        """Note a call, for which the work pauses; the first call that writes starts the worker."""
         if self._called is not None:
             self._called()
         elif effect.value != "read" and not self._store.read_only:

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _PAUSE_S: Final = 2.0
+"""Seconds between two checks for things that wait for a person."""
 _LIMIT_S: Final = 10.0
 """Seconds that the command may take; then it is killed with every process that it started."""
 _IDS: Final = 100
-"""The most ids that one variable of the command's environment holds; counts are complete."""
+"""Maximum number of ids in one variable of the command's environment; counts are complete."""
 
 
 def noticing(store: OpenStore, report: Report) -> Noticing | None:
@@ -81,11 +82,11 @@ class Noticing:
         self._complaints: set[str] = set()
         self._guard = threading.Lock()
         chore = Chore("noticing", _PAUSE_S, self.run)
-        # Stopping does not wait for a look at a store that hangs: that look runs no command.
+        # Stopping does not wait for a check of a store that hangs: that check runs no command.
         self._runner = ChoreRunner([chore], Clock(), report, _PAUSE_S, 0.0, "noticing")
 
     def start(self) -> None:
-        """Start the thread that looks every two seconds."""
+        """Start the thread that checks every two seconds."""
         self._runner.start()
 
     def stop(self) -> None:
@@ -94,7 +95,7 @@ class Noticing:
         self._kill()
 
     def run(self, stopped: IsStopped) -> bool:
-        """Look once, and run the command if something new waits."""
+        """Check once, and run the command if something new waits for a person."""
         try:
             news = self.look(stopped)
         except (StoreFull, StoreReadOnly) as exc:

@@ -1,4 +1,4 @@
-"""Find what to import from: fulfils the command line's `Sources`."""
+"""Make the sources of an import: fulfils the command line's `Sources`."""
 
 from __future__ import annotations
 

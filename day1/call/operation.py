@@ -31,7 +31,7 @@ class Operation(Generic[Q, R]):
 
     name: str
     run: Callable[[Context, Q], R]
-    """Its annotations say what the call takes and answers."""
+    """The function of the call; its annotations give the types of request and response."""
     effect: Effect
     idempotent: bool = False
     scope: InitVar[Scope | None] = None
@@ -43,7 +43,7 @@ class Operation(Generic[Q, R]):
     """Whether a wire that answers text beside the structured form says the answer's `text` there,
     as it is, and nothing where that is empty."""
     brief: Callable[[Mapping[str, Json]], dict[str, Json]] | None = None
-    """How a wire that answers text beside the structured form says one row of its list there."""
+    """Shortens one row of a list for wires that answer text beside the structured form."""
     request: type[Q] = field(init=False)
     response: type[R] = field(init=False)
     needs: Scope = field(init=False)

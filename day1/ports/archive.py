@@ -16,7 +16,7 @@ class Copying(Protocol):
         """Copy the settled part of the files into the folder `to`, while others write."""
 
     def rest(self, to: Path) -> AbstractContextManager[None]:
-        """Copy the rest into `to` (everything, without `ahead`); nobody writes rows in the block.
+        """Copy all that `ahead` did not copy into `to`; nobody writes rows during the block.
 
         Raises:
             StoreBusy: another writer held the store for longer than the limit.

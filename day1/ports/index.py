@@ -215,7 +215,7 @@ class Vectors(Protocol):
 
 
 class Index(Protocol):
-    """Words and vectors, and what they share."""
+    """The search index: a keyword side, a vector side, and methods that serve both."""
 
     @property
     def words(self) -> Words:

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 from day1.model.values.callbacks import KillPoint
 
 State = Literal["added", "changed", "same", "kept", "removed", "absent", "refused"]
-"""`kept`: a person wrote what starts day1, so it stays as it is."""
+"""The result for one file of a client; `kept`: a person wrote the entry, so it is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)

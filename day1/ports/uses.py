@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from typing_extensions import override
 
 USED: Final = 3
-"""Of the memories shown together so many count as used, the best ones: a search always shows as
+"""The number of memories in an answer, the best ones, that count as used: a search always shows as
 many as it is asked for, and the last of them are seldom about the question."""
 
 
@@ -37,7 +37,7 @@ class Uses(Protocol):
         """Return how the rows among these that were shown are used, by id; only the ids cost."""
 
     def most(self, count: int, branches: Branches = None) -> Mapping[str, Use]:
-        """Return the most often used rows and the last shown used rows, so many of each."""
+        """Return the `count` rows used most often, and the `count` used rows shown last."""
 
 
 class NoUses(Uses):
