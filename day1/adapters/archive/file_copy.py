@@ -32,7 +32,7 @@ class StoreCopying(Copying):
 
     @override
     def ahead(self, to: Path) -> None:
-        """Copy between two units of work, without the lock."""
+        """Copy the files between two units of work, without taking the lock."""
         with self._lock.held():
             status = self._stat()
         self._copy(to, status)

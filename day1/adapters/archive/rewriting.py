@@ -73,6 +73,6 @@ class StoreRewriting(Rewriting):
 
 
 def clear(folder: Path) -> None:
-    """Remove what a killed process left of a new file, unless another process is writing one."""
+    """Remove a new file that a killed process left unfinished, unless a process is writing it."""
     with suppress(Refused), FileArchives().staging(folder / _PLACE):
         pass

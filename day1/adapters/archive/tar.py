@@ -26,10 +26,10 @@ from day1.model.files.backup import FILES, FORMAT, Manifest, Part
 
 MANIFEST: Final = "manifest.json"
 _MOST: Final = 64 * 1024 * 1024
-"""Bytes of a manifest at most: enough for 200,000 branches."""
+"""Maximum number of bytes of a manifest: enough for 200,000 branches."""
 _CHUNK: Final = 1024 * 1024
 _END: Final = 2 * tarfile.BLOCKSIZE + tarfile.RECORDSIZE
-"""The most bytes after the last member: two empty blocks, and the padding of the record."""
+"""Maximum number of bytes after the last member: two empty blocks, and the padding of the record."""
 _SPARE: Final = 1024 * 1024
 _manifests: Final = TypeAdapter(Manifest)
 _format: Final = TypeAdapter(dict[str, object])

@@ -13,7 +13,7 @@ from typing import Final
 from day1.adapters.clients.files import NotTouched, write_new
 
 MOST: Final = 10
-"""Copies of one file: the first one, and the newest."""
+"""Maximum number of copies of one file: the first copy and the newest ones."""
 _NAME: Final = re.compile(r"(?P<number>\d{4,})-\d{8}T\d{6}Z(?P<absent>\.absent)?")
 
 

@@ -44,7 +44,7 @@ class Document(Protocol):
         """Return the document without the value at a path of keys."""
 
     def own(self, data: bytes, paths: Sequence[Keys]) -> Ranges:
-        """Return the byte ranges of entries at paths of keys, with containers of nothing else."""
+        """Return the byte ranges of entries at paths of keys, and of containers with nothing else."""
 
     def shown(self, keys: Keys, value: Any) -> str:
         """Return the text that a person would add to a document by hand."""

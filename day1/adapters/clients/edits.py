@@ -133,7 +133,7 @@ class ServerEdit:
         return self._document.own(data, self.own_keys(data))
 
     def own_keys(self, data: bytes) -> Sequence[Keys]:
-        """Return the path of keys of day1's entry, there or not; none for a person's entry."""
+        """Return the path of keys of day1's entry, present or not; empty for a person's entry."""
         return [] if self.by_hand(data) else [self.keys]
 
     def put(self, data: bytes) -> bytes:
@@ -193,7 +193,7 @@ class ServerEdit:
     def _missing(
         self, entry: dict[str, Any], new_entry: dict[str, Any]
     ) -> list[tuple[tuple[str, ...], Any]]:
-        """List the keys and values that an entry of day1's must change; a person's others stay."""
+        """List the keys and values to set in day1's entry; keys that a person added stay."""
         command = _words(entry)
         program = self.program if is_gone(command[0]) else command[0]
         arguments = _words(new_entry)[1:] if self.tools else command[1:]
@@ -216,7 +216,7 @@ class NotesEdit:
     path: Path
     about: Notes
     text: str
-    """What the section says."""
+    """The text of the section."""
 
     @property
     def what(self) -> str:

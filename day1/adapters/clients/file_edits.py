@@ -1,4 +1,4 @@
-"""Edits of a file as a whole: a plugin that is day1's, and several things of day1's in one file."""
+"""Edits of whole files: the plugin that day1 writes, and several of day1's parts in one file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OPENCODE: Final = Path(__file__).with_name("opencode_plugin.ts").read_text(enco
 
 @dataclass(frozen=True, slots=True)
 class PluginEdit:
-    """A file that is day1's as a whole: the plugin that is opencode's way to have hooks."""
+    """The plugin that day1 writes for opencode, which has plugins instead of hooks."""
 
     client: str
     path: Path
@@ -75,7 +75,7 @@ class PluginEdit:
 
 @dataclass(frozen=True, slots=True)
 class JointEdit:
-    """Several things of day1's in one file: they come and go together."""
+    """Several edits of one file, which are made and undone together."""
 
     parts: Sequence[ServerEdit | HooksEdit]
 

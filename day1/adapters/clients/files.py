@@ -15,7 +15,7 @@ from day1.adapters.clients.documents import Ranges
 from day1.model.values.callbacks import KillPoint
 
 _MOST: Final = 64 * 1024 * 1024
-"""Bytes that a file of settings may have."""
+"""Maximum number of bytes of a settings file."""
 
 
 class NotTouched(Exception):
@@ -44,7 +44,7 @@ class Change:
     """The letters that may appear or vanish beside day1's bytes."""
 
     def check(self) -> None:
-        """Compare all that is not day1's.
+        """Check that the change leaves every byte that is not day1's as it was.
 
         Raises:
             NotTouched: something else than day1's own would change.
@@ -54,7 +54,7 @@ class Change:
 
 
 class Keeper(Protocol):
-    """Keeps copies."""
+    """Keeps copies of files as they were before a change."""
 
     def keep(self, path: Path, data: bytes | None) -> Path | None:
         """Copy a file before a change; return the path of the copy."""
@@ -200,7 +200,7 @@ def _remove(path: Path, before: bytes | None) -> None:
 
 
 def write_new(path: Path, data: bytes, mode: int) -> None:
-    """Write a file that is not there yet, durably; what is written of it in part goes.
+    """Write a new file durably; if writing fails, remove the unfinished file.
 
     Raises:
         OSError: it cannot be written, or is there.

@@ -31,7 +31,7 @@ from day1.adapters.clients.table import SERVER
 
 _KEY: Final = "hooks"
 _LENGTH: Final = 5
-"""Words of a command line of day1's: PROGRAM hook EVENT --client NAME."""
+"""Number of words of day1's command line: PROGRAM hook EVENT --client NAME."""
 _EVENT: Final = re.compile(r"[a-z-]+")
 _SHELL: Final = re.compile(r"[\s;&|()<>`'\"]+")
 
@@ -254,7 +254,7 @@ def _words(entry: dict[str, Any]) -> list[str]:
 
 
 def _right(entry: dict[str, Any], new_entry: dict[str, Any], *, in_group: bool) -> dict[str, Any]:
-    """Return an entry corrected: its command and input are day1's to decide, the rest stays.
+    """Return an entry with the command and input of day1's new entry; its other values stay.
 
     So is that it is waited for: an earlier day1 wrote `async`, and hooks were killed at the end.
     """

@@ -9,7 +9,7 @@ from typing import Any, Final
 from day1.adapters.clients.table import SERVER
 
 HINT: Final = "memory_recall_hint"
-"""The tool that answers what is near a prompt, or nothing."""
+"""The tool that answers the facts near a prompt, or nothing."""
 
 Told = Mapping[str, Any]
 """The values of an entry beside its command."""
@@ -36,7 +36,7 @@ def grouped(command: str, values: Told) -> dict[str, Any]:
 
 
 def hinted(command: str, values: Told) -> dict[str, Any]:
-    """Build a group in which the client also asks the server for what is near a prompt.
+    """Build a group in which the client also asks the server for facts near a prompt.
 
     The tool is told the event: Claude Code drops what an `mcp_tool` answers unless it is JSON that
     names it.
@@ -57,7 +57,7 @@ class Hooks:
     """The file of a user; a path as in `table.py`."""
     project: str
     events: Events
-    """The client's own events: which one each is for `day1 hook`, and what its entry says."""
+    """By the client's event: the event of `day1 hook`, and further values of the entry."""
     shape: Shape
     head: Told = field(default_factory=dict)
     """The values of the file beside its hooks."""

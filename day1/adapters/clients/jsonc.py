@@ -82,7 +82,7 @@ def take_out(data: bytes, keys: Keys) -> bytes:
 
 
 def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
-    """Return the byte ranges of entries at paths of keys, with containers of nothing else."""
+    """Return the byte ranges of entries at paths of keys, and of containers with nothing else."""
     if is_blank(data):
         return []
     read = _read(data)

@@ -1,4 +1,4 @@
-"""Where vectors come from. The only package that imports onnxruntime."""
+"""Embedders, which turn texts into vectors. The only package that imports onnxruntime."""
 
 import os
 

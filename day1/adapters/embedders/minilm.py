@@ -47,7 +47,7 @@ class MiniLm(Embedder):
         threads: int | None = None,
         weights: Weights = "int8",
     ) -> None:
-        """Take where to look and how many threads a run may use; None is one for each core."""
+        """Set the function that finds the model, and the threads of a run; None: one a core."""
         self._locate, self._weights = locate, weights
         self._threads = threads or _cores()
         self._lock = threading.Lock()

@@ -39,11 +39,11 @@ FOLDER = "chroma"
 # neighbours in 99 of 100 questions (with 16, 100, 400 in 90). A question takes 4 to 8 ms.
 _GRAPH = {"space": "ip", "max_neighbors": 32, "ef_construction": 200, "ef_search": 400}
 _ENDED = 2
-"""Chroma's files count as damaged after so many processes died while opening them."""
+"""Number of processes that died while opening Chroma's files at which these count as damaged."""
 _FED_AT_ONCE = 250
 _FED_IN_A_TICK = 5_000
 _LONGEST_TAIL = 20_000
-"""Rows not yet in Chroma, at most; with more, comparing all visible vectors is better."""
+"""Maximum number of rows not yet in Chroma; with more, comparing all visible vectors is better."""
 
 
 class Neighbours:

@@ -19,14 +19,14 @@ from day1.model.search.wording import phrase
 from day1.ports.index import TextId
 
 _FEW = 20
-"""Texts of a kind per wanted text from which this module is quicker than FTS5."""
+"""Number of texts of a kind per wanted text from which this module is quicker than FTS5."""
 _KEPT = 20_000
-"""Texts, and terms, in the cache, at most (some 300 bytes each); then it is emptied."""
+"""Maximum number of texts, and of terms, in the cache (some 300 bytes each), then emptied."""
 _AT_ONCE = 500
 _MANY = 10_000
 """Texts of a kind up to which those with a term are counted, not estimated."""
 _END = 100
-"""Oldest and newest texts with a term, from which their number is estimated."""
+"""Number of oldest and of newest texts with a term that are read to estimate how many have it."""
 _EACH = 61
 """One text in so many is sampled by its number; a prime, so that no pattern of writes fits."""
 _K1, _B, _LEAST = 1.2, 0.75, 1e-6

@@ -37,7 +37,7 @@ INSERT INTO shown (row_id, branch_id, times, last) VALUES (?, ?, ?, ?)
 ON CONFLICT (row_id, branch_id) DO UPDATE
 SET times = times + excluded.times, last = max(last, excluded.last)"""
 _CACHED_SETS = 50
-"""For so many sets of branches the most shown memories are cached; then the cache is emptied."""
+"""Maximum number of sets of branches in the cache of the most shown memories, then emptied."""
 
 
 class FileUses(Uses):

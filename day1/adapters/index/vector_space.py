@@ -28,7 +28,7 @@ Matrix = NDArray[np.float32]
 _Number = TypeVar("_Number", np.int64, np.float32)
 
 _GATHERED = 512
-"""Scattered rows that are compared at once; more do not fit into the processor's cache."""
+"""Maximum number of scattered rows compared at once: more do not fit into the processor's cache."""
 _FEW_PAIRS = 40_000
 """Pairs of vectors that are compared one by one: BLAS would multiply them with several threads, and
 wait 30 ms for these where other processes have the cores."""

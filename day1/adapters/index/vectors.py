@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # both bring numpy, which costs 0.1 s; keyword search does wi
     from day1.ports.index import Matrix, Vector
 
 _MOST_BEGUN = 1_024
-"""Vectors kept of texts that are not embedded completely, at most."""
+"""Maximum number of vectors that are kept of texts not embedded completely."""
 
 Passage = tuple[TextId, int, str]
 """A text's number, the number of a passage in it, and the passage."""

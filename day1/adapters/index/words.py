@@ -14,7 +14,7 @@ from day1.model.search.wording import Match, any_of, phrase
 from day1.ports.index import Again, Cursor, TextId, Words
 
 _AT_ONCE = 2_000
-"""Texts in one transaction, for some 30 ms of which other writers wait."""
+"""Maximum number of texts in one transaction, for which other writers wait some 30 ms."""
 
 
 class SqliteWords(Words):

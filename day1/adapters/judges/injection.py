@@ -147,12 +147,12 @@ _READABLE = 0.9
 
 _WORD = re.compile(r"\w+")
 _STRUCK = re.compile(r"(?<=[A-Za-z])[\u0300-\u036f]+")
-"""Combining marks that no Latin letter has: such letters are struck out or crowded."""
+"""Combining marks that no Latin letter has: they strike letters out or crowd them."""
 _LATIN = re.compile("[A-Za-z]")
 _LOOKALIKES = str.maketrans("аеорсухіјѕԁһνοιАЕОРСХІЈЅΙΟ", "aeopcyxijsdhvoiAEOPCXIJSIO")  # noqa: RUF001 - letters that pass for Latin ones
 _FEW_WORDS = 3
 MOST_JUDGED = 8_000
-"""Characters of a text that are judged: clearing 32 KB of any text would take too long."""
+"""Maximum number of characters of a text that are judged: clearing 32 KB of any text would take too long."""
 
 
 class Cleared(NamedTuple):

@@ -35,7 +35,7 @@ def prepared(case: Case) -> Case:
 
 
 def judged(case: Case, judge: Callable[[Case], Judgement]) -> Judgement:
-    """Have a case judged as it is prepared, and say what was weighed and how much was left out."""
+    """Prepare and judge a case; add the ids of weighed evidence and the count of removed pieces."""
     clear = prepared(case)
     weighed = tuple(one.id for one in clear.evidence if one.stance != "related")
     return replace(judge(clear), weighed=weighed, left_out=clear.left_out)

@@ -46,7 +46,7 @@ _ENOUGH = 0.5
 _CLEAR = 0.6
 """Contradiction from which a claim can be refuted."""
 _NAMED = 3
-"""Number of memories that a reason names."""
+"""Maximum number of memories that a reason names."""
 _STYLE_LEAST = INVALIDATED
 """Lowest score for bad style, so that no fact is invalidated for its wording."""
 _STYLE_MOST = 0.55
@@ -56,7 +56,7 @@ _BASE = 0.4
 _REACH = 0.55
 """How far evidence can move the accuracy up or down."""
 _GROWTH = 1.2
-"""How fast more evidence approaches that reach."""
+"""How fast more evidence moves the accuracy towards the limit `_REACH`."""
 
 
 def by_rules(case: Case) -> Judgement:

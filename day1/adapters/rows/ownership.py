@@ -1,4 +1,4 @@
-"""Which program made the tables of a database. Where another program has some, day1 makes none.
+"""Tell which program made a database's tables: day1 makes none beside those of another.
 
 day1 never drops a table, and alters only what an earlier day1 made.
 """
@@ -50,7 +50,7 @@ class Known:
     version: int
     """The newest schema version that this day1 knows."""
     oldest: Columns = field(default_factory=dict)
-    """The columns that tables had in the oldest version, where they have more now."""
+    """The columns in the oldest version, by table, of tables that have more columns now."""
 
     def is_own(self, table: str, columns: frozenset[str]) -> bool:
         """Whether a table with these columns is of this day1 or an earlier one."""

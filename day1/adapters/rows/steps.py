@@ -17,7 +17,7 @@ _VERSIONS = select(func.min(SCHEMA.c.version), func.max(SCHEMA.c.version))
 
 
 def step(connection: Connection) -> None:
-    """Step the tables of a connection's branch, and say which version they have now."""
+    """Step the tables of a connection's branch to the present schema, and record its version."""
     add_missing(connection)
     note_version(connection)
 

@@ -20,7 +20,7 @@ from day1.model.rows.kind import KINDS, Kind
 
 SCHEMA_VERSION = 2
 SCHEMA_ROW = {"version": SCHEMA_VERSION, "created_at": 0}
-"""What says that a state has this version's tables. A constant: two branches that step apart merge,
+"""The row that marks a state as having this version's tables. A constant: two branches that step apart merge,
 which they would not if each noted a time of its own."""
 
 _WORDS_OF_ENGINES = frozenset({"vector"})

@@ -30,7 +30,7 @@ _MOST_FILES = 20
 _MOST_BODY = 4_000
 """Characters of a commit's body that are kept."""
 _LATEST = 2**47 * 1000 // SECOND
-"""Seconds: what an id's time part can hold. Commits can carry any number as their date."""
+"""Latest date of a commit that fits an id, in seconds since 1970; commits can have any date."""
 _BLOCK = 1 << 16
 
 _ALONE = {
@@ -188,7 +188,7 @@ class GitSource(CountingSource):
             )
 
     def _message(self, parts: Sequence[str], place: str) -> None:
-        """Say that a long message is cut."""
+        """Record that a long message is cut."""
         if len("\n\n".join(filter(None, map(_without_addresses, parts)))) > _MOST_BODY:
             self.leave_out(f"what comes after the first {_MOST_BODY:,} characters", place)
 

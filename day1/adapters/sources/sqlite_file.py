@@ -18,9 +18,9 @@ from day1.foreign_files import broken, open_file
 
 _JOURNALS = ("-wal", "-journal")
 _MOST_BYTES = 16 << 20
-"""Maximum size of one value: more than any memory is long."""
+"""Maximum size of one value in bytes: more than any memory is long."""
 _MOST_OF_ALL = 16 << 30
-"""Bytes of a database."""
+"""Maximum size of a database in bytes."""
 _TRIES = 5
 _REST_S = 0.2
 

@@ -24,7 +24,7 @@ from day1.model.rows.kind import KINDS, Cell, Kind, Row
 _KNOWN: Final = "known"
 """The key of `Connection.info` for what the connection knows of its branch."""
 _MOST: Final = 100
-"""Rows of one unit that are noted; comparing all at once is quicker for more."""
+"""Maximum number of rows of a unit that are recorded; for more, comparing all is quicker."""
 
 _Values = tuple[Cell, ...]
 """A row, in the order of its kind's columns."""
@@ -38,7 +38,7 @@ class Added(NamedTuple):
     agents: frozenset[str]
 
     def plus(self, kind: Kind, rows: Sequence[Row]) -> "Added":
-        """Return what holds after further rows were added."""
+        """Return the counts and agents with further rows added."""
         agents = {str(agent) for row in rows if (agent := row.get("agent_id")) is not None}
         count = self.counts.get(kind.table, 0) + len(rows)
         return Added({**self.counts, kind.table: count}, self.agents | agents)
@@ -53,7 +53,7 @@ class Known(NamedTuple):
     added: Added
 
     def plus(self, kind: Kind, rows: Sequence[Row]) -> "Known":
-        """Return what holds after further rows were added, if nothing else is written by then."""
+        """Return the knowledge with further rows added, for when nothing else was written."""
         written_rows = self.written_rows + len(rows)
         return self._replace(written_rows=written_rows, added=self.added.plus(kind, rows))
 
@@ -76,7 +76,7 @@ def known(connection: Connection, dialect: Dialect, tip: CommitId) -> Known | No
 def know_added(
     connection: Connection, tip: CommitId, added: Iterable[tuple[Kind, Sequence[Row]]]
 ) -> None:
-    """Note that a connection added rows; whether it wrote nothing else is seen when it is asked."""
+    """Record that a connection added rows; `known` checks that it wrote nothing else."""
     noted: Known | None = connection.info.get(_KNOWN)
     if noted is not None and noted.tip == tip:
         for kind, rows in added:
@@ -87,7 +87,7 @@ def know_added(
 def commit_all(
     connection: Connection, dialect: Dialect, text: str, author: str, *, empty: bool
 ) -> CommitId | None:
-    """Commit as `Dialect.commit`, and note that the branch is as its new head."""
+    """Commit as `Dialect.commit`, and record that the branch equals its new head."""
     # Counted before: whoever writes right after the commit is noticed. A peer that wrote since the
     # last count is noticed too, since its count is then too low.
     noted: Known | None = connection.info.get(_KNOWN)

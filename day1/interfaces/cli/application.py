@@ -1,4 +1,4 @@
-"""The functions of `day1.app` that commands call; click's context object holds the way to them.
+"""The functions of `day1.app` that commands call; click's context object finds them.
 
 The modules of `day1.app` fulfil these protocols; their docstrings say which errors are raised.
 """

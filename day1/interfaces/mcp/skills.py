@@ -39,7 +39,7 @@ _PAGE: Final = 100
 FRESH_MS: Final = 3_600_000
 """Milliseconds for which a client may cache what changes only with the program."""
 _KEPT: Final = {"ttlMs": FRESH_MS, "cacheScope": "public"}
-"""What an answer about skills says of caching."""
+"""The fields of an answer about skills that let a client cache it."""
 
 
 @dataclass(frozen=True, slots=True)

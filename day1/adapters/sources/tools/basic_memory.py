@@ -73,7 +73,7 @@ class _Note:
         self.drafts: list[Draft] = []
         self.headings = Headings()
         self.beside = 0
-        """How many relations have another name or a context, which a relation here has not."""
+        """Number of relations with an alias or a context, which relations of day1 cannot have."""
         self.at: int | None = None
         self._source, self._key, self._title = source, key, title
 

@@ -26,10 +26,10 @@ _WANTED = (
 )
 _SUMMARY_NEEDED = ("id", "project", "created_at_epoch")
 _SESSION = ("memory_session_id", "sdk_session_id")
-"""Its present name, and that of older versions."""
+"""The column of a session's id: its present name, and that of older versions."""
 _PARTS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 _TYPES = frozenset(("discovery", "decision"))
-"""Types of its observations that day1 has too; the others become insights."""
+"""Types of claude-mem's observations that day1 has too; the others become insights."""
 
 Row = Mapping[str, Json]
 

@@ -33,7 +33,7 @@ _CHUNK: Final = ".jsonl.gz"
 _LINE: Final = 32 << 20
 """Largest size in bytes of one line of a chunk after unpacking."""
 _UNPACKED: Final = 512 << 20
-"""Bytes of all lines of a chunk."""
+"""Maximum number of bytes of all lines of a chunk."""
 _NEEDED: Final = ("session_id", "title", "content", "created_at")
 _TIMES: Final = ("created_at", "updated_at", "deleted_at")
 _WANTED: Final = ("type", "project", "scope", "topic_key", *_TIMES[1:])

@@ -17,9 +17,9 @@ _NEEDED = ("content_hash", "content")
 _WANTED = ("tags", "memory_type", "created_at", "created_at_iso", "deleted_at", "superseded_by")
 _GRAPH = ("source_hash", "target_hash", "relationship_type")
 _COMPUTED = frozenset(("", "related"))
-"""Types of relations that stand for nearness alone: whoever searches finds it again."""
+"""Types of relations that only say that two memories are similar, which a search finds too."""
 _MOST_NAME = 80
-"""Characters of a memory that name it in a relation."""
+"""Maximum number of characters of a memory that name it in a relation."""
 
 Row = Mapping[str, Json]
 
@@ -111,7 +111,7 @@ def _by_key(named_rows: Iterable[tuple[str, Row]]) -> tuple[dict[str, Row], list
 
 
 def _without_successor(rows: Mapping[str, Row]) -> set[str]:
-    """Return the keys of memories superseded, at once or over others, by one not imported."""
+    """Return the keys of memories superseded, directly or not, by one that is not imported."""
     older: dict[str, list[str]] = {}
     for key, row in rows.items():
         if newer := text_at(row, "superseded_by"):

@@ -1,4 +1,4 @@
-"""What the readers of other tools' memory share: what is left out is said, ids are derived."""
+"""The base of readers of other tools' memory: derives ids, and records what is left out."""
 
 import hashlib
 from abc import abstractmethod
@@ -27,7 +27,7 @@ from day1.ports.source import (
 STDIN = Path("-")
 
 _LATEST = 2**47 * 1000
-"""Microseconds: what an id's time part can hold."""
+"""Latest time that fits an id, in microseconds since 1970."""
 
 
 class ToolSource(CountingSource, ToolMemory):
@@ -104,7 +104,7 @@ class ToolSource(CountingSource, ToolMemory):
         """Yield the drafts of each item at one path."""
 
     def text(self, path: Path) -> str:
-        """Read a file of text, or what was given on standard input.
+        """Read a text file, or standard input.
 
         Raises:
             ImportBroken: it cannot be read so; `details` names the line.
@@ -147,7 +147,7 @@ class ToolSource(CountingSource, ToolMemory):
                 yield row
 
     def relation(self, triple: tuple[str, str, str], at: int | None = None) -> RelationDraft:
-        """Build the draft of a relation; it is one however often the tool says it."""
+        """Build the draft of a relation; a relation that the tool repeats has the same id."""
         return RelationDraft(derived_id("rel", None, self.name, *triple), *triple, at)
 
 

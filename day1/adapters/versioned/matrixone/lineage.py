@@ -120,7 +120,7 @@ class Lineage:
             state = start
 
     def _step(self, connection: Connection, state: PastState) -> Commit | None:
-        """Find the commit of the ALTER that made a state's tables; None if they were cloned so."""
+        """Find the commit of the ALTER that made a state's tables; None if the clone had them."""
         steps = self._graph.steps(connection, state.database)
         return next(
             (s for s in steps if self._connections.find(connection, s.id).ns <= state.ns), None

@@ -1,4 +1,4 @@
-"""`day1 held`: what merges held back, and deciding it."""
+"""`day1 held`: list what merges held back, or decide it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The toolset of programs: what the Python library calls, and no list of tools has."""
+"""The toolset for programs: operations of the Python library, which no list of tools has."""
 
 from day1.toolsets.day1.family import toolset
 from day1.toolsets.day1.library.applying import OPERATIONS

@@ -1,4 +1,4 @@
-"""The recall toolset: what clients' hooks and commands ask, so that no model has to."""
+"""The recall toolset: tools that hooks and commands of clients call instead of a model."""
 
 from day1.toolsets.day1.family import toolset
 from day1.toolsets.day1.recalling import OPERATIONS
