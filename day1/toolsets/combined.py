@@ -84,8 +84,8 @@ def _space(request: MemorySearch) -> str | None:
 
 
 def _shown(hit: Hit, text: QuotedText) -> MemoryHit:
-    own = lesson_fields(hit.row, text) if hit.kind is FACT else {}
-    return MemoryHit(**dict(core.shown_hit(hit, text)), **own)
+    lesson = lesson_fields(hit.row, text) if hit.kind is FACT else {}
+    return MemoryHit(**dict(core.shown_hit(hit, text)), **lesson)
 
 
 def _in_brief(hit: Mapping[str, Json]) -> dict[str, Json]:

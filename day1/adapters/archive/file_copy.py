@@ -32,7 +32,7 @@ class StoreCopying(Copying):
 
     @override
     def ahead(self, to: Path) -> None:
-        """Copy the files between two units of work, without taking the lock."""
+        """Copy `memory.db` as it is now; other processes may write meanwhile."""
         with self._lock.held():
             status = self._stat()
         self._copy(to, status)

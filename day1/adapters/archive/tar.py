@@ -29,7 +29,7 @@ _MOST: Final = 64 * 1024 * 1024
 """Maximum number of bytes of a manifest: enough for 200,000 branches."""
 _CHUNK: Final = 1024 * 1024
 _END: Final = 2 * tarfile.BLOCKSIZE + tarfile.RECORDSIZE
-"""Maximum number of bytes after the last member: two empty blocks, and the padding of the record."""
+"""Maximum number of bytes after the last member: two empty blocks and padding."""
 _SPARE: Final = 1024 * 1024
 _manifests: Final = TypeAdapter(Manifest)
 _format: Final = TypeAdapter(dict[str, object])
@@ -96,11 +96,11 @@ class _Members:
     def __init__(self, packed: gzip.GzipFile) -> None:
         self._packed = packed
 
-    def open(self, name: str, most: int) -> int:
+    def open(self, name: str, max_bytes: int) -> int:
         """Go to the next member, which must be this file; returns its size."""
         header = tarfile.TarInfo.frombuf(self._packed.read(512), "utf-8", "strict")
         fits = header.name == name and header.isreg() and not header.linkname
-        if not fits or not 0 <= header.size <= most:
+        if not fits or not 0 <= header.size <= max_bytes:
             raise ValueError(name)
         return header.size
 
@@ -145,13 +145,13 @@ def _write(members: _Members, part: Part, path: Path) -> None:
     """Write one file, and check that it is what the manifest says."""
     if members.open(part.name, part.bytes) != part.bytes:
         raise ValueError
-    digest, left = hashlib.sha256(), part.bytes
+    digest, bytes_left = hashlib.sha256(), part.bytes
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(handle, "wb") as file:
-        while left:
-            chunk = members.read(min(_CHUNK, left))
+        while bytes_left:
+            chunk = members.read(min(_CHUNK, bytes_left))
             digest.update(chunk)
-            left -= file.write(chunk)
+            bytes_left -= file.write(chunk)
         file.flush()
         os.fsync(file.fileno())
     members.skip(part.bytes)

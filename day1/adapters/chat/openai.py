@@ -41,7 +41,7 @@ class OpenAiChat(Chat):
     @override
     def ask(self, instructions: str, data: Json, schema: Mapping[str, Json], what: str) -> Answer:
         form: Json = {"name": what, "strict": True, "schema": schema}
-        asked: Json = {
+        request: Json = {
             "model": self._model,
             "messages": [
                 {"role": "system", "content": instructions},
@@ -50,7 +50,7 @@ class OpenAiChat(Chat):
             "response_format": {"type": "json_schema", "json_schema": form},
         }
         try:
-            answer = self._endpoint.post(asked)
+            answer = self._endpoint.post(request)
             value = _object(answer["choices"][0]["message"]["content"])
             usage = answer.get("usage") or {}
             tokens = (_count(usage.get(f"{side}_tokens")) for side in ("prompt", "completion"))

@@ -27,7 +27,7 @@ class Copies:
     def of(self, path: Path) -> list[bytes | None]:
         """Read the contents of a file's copies, newest first; None: the file was absent."""
         contents: list[bytes | None] = []
-        for _, copy in reversed(self._every(path)):
+        for _, copy in reversed(self._numbered(path)):
             with suppress(OSError):
                 contents.append(None if copy.suffix == ".absent" else copy.read_bytes())
         return contents
@@ -40,24 +40,24 @@ class Copies:
         Raises:
             NotTouched: the copy cannot be kept.
         """
-        every = self._every(path)
+        copies = self._numbered(path)
         newest = self.of(path)[:1]
         if newest == [data]:
-            return every[-1][1] if data is not None else None
-        number = every[-1][0] + 1 if every else 1
+            return copies[-1][1] if data is not None else None
+        number = copies[-1][0] + 1 if copies else 1
         time = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
         ending = ".absent" if data is None else ""
         copy = self._folder / f"{_start(path)}.{number:04}-{time}{ending}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_new(copy, data or b"", 0o600)
-            for _, old in [*every, (number, copy)][1 : 1 - MOST]:
+            for _, old in [*copies, (number, copy)][1 : 1 - MOST]:
                 old.unlink(missing_ok=True)
         except OSError as exc:
             raise NotTouched(f"no copy of it can be kept: {exc.strerror}") from exc
         return None if data is None else copy
 
-    def _every(self, path: Path) -> list[tuple[int, Path]]:
+    def _numbered(self, path: Path) -> list[tuple[int, Path]]:
         """List the copies of a file, each with its number; an earlier day1 kept copy 0."""
         start = _start(path)
         target = path.resolve()

@@ -44,7 +44,7 @@ class Document(Protocol):
         """Return the document without the value at a path of keys."""
 
     def own(self, data: bytes, paths: Sequence[Keys]) -> Ranges:
-        """Return the byte ranges of entries at paths of keys, and of containers with nothing else."""
+        """Return the byte ranges of entries at paths of keys, and of containers of these alone."""
 
     def shown(self, keys: Keys, value: Any) -> str:
         """Return the text that a person would add to a document by hand."""
@@ -57,11 +57,11 @@ def at(value: Any, keys: Keys) -> Any:
         NotUnderstood: something on the path has no keys, or no places.
     """
     for depth, key in enumerate(keys):
-        wanted: Any = list if isinstance(key, int) else dict
-        if not isinstance(value, wanted):
+        container: Any = list if isinstance(key, int) else dict
+        if not isinstance(value, container):
             where = ".".join(map(str, keys[:depth])) or "the document"
-            raise NotUnderstood(f"{where} is no {'list' if wanted is list else 'object'}")
-        if key not in (range(len(value)) if wanted is list else value):
+            raise NotUnderstood(f"{where} is no {'list' if container is list else 'object'}")
+        if key not in (range(len(value)) if container is list else value):
             return None
         value = value[key]
     return value

@@ -198,12 +198,12 @@ class ServerEdit:
         program = self.program if is_gone(command[0]) else command[0]
         arguments = _words(new_entry)[1:] if self.tools else command[1:]
         if isinstance(new_entry["command"], list):
-            right = {**new_entry, "command": [program, *arguments]}
+            expected = {**new_entry, "command": [program, *arguments]}
         else:
-            right = {**new_entry, "command": program, "args": arguments}
+            expected = {**new_entry, "command": program, "args": arguments}
         return [
             ((key,), value)
-            for key, value in right.items()
+            for key, value in expected.items()
             if key not in entry or (key in {"command", "args"} and entry[key] != value)
         ]
 

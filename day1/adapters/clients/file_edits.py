@@ -115,7 +115,7 @@ class JointEdit:
     def present(self, data: bytes) -> Any:
         """Return what `day1 setup` wrote, for each part or None; None if it wrote no part."""
         parts = [part.present(data) for part in self.parts]
-        return None if all(each is None for each in parts) else parts
+        return None if all(part is None for part in parts) else parts
 
     def put(self, data: bytes) -> bytes:
         """Return the file with each part added or corrected."""

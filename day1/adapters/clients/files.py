@@ -102,11 +102,11 @@ def read(path: Path) -> bytes | None:
 
 def same_outside(one: Text, other: Text, separators: bytes) -> bool:
     """Whether two texts are the same but for day1's bytes, and for separators beside these."""
-    left, right = (list(_outside(text, separators)) for text in (one, other))
-    while left and right:
-        (soft_left, a), (soft_right, b) = left.pop(), right.pop()
-        same = _common(a, b)
-        a, b = a[same:], b[same:]
+    pieces, other_pieces = (list(_outside(text, separators)) for text in (one, other))
+    while pieces and other_pieces:
+        (soft_left, a), (soft_right, b) = pieces.pop(), other_pieces.pop()
+        common = _common(a, b)
+        a, b = a[common:], b[common:]
         if a and b:
             if soft_left:
                 a = a[1:]
@@ -114,9 +114,9 @@ def same_outside(one: Text, other: Text, separators: bytes) -> bool:
                 b = b[1:]
             else:
                 return False
-        left += [(soft_left, a)] if a else []
-        right += [(soft_right, b)] if b else []
-    return all(soft for soft, _ in (*left, *right))
+        pieces += [(soft_left, a)] if a else []
+        other_pieces += [(soft_right, b)] if b else []
+    return all(soft for soft, _ in (*pieces, *other_pieces))
 
 
 def _outside(text: Text, separators: bytes) -> Iterator[tuple[bool, bytes]]:
@@ -131,7 +131,7 @@ def _outside(text: Text, separators: bytes) -> Iterator[tuple[bool, bytes]]:
             (False, inner),
             (True, after[: len(after) - len(inner)]),
         ]
-        yield from (each for each in pieces if each[1])
+        yield from (piece for piece in pieces if piece[1])
         part_end = start
 
 
@@ -154,35 +154,35 @@ def _replace(path: Path, before: bytes | None, after: bytes, point: KillPoint) -
         NotTouched: it cannot be written, or somebody else changed it meanwhile.
     """
     target = path.resolve()
-    beside = target.with_name(f".{target.name}.day1-new")
+    new_file = target.with_name(f".{target.name}.day1-new")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        beside.unlink(missing_ok=True)  # a killed process left it
-        write_new(beside, after, 0o666 if before is None else 0o600)
+        new_file.unlink(missing_ok=True)  # a killed process left it
+        write_new(new_file, after, 0o666 if before is None else 0o600)
         if before is not None:
-            _take_over(target, beside)
+            _take_over(target, new_file)
         point("setup-before-rename")
         if read(target) != before:
             raise NotTouched("another program changed it just now: try again")
-        beside.replace(target)
+        new_file.replace(target)
     except OSError as exc:
         raise NotTouched(f"it cannot be written: {exc.strerror}") from exc
     finally:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            new_file.unlink(missing_ok=True)
 
 
-def _take_over(target: Path, beside: Path) -> None:
+def _take_over(target: Path, new_file: Path) -> None:
     """Give a new file the owner and the mode of the one in whose place it goes."""
-    old, new = target.stat(), beside.stat()
-    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+    old_status, new_status = target.stat(), new_file.stat()
+    if (old_status.st_uid, old_status.st_gid) != (new_status.st_uid, new_status.st_gid):
         try:
-            os.chown(beside, old.st_uid, old.st_gid)
+            os.chown(new_file, old_status.st_uid, old_status.st_gid)
         except PermissionError as exc:
             raise NotTouched(
                 "its owner or group would change: run this as its owner, or change it by hand"
             ) from exc
-    shutil.copymode(target, beside)
+    shutil.copymode(target, new_file)
 
 
 def _remove(path: Path, before: bytes | None) -> None:

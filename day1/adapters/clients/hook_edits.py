@@ -65,13 +65,13 @@ class HooksEdit:
     def present(self, data: bytes) -> Any:
         """Return the entries that `day1 setup` wrote, by event; None if it wrote none."""
         entry_by_event: dict[str, Any] = {}
-        for each in self._own(data):
-            entry_by_event.setdefault(each.event, each.entry)
+        for hook in self._own_hooks(data):
+            entry_by_event.setdefault(hook.event, hook.entry)
         return entry_by_event or None
 
     def by_hand(self, data: bytes) -> Sequence[str]:
         """Return the places of entries that run `day1 hook` and that a person wrote."""
-        return [each.place for each in self._every(data) if not each.own]
+        return [hook.place for hook in self._day1_hooks(data) if not hook.own]
 
     def own(self, data: bytes) -> Ranges:
         """Return the byte ranges of day1's entries, with containers that hold nothing else."""
@@ -81,12 +81,12 @@ class HooksEdit:
         """Return the paths of day1's entries, and of containers and heads it may have made."""
         if is_blank(data):
             return []
-        value, own = jsonc.value_of(data), self._own(data)
+        value, own_hooks = jsonc.value_of(data), self._own_hooks(data)
         heads: list[Keys] = [
             [k] for k, heading in self.about.head.items() if value.get(k) == heading
         ]
         lists: list[Keys] = [[_KEY, event, NO_PLACE] for event in self.about.events]
-        return [*(each.keys for each in own), *lists, [_KEY, NO_PLACE], *heads]
+        return [*(hook.keys for hook in own_hooks), *lists, [_KEY, NO_PLACE], *heads]
 
     def put(self, data: bytes) -> bytes:
         """Return the file with an entry for each event; what a person wrote or chose stays."""
@@ -95,11 +95,11 @@ class HooksEdit:
                 data = self._without(data, event)
         for event in self.about.events:
             by_hand = {
-                "mcp_tool" if "tool" in each.entry else "command"
-                for each in self._every(data)
-                if each.event == event and not each.own
+                "mcp_tool" if "tool" in hook.entry else "command"
+                for hook in self._day1_hooks(data)
+                if hook.event == event and not hook.own
             }
-            entry = _lacking(self._entry(event), by_hand)
+            entry = _without_by_hand(self._entry(event), by_hand)
             if entry is not None:
                 data = self._with(data, event, entry)
         return data
@@ -130,65 +130,69 @@ class HooksEdit:
         for key, value in self.about.head.items():
             if is_blank(data) or not holds(jsonc.value_of(data), [key]):
                 data = jsonc.put(data, [key], value)
-        own = [(each.keys, each.entry) for each in self._own(data) if each.event == event]
-        if not own:
+        own_entries = [
+            (hook.keys, hook.entry) for hook in self._own_hooks(data) if hook.event == event
+        ]
+        if not own_entries:
             entries = at(jsonc.value_of(data), [_KEY, event]) or []
             return jsonc.put(data, [_KEY, event, len(entries)], entry)
-        whole = [keys for keys, _ in own if len(keys) == len([_KEY, event, NO_PLACE])]
+        group_keys = [keys for keys, _ in own_entries if len(keys) == len([_KEY, event, NO_PLACE])]
         # In a group of others: the first that runs a command, and the first that asks a tool.
-        first_keys_by_kind = {"tool" in there: keys for keys, there in reversed(own)}
-        kept = whole[:1] or list(first_keys_by_kind.values())
-        for keys, there in reversed(own):
-            if keys in kept:
-                data = jsonc.put(data, keys, _right(there, entry, in_group=not whole))
+        first_keys_by_kind = {
+            "tool" in old_entry: keys for keys, old_entry in reversed(own_entries)
+        }
+        kept_keys = group_keys[:1] or list(first_keys_by_kind.values())
+        for keys, old_entry in reversed(own_entries):
+            if keys in kept_keys:
+                data = jsonc.put(data, keys, _corrected(old_entry, entry, in_group=not group_keys))
             else:
                 data = jsonc.take_out(data, keys)
         return data
 
     def _without(self, data: bytes, event: str) -> bytes:
-        own = [each.keys for each in self._own(data) if each.event == event]
-        for keys in reversed(own):
+        own_keys = [hook.keys for hook in self._own_hooks(data) if hook.event == event]
+        for keys in reversed(own_keys):
             data = jsonc.take_out(data, keys)
-        if own and jsonc.is_empty(data, [_KEY, event]):
+        if own_keys and jsonc.is_empty(data, [_KEY, event]):
             data = jsonc.take_out(data, [_KEY, event])
         return data
 
-    def _own(self, data: bytes) -> list[_Found]:
+    def _own_hooks(self, data: bytes) -> list[_Hook]:
         """List the entries that `day1 setup` wrote, in the order of the file.
 
         In a group with commands of others only the command is day1's.
         """
-        return [each for each in self._every(data) if each.own]
+        return [hook for hook in self._day1_hooks(data) if hook.own]
 
-    def _every(self, data: bytes) -> list[_Found]:
+    def _day1_hooks(self, data: bytes) -> list[_Hook]:
         """List the entries that run day1, in the order of the file."""
         hooks = None if is_blank(data) else at(jsonc.value_of(data), [_KEY])
         if hooks is None:
             return []
         if not isinstance(hooks, dict):
             raise NotUnderstood(f"{_KEY} is no object")
-        found: list[_Found] = []
+        day1_hooks: list[_Hook] = []
         for event, entries in hooks.items():
             if isinstance(entries, list):
                 for place, entry in enumerate(entries):
-                    found += self._of_day1([_KEY, event, place], entry)
+                    day1_hooks += self._of_day1([_KEY, event, place], entry)
             elif event in self.about.events:
                 raise NotUnderstood(f"{_KEY}.{event} is no list")
-        return found
+        return hooks
 
-    def _of_day1(self, keys: Keys, entry: Any) -> Iterator[_Found]:
+    def _of_day1(self, keys: Keys, entry: Any) -> Iterator[_Hook]:
         inner = entry.get(_KEY) if isinstance(entry, dict) else None
         if not isinstance(inner, list):
             if _runs_day1(entry):
-                yield _Found(keys, entry, self._is_own(entry))
+                yield _Hook(keys, entry, self._is_own(entry))
             return
-        own = [self._is_own(each) for each in inner]
-        if own and all(own):
-            yield _Found(keys, entry, own=True)
+        are_own = [self._is_own(hook) for hook in inner]
+        if are_own and all(are_own):
+            yield _Hook(keys, entry, own=True)
             return
-        for number, each in enumerate(inner):
-            if _runs_day1(each):
-                yield _Found([*keys, _KEY, number], each, own[number])
+        for number, hook in enumerate(inner):
+            if _runs_day1(hook):
+                yield _Hook([*keys, _KEY, number], hook, are_own[number])
 
     def _is_own(self, entry: Any) -> bool:
         """Whether an entry has the form that `day1 setup` writes, with nothing more to run."""
@@ -207,7 +211,7 @@ class HooksEdit:
         )
 
 
-class _Found(NamedTuple):
+class _Hook(NamedTuple):
     """An entry that runs day1."""
 
     keys: Keys
@@ -226,13 +230,13 @@ class _Found(NamedTuple):
         return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.keys)[1:]
 
 
-def _lacking(entry: dict[str, Any], by_hand: Collection[str]) -> dict[str, Any] | None:
+def _without_by_hand(entry: dict[str, Any], by_hand: Collection[str]) -> dict[str, Any] | None:
     """Return the part of an entry that no person wrote; None if there is no such part."""
     inner = entry.get(_KEY)
     if inner is None:
         return None if by_hand else entry
-    left = [each for each in inner if each["type"] not in by_hand]
-    return {**entry, _KEY: left} if left else None
+    missing_hooks = [hook for hook in inner if hook["type"] not in by_hand]
+    return {**entry, _KEY: missing_hooks} if missing_hooks else None
 
 
 def _runs_day1(entry: Any) -> bool:
@@ -241,7 +245,9 @@ def _runs_day1(entry: Any) -> bool:
         return False
     command = entry.get("command")
     words = _SHELL.split(command) if isinstance(command, str) else []
-    is_hook_command = any(names_day1(one) and two == "hook" for one, two in pairwise(words))
+    is_hook_command = any(
+        names_day1(word) and next_word == "hook" for word, next_word in pairwise(words)
+    )
     return is_hook_command or entry.get("tool") == HINT
 
 
@@ -253,21 +259,23 @@ def _words(entry: dict[str, Any]) -> list[str]:
         return []
 
 
-def _right(entry: dict[str, Any], new_entry: dict[str, Any], *, in_group: bool) -> dict[str, Any]:
+def _corrected(
+    entry: dict[str, Any], new_entry: dict[str, Any], *, in_group: bool
+) -> dict[str, Any]:
     """Return an entry with the command and input of day1's new entry; its other values stay.
 
     So is that it is waited for: an earlier day1 wrote `async`, and hooks were killed at the end.
     """
     if in_group and _KEY in new_entry:
         inner = new_entry[_KEY]
-        new_entry = next((each for each in inner if each["type"] == entry.get("type")), inner[0])
+        new_entry = next((hook for hook in inner if hook["type"] == entry.get("type")), inner[0])
     if (_KEY in new_entry) != (_KEY in entry):
         return new_entry  # the client has another form of entries, and would not read that one
     if _KEY in new_entry:
-        entry_by_type = {each.get("type"): each for each in entry[_KEY]}
+        entry_by_type = {hook.get("type"): hook for hook in entry[_KEY]}
         inner = [
-            _right(entry_by_type.get(each["type"], each), each, in_group=False)
-            for each in new_entry[_KEY]
+            _corrected(entry_by_type.get(hook["type"], hook), hook, in_group=False)
+            for hook in new_entry[_KEY]
         ]
         return {**new_entry, **entry, _KEY: inner}
     if "command" not in new_entry:

@@ -11,31 +11,31 @@ from day1.adapters.clients.table import SERVER
 HINT: Final = "memory_recall_hint"
 """The tool that answers the facts near a prompt, or nothing."""
 
-Told = Mapping[str, Any]
+EntryValues = Mapping[str, Any]
 """The values of an entry beside its command."""
-Events = Mapping[str, tuple[str, Told]]
-Shape = Callable[[str, Told], dict[str, Any]]
+Events = Mapping[str, tuple[str, EntryValues]]
+Shape = Callable[[str, EntryValues], dict[str, Any]]
 """A function that builds the entry of an event from its command and its further values."""
 
 
-def flat(command: str, values: Told) -> dict[str, Any]:
+def flat(command: str, values: EntryValues) -> dict[str, Any]:
     """Build an entry that is the command itself."""
     return {"command": command, **values}
 
 
-def typed(command: str, values: Told) -> dict[str, Any]:
+def typed(command: str, values: EntryValues) -> dict[str, Any]:
     """Build an entry that is the command with its type."""
     return {"type": "command", **flat(command, values)}
 
 
-def grouped(command: str, values: Told) -> dict[str, Any]:
+def grouped(command: str, values: EntryValues) -> dict[str, Any]:
     """Build an entry with a list of commands that holds day1's alone."""
     about = {key: value for key, value in values.items() if key == "matcher"}
     rest = {key: value for key, value in values.items() if key != "matcher"}
     return {**about, "hooks": [typed(command, rest)]}
 
 
-def hinted(command: str, values: Told) -> dict[str, Any]:
+def hinted(command: str, values: EntryValues) -> dict[str, Any]:
     """Build a group in which the client also asks the server for facts near a prompt.
 
     The tool is told the event: Claude Code drops what an `mcp_tool` answers unless it is JSON that
@@ -59,7 +59,7 @@ class Hooks:
     events: Events
     """By the client's event: the event of `day1 hook`, and further values of the entry."""
     shape: Shape
-    head: Told = field(default_factory=dict)
+    head: EntryValues = field(default_factory=dict)
     """The values of the file beside its hooks."""
 
 

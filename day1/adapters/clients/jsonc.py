@@ -65,24 +65,24 @@ def take_out(data: bytes, keys: Keys) -> bytes:
     for key in keys[:-1]:
         node = _value(_member(node, key) or node)
     members = list(_members(node))
-    own = _member(node, keys[-1]) or node
-    place = members.index(own)
-    starts = members[place - 1].end_byte if place else node.start_byte
-    ends = members[place + 1].start_byte if place + 1 < len(members) else node.end_byte
+    member = _member(node, keys[-1]) or node
+    index = members.index(member)
+    starts = members[index - 1].end_byte if index else node.start_byte
+    ends = members[index + 1].start_byte if index + 1 < len(members) else node.end_byte
     commas = {c.start_byte for c in node.children if c.type == ","} | read.trailing
-    before = [c for c in commas if starts <= c < own.start_byte]
-    after = [c for c in commas if own.end_byte <= c < ends]
-    begin = len(read.data[: own.start_byte].rstrip(SPACE))
-    goes_on = not read.data[own.end_byte :].lstrip(b", \t").startswith((b"\r", b"\n"))
+    before = [c for c in commas if starts <= c < member.start_byte]
+    after = [c for c in commas if member.end_byte <= c < ends]
+    begin = len(read.data[: member.start_byte].rstrip(SPACE))
+    goes_on = not read.data[member.end_byte :].lstrip(b", \t").startswith((b"\r", b"\n"))
     if goes_on and _in_line_comment(read.data, begin - 1):  # which ends with its line
-        begin = max(begin, read.data.rfind(b"\n", 0, own.start_byte) + 1)
-    parts = [(begin, own.end_byte, b""), *((c, c + 1, b"") for c in after or before)]
+        begin = max(begin, read.data.rfind(b"\n", 0, member.start_byte) + 1)
+    parts = [(begin, member.end_byte, b""), *((c, c + 1, b"") for c in after or before)]
     edited = _closed_up(_cut(read.data, parts), node.start_byte)
     return _checked(edited, without(read.value, keys))
 
 
 def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
-    """Return the byte ranges of entries at paths of keys, and of containers with nothing else."""
+    """Return the byte ranges of entries at paths of keys, and of containers of these alone."""
     if is_blank(data):
         return []
     read = _read(data)
@@ -104,7 +104,7 @@ def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
         for member, node in reversed(chain):
             inside = [
                 *map(_range, node.named_children),
-                *(each for each in read.comments if _is_inside(each, _range(member))),
+                *(comment for comment in read.comments if _is_inside(comment, _range(member))),
             ]
             if not all(
                 inner in ranges or any(_is_inside(inner, outer) for outer in ranges)
@@ -127,7 +127,7 @@ def is_empty(data: bytes, keys: Keys) -> bool:
             return False
         member, node = inner, _value(inner)
     holds = bool(node.named_children) or node.type not in {"object", "array"}
-    return not holds and not any(_is_inside(each, _range(member)) for each in read.comments)
+    return not holds and not any(_is_inside(comment, _range(member)) for comment in read.comments)
 
 
 def _range(node: Node) -> tuple[int, int]:
@@ -282,12 +282,12 @@ _TRAILING: Final = re.compile(rb",(?=\s*[\]}])")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the key {twice[:40]!a} stands twice in one object")
-    return found
+    return members
 
 
 def _refused(constant: str) -> Any:

@@ -106,8 +106,8 @@ class ClientSetup(Setup):
             yield from edits
 
     def _server(self, name: str, files: Files, program: str, request: Asked) -> ServerEdit:
-        paths = [self._path(each) for each in files.servers]
-        path = next((each for each in paths if os.path.lexists(each)), paths[0])
+        paths = [self._path(file) for file in files.servers]
+        path = next((file for file in paths if os.path.lexists(file)), paths[0])
         return ServerEdit(name, path, CLIENTS[name], program, request.tools, request.project)
 
     def _needed(self, path: Path, request: Asked) -> bool:
@@ -214,15 +214,15 @@ def _is_without(edit: Edit, copy: bytes | None) -> bool:
 
 
 def _listed(places: Sequence[str]) -> str:
-    few = ", ".join(places[:_FEW])
-    return few if len(places) <= _FEW else f"{few} and {len(places) - _FEW} more"
+    named = ", ".join(places[:_FEW])
+    return named if len(places) <= _FEW else f"{named} and {len(places) - _FEW} more"
 
 
 def _program(*, project: bool) -> tuple[str, list[str]]:
     """Return the command that starts day1 in an entry, and notes on it for a person."""
     if shutil.which("day1"):
         return "day1", []
-    beside = Path(sys.executable).with_name("day1")
-    if not project and beside.is_file():
-        return str(beside), []
+    program = Path(sys.executable).with_name("day1")
+    if not project and program.is_file():
+        return str(program), []
     return "day1", ["`day1` is not on the PATH: clients find it only there."]

@@ -66,10 +66,10 @@ def take_out(data: bytes, keys: Keys) -> bytes:
         edited = data
         for start, end in reversed(own(data, [keys])):
             edited = _without_lines(edited, start, end)
-    wanted = without(before, keys)
+    expected = without(before, keys)
     if keys[0] not in value_of(edited):  # its last table is gone, and was in no table of its own
-        wanted = without(wanted, keys[:1])
-    return _checked(edited, wanted)
+        expected = without(expected, keys[:1])
+    return _checked(edited, expected)
 
 
 def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
@@ -84,7 +84,7 @@ def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
             raise NotUnderstood(
                 f"{'.'.join(map(str, keys))} has no table of its own, which day1 could edit"
             )
-        ranges += [each for part in parts for each in part.ranges]
+        ranges += [part_range for part in parts for part_range in part.ranges]
     return sorted(ranges)
 
 
@@ -225,7 +225,7 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _checked(data: bytes, wanted: dict[str, Any]) -> bytes:
-    if value_of(data) != wanted:
+def _checked(data: bytes, expected: dict[str, Any]) -> bytes:
+    if value_of(data) != expected:
         raise NotUnderstood("its form is too unusual for a safe edit: change it by hand")
     return data

@@ -177,12 +177,12 @@ def _fetch(place: Path, arguments: list[str], *, connected: str) -> None:
         clock = threading.Timer(CONNECT_S, end)
         try:
             lines = iter(process.stdout or ())
-            said = next(lines, "").strip()
+            last_line = next(lines, "").strip()
             clock.start()
             for line in lines:
                 if re.search(connected, line):
                     clock.cancel()
-                said = line.strip() or said
+                last_line = line.strip() or last_line
         except BaseException:  # the user's Ctrl-C above all
             process.kill()
             raise
@@ -191,7 +191,7 @@ def _fetch(place: Path, arguments: list[str], *, connected: str) -> None:
     if late.is_set():
         raise _Failed(f"no connection within {CONNECT_S:.0f} seconds")
     if process.returncode:
-        raise _Failed(said or f"it ended with status {process.returncode}")
+        raise _Failed(last_line or f"it ended with status {process.returncode}")
 
 
 def _try(folder: Path) -> None:
@@ -260,7 +260,9 @@ def _opened(source: Path) -> Iterator[dict[PurePosixPath, Callable[[], IO[bytes]
     elif source.is_file() and tarfile.is_tarfile(source):
         with tarfile.open(source) as tar:
             members = (member for member in tar if member.isfile())
-            yield {PurePosixPath(one.name): partial(tar.extractfile, one) for one in members}
+            yield {
+                PurePosixPath(member.name): partial(tar.extractfile, member) for member in members
+            }
     else:
         raise _Failed("it is neither a folder nor a zip, tar or wheel")
 
@@ -271,10 +273,10 @@ def _copy(opened: Callable[[], IO[bytes] | None], to: Path) -> None:
     if file is None:
         raise _Failed(f"{to.name} is not a file")
     with file, to.open("wb") as copy:
-        left = _MOST_BYTES
-        while left > 0 and (piece := file.read(min(left, 1024 * 1024))):
-            left -= copy.write(piece)
-        if not left:
+        bytes_left = _MOST_BYTES
+        while bytes_left > 0 and (piece := file.read(min(bytes_left, 1024 * 1024))):
+            bytes_left -= copy.write(piece)
+        if not bytes_left:
             raise _Failed(f"{to.name} is too large")
         copy.flush()
         os.fsync(copy.fileno())

@@ -123,11 +123,11 @@ class _Int8Graph(Graph):
         return self.node(f"{_CONTRIBUTED}:MatMulIntegerToFloat", operands)
 
     def _round(
-        self, hidden: str, outlier_factors: NDArray[np.float32], least: float, most: float
+        self, hidden: str, outlier_factors: NDArray[np.float32], minimum: float, maximum: float
     ) -> _Rounded:
         """Round the input of a layer to 8 bits."""
-        step = np.float32((most - least) / _LEVELS)
-        zero = np.uint8(np.rint(-least / step)).tobytes()
+        step = np.float32((maximum - minimum) / _LEVELS)
+        zero = np.uint8(np.rint(-minimum / step)).tobytes()
         if (outlier_factors != 1).any():
             hidden = self.node(
                 "Mul", [hidden, self._floats(f"{hidden}.factors", np.reciprocal(outlier_factors))]

@@ -57,7 +57,7 @@ class OnnxModel:
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
             self._session = self._opened(folder, file, threads)
-            self._inputs = {wanted.name for wanted in self._session.get_inputs()}
+            self._inputs = {model_input.name for model_input in self._session.get_inputs()}
         except Exception as error:  # both libraries raise bare and private types
             raise unusable(folder, f"{file} does not load") from error
         # As shipped it cuts at 128 tokens and pads to 128.

@@ -126,8 +126,8 @@ class SmallSetBm25:
                 (json.dumps(new[start : start + _AT_ONCE]), kind.table),
             ).fetchall()
             stems = self._cut_up([text for _, text in rows])
-            for (number, _), each in zip(rows, stems, strict=True):
-                self._texts[number] = each.count(_OPEN), each
+            for (number, _), text_stems in zip(rows, stems, strict=True):
+                self._texts[number] = text_stems.count(_OPEN), text_stems
 
     def _weight(self, connection: sqlite3.Connection, kind: Kind, term: str, total: int) -> float:
         """Return the weight of a term; the number of texts that have it is remembered.
@@ -150,13 +150,13 @@ class SmallSetBm25:
         expression = fts5_expression(phrase(term))
         among, numbers = list[int](), self._spread(connection, words, total)
         for order, last in (("ASC", "max"), ("DESC", "min")) if total > _MANY else ():
-            few, end = connection.execute(
+            count, end = connection.execute(
                 f"SELECT count(*), {last}(rowid)"  # noqa: S608 - our own names
                 f" FROM (SELECT rowid {matching} ORDER BY rowid {order} LIMIT {_END})",
                 (expression,),
             ).fetchone()
-            if few < _END:
-                return int(few)
+            if count < _END:
+                return int(count)
             older = bisect_right(numbers, end)
             among.append(older if order == "ASC" else len(numbers) - older)
             if among[0] * 2 > len(numbers):
@@ -190,7 +190,7 @@ class SmallSetBm25:
         for stem, number in self._cut.execute("SELECT term, doc FROM stems ORDER BY doc, offset"):
             stems[number].append(f"{_OPEN}{stem}{_SHUT}")
         self._cut.execute("ROLLBACK")
-        return ["".join(each) for each in stems]
+        return ["".join(text_stems) for text_stems in stems]
 
 
 def _weight_of(frequency: int, total: int) -> float:

@@ -41,9 +41,9 @@ def is_sound(connection: sqlite3.Connection, *, read_only: bool) -> bool:
     connection.execute("BEGIN")  # otherwise concurrent writes would look like damage
     if connection.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
         return False
-    every = connection.execute("SELECT content_hash, text FROM texts")
+    texts = connection.execute("SELECT content_hash, text FROM texts")
     return (
-        all(content_hash(text) == stored_hash for stored_hash, text in every)
+        all(content_hash(text) == stored_hash for stored_hash, text in texts)
         and connection.execute(_SPACES_AT_ODDS).fetchone() is None
         and _words_are_sound(connection)
     )
@@ -59,13 +59,13 @@ def _words_are_sound(connection: sqlite3.Connection) -> bool:
 
 def _are_same(connection: sqlite3.Connection, fresh: sqlite3.Connection, kind: Kind) -> bool:
     """Compare the places of terms and the lengths of texts in two full-text indexes."""
-    words, both = words_of(kind.table), (connection, fresh)
+    words, databases = words_of(kind.table), (connection, fresh)
     fresh.executemany(
         f"INSERT INTO {words} (rowid, text) VALUES (?, ?)",  # noqa: S608 - our own names
         connection.execute("SELECT id, text FROM texts WHERE kind = ?", (kind.table,)),
     )
-    for each in both:  # removed when the transaction is rolled back
-        each.execute(
+    for database in databases:  # removed when the transaction is rolled back
+        database.execute(
             f"CREATE VIRTUAL TABLE temp.{words}_terms USING fts5vocab (main, {words}, instance)"
         )
     for statement in (
@@ -73,7 +73,7 @@ def _are_same(connection: sqlite3.Connection, fresh: sqlite3.Connection, kind: K
         f"SELECT id, sz FROM {words}_docsize ORDER BY id",  # noqa: S608 - our own names
         f"SELECT k, v FROM {words}_config ORDER BY k",  # noqa: S608 - our own names
     ):
-        pairs = zip_longest(*(each.execute(statement) for each in both))
+        pairs = zip_longest(*(database.execute(statement) for database in databases))
         if not all(entry == expected for entry, expected in pairs):
             return False
     return extent(connection, words) == extent(fresh, words)

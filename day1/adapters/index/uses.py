@@ -76,14 +76,14 @@ class FileUses(Uses):
         except OSError:
             return {}
         state = (count, status.st_ino, status.st_size, status.st_mtime_ns)
-        cached_state, most = self._most.get(branches, ((), {}))
+        cached_state, most_shown = self._most.get(branches, ((), {}))
         if state != cached_state:
             often = self._read(branches, None, _OFTEN, count)
-            most = {**often, **self._read(branches, None, _LAST, count)}
+            most_shown = {**often, **self._read(branches, None, _LAST, count)}
             if len(self._most) >= _CACHED_SETS:
                 self._most.clear()
-            self._most[branches] = state, most
-        return most
+            self._most[branches] = state, most_shown
+        return most_shown
 
     def _read(
         self,

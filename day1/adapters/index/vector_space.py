@@ -110,9 +110,9 @@ class SpaceSnapshot:
         """Find the nearest of `texts`, nearest first; also count those without vectors."""
         among = np.asarray(texts, np.int64)
         scores = self.scores(vector, among)
-        missing = int((self.firsts(among) < 0).sum())
+        missing_count = int((self.firsts(among) < 0).sum())
         best = top(scores, limit)
-        return dict(zip(among[best].tolist(), scores[best].tolist(), strict=True)), missing
+        return dict(zip(among[best].tolist(), scores[best].tolist(), strict=True)), missing_count
 
     def closest(self, vector: Vector, count: int) -> Iterator[list[TextId]]:
         """Yield the nearest of all texts: of the nearest `count` rows, then of ever more rows."""
@@ -147,9 +147,11 @@ class SpaceSnapshot:
         if not len(left) or not len(right):
             return []
         alike = _dots(left_rows, right_rows)
-        ones, twos = np.nonzero(alike > above)
-        cosines = alike[ones, twos].tolist()
-        return [*zip(left[ones].tolist(), right[twos].tolist(), cosines, strict=True)]
+        left_places, right_places = np.nonzero(alike > above)
+        cosines = alike[left_places, right_places].tolist()
+        return [
+            *zip(left[left_places].tolist(), right[right_places].tolist(), cosines, strict=True)
+        ]
 
     def all_pairs(self, texts: Sequence[TextId]) -> tuple[list[TextId], Matrix]:
         """Return the texts that have vectors, and the cosines of all pairs of first passages."""

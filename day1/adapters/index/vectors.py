@@ -174,12 +174,12 @@ class FileVectors(Vectors):
         space = self._space(embedder)
         if space is None or not texts:
             return {}, len(texts)
-        nearest, missing = space.snapshot().nearest(vector, texts, limit)
+        nearest, missing_count = space.snapshot().nearest(vector, texts, limit)
         begun = space.begun_cosines(vector, texts)
         if begun:
-            both = sorted((begun | nearest).items(), key=lambda each: -each[1])
+            both = sorted((begun | nearest).items(), key=lambda item: -item[1])
             nearest = dict(both[:limit])
-        return nearest, missing
+        return nearest, missing_count
 
     @override
     def neighbours(
@@ -302,8 +302,10 @@ class FileVectors(Vectors):
             return False
         spaces = self._all()
         with self._database.reading() as connection:
-            most = max((rows_written(connection, s.number) for s in spaces), default=0)
-        chroma = self._made_chroma() if most > self._chroma_above or self.approximate() else None
+            most_rows = max((rows_written(connection, s.number) for s in spaces), default=0)
+        chroma = (
+            self._made_chroma() if most_rows > self._chroma_above or self.approximate() else None
+        )
         return chroma is not None and chroma.update_neighbours(spaces)
 
     def close(self) -> None:

@@ -74,8 +74,8 @@ class SqliteWords(Words):
                 self._learn(connection, kind, batch)
 
     def _learn(self, connection: sqlite3.Connection, kind: Kind, texts: dict[str, str]) -> None:
-        for known in _known(connection, kind, list(texts)):  # another process added them
-            del texts[known]
+        for known_hash in _known(connection, kind, list(texts)):  # another process added them
+            del texts[known_hash]
         connection.executemany(
             "INSERT INTO texts (kind, content_hash, text) VALUES (?, ?, ?)",
             [(kind.table, content_hash, text) for content_hash, text in texts.items()],
@@ -150,14 +150,17 @@ class SqliteWords(Words):
         edition = "" if again is False else self._database.edition()
         with self._database.reading() as connection:
             if not isinstance(again, bool):
-                wanted = frozenset(texts)
+                wanted_texts = frozenset(texts)
                 by_term = self._small_set.apart(connection, edition, kind, terms, again)
                 return [
-                    {t: score for t, score in scores.items() if t in wanted} for scores in by_term
+                    {t: score for t, score in scores.items() if t in wanted_texts}
+                    for scores in by_term
                 ]
-            few = self._small_set.each(connection, edition, kind, terms, texts) if again else None
-            if few is not None:
-                return few
+            small_set_scores = (
+                self._small_set.each(connection, edition, kind, terms, texts) if again else None
+            )
+            if small_set_scores is not None:
+                return small_set_scores
             connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (text INTEGER PRIMARY KEY)")
             connection.execute("DELETE FROM temp.wanted")
             connection.execute(

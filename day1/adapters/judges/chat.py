@@ -83,29 +83,29 @@ def _document(case: Case) -> Json:
             "confidence_of_its_author": case.confidence,
             "age_in_days": max(0, (case.now - case.at) // _DAY_US),
         },
-        "evidence": [_shown(one, case) for one in case.evidence],
+        "evidence": [_shown(evidence, case) for evidence in case.evidence],
         "relations": [_cut(relation, _OTHER) for relation in case.relations],
         "context": None if case.context is None else _cut(case.context, _CLAIM),
         "dimensions": list(case.dimensions),
     }
 
 
-def _shown(one: Evidence, case: Case) -> Json:
+def _shown(evidence: Evidence, case: Case) -> Json:
     """Write evidence for the model, without agents' names: a name could carry an instruction."""
     return {
-        "kind": one.kind,
-        "text": _cut(one.text, _OTHER),
+        "kind": evidence.kind,
+        "text": _cut(evidence.text, _OTHER),
         "seems_to": {"supports": "support", "contradicts": "contradict"}.get(
-            one.stance, "be about the same"
+            evidence.stance, "be about the same"
         ),
-        "author": "the same" if one.agent_id == case.agent_id else "another",
-        "verified": one.verified,
-        "newer_than_the_claim": one.at > case.at,
+        "author": "the same" if evidence.agent_id == case.agent_id else "another",
+        "verified": evidence.verified,
+        "newer_than_the_claim": evidence.at > case.at,
     }
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]} …"
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]} …"
 
 
 def _schema(case: Case) -> Mapping[str, Json]:
@@ -123,20 +123,20 @@ def _object(properties: Mapping[str, Json]) -> dict[str, Json]:
     }
 
 
-def _scores(dimensions: Sequence[str], given: Mapping[str, Any]) -> tuple[Score, ...]:
-    if set(given) != set(dimensions):
+def _scores(dimensions: Sequence[str], scores: Mapping[str, Any]) -> tuple[Score, ...]:
+    if set(scores) != set(dimensions):
         raise ValueError
-    return tuple(_score(name, given[name]) for name in dimensions)
+    return tuple(_score(name, scores[name]) for name in dimensions)
 
 
-def _score(dimension: str, given: Mapping[str, Any]) -> Score:
+def _score(dimension: str, answer: Mapping[str, Any]) -> Score:
     """Check one score of an answer."""
-    value = given["score"]
+    value = answer["score"]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError
     if not 0 <= value <= 1:  # nor is a NaN
         raise ValueError
-    return Score(dimension, round(float(value), 2), _line(given["reason"]))
+    return Score(dimension, round(float(value), 2), _line(answer["reason"]))
 
 
 def _line(text: Any) -> str:

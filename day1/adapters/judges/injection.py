@@ -152,7 +152,7 @@ _LATIN = re.compile("[A-Za-z]")
 _LOOKALIKES = str.maketrans("аеорсухіјѕԁһνοιАЕОРСХІЈЅΙΟ", "aeopcyxijsdhvoiAEOPCXIJSIO")  # noqa: RUF001 - letters that pass for Latin ones
 _FEW_WORDS = 3
 MOST_JUDGED = 8_000
-"""Maximum number of characters of a text that are judged: clearing 32 KB of any text would take too long."""
+"""Maximum number of characters judged of a text: clearing 32 KB of any text takes too long."""
 
 
 class Cleared(NamedTuple):
@@ -169,44 +169,44 @@ def cleared(text: str) -> Cleared:
     stands before that stays, unless it is only a few words. Of a long text only the beginning
     is judged; it ends in an ellipsis then.
     """
-    seen = _visible(text)
-    seen, blocks = _ANSWER.subn("\n", seen)
-    seen, escaped = _ESCAPED.subn(" ", seen)
+    visible = _visible(text)
+    visible, blocks = _ANSWER.subn("\n", visible)
+    visible, escaped = _ESCAPED.subn(" ", visible)
     count = blocks + escaped
     clean: set[str] = set()
     for _ in range(2):  # the second time across what were lines: an order may stand on several
-        kept: list[str] = []
-        for part in _SENTENCE_END.split(seen):
+        kept_words: list[str] = []
+        for part in _SENTENCE_END.split(visible):
             sentence = " ".join(part.split())
             if sentence in clean:
-                kept += sentence.split()
+                kept_words += sentence.split()
                 continue
-            left, encoded = _without_encoded(sentence)
-            order = _first_order(left)
+            remaining, encoded = _without_encoded(sentence)
+            order = _first_order(remaining)
             if order is not None:
-                left = left[:order].rstrip(" ,;:-\u2014([{\"'")
-                if len(left.split()) < _FEW_WORDS:
-                    left = ""
+                remaining = remaining[:order].rstrip(" ,;:-\u2014([{\"'")
+                if len(remaining.split()) < _FEW_WORDS:
+                    remaining = ""
             elif not encoded:
                 clean.add(sentence)
             count += encoded + (order is not None)
-            kept += left.split()
-        seen = " ".join(kept)
-    return Cleared(seen, count)
+            kept_words += remaining.split()
+        visible = " ".join(kept_words)
+    return Cleared(visible, count)
 
 
 def _first_order(text: str) -> int | None:
     """Find where the first instruction to a judge begins, also in disguised letters."""
     readings = {text} if text.isascii() else {_WORD.sub(_latin, text), "".join(map(_bare, text))}
-    return min((o.start() for one in readings if (o := _order().search(one))), default=None)
+    return min((o.start() for reading in readings if (o := _order().search(reading))), default=None)
 
 
 def _visible(text: str) -> str:
     """Return the visible letters of a text up to `MOST_JUDGED`, each in its usual form."""
     visible = "".join(islice((c for c in text if not _hidden(c)), MOST_JUDGED + 1))
-    usual = _STRUCK.sub("", unicodedata.normalize("NFKC", visible))
-    is_whole = max(len(visible), len(usual)) <= MOST_JUDGED
-    return usual if is_whole else f"{usual[:MOST_JUDGED]} …"
+    normalized = _STRUCK.sub("", unicodedata.normalize("NFKC", visible))
+    is_whole = max(len(visible), len(normalized)) <= MOST_JUDGED
+    return normalized if is_whole else f"{normalized[:MOST_JUDGED]} …"
 
 
 def _hidden(character: str) -> bool:

@@ -14,15 +14,15 @@ def prepared(case: Case) -> Case:
     Evidence that is about something else is left out, and so is what only spoke to the judge.
     """
     text, count = cleared(case.text)
-    context, left = cleared(case.context or "")
+    context, count_in_context = cleared(case.context or "")
     relations = [cleared(relation) for relation in case.relations]
     evidence = []
-    for one in case.evidence:
-        shown = cleared(one.text)
-        its_stance = stance(text, shown.text, one.cosine) if shown.text else None
+    for item in case.evidence:
+        shown = cleared(item.text)
+        its_stance = stance(text, shown.text, item.cosine) if shown.text else None
         count += shown.left_out if its_stance else 0
         if its_stance is not None:
-            evidence.append(replace(one, text=shown.text, stance=its_stance))
+            evidence.append(replace(item, text=shown.text, stance=its_stance))
     return replace(
         case,
         text=text,
@@ -30,12 +30,12 @@ def prepared(case: Case) -> Case:
         context=context or None,
         relations=tuple(relation.text for relation in relations if not relation.left_out),
         evidence=tuple(evidence),
-        left_out=count + left,
+        left_out=count + count_in_context,
     )
 
 
 def judged(case: Case, judge: Callable[[Case], Judgement]) -> Judgement:
     """Prepare and judge a case; add the ids of weighed evidence and the count of removed pieces."""
     clear = prepared(case)
-    weighed = tuple(one.id for one in clear.evidence if one.stance != "related")
+    weighed = tuple(item.id for item in clear.evidence if item.stance != "related")
     return replace(judge(clear), weighed=weighed, left_out=clear.left_out)

@@ -95,47 +95,47 @@ def _reason(verdict: Verdict, scores: Sequence[Score], *, refuted: bool) -> str:
     return f"{verdict} ({why}). " + ". ".join(parts) + "."
 
 
-def _is_others(one: Evidence, case: Case) -> bool:
+def _is_others(evidence: Evidence, case: Case) -> bool:
     """Whether the evidence comes from another author or source, as far as is known."""
-    return one.agent_id != case.agent_id or one.source != case.source
+    return evidence.agent_id != case.agent_id or evidence.source != case.source
 
 
 def _support(case: Case) -> _Weight:
-    weight, own = _Weight(), 0.0
-    for one in _of(case, "supports"):
-        others = _is_others(one, case)
-        if one.kind == "observation":
-            value = _SEEN if others else _SEEN_BY_AUTHOR
+    weight, own_total = _Weight(), 0.0
+    for evidence in _with_stance(case, "supports"):
+        is_others = _is_others(evidence, case)
+        if evidence.kind == "observation":
+            value = _SEEN if is_others else _SEEN_BY_AUTHOR
         else:
-            value = _OTHERS if others else _OWN
-        value *= one.confidence
-        if one.kind != "observation" and not others:  # to repeat oneself is little evidence
-            value = min(value, _OWN_MOST - own)
-            own += value
+            value = _OTHERS if is_others else _OWN
+        value *= evidence.confidence
+        if evidence.kind != "observation" and not is_others:  # to repeat oneself is little evidence
+            value = min(value, _OWN_MOST - own_total)
+            own_total += value
         weight.total += value
-        weight.said.append(_called(one, case))
+        weight.said.append(_described(evidence, case))
     return weight
 
 
 def _against(case: Case) -> _Weight:
     weight = _Weight()
-    for one in _of(case, "contradicts"):
-        is_newer = one.at > case.at
-        value = (_SEEN if one.kind == "observation" else _OTHERS) * one.confidence
+    for evidence in _with_stance(case, "contradicts"):
+        is_newer = evidence.at > case.at
+        value = (_SEEN if evidence.kind == "observation" else _OTHERS) * evidence.confidence
         if not is_newer:
-            value *= _IF_OLDER if _is_others(one, case) else _OWN
+            value *= _IF_OLDER if _is_others(evidence, case) else _OWN
         weight.total += value
-        weight.said.append(f"{'newer' if is_newer else 'older'} {_called(one, case)}")
+        weight.said.append(f"{'newer' if is_newer else 'older'} {_described(evidence, case)}")
     return weight
 
 
-def _of(case: Case, which: Stance) -> list[Evidence]:
-    return [one for one in case.evidence if one.stance == which]
+def _with_stance(case: Case, stance: Stance) -> list[Evidence]:
+    return [evidence for evidence in case.evidence if evidence.stance == stance]
 
 
-def _called(one: Evidence, case: Case) -> str:
-    whose = "another source" if _is_others(one, case) else "the same author"
-    return f"{one.kind} {one.id} of {whose}"
+def _described(evidence: Evidence, case: Case) -> str:
+    author = "another source" if _is_others(evidence, case) else "the same author"
+    return f"{evidence.kind} {evidence.id} of {author}"
 
 
 def _accuracy(case: Case, support: _Weight, against: _Weight) -> Score:
@@ -153,8 +153,8 @@ def _accuracy(case: Case, support: _Weight, against: _Weight) -> Score:
     if case.confidence < 0.5:  # noqa: PLR2004 - half sure
         value -= 0.1
         reasons.append("its author was not sure")
-    least = 0.0 if against.said else _STYLE_LEAST
-    return Score("accuracy", min(1.0, max(least, value)), "; ".join(reasons))
+    lowest = 0.0 if against.said else _STYLE_LEAST
+    return Score("accuracy", min(1.0, max(lowest, value)), "; ".join(reasons))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -90,8 +90,8 @@ def is_store(connection: Connection, known: Known, version: Callable[[], int], w
 
 
 def _has_rows(connection: Connection, table: str) -> bool:
-    some = connection.exec_driver_sql(f"SELECT 1 FROM `{table}` LIMIT 1")  # noqa: S608 - our own names
-    return some.first() is not None
+    rows = connection.exec_driver_sql(f"SELECT 1 FROM `{table}` LIMIT 1")  # noqa: S608 - our own names
+    return rows.first() is not None
 
 
 def foreign(where: str, names: Collection[str]) -> ForeignStore:

@@ -37,8 +37,8 @@ def add_missing(connection: Connection) -> None:
         ]
         if added and _on_a_server(connection):
             added = [", ".join(added)]
-        for some in added:
-            connection.exec_driver_sql(f"ALTER TABLE `{table.name}` {some}")
+        for addition in added:
+            connection.exec_driver_sql(f"ALTER TABLE `{table.name}` {addition}")
         for index in _missing(connection, table):
             connection.execute(CreateIndex(index))
 

@@ -20,8 +20,8 @@ from day1.model.rows.kind import KINDS, Kind
 
 SCHEMA_VERSION = 2
 SCHEMA_ROW = {"version": SCHEMA_VERSION, "created_at": 0}
-"""The row that marks a state as having this version's tables. A constant: two branches that step apart merge,
-which they would not if each noted a time of its own."""
+"""The row that marks a state as having this version's tables. A constant: two branches that step
+apart merge, which they would not if each row had a time of its own."""
 
 _WORDS_OF_ENGINES = frozenset({"vector"})
 

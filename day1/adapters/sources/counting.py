@@ -32,5 +32,5 @@ class CountingSource(Source):
     def leave_out_lines(self, count: int, place: object) -> None:
         """Record lines of front matter that become no part of a row."""
         if count:
-            what = f"{count} line" if count == 1 else f"{count} lines"
-            self.leave_out("other keys of front matter", f"{shown(place)}, {what}")
+            number = f"{count} line" if count == 1 else f"{count} lines"
+            self.leave_out("other keys of front matter", f"{shown(place)}, {number}")

@@ -203,8 +203,8 @@ class GitSource(CountingSource):
         output = self._run("for-each-ref", "--merged=HEAD", f"--format={form}", "refs/tags")
         values = [value.decode(errors="replace") for value in output.split(b"\0")]
         for at in range(0, len(values) - len(_TAG_FIELDS), len(_TAG_FIELDS)):
-            name, own, commit, *rest = values[at : at + len(_TAG_FIELDS)]
-            yield (name.removeprefix("\n"), commit or own, *rest)
+            name, object_id, commit, *rest = values[at : at + len(_TAG_FIELDS)]
+            yield (name.removeprefix("\n"), commit or object_id, *rest)
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
         """Return a git command on this repository, whatever GIT_DIR and the user's settings say."""

@@ -83,12 +83,12 @@ def opened(path: Path) -> Iterator[SqliteFile]:
     with ExitStack() as stack:
         stack.enter_context(open_file(path, _MOST_OF_ALL))  # refuses what is no ordinary file
         old_stamp = _stamp(path)
-        file, how = path, "mode=ro&immutable=1"
+        file, mode = path, "mode=ro&immutable=1"
         if any(old_stamp[1:]):
             file = _copied(path, Path(stack.enter_context(TemporaryDirectory(prefix="day1-"))))
-            how = "mode=rw"
+            mode = "mode=rw"
         try:
-            connection = sqlite3.connect(f"{file.as_uri()}?{how}", uri=True)
+            connection = sqlite3.connect(f"{file.as_uri()}?{mode}", uri=True)
             stack.callback(connection.close)
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)

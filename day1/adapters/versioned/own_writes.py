@@ -63,12 +63,12 @@ def known(connection: Connection, dialect: Dialect, tip: CommitId) -> Known | No
 
     It knows nothing more once a peer or itself wrote anything else, or the branch has another head.
     """
-    noted: Known | None = connection.info.get(_KNOWN)
-    if noted is None:
+    knowledge: Known | None = connection.info.get(_KNOWN)
+    if knowledge is None:
         return None
     now = tip, dialect.peer_commits(connection), dialect.written_rows(connection)
-    if now == (noted.tip, noted.peer_commits, noted.written_rows):
-        return noted
+    if now == (knowledge.tip, knowledge.peer_commits, knowledge.written_rows):
+        return knowledge
     del connection.info[_KNOWN]
     return None
 
@@ -77,11 +77,11 @@ def know_added(
     connection: Connection, tip: CommitId, added: Iterable[tuple[Kind, Sequence[Row]]]
 ) -> None:
     """Record that a connection added rows; `known` checks that it wrote nothing else."""
-    noted: Known | None = connection.info.get(_KNOWN)
-    if noted is not None and noted.tip == tip:
+    knowledge: Known | None = connection.info.get(_KNOWN)
+    if knowledge is not None and knowledge.tip == tip:
         for kind, rows in added:
-            noted = noted.plus(kind, rows)
-        connection.info[_KNOWN] = noted
+            knowledge = knowledge.plus(kind, rows)
+        connection.info[_KNOWN] = knowledge
 
 
 def commit_all(
@@ -90,8 +90,8 @@ def commit_all(
     """Commit as `Dialect.commit`, and record that the branch equals its new head."""
     # Counted before: whoever writes right after the commit is noticed. A peer that wrote since the
     # last count is noticed too, since its count is then too low.
-    noted: Known | None = connection.info.get(_KNOWN)
-    peers = dialect.peer_commits(connection) if noted is None else noted.peer_commits
+    knowledge: Known | None = connection.info.get(_KNOWN)
+    peers = dialect.peer_commits(connection) if knowledge is None else knowledge.peer_commits
     written = dialect.written_rows(connection)
     commit = dialect.commit(connection, text, author, empty=empty)
     if commit is not None and peers is not None and written is not None:
@@ -168,9 +168,9 @@ class OwnWrites:
             return count == self._count
         if count is None:
             return False
-        noted = known(self._connection, self._dialect, self._tip)  # before the first write
-        if noted is not None:
-            return not noted.added.counts
+        knowledge = known(self._connection, self._dialect, self._tip)  # before the first write
+        if knowledge is not None:
+            return not knowledge.added.counts
         return not self._dialect.is_dirty(self._connection)
 
     def _rows(self, kind: Kind, row_ids: Sequence[str]) -> dict[str, _Values]:

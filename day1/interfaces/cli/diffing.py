@@ -93,9 +93,9 @@ def words(screen: Screen, before: object, after: object) -> list[Part]:
     parts: Sequence[tuple[str, str]] = changed_words(old, new)
     if screen.colours:
         styles = {"same": "", "removed": "struck", "added": "added"}
-        return [(one_spaced(text), styles[how]) for how, text in parts]
+        return [(one_spaced(text), styles[change]) for change, text in parts]
     marks = {"removed": "[-{}-]", "added": "{{+{}+}}", "same": "{}"}
-    return [marks[how].format(one_spaced(text)) for how, text in parts]
+    return [marks[change].format(one_spaced(text)) for change, text in parts]
 
 
 def one_spaced(text: str) -> str:

@@ -64,14 +64,14 @@ def write_file(lines: Iterable[bytes], output: Path) -> int:
 
 
 def _replace(lines: Iterable[bytes], output: Path) -> int:
-    beside = output.with_name(f".{output.name}.{os.getpid()}")
+    new_file = output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        with beside.open("wb") as file:
+        with new_file.open("wb") as file:
             count = write_lines(lines, file)
             os.fsync(file.fileno())
         if output.exists():  # keep who may read it
-            shutil.copymode(output, beside)
-        beside.replace(output)
+            shutil.copymode(output, new_file)
+        new_file.replace(output)
     finally:
-        beside.unlink(missing_ok=True)
+        new_file.unlink(missing_ok=True)
     return count

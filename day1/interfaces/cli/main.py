@@ -136,9 +136,9 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or suggest one with a similar name."""
-        near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
-        if args[0] not in _COMMANDS and not args[0].startswith("-") and near:
-            ctx.fail(f"There is no command '{args[0]}'. Did you mean '{near[0]}'?")
+        similar = difflib.get_close_matches(args[0], _COMMANDS, n=1)
+        if args[0] not in _COMMANDS and not args[0].startswith("-") and similar:
+            ctx.fail(f"There is no command '{args[0]}'. Did you mean '{similar[0]}'?")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature

@@ -35,10 +35,10 @@ def moment(text: str, now: int, *, end: bool = False) -> str:
     if ago is not None:
         return show(max(0, now - int(ago[1]) * _UNITS[ago[2].lower()]))
     instant = parse(stripped, end=end)
-    return show(instant + _rest(stripped) if end else instant)
+    return show(instant + _to_end_of_unit(stripped) if end else instant)
 
 
-def _rest(text: str) -> int:
+def _to_end_of_unit(text: str) -> int:
     """Return the microseconds from the first to the last instant of an ISO second or minute."""
     clock = re.sub(r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)$", "", text, flags=re.IGNORECASE)
     if _FRACTION.search(clock) or ":" not in clock:

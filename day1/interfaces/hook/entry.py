@@ -39,17 +39,17 @@ def run(arguments: Sequence[str]) -> NoReturn:
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
         signal.setitimer(signal.ITIMER_REAL, CLOCK_S)
-        event, client = _asked(arguments)
+        event, client = _event_and_client(arguments)
         data = _stdin(start + _READ_S)
         answer = _in_a_child(lambda: _answer(event, client, data), start + CLOCK_S * 0.9)
-        _say((answer or answers.nothing(client)).encode())
+        _write_answer((answer or answers.nothing(client)).encode())
     except BaseException:  # noqa: BLE001, S110 - a hook reports no failure
         pass
     finally:
         os._exit(0)
 
 
-def _asked(arguments: Sequence[str]) -> tuple[str, str]:
+def _event_and_client(arguments: Sequence[str]) -> tuple[str, str]:
     """Read the event and the client from the arguments; a missing one is empty."""
     event = client = ""
     rest = iter(arguments)
@@ -101,7 +101,7 @@ def _in_a_child(work: Callable[[], str], until: float) -> str:
     except OSError:  # no process is left: do it here
         return work()
     if not child:
-        _as_a_child(work, writes)
+        _run_as_child(work, writes)
     os.close(writes)
     parts: list[bytes] = []
     while (remaining := until - time.monotonic()) > 0:
@@ -113,7 +113,7 @@ def _in_a_child(work: Callable[[], str], until: float) -> str:
     return ""
 
 
-def _as_a_child(work: Callable[[], str], writes: int) -> NoReturn:
+def _run_as_child(work: Callable[[], str], writes: int) -> NoReturn:
     """Close the client's pipes, for whose end it waits, then do the work and write its text."""
     try:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -130,7 +130,7 @@ def _as_a_child(work: Callable[[], str], writes: int) -> NoReturn:
         os._exit(0)
 
 
-def _say(answer: bytes) -> None:
+def _write_answer(answer: bytes) -> None:
     with suppress(OSError):
         while answer:
             answer = answer[os.write(1, answer) :]

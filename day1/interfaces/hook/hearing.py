@@ -100,11 +100,11 @@ def _spooled(event: str, client: str, payload: Mapping[str, Any], store: Path) -
     return spool.append(
         spool.path_of(store, record["session"]),
         line_of(record),
-        lambda tail: _is_told(record, tail),
+        lambda tail: _is_repeated(record, tail),
     )
 
 
-def _is_told(record: Mapping[str, Any], tail: bytes) -> bool:
+def _is_repeated(record: Mapping[str, Any], tail: bytes) -> bool:
     """Whether the spool already ends with this start of a session, from another hook file."""
     if record["event"] != "session-start":
         return False  # other duplicates are dropped at ingest, by their ids

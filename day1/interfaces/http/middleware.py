@@ -99,9 +99,9 @@ class Buckets:
         """
         if not self._rate:
             return
-        now, most = time.monotonic(), max(self._rate, 1.0)
-        tokens, before = self._left.get(key, (most, now))
-        tokens = min(most, tokens + (now - before) * self._rate)
+        now, limit = time.monotonic(), max(self._rate, 1.0)
+        tokens, before = self._left.get(key, (limit, now))
+        tokens = min(limit, tokens + (now - before) * self._rate)
         if tokens < 1:
             wait = round((1 - tokens) / self._rate, 3)
             raise TooManyRequests(

@@ -38,7 +38,9 @@ def takes_body(route: Route) -> bool:
 
 def openapi(namespace: Namespace, toolsets: Sequence[Toolset]) -> dict[str, Any]:
     """Build the OpenAPI document of a namespace from the models of its operations."""
-    parts = _Parts(namespace, [each for toolset in toolsets for each in toolset.operations])
+    parts = _Parts(
+        namespace, [operation for toolset in toolsets for operation in toolset.operations]
+    )
     paths: dict[str, dict[str, Any]] = {}
     for toolset in toolsets:
         for route in toolset.served_routes:
@@ -95,7 +97,7 @@ class _Parts:
         whole = explained(schemas.get("$defs", {}))
         if namespace.state == "headers":
             whole = _without_state(
-                whole, {self.name(each.response, _ANSWER) for each in operations}
+                whole, {self.name(operation.response, _ANSWER) for operation in operations}
             )
         self._whole: dict[str, Any] = whole
         self.schemas = dict(whole)

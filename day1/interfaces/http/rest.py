@@ -152,10 +152,10 @@ class _Call:
             loose = self.tool.toolset.namespace.loose
             for name in request.query_params:
                 if name in self.route.binding.query or not loose:
-                    self._put(arguments, *self._asked(request, name))
+                    self._put(arguments, *self._query_argument(request, name))
         return arguments
 
-    def _asked(self, request: Request, name: str) -> tuple[str, Any]:
+    def _query_argument(self, request: Request, name: str) -> tuple[str, Any]:
         argument = self.route.binding.query.get(name)
         if argument is None:
             names = ", ".join(self.route.binding.query) or "none"

@@ -35,10 +35,10 @@ def listed(offered: Offered) -> ListPromptsResult:
                 arguments=[
                     PromptArgument(
                         name=name,
-                        description=what,
+                        description=description,
                         required=number == 0 and name not in prompt.defaults,
                     )
-                    for number, (name, what) in enumerate(prompt.arguments.items())
+                    for number, (name, description) in enumerate(prompt.arguments.items())
                 ],
             )
             for _, prompt in offered.values()

@@ -183,7 +183,7 @@ def _reviews(ctx: Context) -> Mapping[str, Any]:
 
 def _snapshot(ctx: Context, name: str) -> Mapping[str, Any]:
     snapshots = _call(ctx, "memory_snapshot_list")["result"]
-    snapshot = next((each for each in snapshots if each["id"] == name), None)
+    snapshot = next((item for item in snapshots if item["id"] == name), None)
     if snapshot is None:
         raise NotFound(f"there is no snapshot {name[:80]!r}.")
     facts = _call(ctx, "memory_list", type="fact", branch=snapshot["branch"], at=name, limit=_FACTS)
@@ -191,8 +191,8 @@ def _snapshot(ctx: Context, name: str) -> Mapping[str, Any]:
 
 
 def _call(ctx: Context, name: str, **arguments: Any) -> dict[str, Any]:
-    own = TOOLSETS[TOOLSETS.default]
-    answer: dict[str, Any] = TOOLSETS.of(own, name).call(ctx, arguments)
+    toolset = TOOLSETS[TOOLSETS.default]
+    answer: dict[str, Any] = TOOLSETS.of(toolset, name).call(ctx, arguments)
     return answer
 
 

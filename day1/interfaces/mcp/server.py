@@ -93,12 +93,12 @@ def build_server(
         get_tool_input_schema=schema,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        on_list_resources=_asked(resources.listed, make_context),
+        on_list_resources=_in_worker(resources.listed, make_context),
         on_list_resource_templates=_list_templates,
-        on_read_resource=_reading(fixed, _asked(resources.read, make_context)),
+        on_read_resource=_reading(fixed, _in_worker(resources.read, make_context)),
         on_list_prompts=list_prompts,
-        on_get_prompt=_asked(partial(prompts.worded, prompt_by_name), make_context),
-        on_completion=_asked(resources.completed, make_context),
+        on_get_prompt=_in_worker(partial(prompts.worded, prompt_by_name), make_context),
+        on_completion=_in_worker(resources.completed, make_context),
         on_subscriptions_listen=listening.listen,
         on_subscribe_resource=listening.subscribe,
         on_unsubscribe_resource=listening.unsubscribe,
@@ -125,7 +125,9 @@ def _unlisted(tools: Sequence[Tool]) -> dict[str, Tool]:
     }
 
 
-def _asked(answer: Callable[[Context, Any], Any], make_context: MakeContext) -> Callable[..., Any]:
+def _in_worker(
+    answer: Callable[[Context, Any], Any], make_context: MakeContext
+) -> Callable[..., Any]:
     """Build a handler that runs `answer` in a worker thread and reports its errors."""
 
     def run(ctx: Any, params: Any) -> Any:

@@ -134,12 +134,12 @@ def _conversations(visit: Visit, name: str) -> dict[str, Any]:
 
 def _log(visit: Visit, name: str) -> dict[str, Any]:
     log = visit.call("memory_log", branch=name, limit=_PAGE, before=visit.asked("before"))
-    commits = [{**commit, "told": _told(commit)} for commit in log["result"]]
+    commits = [{**commit, "told": _commit_text(commit)} for commit in log["result"]]
     older = commits[-1]["commit"] if len(commits) == _PAGE else None
     return {"commits": commits, "older": older, "read": log["read"]}
 
 
-def _told(commit: dict[str, Any]) -> str:
+def _commit_text(commit: dict[str, Any]) -> str:
     """Word what a commit did: rows added by kind, or its line with short ids."""
     if commit["op"] == "add" and commit["counts"]:
         counts_by_table = commit["counts"].items()

@@ -71,9 +71,9 @@ def tree(branches: Sequence[Node], merges: Sequence[Node]) -> Tree:
     ]
     times = {t for b in shown for t in (b["forked_at"], b["moved_at"])}
     times |= {m["at"] for m in drawn_merges}
-    left = max((len(cut(name)) for name in height_by_branch), default=0) * _LETTER + 24
-    step = (_WIDE - left) / max(len(times), 1)
-    left_by_time = {t: round(left + step * n, 1) for n, t in enumerate(sorted(times))}
+    label_width = max((len(cut(name)) for name in height_by_branch), default=0) * _LETTER + 24
+    step = (_WIDE - label_width) / max(len(times), 1)
+    left_by_time = {t: round(label_width + step * n, 1) for n, t in enumerate(sorted(times))}
     paper = _Paper(height_by_branch, left_by_time, min(step * 0.8, 24))
     return Tree(
         [paper.lane(branch, shown, drawn_merges) for branch in shown],

@@ -36,12 +36,12 @@ class Events:
     async def stream(self, request: Request) -> StreamingResponse:
         """Answer a listener's request with a stream of events."""
         return StreamingResponse(
-            self._told(self._access_of(request).sees),
+            self._event_stream(self._access_of(request).sees),
             media_type="text/event-stream",
             headers={"X-Accel-Buffering": "no"},
         )
 
-    async def _told(self, sees: Callable[[str], bool]) -> AsyncIterator[str]:
+    async def _event_stream(self, sees: Callable[[str], bool]) -> AsyncIterator[str]:
         sender, receiver = anyio.create_memory_object_stream[Moved](_BACKLOG)
 
         def take(news: News) -> None:

@@ -232,11 +232,11 @@ def revert(visit: Visit) -> Response:
             return visit.page("reverted.html", done=outcome, branch=branch, back=inside(back))
         except Conflict as exc:
             problem = exc
-    seen = visit.call("memory_revert", commit=commit, branch=branch, preview=True)
+    preview = visit.call("memory_revert", commit=commit, branch=branch, preview=True)
     return visit.page(
         "revert.html",
         200 if problem is None else visit.site.server.status_of(type(problem)),
-        seen=seen,
+        seen=preview,
         commit=commit,
         branch=branch,
         back=inside(back),

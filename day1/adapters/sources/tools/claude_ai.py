@@ -42,14 +42,14 @@ class ClaudeAi(ToolSource):
         for number, account in enumerate(value):
             if not isinstance(account, dict):
                 raise broken(path, 1, f"its entry {number} is no object")
-            whose = text_at(account, "account_uuid")
+            account_id = text_at(account, "account_uuid")
             place = f"{shown(path)}, entry {number}"
-            yield self._points((whose,), account, "conversations_memory", place)
+            yield self._points((account_id,), account, "conversations_memory", place)
             projects = account.get("project_memories") or {}
             if not isinstance(projects, dict):
                 raise broken(path, 1, f"the projects of its entry {number} are no object")
             for project in projects:
-                yield self._points((whose, project), projects, project, place)
+                yield self._points((account_id, project), projects, project, place)
 
     def _zipped(self, path: Path) -> str:
         """Return the text in a zip file; "" if the file is no such file."""

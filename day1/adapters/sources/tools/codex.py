@@ -84,8 +84,8 @@ class Codex(ToolSource):
         lines = self.text(file).split("\n")
         above = 0
         while above < len(lines) and (not lines[above].strip() or _HEAD.match(lines[above])):
-            if found := _HEAD.match(lines[above]):
-                head[found[1]] = found[2].strip()
+            if match := _HEAD.match(lines[above]):
+                head[match[1]] = match[2].strip()
             above += 1
         if not self._is_wanted(head.get("cwd")):
             self.leave_out("summaries of other projects' sessions", file)

@@ -115,8 +115,8 @@ class Engram(ToolSource):
         if not isinstance(value, dict):
             raise broken(file, number, "it is no object")
         place = f"{shown(file)}, line {number}"
-        own = {"content", "title"} & value.keys()
-        listed = value.get("observations", [value] if own else [])
+        is_observation = {"content", "title"} & value.keys()
+        listed = value.get("observations", [value] if is_observation else [])
         if not isinstance(listed, list):
             raise broken(file, number, "its observations are no list")
         for item in listed:
@@ -127,15 +127,17 @@ class Engram(ToolSource):
             self.leave_out("what people asked for, word by word", place)
         if value.get("sessions"):
             self.leave_out("summaries of sessions", place)
-        if not own and not {"observations", "prompts", "sessions"} & value.keys():
+        if not is_observation and not {"observations", "prompts", "sessions"} & value.keys():
             self.leave_out("lines that are no observation", place)
 
     def _draft(self, row: Row) -> FactDraft:
         title, content, topic = (text_at(row, name) for name in ("title", "content", "topic_key"))
         project = text_at(row, "project")
         # A topic is one observation that is written anew; without one each is its own.
-        own = [topic] if topic else [text_at(row, n) for n in ("session_id", "created_at", "title")]
-        key = (project, text_at(row, "scope"), *own)
+        key_texts = (
+            [topic] if topic else [text_at(row, n) for n in ("session_id", "created_at", "title")]
+        )
+        key = (project, text_at(row, "scope"), *key_texts)
         text = ": ".join(filter(None, (topic, title, content)))
         draft = self.fact(key, text, text_at(row, "type") or None, _instant(row, "created_at"))
         return replace(draft, space=_space(project))

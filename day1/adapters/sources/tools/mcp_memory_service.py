@@ -32,12 +32,12 @@ class McpMemoryService(ToolSource):
     @classmethod
     @override
     def found(cls, machine: Machine) -> list[Path]:
-        usual = (
+        default_place = (
             ("Library", "Application Support") if sys.platform == "darwin" else (".local", "share")
         )
         if database_path := machine.environment.get("MCP_MEMORY_SQLITE_PATH"):
             return [file for file in [Path(database_path).expanduser()] if file.is_file()]
-        folder = machine.place("MCP_MEMORY_BASE_DIR", *usual, "mcp-memory")
+        folder = machine.place("MCP_MEMORY_BASE_DIR", *default_place, "mcp-memory")
         file = folder / "sqlite_vec.db"
         return [file] if file.is_file() else []
 
@@ -70,12 +70,12 @@ class McpMemoryService(ToolSource):
     def _memories(
         self, rows: Mapping[str, Row], unnamed: Sequence[tuple[str, Row]]
     ) -> Iterator[list[Draft]]:
-        lost = _without_successor(rows)
+        without_successor = _without_successor(rows)
         for key, row in (*rows.items(), *unnamed):
             newer = text_at(row, "superseded_by")
             if row.get("deleted_at"):
                 self.leave_out("deleted memories", key)
-            elif key in lost:
+            elif key in without_successor:
                 self.leave_out("memories whose successor was deleted", key)
             elif text := text_at(row, "content"):
                 tags = _tags(row)

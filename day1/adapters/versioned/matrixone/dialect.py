@@ -79,7 +79,7 @@ class MatrixOneDialect(Dialect):
             if commit in ancestors:
                 continue
             if commit not in self._known:
-                self._known |= {one.id: one for one in self._graph.commits(connection)}
+                self._known |= {commit.id: commit for commit in self._graph.commits(connection)}
             ancestors[commit] = None
             queue += self.read(connection, commit).parents
         return ancestors

@@ -108,6 +108,6 @@ def _check_options(text: str | None, options: dict[str, Any]) -> None:
         raise click.UsageError("--tool can be used with -o only.")
 
 
-def _head(text: str, most: int = 72) -> str:
+def _head(text: str, limit: int = 72) -> str:
     line = one_line(text)
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -40,5 +40,7 @@ def blame_command(session: Session, name: str, branch: str | None) -> None:
         for merge in cell["merges"]:
             source, target = (merge[side] or "(gone)" for side in ("source", "target"))
             decided_by = f", {merge['decided_by']}" if merge["decided_by"] else ""
-            way = f"    {merge['op']} {source} into {target}{decided_by}, {brief(merge['at'])}"
-            screen.line((way, "dim"))
+            merge_line = (
+                f"    {merge['op']} {source} into {target}{decided_by}, {brief(merge['at'])}"
+            )
+            screen.line((merge_line, "dim"))

@@ -61,8 +61,8 @@ def _find(items: list[Document], text: str, branch: str) -> Document:
     fits = [i for i in items if letters and str(i["id"]).endswith(letters)]
     fits = fits or [i for i in items if letters and str(i["row_id"]).endswith(letters)]
     if len(fits) != 1:
-        which = "No open item" if not fits else "More than one open item"
-        raise InvalidRequest(f"{which} {text!r} on {branch!r}; `day1 held` lists them.", id=text)
+        problem = "No open item" if not fits else "More than one open item"
+        raise InvalidRequest(f"{problem} {text!r} on {branch!r}; `day1 held` lists them.", id=text)
     return fits[0]
 
 

@@ -35,13 +35,15 @@ def history_command(session: Session, name: str, limit: int | None, branch: str 
         return
     screen, versions = session.screen, answer["versions"]
     for number, version in enumerate(versions):
-        what = one_line(WHOLE_ID.sub(lambda match: short(match[0]), version["line"] or "waiting"))
+        commit_line = one_line(
+            WHOLE_ID.sub(lambda match: short(match[0]), version["line"] or "waiting")
+        )
         by = ", ".join(filter(None, (version["agent_id"], brief(version["at"]))))
         screen.line(
             (short_commit(version["commit"] or "-" * 8), "commit"),
             (f" {version['how']:<8} ", _STYLES[version["how"]]),
             (version["branch"] or "(a branch that is gone)", "branch"),
-            f" {what}",
+            f" {commit_line}",
             (f"  {by}", "dim"),
         )
         if version["reason"]:

@@ -201,14 +201,14 @@ def _find(session: Session, text: str | None) -> str:
     from day1.services.merges.reviews import reviews
 
     repo = session.repo()
-    every, name = reviews(repo, None), text or session.branch()
-    of_branch = [r for r in every if name_of(repo, r.source_id) == name]
+    all_reviews, name = reviews(repo, None), text or session.branch()
+    of_branch = [r for r in all_reviews if name_of(repo, r.source_id) == name]
     letters = name.rpartition("_")[2].upper()
     fits = [r for r in of_branch if r.status == "open"] or of_branch[:1]
-    fits = fits or [r for r in every if letters and r.id.endswith(letters)]
+    fits = fits or [r for r in all_reviews if letters and r.id.endswith(letters)]
     if len(fits) != 1:
-        which = "No review" if not fits else "More than one review"
-        raise InvalidRequest(f"{which} {name!r}; `day1 review list` shows them.", review=name)
+        problem = "No review" if not fits else "More than one review"
+        raise InvalidRequest(f"{problem} {name!r}; `day1 review list` shows them.", review=name)
     return fits[0].id
 
 

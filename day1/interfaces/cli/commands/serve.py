@@ -27,7 +27,7 @@ def serve_command(session: Session, **options: Any) -> None:
     settings = settings.model_copy(update={"http": http})
 
     def ready(address: str) -> None:
-        for path, what in (("/review", "people"), ("/mcp", "agents"), ("/api/v1", "scripts")):
-            click.echo(f"{address}{path:<9} {what}", err=True)
+        for path, audience in (("/review", "people"), ("/mcp", "agents"), ("/api/v1", "scripts")):
+            click.echo(f"{address}{path:<9} {audience}", err=True)
 
     session.app.serve_http(settings, ready)

@@ -84,7 +84,7 @@ def _say_branch(session: Session, status: BranchStatus) -> None:
     if status.held:
         screen.line((plural(status.held, "held item"), "warn"), ' (use "day1 held" to decide)')
     if parent and status.ahead:
-        parts = ", ".join(f"{count:,} {how}" for how, count in sorted(status.ahead.items()))
+        parts = ", ".join(f"{count:,} {change}" for change, count in sorted(status.ahead.items()))
         screen.line(f"Ahead of {parent}: {parts}")
         merge = f', "day1 merge {name} --into {parent}" to merge'
         screen.line(f'  (use "day1 diff" to see{"" if status.state.branch.closed else merge})')

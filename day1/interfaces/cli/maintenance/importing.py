@@ -56,7 +56,7 @@ def import_found(session: Session, options: Document) -> None:
         click.exceptions.Exit: a tool's memory could not be read; the others were imported.
     """
     documents = [
-        _one_of_them(session, _screened(session, source), options)
+        _import_if_confirmed(session, _screened(session, source), options)
         for source in session.app.sources.found_memories(_machine(options))
     ]
     in_words = not session.answer({"found": documents})
@@ -68,7 +68,7 @@ def import_found(session: Session, options: Document) -> None:
         raise click.exceptions.Exit(FAILED)
 
 
-def _one_of_them(session: Session, source: ToolMemory, options: Document) -> Document:
+def _import_if_confirmed(session: Session, source: ToolMemory, options: Document) -> Document:
     """Show one tool's memory, and import it if that is confirmed; an error joins the answer."""
     document: Document = {"source": source.name, "paths": [shown(path) for path in source.paths]}
     try:
@@ -158,8 +158,8 @@ def _draw(session: Session, document: Document, *, samples: bool) -> None:
         session.screen.line(("    from ", "dim"), path)
     for text in document["samples"] if samples else ():
         session.screen.line("    ", one_line(text)[:_SAMPLE])
-    for what, ids in document["secrets"].items():
-        texts = f"{plural(len(ids), 'text')} that look as if they hold {what}"
+    for secret_kind, ids in document["secrets"].items():
+        texts = f"{plural(len(ids), 'text')} that look as if they hold {secret_kind}"
         session.screen.line(("    beware of ", "warn"), f"{texts}; memory is shared")
     _draw_left_out(session, document["left_out"])
 

@@ -275,7 +275,9 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
     with ctx.repo.store.reading(ref) as reading:
         ids = {str(hit.row["conversation_id"]) for hit in answer.hits}
         ids_by_conversation = {i: order_of(ctx.repo, reading, i) for i in ids}
-        near = neighbours(reading, answer.hits, ids_by_conversation) if request.neighbours else {}
+        neighbours_by_id = (
+            neighbours(reading, answer.hits, ids_by_conversation) if request.neighbours else {}
+        )
     place_by_id = {
         i: place for order in ids_by_conversation.values() for place, i in enumerate(order, start=1)
     }
@@ -283,7 +285,10 @@ def search_messages(ctx: Context, request: SearchMessages) -> MessageHits:
     hits = [hit for hit in answer.hits if hit.row["id"] in place_by_id]
     texts = texts_of(ctx, request.query, [hit.text for hit in hits], full=request.full, again=FULL)
     return MessageHits(
-        result=[_hit(*both, place_by_id, near) for both in zip(hits, texts.texts, strict=True)],
+        result=[
+            _hit(*both, place_by_id, neighbours_by_id)
+            for both in zip(hits, texts.texts, strict=True)
+        ],
         read=read_found(branch.name, answer, texts.notes),
     )
 
@@ -320,7 +325,7 @@ def _short(text: str) -> str:
 
 
 def _hit(
-    hit: Hit, text: QuotedText, places: dict[str, int], near: dict[str, list[Neighbour]]
+    hit: Hit, text: QuotedText, places: dict[str, int], neighbours_by_id: dict[str, list[Neighbour]]
 ) -> MessageHit:
     row = hit.row
     return MessageHit(
@@ -334,7 +339,7 @@ def _hit(
         created_at=show(int(row["created_at"] or 0)),
         happened_at=show_optional(row["happened_at"]),  # type: ignore[arg-type]  # an integer column
         agent_id=text_of(row["agent_id"]),
-        neighbours=near.get(str(row["id"])),
+        neighbours=neighbours_by_id.get(str(row["id"])),
         part=hit.part and part_shown(hit.part),
     )
 

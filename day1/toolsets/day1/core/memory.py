@@ -137,7 +137,7 @@ class ObservationWritten(Response):
 
 def write_observation(ctx: Context, request: WriteObservation) -> ObservationWritten:
     """Log what a tool call or a moment of work showed, compressed; raw texts are cut."""
-    most = ctx.limits.raw_characters
+    limit = ctx.limits.raw_characters
     raw = (request.raw_input, request.raw_output)
     notes = secret_notes(ctx.limits.secrets, request.summary, *raw)
     write = writing(ctx, request, request.branch, request.space)
@@ -145,8 +145,8 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
         request.observation_type,
         request.summary,
         request.tool_name,
-        raw[0] and raw[0][:most],
-        raw[1] and raw[1][:most],
+        raw[0] and raw[0][:limit],
+        raw[1] and raw[1][:limit],
         parse_optional(request.happened_at),
         write.space,
         **retention(request.expires_at, request.sensitivity, ctx.clock()),
@@ -155,7 +155,7 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
     return ObservationWritten(
         id=str(recorded.row["id"]),
         created_at=show(int(recorded.row["created_at"] or 0)),
-        truncated=any(text is not None and len(text) > most for text in raw),
+        truncated=any(text is not None and len(text) > limit for text in raw),
         written=written_after(ctx, write.branch, recorded.after, *notes, *recorded.notes),
     )
 
