@@ -95,7 +95,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
         assert list(source.items()) == []
         chunk = tmp_path / "chunks" / "ab12.jsonl.gz"
         assert source.left_out == {
-            "what people asked for, word by word": [f"{chunk}, line 1"],
+            "prompts of people": [f"{chunk}, line 1"],
             "observations of other projects": ["2026-01-02 03:04:05", "2026-01-03 00:00:00"],
             "deleted observations": ["2026-01-04 00:00:00"],
             "empty observations": ["never"],

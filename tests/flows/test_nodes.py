@@ -168,7 +168,9 @@ def test_a_search_goes_on_without_the_chroma_server_and_says_so(
     for _ in range(2):
         answer = call(served, "memory_search", **wanted)
         assert answer["result"] == best
-        assert answer["read"]["notes"] == ["the Chroma server does not answer: all were compared"]
+        assert answer["read"]["notes"] == [
+            "the Chroma server does not answer: the search compared all vectors"
+        ]
     own_chroma.up()
     while served.search.index.update_neighbours():
         pass

@@ -110,7 +110,7 @@ def test_what_is_sensitive_comes_only_when_it_is_asked_for(cli: CommandLine) -> 
     assert done["left_out"] == {
         "sensitive notes (--sensitive)": ["id 2"],
         "notes of other projects": ["id 3"],
-        "what people asked for, word by word": ["1 prompts"],
+        "prompts of people": ["1 prompts"],
     }
     assert cli.json("import", "claude-mem", "--sensitive", "--dry-run")["observations"] == 3
     assert cli.json("import", "claude-mem", "--all-projects", "--dry-run")["observations"] == 3

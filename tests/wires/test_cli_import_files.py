@@ -46,7 +46,7 @@ def test_an_agent_file_of_letta(cli: CommandLine) -> None:
     note(cli.folder, "a.af", json.dumps({"agents": [agent], "blocks": [block]}))
     done = cli.json("import", "letta", "a.af")
     assert set(texts(cli, done["branch"])) == {"human: Runs a mill.", "human: Likes tea."}
-    assert done["left_out"] == {"what was said last": ["3 messages"]}
+    assert done["left_out"] == {"latest messages of conversations": ["3 messages"]}
     agent["name"] = "other"
     note(cli.folder, "b.af", json.dumps({"agents": [agent], "blocks": [block]}))
     assert cli.json("import", "letta", "b.af")["added"] == 2

@@ -28,7 +28,7 @@ def test_each_event_is_a_commit_and_a_fact_has_its_past(cli: CommandLine) -> Non
     tools.mem0(cli)
     done = cli.json("import", "mem0")
     assert (done["added"], done["changed"], done["events"]) == (3, 3, 6)
-    assert done["left_out"] == {"events that are none of ADD, UPDATE, DELETE": ["e7"]}
+    assert done["left_out"] == {"events other than ADD, UPDATE, DELETE": ["e7"]}
     assert len(commits(cli, done["branch"])) == 6
     rows = texts(cli, done["branch"])
     assert set(rows) == {"It waits 45 seconds.", "Tests come first."}

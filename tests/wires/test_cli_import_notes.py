@@ -23,7 +23,7 @@ def test_a_note_keeps_its_type_and_its_links(cli: CommandLine) -> None:
     }
     assert {row["source"] for row in rows.values()} == {"import"}
     assert (done["facts"], done["relations"]) == (3, 1)
-    assert list(done["left_out"]) == ["the list of notes", "empty notes"]
+    assert list(done["left_out"]) == ["lists of the notes' names", "empty notes"]
 
 
 def test_only_this_projects_memory_is_read_unless_all_are_asked_for(cli: CommandLine) -> None:
@@ -86,7 +86,7 @@ def test_lines_come_from_stdin_with_their_dates(cli: CommandLine) -> None:
     assert rows["Uses tabs."]["happened_at"] is None
     assert done["left_out"] == {
         "lines without a date": ["line 1", "line 8"],
-        "dates that are no time": ["line 6"],
+        "dates that do not exist": ["line 6"],
     }
     assert cli.json("import", "lines", "-", stdin=said)["added"] == 0
 

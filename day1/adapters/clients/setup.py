@@ -136,9 +136,13 @@ class ClientSetup(Setup):
                 change.check()
                 copy = carry_out(change, self._copies, point) if point else None
         except (NotTouched, NotUnderstood, RecursionError) as exc:
-            why = "it is too deep" if isinstance(exc, RecursionError) else str(exc)
+            why = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
             return Outcome(edit.client, edit.path, edit.what, "refused", why, content)
-        why = f"{_listed(by_hand)}: not in the form of `day1 setup`, so left" if by_hand else ""
+        why = (
+            f"{_listed(by_hand)}: not in the form of `day1 setup`, so it stays as it is"
+            if by_hand
+            else ""
+        )
         if by_hand and state in {"same", "absent"}:
             state = "kept"
         return Outcome(edit.client, edit.path, edit.what, state, why, content, copy)

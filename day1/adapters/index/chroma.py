@@ -76,7 +76,7 @@ class Neighbours:
 
     def trouble(self) -> str | None:
         """Return the note for searches while Chroma fails; None if it works or is not used."""
-        return f"{self._away}: all were compared" if self._failed else None
+        return f"{self._away}: the search compared all vectors" if self._failed else None
 
     def ask(
         self, kind: Kind, space: VectorSpace, vector: Vector, limit: int

@@ -35,7 +35,7 @@ _LINE = re.compile(r"(?:(.*), )?line (\d+)$")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*$")
 _HEADING_LINES = 4
 """The most lines that a heading above an underline has."""
-_TO_THE_NEXT_HEADING = "where points are from"
+_TO_THE_NEXT_HEADING = "sources of points"
 
 
 def uncounted(lost: Sequence[Line], left_out: Mapping[str, Sequence[str]]) -> list[Line]:

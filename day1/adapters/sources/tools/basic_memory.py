@@ -62,7 +62,7 @@ class BasicMemory(ToolSource):
         self.leave_out_lines(front.unread, file)
         self.leave_out_headings(note.headings.left(title if note.drafts else ""), file)
         if note.beside:
-            self.leave_out("what stands beside the name in a relation", f"{file}: {note.beside}")
+            self.leave_out("aliases and contexts of relations", f"{file}: {note.beside}")
         return note.drafts
 
 

@@ -80,7 +80,7 @@ class ClaudeCode(ToolSource):
                 key = (slug, _INDEX, *section.headings, str(number))
                 facts.append(self.fact(key, f"{heading_path}: {piece}"))
         if listed:
-            self.leave_out("the list of notes", f"{file}, lines: {listed}")
+            self.leave_out("lists of the notes' names", f"{file}, lines: {listed}")
         self.leave_out_lines(front.unread, file)
         self.leave_out_headings(headings.left(), file)
         return facts

@@ -82,7 +82,7 @@ class ClaudeMem(ToolSource):
 
     def _leave_prompts(self, count: int) -> None:
         if count:
-            self.leave_out("what people asked for, word by word", f"{count:,} prompts")
+            self.leave_out("prompts of people", f"{count:,} prompts")
 
     def _observation(self, row: Row) -> list[Draft]:
         if not self._is_wanted(row):

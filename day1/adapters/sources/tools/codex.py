@@ -46,7 +46,7 @@ class Codex(ToolSource):
                 yield self._summary(file)
             else:
                 # raw_memories.md is what the others were made from.
-                self.leave_out("notes that the others were made from", file)
+                self.leave_out("raw notes that the summaries were made from", file)
 
     def _points(self, file: Path) -> list[Draft]:
         facts: list[Draft] = []
@@ -58,11 +58,11 @@ class Codex(ToolSource):
             if title != group or applies:
                 group, is_wanted = title, self._is_wanted(applies[1].strip() if applies else None)
                 if not is_wanted:
-                    self.leave_out("what is known of other projects", f"{file}: {title}")
+                    self.leave_out("points about other projects", f"{file}: {title}")
             if not is_wanted:
                 continue
             if section.headings and section.headings[-1] in _INDEX:
-                self.leave_out("where points are from", f"{file}, line {section.places[-1][0]}")
+                self.leave_out("sources of points", f"{file}, line {section.places[-1][0]}")
                 continue
             count = len(section.lines)
             section.lines[:] = [line for line in section.lines if not _GROUP.match(line)]
@@ -74,7 +74,7 @@ class Codex(ToolSource):
                 # A point has no name but its text: one that was rewritten is another fact.
                 facts.append(self.fact((file.name, text), text))
         if applying:
-            self.leave_out("for which project points are", f"{file}, lines: {applying}")
+            self.leave_out("projects of points", f"{file}, lines: {applying}")
         self.leave_out_lines(front.unread, file)
         self.leave_out_headings(headings.left(), file)
         return facts

@@ -33,7 +33,7 @@ class DatedLines(ToolSource):
                 line_of_heading = 0
             date, text = (match[1], [match[2].strip()]) if match else ("", [])
             if match and instant_of(date) is None:
-                self.leave_out("dates that are no time", f"line {number}")
+                self.leave_out("dates that do not exist", f"line {number}")
             elif title is not None and match is None:
                 self._leave_heading(line_of_heading)
                 heading, line_of_heading = title, number if title else 0

@@ -79,7 +79,7 @@ class Engram(ToolSource):
                 if before is not None and before[2] != draft:
                     _, older, _, place = before if is_newer else (at, row, draft, file)
                     when = text_at(older, "created_at") or draft.id
-                    self.leave_out("older words of an observation", f"{shown(place)}: {when}")
+                    self.leave_out("older versions of an observation", f"{shown(place)}: {when}")
                 if is_newer:
                     newest[key] = (at, row, draft, file)
         for _, row, draft, _ in newest.values():
@@ -124,7 +124,7 @@ class Engram(ToolSource):
                 raise broken(file, number, "an observation in it is no object")
             yield item
         if value.get("prompts"):
-            self.leave_out("what people asked for, word by word", place)
+            self.leave_out("prompts of people", place)
         if value.get("sessions"):
             self.leave_out("summaries of sessions", place)
         if not is_observation and not {"observations", "prompts", "sessions"} & value.keys():

@@ -51,7 +51,7 @@ class Letta(ToolSource):
             yield self._block((agent, label), label, front, place)
         messages = sum(len(_list(agent, "messages")) for agent in agents)
         if messages:
-            self.leave_out("what was said last", f"{messages:,} messages")
+            self.leave_out("latest messages of conversations", f"{messages:,} messages")
 
     def _folder(self, folder: Path) -> Iterator[list[Draft]]:
         for file in files_below(folder, is_note, self.leave_out):

@@ -60,7 +60,7 @@ class Mem0(ToolSource):
                     yield self._event(row, "change" if is_repeated else _EVENTS[event])
                     added.add(memory)
                 else:
-                    self.leave_out("events that are none of ADD, UPDATE, DELETE", row["id"])
+                    self.leave_out("events other than ADD, UPDATE, DELETE", row["id"])
 
     def _event(self, row: Mapping[str, Json], name: EventName) -> list[Item]:
         text, memory = text_at(row, "new_memory"), text_at(row, "memory_id")

@@ -91,7 +91,7 @@ class ToolSource(CountingSource, ToolMemory):
         known_contents = contents.setdefault(draft.id, set())
         if content in known_contents or (known_contents and isinstance(draft, RelationDraft)):
             if not isinstance(draft, RelationDraft):
-                self.leave_out("repetitions, word for word", draft.id)
+                self.leave_out("exact repetitions", draft.id)
             return None
         known_contents.add(content)
         if len(known_contents) == 1:

@@ -16,10 +16,14 @@ from day1.model.values.showing import short_commit
 @click.argument("name", required=False)
 @click.argument("start", required=False)
 @click.option("-d", "--delete", is_flag=True, help="Delete NAME, if another branch has it all.")
-@click.option("-D", "force", is_flag=True, help="Delete NAME whatever it has.")
-@click.option("--archive/--unarchive", "archives", default=None, help="Put NAME away, or not.")
+@click.option("-D", "force", is_flag=True, help="Delete NAME even if no other branch has it all.")
+@click.option(
+    "--archive/--unarchive", "archives", default=None, help="Archive NAME, or bring it back."
+)
 @click.option("--protect", metavar="LIST", help="NAME takes only merges: review,gate,other,tiers.")
-@click.option("--tier", "tiers", metavar="RULE", multiple=True, help="A rule of tiers, with that.")
+@click.option(
+    "--tier", "tiers", metavar="RULE", multiple=True, help="With --protect tiers: a rule."
+)
 @click.option("--unprotect", is_flag=True, help="NAME takes writes again.")
 @click.option("--description", metavar="TEXT", help="Of a new branch.")
 @click.option("-v", "--verbose", is_flag=True, help="List with commit, parent and description.")

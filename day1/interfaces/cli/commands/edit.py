@@ -71,7 +71,7 @@ def edit_command(session: Session, fact_id: str, text: str | None, **options: An
             summary = f"{answer['id']} supersedes {short(answer['superseded'])}"
         session.screen.line(place(answer["written"]), summary)
         if answer["decides_held"]:
-            session.screen.line("This decided what was held of it.")
+            session.screen.line("This decided its held items.")
     session.notes(answer)
 
 

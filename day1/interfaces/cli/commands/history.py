@@ -20,7 +20,7 @@ _STYLES = {"added": "added", "changed": "changed", "removed": "removed", "restor
 
 @click.command("history")
 @click.argument("name", metavar="ID")
-@click.option("-n", "limit", type=click.IntRange(1, 1000), help="At most so many; default 50.")
+@click.option("-n", "limit", type=click.IntRange(1, 1000), help="Maximum number; default 50.")
 @branch_option
 @command
 def history_command(session: Session, name: str, limit: int | None, branch: str | None) -> None:

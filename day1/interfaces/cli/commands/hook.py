@@ -9,7 +9,7 @@ from day1.formats.events import CLIENTS, EVENTS
 
 @click.command("hook", epilog=f"EVENT is one of {', '.join(EVENTS)}.")
 @click.argument("event")
-@click.option("--client", required=True, help=f"Whose event it is: {', '.join(CLIENTS)}.")
+@click.option("--client", required=True, help=f"The client: {', '.join(CLIENTS)}.")
 def hook_command(event: str, client: str) -> None:
     """Take in an EVENT, which a client reports as JSON on stdin. `day1 setup` has clients call it.
 

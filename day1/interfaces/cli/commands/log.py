@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("log")
 @click.argument("branch", required=False)
-@click.option("-n", "limit", type=click.IntRange(min=1), help="At most so many commits.")
+@click.option("-n", "limit", type=click.IntRange(min=1), help="Maximum number of commits.")
 @click.option("--oneline", is_flag=True, help="Each commit on one line.")
 @click.option("--graph", is_flag=True, help="Draw branches and merges; each commit on one line.")
 @click.option("--all", "every", is_flag=True, help="Of every branch.")

@@ -11,7 +11,9 @@ from day1.interfaces.cli.session import Session, with_session
 @click.command("mcp")
 @click.option("--toolsets", default="core", show_default=True, metavar="NAMES", help="With commas.")
 @click.option("--tools", metavar="NAMES", help="Only these: core14, or tools by name. With commas.")
-@click.option("--branch", metavar="NAME", help="Where it starts. Default: DAY1_BRANCH, else main.")
+@click.option(
+    "--branch", metavar="NAME", help="The branch to start on. Default: DAY1_BRANCH, else main."
+)
 @agent_option
 @with_session
 def mcp_command(

@@ -13,7 +13,7 @@ from day1.interfaces.cli.session import Session, command
 @click.command("merge")
 @click.argument("source")
 @click.option("--squash", is_flag=True, help="One commit with one parent; it closes SOURCE.")
-@click.option("--hold-duplicates", is_flag=True, help="Hold what may say the same in other words.")
+@click.option("--hold-duplicates", is_flag=True, help="Hold possible duplicates.")
 @merge_options
 @command
 def merge_command(session: Session, source: str, **options: Any) -> None:

@@ -14,9 +14,9 @@ _STDIN: Final = "-"
 
 
 @click.command("prime")
-@click.option("--prompt", metavar="TEXT", help="What is near this instead; `-` reads stdin.")
+@click.option("--prompt", metavar="TEXT", help="Print facts near this prompt; `-` reads stdin.")
 @click.option(
-    "--space", metavar="NAME", help="Its facts too, such as project:metal. Default: DAY1_SPACE."
+    "--space", metavar="NAME", help="Add this space's facts (project:metal). Default: DAY1_SPACE."
 )
 @branch_option
 @command

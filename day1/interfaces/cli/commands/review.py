@@ -55,7 +55,7 @@ def list_command(session: Session, *, every: bool = False) -> None:
 @review_command.command("open")
 @click.argument("source", metavar="[BRANCH]", required=False)
 @click.option("--into", metavar="BRANCH", help="Default: main.")
-@click.option("-t", "--title", metavar="TEXT", help="What it is called in lists.")
+@click.option("-t", "--title", metavar="TEXT", help="Its title in lists.")
 @click.option("--description", metavar="TEXT", help="What reviewers should know.")
 @agent_option
 @command
@@ -155,7 +155,9 @@ def merge_command(session: Session, review: str | None, **options: Any) -> None:
 
 @review_command.command("approve")
 @review_argument
-@click.option("--expect", metavar="DIGEST", help="The plan that you looked at. Default: as it is.")
+@click.option(
+    "--expect", metavar="DIGEST", help="Digest of the plan you saw. Default: the present one."
+)
 @click.option("--withdraw", is_flag=True, help="Take your approval back.")
 @agent_option
 @command

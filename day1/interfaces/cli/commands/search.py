@@ -15,7 +15,7 @@ from day1.interfaces.cli.session import Session, command
 @click.command("search")
 @click.argument("query")
 @click.option("--mode", type=click.Choice(["hybrid", "vector", "keyword"]), help="Default: hybrid.")
-@click.option("-n", "limit", type=click.IntRange(1, 200), help="At most so many; default 10.")
+@click.option("-n", "limit", type=click.IntRange(1, 200), help="Maximum number; default 10.")
 @click.option("-c", "--category", metavar="NAME", help="Facts of this category only.")
 @click.option("--after", metavar="TIME", help="Happened then or later.")
 @click.option("--before", metavar="TIME", help="Happened then or earlier.")

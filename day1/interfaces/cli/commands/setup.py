@@ -22,7 +22,12 @@ _STYLES: Final = {"added": "ok", "changed": "changed", "removed": "removed", "re
 
 @click.command("setup")
 @click.argument("clients", nargs=-1, metavar="[CLIENT]...")
-@click.option("--user/--project", "user", default=True, help="Whose files; default: --user.")
+@click.option(
+    "--user/--project",
+    "user",
+    default=True,
+    help="Files of the user or the project; default: --user.",
+)
 @click.option("--check", is_flag=True, help="Change nothing; exit code 1 if something differs.")
 @click.option("--dry-run", is_flag=True, help="Change nothing; say what would become of each file.")
 @click.option("--print", "prints", is_flag=True, help="Print what to add; change nothing.")

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @click.command("show")
 @click.argument("name")
-@click.option("--history", is_flag=True, help="Of a memory: every edit of it.")
+@click.option("--history", is_flag=True, help="With a memory: show every edit.")
 @at_option
 @branch_option
-@click.option("--space", metavar="NAME", help="Of a secret memory its own, to see its words.")
+@click.option("--space", metavar="NAME", help="The space of a secret memory, to see its text.")
 @command
 def show_command(session: Session, name: str, **options: Any) -> None:
     """Show a memory with the author of each part, or the changes of a commit.

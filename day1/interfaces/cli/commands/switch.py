@@ -11,7 +11,7 @@ from day1.interfaces.cli.session import Session, command
 @click.argument("name")
 @click.argument("start", required=False)
 @click.option("-c", "--create", is_flag=True, help="Create NAME from START first.")
-@click.option("--description", metavar="TEXT", help="With -c: of the new branch.")
+@click.option("--description", metavar="TEXT", help="With -c: description of the new branch.")
 @command
 def switch_command(
     session: Session,

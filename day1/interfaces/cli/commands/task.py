@@ -56,7 +56,7 @@ def create_command(session: Session, name: str, **options: Any) -> None:
     multiple=True,
     type=int,
     metavar="INDEX",
-    help="One to take on, by its place from 0; repeatable.",
+    help="Index (from 0) of an objective to take; repeatable.",
 )
 @command
 def join_command(session: Session, task: str, **options: Any) -> None:
@@ -99,7 +99,7 @@ def status_command(session: Session, task: str) -> None:
 @click.argument("task")
 @click.argument("objective", type=int)
 @click.argument("status", type=click.Choice(["pending", "in_progress", "completed"]))
-@click.option("--notes", metavar="TEXT", help="What to know of the objective.")
+@click.option("--notes", metavar="TEXT", help="A note on the objective.")
 @agent_option
 @command
 def update_command(

@@ -28,7 +28,7 @@ def token_command() -> None:
     "--branch", "branches", multiple=True, metavar="PATTERN", help="Only these: 'task/*'."
 )
 @click.option("--agent", metavar="NAME", help="It writes as this agent only.")
-@click.option("--days", type=click.IntRange(1, 3_650), help="It expires after so many.")
+@click.option("--days", type=click.IntRange(1, 3_650), help="Days until it expires.")
 @command
 def create_command(session: Session, name: str, **options: Any) -> None:
     """Make a token. It is shown only once, because the store keeps only its hash.
@@ -80,7 +80,7 @@ def revoke_command(session: Session, name: str) -> None:
     """
     answer = session.call("token_revoke", name=name)
     if not session.answer(answer):
-        session.screen.line(f"{answer['name']} opens nothing any more.")
+        session.screen.line(f"{answer['name']} gives no access any more.")
         session.screen.line(f"{plural(answer['live'], 'live token')} left.")
         if answer["schedules"]:
             made = plural(answer["schedules"], "schedule")

@@ -21,7 +21,7 @@ _COLOURS: Final = {"verified": "ok", "invalidated": "warn", "unverified": "dim"}
 @click.argument("fact_id", metavar="[ID]", required=False)
 @click.option("--gate", is_flag=True, help="Say whether the branch may be merged; exit 1 if not.")
 @click.option("--into", metavar="NAME", help="With --gate: the branch to merge into; default main.")
-@click.option("-n", "--limit", type=click.IntRange(1, 500), help="At most so many; default 50.")
+@click.option("-n", "--limit", type=click.IntRange(1, 500), help="Maximum number; default 50.")
 @click.option("--all", "every", is_flag=True, help="Also facts that have a verdict.")
 @click.option("--context", metavar="TEXT", help="With ID: what the fact is needed for.")
 @branch_option

@@ -62,7 +62,7 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
     if not session.answer(document):
         session.screen.line(
             f"Copied {branch_counts(document)} and {plural(result.commits, 'commit')} "
-            f"to {_shown(target)}; all is equal."
+            f"to {_shown(target)}; both stores are equal."
         )
         if result.moved:
             session.screen.note(
