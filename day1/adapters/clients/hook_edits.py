@@ -178,7 +178,7 @@ class HooksEdit:
                     day1_hooks += self._of_day1([_KEY, event, place], entry)
             elif event in self.about.events:
                 raise NotUnderstood(f"{_KEY}.{event} is no list")
-        return hooks
+        return day1_hooks
 
     def _of_day1(self, keys: Keys, entry: Any) -> Iterator[_Hook]:
         inner = entry.get(_KEY) if isinstance(entry, dict) else None
