@@ -95,9 +95,9 @@ class FolderSpool(Spool):
                 status = os.fstat(handle)
                 if not status.st_nlink:
                     return
-                rest = os.pread(handle, status.st_size - size, size)
-                if rest:
-                    self._write(path, rest)
+                remaining = os.pread(handle, status.st_size - size, size)
+                if remaining:
+                    self._write(path, remaining)
                 else:
                     path.unlink()
             finally:

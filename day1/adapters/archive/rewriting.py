@@ -55,16 +55,16 @@ class StoreRewriting(Rewriting):
             raise Refused(
                 "There is no new store file to replace the old one: call `fresh` before `replace`."
             )
-        (store, made), old = self._fresh, self._folder / FILE
+        (store, new_file), old_file = self._fresh, self._folder / FILE
         store.close()
         try:
-            shutil.copymode(old, made)
-            with made.open("rb") as file:
+            shutil.copymode(old_file, new_file)
+            with new_file.open("rb") as file:
                 os.fsync(file.fileno())
-            made.rename(old)
+            new_file.rename(old_file)
             sync(self._folder)
         except OSError as exc:
-            raise of_system(exc, old, writing=True) from exc
+            raise of_system(exc, old_file, writing=True) from exc
 
     @override
     def scrub(self) -> None:

@@ -118,8 +118,8 @@ class _Members:
 
     def end(self) -> None:
         """Check that only padding follows; reading up to the end also checks gzip's checksum."""
-        rest = self._packed.read(_END + 1)
-        if len(rest) > _END or any(rest):
+        padding = self._packed.read(_END + 1)
+        if len(padding) > _END or any(padding):
             raise ValueError
 
 

@@ -69,26 +69,26 @@ def at(value: Any, keys: Keys) -> Any:
 
 def with_value(document: Any, keys: Keys, value: Any) -> Any:
     """Copy a value with another one at a path of keys: what a document holds after `put`."""
-    first, *rest = keys
-    if isinstance(first, int):
+    key, *inner_keys = keys
+    if isinstance(key, int):
         items: list[Any] = list(document or [])
-        if rest:
-            value = with_value(items[first] if first < len(items) else None, rest, value)
-        items[first : first + 1] = [value]
+        if inner_keys:
+            value = with_value(items[key] if key < len(items) else None, inner_keys, value)
+        items[key : key + 1] = [value]
         return items
     members: dict[str, Any] = dict(document or {})
-    members[first] = with_value(members.get(first), rest, value) if rest else value
+    members[key] = with_value(members.get(key), inner_keys, value) if inner_keys else value
     return members
 
 
 def without(document: Any, keys: Keys) -> Any:
     """Copy a value without the entry at a path of keys: what it holds after `take_out`."""
-    first, *rest = keys
-    if rest:
-        return with_value(document, [first], without(document[first], rest))
-    if isinstance(first, int):
-        return [*document[:first], *document[first + 1 :]]
-    return {key: value for key, value in document.items() if key != first}
+    key, *inner_keys = keys
+    if inner_keys:
+        return with_value(document, [key], without(document[key], inner_keys))
+    if isinstance(key, int):
+        return [*document[:key], *document[key + 1 :]]
+    return {name: value for name, value in document.items() if name != key}
 
 
 def holds(value: Any, keys: Keys) -> bool:

@@ -302,5 +302,5 @@ def _words(entry: Mapping[str, Any]) -> list[str]:
     """Return the words of an entry's command, then of its arguments."""
     command, arguments = entry.get("command"), entry.get("args", [])
     words: Sequence[Any] = command if isinstance(command, list) else [command]
-    rest = arguments if isinstance(arguments, list) else []
-    return [word for word in (*words, *rest) if isinstance(word, str)]
+    argument_list = arguments if isinstance(arguments, list) else []
+    return [word for word in (*words, *argument_list) if isinstance(word, str)]

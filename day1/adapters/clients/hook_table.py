@@ -31,8 +31,8 @@ def typed(command: str, values: EntryValues) -> dict[str, Any]:
 def grouped(command: str, values: EntryValues) -> dict[str, Any]:
     """Build an entry with a list of commands that holds day1's alone."""
     about = {key: value for key, value in values.items() if key == "matcher"}
-    rest = {key: value for key, value in values.items() if key != "matcher"}
-    return {**about, "hooks": [typed(command, rest)]}
+    command_values = {key: value for key, value in values.items() if key != "matcher"}
+    return {**about, "hooks": [typed(command, command_values)]}
 
 
 def hinted(command: str, values: EntryValues) -> dict[str, Any]:

@@ -42,14 +42,14 @@ def put(data: bytes, keys: Keys, value: Any) -> bytes:
     if at(read.value, keys) == value:
         return read.data
     new_value = with_value(read.value, keys, value)
-    node, rest = read.root, list(keys)
-    while rest and (member := _member(node, rest[0])) is not None:
+    node, missing_keys = read.root, list(keys)
+    while missing_keys and (member := _member(node, missing_keys[0])) is not None:
         node = _value(member)
-        rest.pop(0)
-    if rest:
-        for key in reversed(rest[1:]):
+        missing_keys.pop(0)
+    if missing_keys:
+        for key in reversed(missing_keys[1:]):
             value = [value] if isinstance(key, int) else {key: value}
-        edited = _inserted(read, node, rest[0], value)
+        edited = _inserted(read, node, missing_keys[0], value)
     else:
         text = read.text(value, read.indent(node)).encode()
         edited = _cut(read.data, [(node.start_byte, node.end_byte, text)])
@@ -113,8 +113,8 @@ def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
                 break
             if node.type in {"object", "array"}:
                 ranges.add(_range(member))
-    whole = [r for r in ranges if not any(_is_inside(r, other) for other in ranges)]
-    return sorted(whole)
+    outermost = [r for r in ranges if not any(_is_inside(r, other) for other in ranges)]
+    return sorted(outermost)
 
 
 def is_empty(data: bytes, keys: Keys) -> bool:
@@ -188,26 +188,30 @@ def _inserted(read: _Read, node: Node, key: str | int, value: Any) -> bytes:
     pairs, close = list(_members(node)), node.end_byte - 1
     body_end = len(read.data[:close].rstrip(SPACE))
     name = "" if isinstance(key, int) else f"{_dumped(key)}: "
-    last = pairs[-1].end_byte if pairs else node.start_byte + 1
-    has_trailing_comma = any(last <= comma < close for comma in read.trailing)
+    end_of_last = pairs[-1].end_byte if pairs else node.start_byte + 1
+    has_trailing_comma = any(end_of_last <= comma < close for comma in read.trailing)
     comma = b"," if pairs and not has_trailing_comma else b""
     end = "," if has_trailing_comma else ""
     if pairs and b"\n" not in read.data[node.start_byte : close]:
         member = f" {name}{_dumped(value)}{end}"
-        return _cut(read.data, [(last, last, comma), (body_end, body_end, member.encode())])
+        return _cut(
+            read.data, [(end_of_last, end_of_last, comma), (body_end, body_end, member.encode())]
+        )
     base = read.indent(node)
     own_lines = pairs and b"\n" in read.data[node.start_byte : pairs[0].start_byte]
     indent = read.indent(pairs[0]) if own_lines else base + read.unit
     member = f"{read.newline}{indent}{name}{read.text(value, indent)}{end}"
     if b"\n" not in read.data[body_end:close] and not pairs:
         member += read.newline + base
-    return _cut(read.data, [(last, last, comma), (body_end, body_end, member.encode())])
+    return _cut(
+        read.data, [(end_of_last, end_of_last, comma), (body_end, body_end, member.encode())]
+    )
 
 
 def _closed_up(data: bytes, start: int) -> bytes:
     """Write `{}` or `[]` for the container at `start` if only white space is left in it."""
-    rest = data[start + 1 :].lstrip(SPACE)
-    return data[: start + 1] + rest if rest.startswith((b"}", b"]")) else data
+    after = data[start + 1 :].lstrip(SPACE)
+    return data[: start + 1] + after if after.startswith((b"}", b"]")) else data
 
 
 def _cut(data: bytes, parts: Sequence[tuple[int, int, bytes]]) -> bytes:

@@ -198,9 +198,9 @@ def _without_block(data: bytes, block: bytes) -> bytes | None:
 
 def _without_lines(data: bytes, start: int, end: int) -> bytes:
     """Return the text without a part, and without its line if nothing else is on it."""
-    rest = _LINE_END.match(data, end)
+    line_end = _LINE_END.match(data, end)
     is_alone = not data[data.rfind(b"\n", 0, start) + 1 : start].strip(b" \t" + BOM)
-    return data[:start] + data[rest.end() if rest and is_alone else end :]
+    return data[:start] + data[line_end.end() if line_end and is_alone else end :]
 
 
 def _key(name: str | int) -> str:

@@ -39,11 +39,11 @@ def graph_of(export: Path) -> bytes:
     """
     with export.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         parts = []
-        for number, start, end, whole in _fields(data, 0, len(data)):
+        for number, start, end, field_start in _fields(data, 0, len(data)):
             parts.append(
                 as_bytes(_GRAPH, _graph(data, start, end, export.name))
                 if number == _GRAPH
-                else data[whole:end]
+                else data[field_start:end]
             )
         return b"".join(parts)
 
@@ -91,8 +91,8 @@ def _tensor(data: mmap.mmap, start: int, end: int) -> dict[str, Tensor]:
     """Return a tensor by its name; an empty mapping if its numbers do not lie in one piece."""
     sizes: list[int] = []
     name, place = "", None
-    for number, inside, after, whole in _fields(data, start, end):
-        if number == _DIMS and data[whole] & 7 == _VARINT:
+    for number, inside, after, field_start in _fields(data, start, end):
+        if number == _DIMS and data[field_start] & 7 == _VARINT:
             sizes.append(_varint(data, inside)[0])
         elif number == _DIMS:  # packed
             at = inside
@@ -117,21 +117,21 @@ def _operator(data: mmap.mmap, start: int, end: int) -> tuple[str, list[str], st
 
 def _graph(data: mmap.mmap, start: int, end: int, name: str) -> bytes:
     parts = []
-    for number, inside, after, whole in _fields(data, start, end):
+    for number, inside, after, field_start in _fields(data, start, end):
         if number == _INITIALIZER and after - inside > _LARGE:
             parts.append(as_bytes(_INITIALIZER, _weight(data, inside, after, name)))
         else:
-            parts.append(data[whole:after])
+            parts.append(data[field_start:after])
     return b"".join(parts)
 
 
 def _weight(data: mmap.mmap, start: int, end: int, name: str) -> bytes:
     parts = []
-    for number, inside, after, whole in _fields(data, start, end):
+    for number, inside, after, field_start in _fields(data, start, end):
         if number == _RAW:
             parts.append(reference(name, inside, after - inside))
         else:
-            parts.append(data[whole:after])
+            parts.append(data[field_start:after])
     return b"".join(parts)
 
 
@@ -139,7 +139,7 @@ def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, i
     """Iterate over a message's fields: number, start and end of the value, start of the field."""
     at = start
     while at < end:
-        whole = at
+        field_start = at
         key, at = _varint(data, at)
         kind = key & 7
         if kind == _LENGTH:
@@ -153,7 +153,7 @@ def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, i
             raise ValueError("this is no ONNX graph")
         if after > end:
             raise ValueError("this is no ONNX graph: it is cut short")
-        yield key >> 3, at, after, whole
+        yield key >> 3, at, after, field_start
         at = after
 
 

@@ -72,8 +72,8 @@ def packaged_tensors(weights: Path) -> dict[str, Tensor]:
 
 
 def _length(entry: dict[str, list[int]]) -> int:
-    first, last = entry["data_offsets"]
-    return last - first
+    start, end = entry["data_offsets"]
+    return end - start
 
 
 @dataclass(slots=True)
@@ -172,8 +172,8 @@ class Graph:
         places = self.node("Slice", [places, zero, length])
         kinds = self.weight("embeddings.token_type_embeddings.weight")
         kind = self.node("Gather", [kinds, zero])
-        rest = self.node("Add", [places, kind])
-        return self.norm("embeddings.LayerNorm", self.node("Add", [words, rest]))
+        places_and_kind = self.node("Add", [places, kind])
+        return self.norm("embeddings.LayerNorm", self.node("Add", [words, places_and_kind]))
 
     def mask(self) -> str:
         """Add the nodes that turn `attention_mask` into an additive mask; return the output's name.
@@ -254,12 +254,12 @@ def _attribute(name: str, value: Attribute) -> bytes:
 
 def _varint(value: int) -> bytes:
     value &= (1 << 64) - 1  # negative numbers take their two's complement
-    out = bytearray()
+    encoded = bytearray()
     while value > 0x7F:  # noqa: PLR2004 - seven bits to a byte
-        out.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    out.append(value)
-    return bytes(out)
+    encoded.append(value)
+    return bytes(encoded)
 
 
 def _int(number: int, value: int) -> bytes:

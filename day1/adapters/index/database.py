@@ -371,7 +371,7 @@ def fts5_expression(match: Match) -> str:
         return '"{}"'.format(match.words.replace('"', '""'))
     operator = " AND " if match.how == "all" else " OR "
     parts = ((part.how, fts5_expression(part)) for part in match.parts)
-    return operator.join(part if how == "phrase" else f"({part})" for how, part in parts)
+    return operator.join(part if form == "phrase" else f"({part})" for form, part in parts)
 
 
 def words_of(table: str) -> str:

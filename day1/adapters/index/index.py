@@ -81,8 +81,8 @@ class LocalIndex:
     def check(self) -> None:
         """Read the whole index and compare hashes and checksums; delete it if damaged."""
         with self._database.reading() as connection:
-            whole = is_sound(connection, read_only=self.read_only)
-        if not whole:
+            is_whole = is_sound(connection, read_only=self.read_only)
+        if not is_whole:
             self._database.lose()
         self.vectors.check()
 

@@ -149,9 +149,9 @@ class SmallSetBm25:
         matching = f"FROM {words} WHERE {words} MATCH ?"
         expression = fts5_expression(phrase(term))
         among, numbers = list[int](), self._spread(connection, words, total)
-        for order, last in (("ASC", "max"), ("DESC", "min")) if total > _MANY else ():
+        for order, outermost in (("ASC", "max"), ("DESC", "min")) if total > _MANY else ():
             count, end = connection.execute(
-                f"SELECT count(*), {last}(rowid)"  # noqa: S608 - our own names
+                f"SELECT count(*), {outermost}(rowid)"  # noqa: S608 - our own names
                 f" FROM (SELECT rowid {matching} ORDER BY rowid {order} LIMIT {_END})",
                 (expression,),
             ).fetchone()

@@ -53,10 +53,10 @@ def put(file: Path, data: bytes, offset: int) -> None:
     """Write bytes into a file at an offset, durably; make the file if it is missing."""
     handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        rest = memoryview(data)
-        while rest:
-            written = os.pwrite(handle, rest, offset)
-            rest, offset = rest[written:], offset + written
+        unwritten = memoryview(data)
+        while unwritten:
+            written = os.pwrite(handle, unwritten, offset)
+            unwritten, offset = unwritten[written:], offset + written
         os.fsync(handle)
     finally:
         os.close(handle)

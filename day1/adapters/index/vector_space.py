@@ -88,21 +88,21 @@ class SpaceSnapshot:
 
     def scores(self, vector: Vector, texts: Integers) -> NDArray[np.float32]:
         """Return the cosine of each text's best passage, NaN for texts without vectors."""
-        best = np.full(len(texts), np.nan, np.float32)
+        best_scores = np.full(len(texts), np.nan, np.float32)
         firsts = self.firsts(texts)
         have = firsts >= 0
         if not have.any():
-            return best
+            return best_scores
         starts, counts = firsts[have], self.count[texts[have]]
         if counts.max() == 1:
-            best[have] = self._dots(vector, starts)
-            return best
+            best_scores[have] = self._dots(vector, starts)
+            return best_scores
         ends = np.cumsum(counts)
         begins = ends - counts
         within = np.arange(ends[-1]) - np.repeat(begins, counts)
         dots = self._dots(vector, np.repeat(starts, counts) + within)
-        best[have] = np.maximum.reduceat(dots, begins)
-        return best
+        best_scores[have] = np.maximum.reduceat(dots, begins)
+        return best_scores
 
     def nearest(
         self, vector: Vector, texts: Sequence[TextId], limit: int
@@ -176,12 +176,12 @@ class SpaceSnapshot:
     def best_passages(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, int]:
         """Return the place of the nearest passage, from 0, by text, of texts with several."""
         firsts = self.firsts(np.asarray(texts, np.int64)).tolist()
-        best = {}
+        passage_by_text = {}
         for text, first in zip(texts, firsts, strict=True):
             if first >= 0 and self.count[text] > 1:
                 passages = self.rows(np.arange(first, first + self.count[text]))
-                best[text] = int(np.argmax(passages @ vector))
-        return best
+                passage_by_text[text] = int(np.argmax(passages @ vector))
+        return passage_by_text
 
     def _dots(self, vector: Vector, positions: Integers) -> NDArray[np.float32]:
         """Compute the cosines of rows on one thread.

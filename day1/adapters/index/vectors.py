@@ -114,12 +114,12 @@ class FileVectors(Vectors):
 
         def passages() -> Iterator[Passage]:
             room = limit
-            rest: list[Passage] = []
+            other_passages: list[Passage] = []
             for text, content in waiting.items():
                 cut = [(text, n, passage) for n, passage in enumerate(embedder.passages(content))]
                 if text in hasty:
                     best = _best_by_words(cut, first.terms)
-                    rest += cut[:best] + cut[best + 1 :]
+                    other_passages += cut[:best] + cut[best + 1 :]
                     chosen = cut[best : best + 1]
                 else:
                     chosen = cut
@@ -128,21 +128,21 @@ class FileVectors(Vectors):
                     return
                 counts[text] = len(cut)
                 yield from (p for p in chosen if p[:2] not in begun)
-            yield from (p for p in rest if p[:2] not in begun)
+            yield from (p for p in other_passages if p[:2] not in begun)
 
         for batch in _in_strides(passages(), embedder.stride if enough else None):
             vectors = embedder.embed([passage for _, _, passage in batch])
             begun.update(zip(((text, n) for text, n, _ in batch), vectors, strict=True))
             if enough is not None and enough():
                 break
-        whole = [
+        completed = [
             (text, count)
             for text, count in counts.items()
             if all((text, n) in begun for n in range(count))
         ]
-        stored = [(text, n) for text, count in whole for n in range(count)]
-        if whole:
-            self._store(space, whole, [begun[passage] for passage in stored])
+        stored = [(text, n) for text, count in completed for n in range(count)]
+        if completed:
+            self._store(space, completed, [begun[passage] for passage in stored])
         for passage in (*stored, *list(begun)[: -len(stored) - _MOST_BEGUN]):
             begun.pop(passage, None)
 
@@ -177,8 +177,8 @@ class FileVectors(Vectors):
         nearest, missing_count = space.snapshot().nearest(vector, texts, limit)
         begun = space.begun_cosines(vector, texts)
         if begun:
-            both = sorted((begun | nearest).items(), key=lambda item: -item[1])
-            nearest = dict(both[:limit])
+            ranked = sorted((begun | nearest).items(), key=lambda item: -item[1])
+            nearest = dict(ranked[:limit])
         return nearest, missing_count
 
     @override

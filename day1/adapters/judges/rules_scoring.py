@@ -158,8 +158,8 @@ def _accuracy(case: Case, support: _Weight, against: _Weight) -> Score:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    unnamed = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {unnamed} more" if unnamed > 0 else "")
 
 
 def _grown(total: float) -> float:

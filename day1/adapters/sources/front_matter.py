@@ -52,23 +52,23 @@ class FrontMatter:
         return self._others + sum(counts)
 
     def _read(self, lines: Sequence[str]) -> None:
-        outer, last, at = "", "", 0
+        outer, last_key, at = "", "", 0
         while at < len(lines):
             line, at = lines[at], at + 1
-            if last and (entry := _ENTRY.match(line)):
-                self._add(last, [_unquoted(entry["value"])])
+            if last_key and (entry := _ENTRY.match(line)):
+                self._add(last_key, [_unquoted(entry["value"])])
             elif key := _KEY.match(line):
-                last = f"{outer}.{key['key']}" if key["indent"] and outer else key["key"]
+                last_key = f"{outer}.{key['key']}" if key["indent"] and outer else key["key"]
                 outer = outer if key["indent"] else key["key"]
                 value = key["value"] or ""
                 if _BLOCK.fullmatch(value.strip()):
                     block_end = _end_of_block(lines, at, key["indent"])
                     glue = " " if value.lstrip().startswith(">") else "\n"
                     parts = [part.strip() for part in lines[at:block_end]]
-                    self._set(last, [glue.join(parts).strip()], len(list(filter(None, parts))))
+                    self._set(last_key, [glue.join(parts).strip()], len(list(filter(None, parts))))
                     at = block_end
                 else:
-                    self._set(last, _listed(value))
+                    self._set(last_key, _listed(value))
             else:
                 self._others += bool(line.strip())
 

@@ -203,8 +203,8 @@ class GitSource(CountingSource):
         output = self._run("for-each-ref", "--merged=HEAD", f"--format={form}", "refs/tags")
         values = [value.decode(errors="replace") for value in output.split(b"\0")]
         for at in range(0, len(values) - len(_TAG_FIELDS), len(_TAG_FIELDS)):
-            name, object_id, commit, *rest = values[at : at + len(_TAG_FIELDS)]
-            yield (name.removeprefix("\n"), commit or object_id, *rest)
+            name, object_id, commit, *fields = values[at : at + len(_TAG_FIELDS)]
+            yield (name.removeprefix("\n"), commit or object_id, *fields)
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
         """Return a git command on this repository, whatever GIT_DIR and the user's settings say."""
@@ -217,11 +217,11 @@ class GitSource(CountingSource):
         from git.exc import GitCommandError  # noqa: PLC0415 - see _open
 
         try:
-            out = self._repo.git.execute(self._command(arguments), stdout_as_string=False)
+            output = self._repo.git.execute(self._command(arguments), stdout_as_string=False)
         except GitCommandError as exc:
             raise _unreadable() from exc
-        assert isinstance(out, bytes)  # noqa: S101 - what stdout_as_string=False promises
-        return out
+        assert isinstance(output, bytes)  # noqa: S101 - what stdout_as_string=False promises
+        return output
 
     def _tokens(self, *arguments: str) -> Iterator[str]:
         """Yield the output of a command, split at NULs; only one block is kept in memory."""
@@ -266,9 +266,9 @@ def _unreadable() -> InvalidRequest:
 
 
 def _cut_at_nul(stream: IO[bytes]) -> Iterator[str]:
-    rest = b""
+    unfinished = b""
     while block := stream.read(_BLOCK):
-        *tokens, rest = (rest + block).split(b"\0")
+        *tokens, unfinished = (unfinished + block).split(b"\0")
         for token in tokens:
             yield token.decode(errors="replace")
 
@@ -304,10 +304,10 @@ def _drafts(commit: _Commit) -> list[Draft]:
 def _summary(commit: _Commit) -> str:
     """Return a commit's subject, body and author, and up to 20 of its files, as one text."""
     names = ", ".join(commit.files[:_MOST_FILES])
-    more = len(commit.files) - _MOST_FILES
-    last = f"Author: {commit.author}." + (f" Files: {names}" if names else "")
-    last += f" and {more} more" if more > 0 else ""
-    return "\n\n".join(part for part in (commit.subject, commit.body, last) if part)
+    unnamed = len(commit.files) - _MOST_FILES
+    ending = f"Author: {commit.author}." + (f" Files: {names}" if names else "")
+    ending += f" and {unnamed} more" if unnamed > 0 else ""
+    return "\n\n".join(part for part in (commit.subject, commit.body, ending) if part)
 
 
 def _relation(commit: _Commit, triple: tuple[str, str, str], key: str) -> RelationDraft:

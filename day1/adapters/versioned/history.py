@@ -376,11 +376,11 @@ def decode(
     commit: CommitId, parents: Iterable[CommitId], author: str, date: str, text: str
 ) -> Commit:
     """Parse a commit; one without day1's JSON line gets the engine's date."""
-    line, _, rest = text.partition("\n")
+    line, _, body = text.partition("\n")
     meta: dict[str, Json] = {}
     with suppress(ValueError, RecursionError):
         # Not `splitlines`: the name of an agent may contain its other line separators.
-        parsed = json.loads(rest.strip().rpartition("\n")[2])
+        parsed = json.loads(body.strip().rpartition("\n")[2])
         if isinstance(parsed, dict) and isinstance(parsed.get("ts"), int) and "op" in parsed:
             meta = parsed
     ts = meta.get("ts")

@@ -148,11 +148,11 @@ class OwnWrites:
         yield
         self._count = self._dialect.written_rows(self._connection)
 
-    def _may_note(self, more: int) -> bool:
+    def _may_note(self, new_rows: int) -> bool:
         """Whether everything is known so far, and so many more rows are not too many."""
         if self._befores is None:
             return False
-        count = sum(map(len, self._befores.values())) + more
+        count = sum(map(len, self._befores.values())) + new_rows
         if count > _MOST or not self._is_alone():
             self._befores = None
         return self._befores is not None

@@ -116,16 +116,16 @@ def _without_successor(rows: Mapping[str, Row]) -> set[str]:
     for key, row in rows.items():
         if newer := text_at(row, "superseded_by"):
             older.setdefault(newer, []).append(key)
-    missing = [key for key in older if key not in rows]
-    missing += [
+    unvisited = [key for key in older if key not in rows]
+    unvisited += [
         key for key, row in rows.items() if row.get("deleted_at") or not text_at(row, "content")
     ]
-    lost: set[str] = set()
-    while missing:
-        predecessors = set(older.get(missing.pop(), ())) - lost
-        lost |= predecessors
-        missing += predecessors
-    return lost
+    superseded: set[str] = set()
+    while unvisited:
+        predecessors = set(older.get(unvisited.pop(), ())) - superseded
+        superseded |= predecessors
+        unvisited += predecessors
+    return superseded
 
 
 def _tags(row: Row) -> list[str]:

@@ -27,14 +27,14 @@ def blame_command(session: Session, name: str, branch: str | None) -> None:
         value = cell["value"][cell["cell"]]
         if value is None and not cell["edited"]:
             continue
-        by = cell["agent_id"] or cell["source"]
+        author = cell["agent_id"] or cell["source"]
         screen.line(
             (short_commit(cell["commit"] or "-" * 8), "commit"),
             (f" {cell['cell']}: ", "bold"),
             one_spaced("" if value is None else str(value)),
         )
         where = cell["branch"] or "a branch that is gone"
-        screen.line((f"    {by} on {where}, {brief(cell['at'])}", "dim"))
+        screen.line((f"    {author} on {where}, {brief(cell['at'])}", "dim"))
         if cell["reason"]:
             screen.line(f"    because: {one_spaced(cell['reason'])}")
         for merge in cell["merges"]:

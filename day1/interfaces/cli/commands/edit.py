@@ -106,13 +106,13 @@ def _row(session: Session, branch: str, text: str) -> tuple[Kind, dict[str, Any]
     from day1.services.branches.resolving import row_id
 
     with session.repo().store.reading(Ref(branch=branch)) as reading:
-        whole = row_id(reading, text)
-        kind = kind_of(whole) or FACT
-        rows = reading.find(kind, Query(equal={"id": whole}, alive_at=session.now()))
+        full_id = row_id(reading, text)
+        kind = kind_of(full_id) or FACT
+        rows = reading.find(kind, Query(equal={"id": full_id}, alive_at=session.now()))
     if not rows:
         raise InvalidRequest(
-            f"{whole} has expired or is not on branch {branch!r}: name the branch with --branch.",
-            id=whole,
+            f"{full_id} has expired or is not on branch {branch!r}: name the branch with --branch.",
+            id=full_id,
             branch=branch,
         )
     return kind, dict(rows[0])

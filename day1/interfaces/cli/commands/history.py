@@ -38,13 +38,13 @@ def history_command(session: Session, name: str, limit: int | None, branch: str 
         commit_line = one_line(
             WHOLE_ID.sub(lambda match: short(match[0]), version["line"] or "waiting")
         )
-        by = ", ".join(filter(None, (version["agent_id"], brief(version["at"]))))
+        origin = ", ".join(filter(None, (version["agent_id"], brief(version["at"]))))
         screen.line(
             (short_commit(version["commit"] or "-" * 8), "commit"),
             (f" {version['how']:<8} ", _STYLES[version["how"]]),
             (version["branch"] or "(a branch that is gone)", "branch"),
             f" {commit_line}",
-            (f"  {by}", "dim"),
+            (f"  {origin}", "dim"),
         )
         if version["reason"]:
             screen.line(f"    because: {one_spaced(version['reason'])}")
@@ -65,4 +65,6 @@ def _difference(
         return [[text_of(row)]]
     columns = [c for c in {**row, **before} if c != "revision"]  # empty columns are left out
     values = [(c, before.get(c), row.get(c)) for c in columns]
-    return [[f"{c}: ", *words(session.screen, *both)] for c, *both in values if both[0] != both[1]]
+    return [
+        [f"{c}: ", *words(session.screen, *sides)] for c, *sides in values if sides[0] != sides[1]
+    ]

@@ -141,9 +141,9 @@ def _on_one_line(commit: Commit, labels: dict[str, list[str]]) -> list[Part]:
 
     if commit.op == WAITING_OP:
         return [(commit.line, "dim")]
-    by = f"  {commit.author}, {brief(show(commit.ts))}"
+    origin = f"  {commit.author}, {brief(show(commit.ts))}"
     name: Part = (short_commit(commit.id), "commit")
-    return [name, *_decoration(commit, labels), f" {summary(commit)}", (by, "dim")]
+    return [name, *_decoration(commit, labels), f" {summary(commit)}", (origin, "dim")]
 
 
 def _decoration(commit: Commit, labels: dict[str, list[str]]) -> list[Part]:

@@ -30,18 +30,18 @@ def redact_command(session: Session, row: str, confirm: str | None, **options: A
     from day1.errors import NotFound
 
     name = session.branch(options["branch"])
-    whole = row
+    whole_id = row
     with suppress(NotFound):
-        whole = session.whole_id(row, name)
+        whole_id = session.whole_id(row, name)
     if confirm is None and session.asks:
-        if not click.confirm(f"Redact {whole} for good? It cannot be undone.", err=True):
+        if not click.confirm(f"Redact {whole_id} for good? It cannot be undone.", err=True):
             raise Refused("Nothing was changed.")
-        confirm = whole
+        confirm = whole_id
     answer = session.call(
         "memory_redact",
-        id=whole,
+        id=whole_id,
         reason=options["reason"],
-        confirm=whole if confirm == row else confirm,
+        confirm=whole_id if confirm == row else confirm,
         whole=options["whole"],
         branch=name,
         agent_id=options["agent"],

@@ -32,21 +32,21 @@ def restore_command(session: Session, row: str | None, **options: Any) -> None:
     name = session.branch(options["branch"])
     labels = {text for s in snapshots(session.repo(), None) for text in (s.id, s.label)}
     to = options["to"] if options["to"] in labels else session.moment(options["to"], end=True)
-    whole = None if row is None else _whole_id(session, name, row, str(to))
+    whole_id = None if row is None else _whole_id(session, name, row, str(to))
     yes = options["yes"]
-    if whole is None and not yes and session.asks:
+    if whole_id is None and not yes and session.asks:
         question = visible(f"Bring every memory of {name} back to {options['to']}?")
         yes = click.confirm(question, err=True)
         if not yes:
             raise Refused("Nothing was changed.")
-    if whole is None and not yes:
+    if whole_id is None and not yes:
         raise click.UsageError("This changes the whole branch: add --yes.")
     answer = session.call(
         "memory_restore",
         to=to,
-        id=whole,
+        id=whole_id,
         branch=name,
-        confirm=name if whole is None else None,
+        confirm=name if whole_id is None else None,
         agent_id=options["agent"],
     )
     if not session.answer(answer):

@@ -82,7 +82,7 @@ def _draw_dependents(session: Session, depends: list[dict[str, Any]]) -> None:
         name = item["id"] if item["type"] == "held" else item["name"] or item["id"]
         by_type.setdefault(item["type"], []).append(short(name) if name == item["id"] else name)
     by_type.pop("row", None)  # rows that stay are named above
-    for what, names in by_type.items():
+    for kind, names in by_type.items():
         more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-        text = "Held items that stay open:" if what == "held" else f"The commit stays in {what}"
+        text = "Held items that stay open:" if kind == "held" else f"The commit stays in {kind}"
         session.screen.note(f"{text} {', '.join(names[:_SHOWN])}{more}")

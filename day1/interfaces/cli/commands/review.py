@@ -305,8 +305,8 @@ def _draw_row(screen: Screen, row: Document, review: Document) -> None:
         screen.line(("    tier ", "dim"), f"{row['tier']}: {row['why']}")
     for decided in row["decisions"]:
         state = " (stale)" if decided["stale"] else ""
-        by = f" by {decided['by']}" if decided["by"] else ""
-        screen.line(("    decided ", "ok"), f"{decided['cell']}: {decided['take']}{by}{state}")
+        author = f" by {decided['by']}" if decided["by"] else ""
+        screen.line(("    decided ", "ok"), f"{decided['cell']}: {decided['take']}{author}{state}")
 
 
 def _letters(review: Document) -> str:

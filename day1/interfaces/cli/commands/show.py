@@ -95,21 +95,21 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
     ref = Ref(branch=branch, until=None if at is None else parse(at))
     repo = session.repo()
     with repo.store.reading(ref) as reading:
-        whole = row_id(reading, name)
+        whole_id = row_id(reading, name)
         space = options["space"]
-        kind = kind_of(whole)
-        alive = Query(equal={"id": whole}, alive_at=repo.shown(ref).shown_at)
+        kind = kind_of(whole_id)
+        alive = Query(equal={"id": whole_id}, alive_at=repo.shown(ref).shown_at)
         rows = [] if kind is None else reading.find(kind, alive)
         if kind is None or not rows:
             raise NotFound(
-                f"{whole} is not on branch {branch!r}: name its branch with --branch.",
-                id=whole,
+                f"{whole_id} is not on branch {branch!r}: name its branch with --branch.",
+                id=whole_id,
                 branch=branch,
             )
         row = rows[0]
         columns = {} if space is None else in_space(session.context(), asked_space(space))
         is_own_space = columns == {"space": row.get("space")}
-        edits = shown_edits(reading, [whole], repo.clock()) if options["history"] else []
+        edits = shown_edits(reading, [whole_id], repo.clock()) if options["history"] else []
         query = Query(alive_at=repo.shown(ref).shown_at, public=not is_own_space)
         part = parts_around(reading, kind, row, query)
         read = {"branch": branch, "commit": reading.tip, "pending": reading.pending.count}

@@ -259,8 +259,8 @@ class Connection:
                     raise self._error(code)
                 if not statement.changes_rows:
                     return Result(rows, description)
-                changed, last = lib.changes64(self._handle), lib.last_insert_rowid(self._handle)
-                return Result(rows, description, changed, last)
+                changed, row_id = lib.changes64(self._handle), lib.last_insert_rowid(self._handle)
+                return Result(rows, description, changed, row_id)
             except UnicodeDecodeError as error:
                 raise DataError("a text in the database is not UTF-8") from error
             finally:
