@@ -41,7 +41,7 @@ class Change:
     texts: tuple[Text, Text]
     """The old and the new text. Without a file the text is an empty document."""
     separators: bytes
-    """The letters that may appear or vanish beside day1's bytes."""
+    """The bytes that may appear or vanish beside day1's bytes."""
 
     def check(self) -> None:
         """Check that the change leaves every byte that is not day1's as it was.

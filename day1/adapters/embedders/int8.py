@@ -26,7 +26,7 @@ from day1.adapters.embedders.export import exported_tensors
 from day1.adapters.embedders.graph import Graph, packaged_tensors
 
 _FLOAT, _UINT8, _INT8 = 1, 2, 3  # TensorProto.DataType
-_STEPS = 63  # of a weight, to either side
+_STEPS = 63  # integers on either side of 0 that a weight is rounded to
 _LEVELS = 255
 _CONTRIBUTED = "com.microsoft"
 

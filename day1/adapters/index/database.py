@@ -285,7 +285,7 @@ class Database:
 
 
 class MemoryDatabase(Database):
-    """An index with the same tables in memory, whose connection threads use in turns."""
+    """An index with the same tables in memory; threads share its one connection in turns."""
 
     def __init__(self, folder: Path) -> None:
         """Make the tables in memory; files in the folder are not used."""

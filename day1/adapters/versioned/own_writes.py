@@ -88,8 +88,8 @@ def commit_all(
     connection: Connection, dialect: Dialect, text: str, author: str, *, empty: bool
 ) -> CommitId | None:
     """Commit as `Dialect.commit`, and record that the branch equals its new head."""
-    # Counted before: whoever writes right after the commit is noticed. A peer that wrote since the
-    # last count is noticed too, since its count is then too low.
+    # Counted before the commit, so that a write right after it is noticed. A peer's write since
+    # the last count is noticed too: the count is then too low.
     knowledge: Known | None = connection.info.get(_KNOWN)
     peers = dialect.peer_commits(connection) if knowledge is None else knowledge.peer_commits
     written = dialect.written_rows(connection)

@@ -52,10 +52,10 @@ def run(arguments: Sequence[str]) -> NoReturn:
 def _event_and_client(arguments: Sequence[str]) -> tuple[str, str]:
     """Read the event and the client from the arguments; a missing one is empty."""
     event = client = ""
-    rest = iter(arguments)
-    for word in rest:
+    words = iter(arguments)
+    for word in words:
         if word == "--client":
-            client = next(rest, "")
+            client = next(words, "")
         elif word.startswith("--client="):
             client = word.partition("=")[2]
         elif not word.startswith("-"):
@@ -70,9 +70,9 @@ def _stdin(until: float) -> bytes:
     parts: list[bytes] = []
     size = 0
     while (remaining := until - time.monotonic()) > 0:
-        whole = bool(parts) and parts[-1].rstrip().endswith(b"}")
-        ready, _, _ = select.select([0], [], [], min(remaining, _IDLE_S) if whole else remaining)
-        if not ready and whole and _is_sound(b"".join(parts)):
+        is_whole = bool(parts) and parts[-1].rstrip().endswith(b"}")
+        ready, _, _ = select.select([0], [], [], min(remaining, _IDLE_S) if is_whole else remaining)
+        if not ready and is_whole and _is_sound(b"".join(parts)):
             break
         part = os.read(0, _CHUNK) if ready else b""
         if ready and not part:

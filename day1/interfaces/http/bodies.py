@@ -62,13 +62,13 @@ class WholeBodies:
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared) > self._most:
             return too_long
-        body, more = bytearray(), True
-        while more:
+        body, has_more = bytearray(), True
+        while has_more:
             part = await receive()
             if part["type"] != "http.request":
                 raise ClientDisconnect
             body += part.get("body", b"")
             if len(body) > self._most:
                 return too_long
-            more = part.get("more_body", False)
+            has_more = part.get("more_body", False)
         return bytes(body)

@@ -94,13 +94,13 @@ class _Parts:
             models += [(operation.request, _REQUEST), (operation.response, _ANSWER)]
         unique = list(dict.fromkeys(models))
         self._names, schemas = models_json_schema(unique, ref_template=_REFERENCE)
-        whole = explained(schemas.get("$defs", {}))
+        definitions = explained(schemas.get("$defs", {}))
         if namespace.state == "headers":
-            whole = _without_state(
-                whole, {self.name(operation.response, _ANSWER) for operation in operations}
+            definitions = _without_state(
+                definitions, {self.name(operation.response, _ANSWER) for operation in operations}
             )
-        self._whole: dict[str, Any] = whole
-        self.schemas = dict(whole)
+        self._whole: dict[str, Any] = definitions
+        self.schemas = dict(definitions)
         """The document's schemas by name."""
 
     def name(self, model: type[BaseModel], mode: Any) -> str:
@@ -145,12 +145,12 @@ class _Parts:
 
 def _described(route: Route, operation: Operation[Any, Any], parts: _Parts) -> dict[str, Any]:
     """Describe one route: its summary, parameters, body and responses."""
-    summary, _, rest = operation.description.partition("\n")
+    summary, _, details = operation.description.partition("\n")
     head = parts.namespace.head
     described: dict[str, Any] = {
         "operationId": route.id or operation.name,
         "summary": summary,
-        "description": f"{rest.strip()}\n\nNeeds the scope `{operation.needs}`.".strip(),
+        "description": f"{details.strip()}\n\nNeeds the scope `{operation.needs}`.".strip(),
         "tags": [head.tag or operation.effect.value],
     }
     request = parts.whole(operation.request, _REQUEST)

@@ -60,14 +60,14 @@ async def _request_id(scope: Scope, receive: Receive) -> str | int | None:
     declared = Headers(scope=scope).get("content-length", "")
     if declared.isdecimal() and int(declared) > _MOST_BYTES:
         return None
-    body, more = bytearray(), True
+    body, has_more = bytearray(), True
     with anyio.move_on_after(_WAIT_S):
-        while more and len(body) <= _MOST_BYTES:
+        while has_more and len(body) <= _MOST_BYTES:
             part = await receive()
             body += part.get("body", b"")
-            more = part.get("more_body", False)
+            has_more = part.get("more_body", False)
     try:
-        message = None if more else json.loads(body)
+        message = None if has_more else json.loads(body)
     except (ValueError, RecursionError):
         return None
     if not isinstance(message, dict) or "method" not in message:

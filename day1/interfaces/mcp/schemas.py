@@ -22,8 +22,8 @@ def listed_schema(operation: Operation[Any, Any]) -> dict[str, Any]:
 
 def documented_schema(operation: Operation[Any, Any]) -> dict[str, Any]:
     """Build the schema of a tool's arguments with the full meaning and bounds of each."""
-    whole = operation.request.model_json_schema(mode="validation")
-    return _listed(operation, explained(_inlined(whole)))
+    schema = operation.request.model_json_schema(mode="validation")
+    return _listed(operation, explained(_inlined(schema)))
 
 
 def _listed(operation: Operation[Any, Any], schema: dict[str, Any]) -> dict[str, Any]:
@@ -60,8 +60,8 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
             return part
         reference = part.get("$ref")
         if reference is not None:
-            rest = {k: v for k, v in part.items() if k != "$ref"}
-            return {**put(definitions[reference.rsplit("/", 1)[1]]), **rest}
+            others = {k: v for k, v in part.items() if k != "$ref"}
+            return {**put(definitions[reference.rsplit("/", 1)[1]]), **others}
         return {key: put(value) for key, value in part.items()}
 
     inlined: dict[str, Any] = put(schema)
@@ -98,6 +98,6 @@ def _folded(part: dict[str, Any]) -> dict[str, Any]:
         folded["type"] = [folded["type"], "null"]
         if "enum" in folded:
             folded["enum"] = [*folded["enum"], None]
-        rest = {k: v for k, v in part.items() if k != "anyOf"}
-        return {**folded, **rest}
+        others = {k: v for k, v in part.items() if k != "anyOf"}
+        return {**folded, **others}
     return part

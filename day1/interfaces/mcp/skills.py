@@ -135,8 +135,8 @@ def listed(
         MCPError: day1 did not make this cursor.
     """
     start = start_of(cursor)
-    more = {"nextCursor": str(start + page)} if len(entries) > start + page else {}
-    return {"skills": list(entries[start : start + page]), **more, **_KEPT}
+    next_page = {"nextCursor": str(start + page)} if len(entries) > start + page else {}
+    return {"skills": list(entries[start : start + page]), **next_page, **_KEPT}
 
 
 def got(entries: Sequence[Mapping[str, Any]], uri: str) -> dict[str, Any]:

@@ -114,14 +114,14 @@ class _Paper:
         start = fork_x + self.bend if has_parent else fork_x
         forks_off = [self.x[b["forked_at"]] for b in others if b["parent"] == name]
         into = [self.x[m["at"]] for m in joins if m["target"] == name]
-        out = [self.x[m["at"]] - self.bend for m in joins if m["source"] == name]
+        merges_out = [self.x[m["at"]] - self.bend for m in joins if m["source"] == name]
         return Lane(
             name,
             cut(name),
             branch["status"],
             self.y[name],
             start,
-            max(start, self.x[branch["moved_at"]], *forks_off, *into, *out),
+            max(start, self.x[branch["moved_at"]], *forks_off, *into, *merges_out),
             _curve(fork_x, self.y[parent], start, self.y[name]) if has_parent else None,
         )
 

@@ -51,15 +51,15 @@ _SAFE: Final = {
 Form = Mapping[str, str]
 
 
-def cookie_name(headers: Headers, what: str) -> str:
+def cookie_name(headers: Headers, name: str) -> str:
     """Add the server's port to a cookie's name: browsers share cookies between ports."""
     port = headers.get("host", "").rpartition(":")[2]
-    return f"{what}-{port}" if port.isdecimal() else what
+    return f"{name}-{port}" if port.isdecimal() else name
 
 
-def cookie_of(request: HTTPConnection, what: str = SESSION) -> str | None:
+def cookie_of(request: HTTPConnection, name: str = SESSION) -> str | None:
     """Return the value of a request's cookie; None without the cookie."""
-    return request.cookies.get(cookie_name(request.headers, what)) or None
+    return request.cookies.get(cookie_name(request.headers, name)) or None
 
 
 def csrf_of(cookie: str) -> str:
@@ -219,11 +219,11 @@ def failed(visit: Visit, error: Day1Error) -> Response:
     return response
 
 
-def keep(response: Response, request: Request, cookie: str, what: str = SESSION) -> None:
+def keep(response: Response, request: Request, cookie: str, name: str = SESSION) -> None:
     """Set a cookie that neither scripts nor other sites can read."""
     proto = request.headers.get("x-forwarded-proto", request.url.scheme)
     response.set_cookie(
-        cookie_name(request.headers, what),
+        cookie_name(request.headers, name),
         cookie,
         max_age=SIGNED_IN_S,
         path="/",

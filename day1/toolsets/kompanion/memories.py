@@ -245,8 +245,8 @@ def search_memory(ctx: Context, request: SearchMemory) -> MemoryMatches:
     )
     matches, answer = matching(Where(ctx.search, branch.name, branch.id), memory_query)
     note_shown(ctx, (match.row["id"] for match in matches), branch.id)
-    whole = [match.text for match in matches]
-    texts = texts_of(ctx, query.text or "", whole, full=request.full)
+    found_texts = [match.text for match in matches]
+    texts = texts_of(ctx, query.text or "", found_texts, full=request.full)
     return MemoryMatches(
         matches=[_shown(*both) for both in zip(matches, texts.texts, strict=True)],
         read=read_found(branch.name, answer, texts.notes),

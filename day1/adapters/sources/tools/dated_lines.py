@@ -22,7 +22,7 @@ class DatedLines(ToolSource):
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:
         date, text = "", list[str]()
-        heading, line_of_heading = "", 0  # 0: a row names it, or there is none
+        heading, line_of_heading = "", 0  # 0: no heading, or a row names it
         for number, line in enumerate([*self.text(path).split("\n"), ""], start=1):
             match, title, fence = _LINE.match(line), heading_of(line), _FENCE.match(line)
             if text and line.strip() and match is None and title is None and fence is None:

@@ -55,7 +55,7 @@ class Mem0(ToolSource):
             for row in self.readable(file.rows("history", _NEEDED, _WANTED), "id"):
                 event, memory = text_at(row, "event"), text_at(row, "memory_id")
                 if event in _EVENTS and memory:
-                    # What is added a second time has new words.
+                    # A second ADD of a memory gives it a new text.
                     is_repeated = event == "ADD" and memory in added
                     yield self._event(row, "change" if is_repeated else _EVENTS[event])
                     added.add(memory)

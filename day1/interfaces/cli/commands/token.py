@@ -83,5 +83,5 @@ def revoke_command(session: Session, name: str) -> None:
         session.screen.line(f"{answer['name']} gives no access any more.")
         session.screen.line(f"{plural(answer['live'], 'live token')} left.")
         if answer["schedules"]:
-            made = plural(answer["schedules"], "schedule")
-            session.screen.line(f"It made {made}, which go on: /review/jobs pauses them.")
+            schedules = plural(answer["schedules"], "schedule")
+            session.screen.line(f"It made {schedules}, which go on: /review/jobs pauses them.")

@@ -33,14 +33,14 @@ def topology_command(
 
 def _say_change(screen: Screen, change: dict[str, Any]) -> None:
     """Print who changed the protection of the root, with its rules before and after."""
-    by = (
+    author = (
         change["by"] or change["token"] or ("a person" if change["source"] == "user" else "someone")
     )
     sides = [
         "; ".join([", ".join(side["protection"]) or "nothing", *side["tiers"]])
         for side in (change["before"], change["after"])
     ]
-    screen.line((f"{change['at'][:16]} by {by}: required {sides[0]}, now {sides[1]}", "dim"))
+    screen.line((f"{change['at'][:16]} by {author}: required {sides[0]}, now {sides[1]}", "dim"))
 
 
 def _draw_tree(

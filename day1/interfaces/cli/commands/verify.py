@@ -54,10 +54,10 @@ def _check_options(fact_id: str | None, options: dict[str, Any]) -> None:
 
 
 def _one(session: Session, fact_id: str, options: dict[str, Any]) -> None:
-    whole = session.whole_id(fact_id, session.branch(options["branch"]))
+    whole_id = session.whole_id(fact_id, session.branch(options["branch"]))
     answer = session.call(
         "verify_fact",
-        fact_id=whole,
+        fact_id=whole_id,
         context=options["context"],
         branch=options["branch"],
         agent_id=options["agent"],
@@ -66,7 +66,7 @@ def _one(session: Session, fact_id: str, options: dict[str, Any]) -> None:
         verdict = answer["verdict"]
         coloured = (verdict, _COLOURS[verdict])
         session.screen.line(
-            (short(whole), "commit"), " ", coloured, (f" by {answer['judge']}", "dim")
+            (short(whole_id), "commit"), " ", coloured, (f" by {answer['judge']}", "dim")
         )
         for score in answer["scores"]:
             why = f"  {score['reason']}" if score["reason"] else ""

@@ -45,13 +45,13 @@ def export_command(session: Session, **options: Any) -> None:
     repo = session.repo()
     if options["with_secrets"]:
         session.context().caller.access.require("admin", "An export with secrets")
-    more = {name: options[name] for name in ("with_thinking", "with_secrets")}
+    content_options = {name: options[name] for name in ("with_thinking", "with_secrets")}
     if every:
-        lines = export_store(repo, **more)
+        lines = export_store(repo, **content_options)
     else:
         branch = session.branch(options["branch"])
         ref = Ref(branch=branch, until=None if at is None else parse(at))
-        lines = export_branch(repo.store, repo.shown(ref), **more)
+        lines = export_branch(repo.store, repo.shown(ref), **content_options)
     if output is None:
         write_lines(lines, sys.stdout.buffer)
         return

@@ -31,8 +31,8 @@ def review_approve(ctx: Context, request: ReviewApprove) -> ReviewState:
         after = withdraw(ctx.repo, review, token)
     else:
         agent = origin_of(ctx, request).agent_id
-        by = Approver(agent, token, person=ctx.caller.source == "user")
-        after = approve(ctx.repo, review, by, request.expect, ctx.clock())
+        approver = Approver(agent, token, person=ctx.caller.source == "user")
+        after = approve(ctx.repo, review, approver, request.expect, ctx.clock())
     return ReviewState(**in_full(ctx, after))
 
 
