@@ -302,10 +302,8 @@ class FileVectors(Vectors):
             return False
         spaces = self._all()
         with self._database.reading() as connection:
-            most_rows = max((rows_written(connection, s.number) for s in spaces), default=0)
-        chroma = (
-            self._made_chroma() if most_rows > self._chroma_above or self.approximate() else None
-        )
+            rows = max((rows_written(connection, s.number) for s in spaces), default=0)
+        chroma = self._made_chroma() if rows > self._chroma_above or self.approximate() else None
         return chroma is not None and chroma.update_neighbours(spaces)
 
     def close(self) -> None:
