@@ -70,7 +70,7 @@ def test_sessions_of_other_projects_are_left_out_and_said(cli: CommandLine) -> N
     row = texts(cli, done["branch"])["On branch fix: # Login\n\nFixed it."]
     assert row["happened_at"] == instant.parse("2025-03-01T10:00:00Z")
     assert row["observation_type"] == "insight"
-    (why,) = (why for why in done["left_out"] if "known of other projects" in why)
+    (why,) = (why for why in done["left_out"] if "points about other projects" in why)
     assert done["left_out"][why][0].endswith("MEMORY.md: Mill")
     everywhere = cli.json("import", "codex", "--dry-run", "--all-projects")
     assert (everywhere["observations"], everywhere["facts"]) == (2, 5)
