@@ -25,7 +25,7 @@ class Head(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: what MCP, REST or the command line says about the caller."""
+    """The caller of an operation, as MCP, REST or the command line identifies it."""
 
     agent_id: str | None = None
     session_id: str | None = None
@@ -40,4 +40,4 @@ class Caller:
     head: Head | None = None
     access: Access = EVERYTHING
     client: str | None = None
-    """What distinguishes clients of one token: the name that the client gives, or its session."""
+    """The client's name, or its session, which tells the clients of one token apart."""

@@ -60,7 +60,7 @@ class Repeatable(Protocol):
 
 
 class Signed(Repeatable, Protocol):
-    """Arguments that say who writes; None: what the caller's connection says."""
+    """Arguments that say who writes; an argument that is None: as the caller's connection says."""
 
     @property
     def agent_id(self) -> str | None:
@@ -77,7 +77,7 @@ class Signed(Repeatable, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """What a write needs: branch, author, store and space."""
+    """Where and as whom a write is made: branch, author, store and space."""
 
     branch: Branch
     origin: Origin
@@ -252,7 +252,7 @@ def repeatable(
 ) -> Repository:
     """Return the store; with a `request_id` its new ids follow from the request.
 
-    A request of several parts gives each part ids of its own: `part` is its place.
+    For one part of a request, `part` is the number of the part; each part gets other ids.
 
     The same `request_id` by another agent or on another branch is another request. So is one
     by a token with other limits, or by a caller who sees several other spaces: such a caller
@@ -262,11 +262,11 @@ def repeatable(
         return call.repo
     caller = call.caller
     agent = agent_of(caller, getattr(request, "agent_id", None))
-    where = ("", *caller.access.branches) if branch is None else (branch.id,)
+    limits = ("", *caller.access.branches) if branch is None else (branch.id,)
     spaces = sorted(spaces_of(call, None), key=str) if caller.sees else ()
-    seen_spaces = (f"sees {space}" for space in spaces)
+    visible_spaces = (f"sees {space}" for space in spaces)
     parts = () if part is None else (f"part {part}",)
-    ids = ids_of_request(request.request_id, agent or "", *where, *seen_spaces, *parts)
+    ids = ids_of_request(request.request_id, agent or "", *limits, *visible_spaces, *parts)
     return replace(call.repo, new_id=ids, of_request=True)
 
 

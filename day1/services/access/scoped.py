@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from day1.ports.reading import Reading
     from day1.ports.store import AddingUnit, Capabilities, Work
 
-_LIMITS_KEPT: Final = 64
-"""Sets of limits whose visible commits are cached, at most."""
-_FEW: Final = 100
-"""New commits looked up one by one (1 ms each), at most, before the whole graph is read."""
+_MAX_CACHED_LIMITS: Final = 64
+"""Maximum number of sets of limits whose visible commits are cached."""
+_MAX_LOOKUPS: Final = 100
+"""Maximum number of new commits looked up one by one (1 ms each); beyond it all are read."""
 
 
 def scoped(repo: Repository, access: Access) -> Repository:
@@ -71,7 +71,7 @@ class ScopedHistory(History):
         known_tips, reached = self._known.get(limits, (frozenset(), frozenset()))
         if visible_tips != known_tips:
             reached = self._since(known_tips, reached, visible_tips)
-            if len(self._known) >= _LIMITS_KEPT:
+            if len(self._known) >= _MAX_CACHED_LIMITS:
                 self._known.clear()
             self._known[limits] = visible_tips, reached
         self._reached = reached
@@ -80,10 +80,10 @@ class ScopedHistory(History):
     def _since(
         self, old_tips: frozenset[CommitId], reached: frozenset[CommitId], tips: frozenset[CommitId]
     ) -> frozenset[CommitId]:
-        """Return all commits in the past of `tips`, given those in the past of `before`."""
+        """Return all commits in the past of `tips`, given those of `old_tips`: `reached`."""
         new: set[CommitId] = set()
         lost_tips, to_visit = set(old_tips - tips), [*(tips - old_tips)] if old_tips else []
-        while to_visit and len(new) < _FEW:
+        while to_visit and len(new) < _MAX_LOOKUPS:
             commit = to_visit.pop()
             lost_tips.discard(commit)
             if commit not in reached and commit not in new:
@@ -92,7 +92,7 @@ class ScopedHistory(History):
         if old_tips and not lost_tips and not to_visit:
             return reached | new
         # The first time, or a branch was deleted: commits that only it had are no longer reached.
-        return frozenset(each.id for each in self._history.graph(sorted(tips)))
+        return frozenset(commit.id for commit in self._history.graph(sorted(tips)))
 
     def check(self, commit: CommitId | None) -> None:
         """Refuse a commit that no visible branch reaches.
@@ -116,8 +116,8 @@ class ScopedHistory(History):
 
     def branches(self) -> dict[str, CommitId]:
         """Return the tip of each visible branch, by name."""
-        every = self._history.branches()
-        return {name: tip for name, tip in every.items() if self._access.sees(name)}
+        tip_by_branch = self._history.branches()
+        return {name: tip for name, tip in tip_by_branch.items() if self._access.sees(name)}
 
     def dirty_branches(self) -> set[str]:
         """Return the names of visible branches that have pending rows."""
@@ -125,8 +125,8 @@ class ScopedHistory(History):
 
     def states(self, stamp: Hashable = None) -> dict[str, ReadState]:
         """Return the tip and the pending rows of each visible branch, by name."""
-        every = self._history.states(stamp)
-        return {name: state for name, state in every.items() if self._access.sees(name)}
+        state_by_branch = self._history.states(stamp)
+        return {name: state for name, state in state_by_branch.items() if self._access.sees(name)}
 
     def fork(self, name: str, start: CommitId) -> None:
         """Create a branch within the limits at a visible commit."""

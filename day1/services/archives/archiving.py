@@ -31,7 +31,7 @@ from day1.services.sharing.bundles import (
     plan_bundle,
 )
 
-_COUNTED: Final = ("fact", "relation", "conversation", "message")
+_COUNTED_TABLES: Final = ("fact", "relation", "conversation", "message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Archiving:
 
     branch: Branch
     owner: Owner
-    """Its wallet's rows are archived, those of all of its users."""
+    """The owner whose wallet is archived: the rows of all users of the wallet."""
     origin: Origin
     after: int | None = None
     before: int | None = None
@@ -72,7 +72,7 @@ def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
         before=archiving.before,
     )
     bundle = plan_bundle(repo, archiving.branch, new, repo.clock())
-    count_by_table = {name: getattr(bundle, f"{name}_count") for name in _COUNTED}
+    count_by_table = {name: getattr(bundle, f"{name}_count") for name in _COUNTED_TABLES}
     if not any(count_by_table.values()):
         return None
     add_bundle(repo, bundle)
@@ -90,8 +90,8 @@ def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
     with repo.store.changing(archiving.branch.name) as work:
         archive_id = repo.new_id(FACT.prefix, work.now)
         fact = NewFact(_text(count_by_table, bundle), ARCHIVE, space=owner.space)
-        own: Row = {"structure": canonical({"archive": about}), "detail": detail_of(owner)}
-        work.add(FACT, [fact_row(archive_id, fact, archiving.origin, work.now) | own])
+        columns: Row = {"structure": canonical({"archive": about}), "detail": detail_of(owner)}
+        work.add(FACT, [fact_row(archive_id, fact, archiving.origin, work.now) | columns])
         commit = work.commit(Message("change", "describe an archive"))
     return Archived(archive_id, cid, bundle, commit)
 
@@ -107,10 +107,10 @@ def _text(counts: Mapping[str, int], bundle: Bundle) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """The id of an archive's file as it would be handed out now, and whether it is pinned."""
+    """The present id of an archive's file, and whether the pinning service keeps the file."""
 
     cid: str
-    """Our id; if the service named another one, that one."""
+    """The content id that day1 computed, or a different one that the pinning service returned."""
     pinned: bool
     bundle_id: str
     notes: tuple[str, ...]
@@ -159,6 +159,6 @@ def _about(cell: Cell) -> Mapping[str, Any]:
 
 def _changed(earlier: object) -> str:
     return (
-        "The file is another one than when the archive was made, because rows were redacted or "
-        f"history was rewritten since: its id was {earlier}."
+        "The file differs from the one that the archive was made with, because rows were redacted "
+        f"or history was rewritten since: its id was {earlier}."
     )

@@ -36,12 +36,12 @@ log = logging.getLogger(__name__)
 ARCHIVE: Final = "archive"
 """The category of facts that summarize a session or describe an archive."""
 RULES: Final = "rules"
-"""The summarizer where no chat model words the summary."""
-_LONGEST: Final = 2_000
-"""Characters of a chat model's summary, at most."""
-_ASKED: Final = 60_000
-"""Characters of messages that a chat model is given, at most; a longer session goes by rules."""
-_MOST_ENTITIES: Final = 100
+"""The name of the summarizer that chooses sentences by rules, without a chat model."""
+_MAX_SUMMARY: Final = 2_000
+"""Maximum number of characters of a chat model's summary."""
+_MAX_MESSAGES: Final = 60_000
+"""Maximum number of characters of messages sent to a chat model; longer sessions use rules."""
+_MAX_ENTITIES: Final = 100
 _INSTRUCTIONS: Final = (
     "You get the messages of one session between a user and an assistant, as one JSON document. "
     "Summarize what was found out, decided and done, in at most 1,500 characters: keep names, "
@@ -62,11 +62,11 @@ _SCHEMA: Final[Mapping[str, Json]] = {
 
 @dataclass(frozen=True, slots=True)
 class CompressRequest:
-    """The session to compress, whose it is, who writes, and who words the summary."""
+    """The session to compress, its owner, the author, and the model that words the summary."""
 
     branch: Branch
     owner: Owner
-    """Its wallet; with a user, only a session that this user sees is found."""
+    """The owner of the session: with a user, only sessions that this user sees are found."""
     session_id: str
     origin: Origin
     chat: Chat | None = None
@@ -101,7 +101,7 @@ class _Summary:
     entities: list[str]
     summarizer: str
     sources: list[Row]
-    """The messages whose words it may have."""
+    """The messages whose words the summary may have."""
     notes: tuple[str, ...] = ()
 
 
@@ -122,7 +122,9 @@ def compress(repo: Repository, request: CompressRequest) -> Compressed | None:
         worded_by = RULES if request.chat is None else request.chat.name
         present = _present(reading, _archive_id(session, request.session_id, worded_by))
         if present is not None:
-            return _told(present, BranchAfter(reading.tip, reading.pending.count, repo.clock()))
+            return _as_compressed(
+                present, BranchAfter(reading.tip, reading.pending.count, repo.clock())
+            )
     summary = _summary(session, request.chat)
     if not summary.text:
         return None
@@ -130,7 +132,7 @@ def compress(repo: Repository, request: CompressRequest) -> Compressed | None:
     with repo.store.adding(request.branch.name) as unit:
         present = _present(unit, row_id)
         if present is not None:
-            return _told(present, BranchAfter.of(unit, 0), summary.notes)
+            return _as_compressed(present, BranchAfter.of(unit, 0), summary.notes)
         row = _fact(row_id, summary, session, request.origin, unit.now)
         older = _earlier(unit, row)
         if older:
@@ -140,7 +142,7 @@ def compress(repo: Repository, request: CompressRequest) -> Compressed | None:
         else:
             _add(unit, row, summary, request.origin)
             after = BranchAfter.of(unit, 1)
-    return _told(row, after, summary.notes)
+    return _as_compressed(row, after, summary.notes)
 
 
 def _session(reading: Reading, request: CompressRequest) -> _Session | None:
@@ -149,11 +151,11 @@ def _session(reading: Reading, request: CompressRequest) -> _Session | None:
     ids = sorted({str(row["conversation_id"]) for row in rows})
     conversations = reading.get(CONVERSATION, ids)
     owner = request.owner
-    seen_spaces = set(
+    visible_spaces = set(
         owner.spaces if owner.user is not None else spaces_below(reading, owner.space)
     )
     own_conversations = {
-        i: row for i, row in conversations.items() if row["space"] in seen_spaces - {None}
+        i: row for i, row in conversations.items() if row["space"] in visible_spaces - {None}
     }
     if len({row["space"] for row in own_conversations.values()}) > 1:
         raise Conflict(
@@ -174,9 +176,9 @@ def _session(reading: Reading, request: CompressRequest) -> _Session | None:
 
 def _archive_id(session: _Session, session_id: str, summarizer: str) -> str:
     """Make the id of a summary: equal messages and an equal summarizer give one fact."""
-    said = [f"{row['id']} {row['content_hash']}" for row in session.messages]
+    versions = [f"{row['id']} {row['content_hash']}" for row in session.messages]
     space = str(session.conversation["space"])
-    return derived_id(FACT.prefix, None, ARCHIVE, space, session_id, summarizer, *said)
+    return derived_id(FACT.prefix, None, ARCHIVE, space, session_id, summarizer, *versions)
 
 
 def _present(reading: Reading, row_id: str) -> Row | None:
@@ -190,7 +192,7 @@ def _present(reading: Reading, row_id: str) -> Row | None:
     return reading.get(FACT, [row_id]).get(row_id)
 
 
-def _told(row: Row, after: BranchAfter, notes: tuple[str, ...] = ()) -> Compressed:
+def _as_compressed(row: Row, after: BranchAfter, notes: tuple[str, ...] = ()) -> Compressed:
     structure = json.loads(str(row["structure"])) if row["structure"] else {}
     return Compressed(
         row, structure.get("entities", []), structure.get("summarizer", RULES), after, notes
@@ -201,7 +203,7 @@ def _summary(session: _Session, chat: Chat | None) -> _Summary:
     """Word the summary: by the chat model, else by rules; notes say why not by the model."""
     if chat is None:
         return _by_rules(session)
-    if sum(map(len, session.texts)) > _ASKED:
+    if sum(map(len, session.texts)) > _MAX_MESSAGES:
         return _by_rules(
             session, f"The session is too long for {chat.name}: rules chose sentences."
         )
@@ -224,7 +226,7 @@ def _summary(session: _Session, chat: Chat | None) -> _Summary:
 def _usable(answer: Mapping[str, Any], texts: Sequence[str]) -> str | None:
     """Return a model's summary; None if it is missing, too long, or adds to the messages."""
     text = answer.get("summary")
-    if not isinstance(text, str) or not 0 < len(text.strip()) <= _LONGEST:
+    if not isinstance(text, str) or not 0 < len(text.strip()) <= _MAX_SUMMARY:
         return None
     text = " ".join(text.split())
     return text if text.isprintable() and faithful(text, texts) else None
@@ -236,13 +238,13 @@ def _named(entities: object, text: str) -> list[str]:
     named_entities = [
         name for name in listed if isinstance(name, str) and name.strip() and name in text
     ]
-    return list(dict.fromkeys(named_entities or names_in([text])))[:_MOST_ENTITIES]
+    return list(dict.fromkeys(named_entities or names_in([text])))[:_MAX_ENTITIES]
 
 
 def _by_rules(session: _Session, *notes: str) -> _Summary:
     quotes = summarize(session.texts)
     text = " ".join(quote.sentence for quote in quotes)
-    entities = names_in([quote.sentence for quote in quotes])[:_MOST_ENTITIES]
+    entities = names_in([quote.sentence for quote in quotes])[:_MAX_ENTITIES]
     sources = [session.messages[number] for number in sorted({quote.text for quote in quotes})]
     return _Summary(text, entities, RULES, sources, notes)
 
@@ -257,12 +259,12 @@ def _fact(row_id: str, summary: _Summary, session: _Session, origin: Origin, now
     )
     structure = {"entities": summary.entities, "summarizer": summary.summarizer}
     thread = read_detail(conversation["detail"]).get("threadId")
-    own: Row = {
+    columns: Row = {
         "structure": canonical(structure),
         "detail": detail_of(owner_in(conversation["detail"]), threadId=thread),
         "origin_id": summary.sources[0]["id"],
     }
-    return fact_row(row_id, new, origin, now) | own
+    return fact_row(row_id, new, origin, now) | columns
 
 
 def _supersede(editor: Editor, older: Sequence[Row], row: Row) -> BranchAfter:

@@ -7,7 +7,7 @@ from day1.services.repository.repository import Repository
 
 
 def write_desk(repo: Repository, current: Desk | None, fresh: Desk) -> bool:
-    """Write a desk if the stored one is still `current`; return whether it was.
+    """Write the desk `fresh` if the stored one is still `current`; return whether it was written.
 
     Raises:
         UnknownBranch: the desk is new, and its branch was deleted meanwhile.

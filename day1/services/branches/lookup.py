@@ -22,7 +22,7 @@ def find(repo: Repository, name: str) -> Branch:
 
     Raises:
         UnknownBranch: no branch has the name; the message suggests one that differs in case only.
-        StoreBusy: it is being deleted or retired, and may stay.
+        StoreBusy: the branch is being deleted or retired, which may still fail.
     """
     branch = _decided(repo, name)
     if branch is not None and branch.name == name and branch.retired_tip is None:

@@ -43,14 +43,14 @@ def row_id(reading: Reading, text: str) -> str:
     """
     if _WHOLE_ID.fullmatch(text):
         return text
-    short = _SHORT_ID.fullmatch(text)
+    short_id = _SHORT_ID.fullmatch(text)
     ids: list[str] = []
-    if short is not None:
-        prefix, letters = (short[1] or "").lower(), short[2].upper()
+    if short_id is not None:
+        prefix, letters = (short_id[1] or "").lower(), short_id[2].upper()
         for kind in [BY_PREFIX[prefix]] if prefix in BY_PREFIX else [] if prefix else MEMORIES:
             for (whole,) in reading.scan(kind, ("id",), Query()):
-                rest = str(whole).partition("_")[2]
-                if rest.endswith(letters) or rest.startswith(letters):
+                id_letters = str(whole).partition("_")[2]
+                if id_letters.endswith(letters) or id_letters.startswith(letters):
                     ids.append(str(whole))
     if not ids:
         raise NotFound(

@@ -100,16 +100,18 @@ class BranchGraph:
 
 def branch_graph(repo: Repository, limit: int) -> BranchGraph:
     """Build the graph of `main` and the `limit` most recently written branches."""
-    every = [(s, repo.history.commit(s.tip).ts) for s in states(repo)]
-    lasting = sorted(every, key=lambda pair: (pair[0].branch.name == MAIN, pair[1]))[-limit:]
-    name_by_id = {s.branch.id: s.branch.name for s, _ in lasting}
+    branches_with_time = [(state, repo.history.commit(state.tip).ts) for state in states(repo)]
+    lasting = sorted(branches_with_time, key=lambda pair: (pair[0].branch.name == MAIN, pair[1]))[
+        -limit:
+    ]
+    name_by_id = {state.branch.id: state.branch.name for state, _ in lasting}
     merges = [
         NamedMerge(record, name_by_id.get(record.source_id, ""), name_by_id[record.target_id])
         for record in repo.ledger.records(MergeRecord)
         if record.commit is not None and record.target_id in name_by_id
     ]
     return BranchGraph(
-        [pair for pair in every if pair[0].branch.id in name_by_id],
+        [pair for pair in branches_with_time if pair[0].branch.id in name_by_id],
         merges[-limit:],
-        len(every) - len(name_by_id),
+        len(branches_with_time) - len(name_by_id),
     )

@@ -1,7 +1,8 @@
 """Finding memories of some spaces: by a text, by a vector, or by both.
 
 Vectors of different models are never compared. A given vector that is as long as day1's own may
-still be of another model: its text decides, or without a text the model with the nearer vectors.
+still be of another model. The text of the query decides; without a text, the model whose vectors
+are nearer.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory that was found; its score is in 0..1."""
+    """A memory that was found, with its score from 0 to 1."""
 
     row: Row
     score: float
@@ -237,8 +238,8 @@ def _given_vectors(
 def _unknown_length(
     length: int, embedder: Embedder | None, lengths: Sequence[int]
 ) -> InvalidRequest:
-    own = None if embedder is None else embedder.dimension
-    reasons = [] if own is None else [f"the model of this store gives {own}"]
+    model_length = None if embedder is None else embedder.dimension
+    reasons = [] if model_length is None else [f"the model of this store gives {model_length}"]
     if lengths:
         length_list = ", ".join(map(str, lengths))
         reasons.append(f"vectors that were given in this namespace have {length_list}")
@@ -246,7 +247,7 @@ def _unknown_length(
     return InvalidRequest(
         f"query.embedding has {length} numbers, and {why}: nothing here can be compared with it.",
         given=length,
-        model=own,
+        model=model_length,
         there=list(lengths),
     )
 

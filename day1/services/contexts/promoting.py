@@ -141,8 +141,10 @@ def _up_to_date(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set
 
     def whole(row_id: str, count: int) -> bool:
         rows = [later_facts.get(passage_id(row_id, number)) for number in range(1, count + 1)]
-        own = all(row and passages_noted(context_by_id[row_id], row["detail"]) for row in rows[:-1])
-        return own and (rows[-1] is None or rows[-1]["status"] != "active")
+        are_noted = all(
+            row and passages_noted(context_by_id[row_id], row["detail"]) for row in rows[:-1]
+        )
+        return are_noted and (rows[-1] is None or rows[-1]["status"] != "active")
 
     complete_ids = {row_id for row_id, count in several_by_context.items() if whole(row_id, count)}
     return complete_ids | _promoted_last(

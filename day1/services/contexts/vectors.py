@@ -57,9 +57,9 @@ def unit(values: Sequence[float]) -> Vector:
     """Scale a vector to length 1."""
     import numpy as np  # noqa: PLC0415 - as above
 
-    wide = np.asarray(values, np.float32).astype(np.float64)
-    short: Vector = (wide / np.linalg.norm(wide)).astype(np.float32)
-    return short
+    float64_values = np.asarray(values, np.float32).astype(np.float64)
+    unit_vector: Vector = (float64_values / np.linalg.norm(float64_values)).astype(np.float32)
+    return unit_vector
 
 
 def foreign(embedder: Embedder | None, pairs: Sequence[tuple[str, Sequence[float]]]) -> list[bool]:
@@ -74,10 +74,10 @@ def foreign(embedder: Embedder | None, pairs: Sequence[tuple[str, Sequence[float
         texts = dict.fromkeys(
             t for (t, _), is_same_length in zip(pairs, same_length, strict=True) if is_same_length
         )
-        own = text_vectors(embedder, list(texts)).vectors if texts else ()
+        own_vectors = text_vectors(embedder, list(texts)).vectors if texts else ()
     except EmbedderUnavailable:
         return [True] * len(pairs)
-    by_text = dict(zip(texts, own, strict=True))
+    by_text = dict(zip(texts, own_vectors, strict=True))
     return [
         not is_same_length or float(by_text[text] @ unit(vector)) < SAME
         for (text, vector), is_same_length in zip(pairs, same_length, strict=True)

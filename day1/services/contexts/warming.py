@@ -36,9 +36,9 @@ def warm(
 ) -> int:
     """Queue the texts of a space that have no vector yet, and return their number.
 
-    Only texts written at or after `since`, if given. They come first in the queue: this call
-    embeds what it can in a moment, and the background worker the rest. Without a worker, this
-    call goes on for some seconds.
+    With `since`, only texts written at or after it are queued. They come first in the queue:
+    this call embeds some of them at once, and the background worker embeds the others. Without a worker,
+    this call embeds for up to `_PATIENCE_S` seconds.
 
     Args:
         engine: the search engine, with its index and embedder.
@@ -62,17 +62,17 @@ def warm(
 
 
 def embed_first(engine: SearchEngine, embedder: Embedder, texts: Sequence[TextId]) -> None:
-    """Embed texts for a moment; for some seconds if no background worker embeds the rest.
+    """Embed texts for a short time; for some seconds if no background worker embeds the others.
 
     Raises:
         EmbedderUnavailable: there is no model.
         IndexBehind: nothing can be written to the index now.
     """
     worker = engine.embedding_s is not None
-    enough = TimeBudget(engine.embedding_s if worker and engine.embedding_s else _PATIENCE_S)
+    is_time_over = TimeBudget(engine.embedding_s if worker and engine.embedding_s else _PATIENCE_S)
     pending = len(texts)
-    while pending and not enough():
-        embed_pending(engine.index, embedder, _BATCH, EmbedFirst(texts), enough)
+    while pending and not is_time_over():
+        embed_pending(engine.index, embedder, _BATCH, EmbedFirst(texts), is_time_over)
         pending_before, pending = pending, len(engine.index.vectors.waiting(embedder, texts))
         if pending == pending_before:  # another process embeds them
             return

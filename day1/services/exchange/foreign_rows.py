@@ -1,6 +1,7 @@
 """The rows of a foreign source: built from drafts and compared with the branch's rows.
 
-An import changes rows that it brought itself. Rows edited, removed or held here since are left.
+An import changes rows that an earlier import added. It leaves rows that were edited, removed or
+held here since.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -101,7 +102,7 @@ class Comparison:
     surplus: Sequence[str]
     """Ids of the branch's parts that the source no longer has: its text has become shorter."""
     why: Mapping[str, LeftReason]
-    """Why differing and surplus rows are left, by id. Parts of one text are left together."""
+    """Why the import leaves differing and surplus rows, by id: all parts of a text or none."""
 
 
 def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -> Comparison:
@@ -126,9 +127,9 @@ def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -
     reason_by_row: dict[str, LeftReason] = {}
     for row_id in open_to_doubt:
         whole = wholes.get(row_id, row_id)
-        mine: Sequence[Row] = edits.get(row_id, ())
-        mine = _since_removed(mine) if whole != row_id else mine
-        why = why_left(kind, present.get(row_id), cells_by_row.get(row_id, ()), mine)
+        row_edits: Sequence[Row] = edits.get(row_id, ())
+        row_edits = _since_removed(row_edits) if whole != row_id else row_edits
+        why = why_left(kind, present.get(row_id), cells_by_row.get(row_id, ()), row_edits)
         if why or row_id in held_ids or whole in masked:
             reason_by_row.setdefault(whole, why or ("held" if row_id in held_ids else "redacted"))
     why_by_id = {
@@ -168,8 +169,10 @@ def redacted_among(
 
 def _since_removed(edits: Sequence[Row]) -> Sequence[Row]:
     """Return the edits of a part after import last removed it (its text was shorter for a time)."""
-    own = [at for at, e in enumerate(edits) if e["cell"] == WHOLE and e["agent_id"] == AGENT]
-    return edits[own[-1] + 1 :] if own else edits
+    removals = [
+        place for place, e in enumerate(edits) if e["cell"] == WHOLE and e["agent_id"] == AGENT
+    ]
+    return edits[removals[-1] + 1 :] if removals else edits
 
 
 def built(drafts: Sequence[Draft], origin: Origin, now: int) -> dict[Kind, dict[str, Row]]:
@@ -177,9 +180,9 @@ def built(drafts: Sequence[Draft], origin: Origin, now: int) -> dict[Kind, dict[
     rows_by_kind: dict[Kind, dict[str, Row]] = {}
     for draft in drafts:
         kind, rows = rows_of(draft, origin, now)
-        of_kind = rows_by_kind.setdefault(kind, {})
-        if draft.id not in of_kind:
-            of_kind |= rows
+        rows_of_kind = rows_by_kind.setdefault(kind, {})
+        if draft.id not in rows_of_kind:
+            rows_of_kind |= rows
     return rows_by_kind
 
 
@@ -276,7 +279,7 @@ def held_among(work: Work, row_ids: Sequence[str]) -> set[str]:
 def why_left(
     kind: Kind, before: Row | None, groups: Sequence[str], edits: Sequence[Row]
 ) -> LeftReason | None:
-    """Say why a row that is missing or differs is left; None if the import may write it.
+    """Return why the import leaves a row that is missing or differs; None if it may write it.
 
     A row was edited here if somebody other than import edited a claimed cell or the status, or
     if a cell no longer has the value of import's last edit (a restore leaves no edit).
@@ -294,7 +297,7 @@ def why_left(
 
 
 def give(work: Work, kind: Kind, before: Row, values: Row, edits: ImportEdits) -> None:
-    """Set a row to the values that its source has now; a new text counts as unverified."""
+    """Set a row to the values that its source has now; a fact with a new text is unverified."""
     if kind is FACT and values["fact_text"] != before["fact_text"]:
         values = {**values, "verification": "unverified", "scores": None}
     groups = dict.fromkeys((*edits.always, *changed_groups(kind, before, values)))
@@ -311,6 +314,6 @@ def remove(work: Work, kind: Kind, rows: Sequence[Row], edits: ImportEdits) -> N
 
 
 def add_edits(work: Work, edited: EditedCells, new_id: NewId) -> None:
-    """Add edits which say that the source changed these cells, not somebody here."""
+    """Add edits which say that the import's source, not a user of the branch, changed these cells."""
     origin = Origin(agent_id=AGENT, source="import")
     work.add(EDIT, edit_rows(edited, origin, work.now, new_id))

@@ -2,7 +2,7 @@
 
 An import writes units of at most 5,000 rows; each is a commit that is durable before the next unit
 begins. Ids tell which rows the branch has already, so an interrupted import can be started again
-and adds the rest.
+and adds the missing ones.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -57,8 +57,8 @@ def import_own(
     try:
         for unit in in_units(rows(), UNIT_ROWS):
             for target, part in groupby(unit, key=itemgetter(0)):
-                mine = brought_by_branch.setdefault(target.name, Brought())
-                imported.take(_put_own(repo, target, [line for _, line in part], mine))
+                brought = brought_by_branch.setdefault(target.name, Brought())
+                imported.take(_put_own(repo, target, [line for _, line in part], brought))
             rows_done += len(unit)
             report(rows_done, None)
     except Day1Error as failed:

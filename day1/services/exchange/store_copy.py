@@ -28,11 +28,11 @@ Carry = Callable[[object], object]
 _Hashed = tuple[int, str]
 """The number of a state's rows, and the hash of all of them."""
 
-_ASIDE: Final = "_copy"
+_HELPER_PREFIX: Final = "_copy"
 """First part of the names of helper refs, which hold commits that are on no branch."""
-_LOOKS: Final = 20
-"""Attempts to read a source that is written to meanwhile, before the copy gives up."""
-_TOLD: Final = 100
+_MAX_READS: Final = 20
+"""Maximum number of attempts to read a source while others write to it."""
+_COMMITS_PER_REPORT: Final = 100
 """Commits between two progress reports: about a second's work."""
 
 
@@ -119,7 +119,7 @@ def copy_store(
         IntegrityBroken: the copy is not equal.
         StoreBusy: others write to the source without a pause.
     """
-    # Nobody else may make this copy at the same time.
+    # No other process may make this copy at the same time.
     with target.ledger.exclusive():
         replay = CommitReplay(source, target, report)
         replay.follow()
@@ -167,7 +167,7 @@ class CommitReplay:
         self._heads: dict[str, CommitId] = {}
         self._refs = target.history.branches()
         self._equal: dict[CommitId, _Hashed] = {}
-        """Rows' number and hash, by commit of the source, for states found equal in the copy."""
+        """Number and hash of the rows of each state found equal in the copy, by the source's commit."""
 
     def follow(self) -> None:
         """Repeat all commits of the source that the target lacks, with tags and branches."""
@@ -176,7 +176,7 @@ class CommitReplay:
         refs = _refs(graph, self._heads, self.tags)
         missing_commits = [c for c in reversed(graph) if c.parents and c.id not in self.ids]
         for number, commit in enumerate(missing_commits):
-            if number % _TOLD == 0:
+            if number % _COMMITS_PER_REPORT == 0:
                 self._report(number, len(missing_commits))
             self._repeat(commit, refs[commit.id])
         if missing_commits:
@@ -194,17 +194,17 @@ class CommitReplay:
         """Repeat one commit. The commits that it names are older, so the target has them."""
         changes = self._source.history.changes(commit.parents[0], Ref(commit=commit.id))
         parents = tuple(self.ids[parent] for parent in commit.parents)
-        again = replace(commit, parents=parents, meta=renamed(commit.meta, self.ids))
+        copied_commit = replace(commit, parents=parents, meta=renamed(commit.meta, self.ids))
         self._set_branch(ref, parents[0])
-        commit_id = self._target.store.repeat(ref, again, self._writes(changes))
+        commit_id = self._target.store.repeat(ref, copied_commit, self._writes(changes))
         self.ids[commit.id] = self._refs[ref] = commit_id
         self.repeated += 1
         self._target.point("copy.after_commit")
-        if ref == _aside(commit.id):
+        if ref == _helper_ref(commit.id):
             self._leave(ref, commit.id)
 
     def _leave(self, ref: str, commit: CommitId) -> None:
-        """Drop a helper ref if a tag holds its commit, so that refs stay few."""
+        """Delete a helper ref once a tag holds its commit, so that there are few refs."""
         tags = [tag for tag, tagged in self.tags.items() if tagged == commit]
         for tag in tags:
             self._target.history.tag(tag, self.ids[commit])
@@ -245,7 +245,7 @@ class CommitReplay:
             StoreBusy: the source has new commits each time it is read.
         """
         history = self._source.history
-        for _ in range(_LOOKS):
+        for _ in range(_MAX_READS):
             self.stamp = self._source.store.stamp()
             self.follow()
             pending_by_branch = {
@@ -331,8 +331,8 @@ def _hashed(reading: Reading, pending: Writes) -> _Hashed:
     for kind in KINDS:
         columns = tuple(column for column in kind.columns if column != "source_commit")
         rows = list(reading.scan(kind, columns, Query()))
-        more = (row for row in pending.get(kind.table, {}).values() if row is not None)
-        rows += [tuple(row[column] for column in columns) for row in more]
+        pending_rows = (row for row in pending.get(kind.table, {}).values() if row is not None)
+        rows += [tuple(row[column] for column in columns) for row in pending_rows]
         rows_hash.take(kind, columns, sorted(rows, key=lambda row: str(row[0])))
     return rows_hash.rows, rows_hash.hexdigest()
 
@@ -348,7 +348,7 @@ def _refs(
     tips = [*tags.values(), *(other for commit in graph for other in commit.parents[1:])]
     branch_tips = sorted(heads.items(), key=lambda head: head[0] != MAIN)
     ref_by_commit: dict[CommitId, str] = {}
-    for name, tip in (*branch_tips, *((_aside(tip), tip) for tip in tips)):
+    for name, tip in (*branch_tips, *((_helper_ref(tip), tip) for tip in tips)):
         commit = commit_by_id.get(tip)
         while commit is not None and commit.id not in ref_by_commit:
             ref_by_commit[commit.id] = name
@@ -356,5 +356,5 @@ def _refs(
     return ref_by_commit
 
 
-def _aside(commit: CommitId) -> str:
-    return f"{_ASIDE}/{commit[:12]}"
+def _helper_ref(commit: CommitId) -> str:
+    return f"{_HELPER_PREFIX}/{commit[:12]}"

@@ -13,7 +13,7 @@ from day1.services.branches.forking import NewBranch, fork_under, new_below
 from day1.services.exchange.foreign_rows import losses, row_count
 from day1.services.repository.repository import Repository
 
-_SAMPLES = 5
+_MAX_SAMPLES = 5
 _DATED = re.compile(r"-\d{4}-\d\d-\d\d(?:-\d+)?")
 """The end of the name of an import's branch: a date, and a number if the date was taken."""
 
@@ -71,7 +71,7 @@ def _count(result: Survey, draft: Draft) -> None:
         case _:
             result.relations += 1
             return
-    if len(result.samples) < _SAMPLES:
+    if len(result.samples) < _MAX_SAMPLES:
         result.samples.append(text)
     if secret := looks_secret(text):
         result.secrets.setdefault(secret, []).append(draft.id)

@@ -1,9 +1,9 @@
 """Finding and repairing times that are ahead of the clock, as after a write with a wrong clock.
 
-Every write to a branch is later than all that the branch has. So one wrong time moves all later
-times, on every branch that it is merged into. History is not rewritten: a new commit on each branch
-gives its rows times of now, in their order, and has the time of the clock. Before that commit, *as
-of* finds what was there before the clock was wrong.
+Every write to a branch gets a later time than all rows of the branch. So one wrong time moves all
+later times, on every branch that the row is merged into. History is not rewritten: a new commit on
+each branch gives its rows present times, in their order, and has the time of the clock. Reading *as
+of* a time before that commit finds the rows from before the clock was wrong.
 """
 
 from collections.abc import Iterator
@@ -17,11 +17,12 @@ from day1.ports.store import Work
 from day1.services.repository.repository import Repository
 
 TOO_FAR = 60 * SECOND
+"""Microseconds by which a branch may be ahead of the clock without a warning."""
 _UNITS = (("day", 86_400 * SECOND), ("hour", 3_600 * SECOND), ("minute", 60 * SECOND))
 
 
 def lasting(span: int) -> str:
-    """Say a span of time in words, in its largest unit."""
+    """Format a span of time (microseconds) in words, in its largest unit."""
     for name, unit in _UNITS:
         if span >= unit:
             count = span // unit
@@ -30,7 +31,7 @@ def lasting(span: int) -> str:
 
 
 def ahead_note(span: int) -> str:
-    """Build the note for a write to a branch that is `span` ahead of the clock."""
+    """Build the note for a write to a branch that is `span` microseconds ahead of the clock."""
     return (
         f"This branch is {lasting(span)} ahead of this machine's clock, and what is written is "
         "dated so: `day1 doctor` says what to do."
@@ -38,7 +39,7 @@ def ahead_note(span: int) -> str:
 
 
 def ahead(repo: Repository, now: int) -> dict[str, int]:
-    """Return how far branches are ahead of the clock, by name, if that is more than `TOO_FAR`."""
+    """Return the branches more than `TOO_FAR` ahead of the clock: microseconds by name."""
     span_by_branch = {}
     for name, tip in repo.history.branches().items():
         with repo.store.reading(Ref(branch=name)) as reading:
@@ -57,23 +58,23 @@ def set_right(repo: Repository, now: int) -> list[tuple[str, int]]:
     times: set[int] = set()
     for name in names:
         with repo.store.reading(Ref(branch=name)) as reading:
-            times.update(at for _, _, at in _later(reading, now))
+            times.update(at for _, _, at in _rows_after(reading, now))
     new_time_by_old = {at: now + place for place, at in enumerate(sorted(times), start=1)}
-    return [(name, _set_right(repo, name, new_time_by_old, now)) for name in names]
+    return [(name, _correct_times(repo, name, new_time_by_old, now)) for name in names]
 
 
-def _later(reading: Reading, now: int) -> Iterator[tuple[str, str, int]]:
+def _rows_after(reading: Reading, now: int) -> Iterator[tuple[str, str, int]]:
     for kind in KINDS:
         for row_id, at in reading.scan(kind, ("id", "created_at"), Query(created_after=now)):
             yield kind.table, str(row_id), int(at or 0)
 
 
-def _set_right(repo: Repository, name: str, places: dict[int, int], now: int) -> int:
+def _correct_times(repo: Repository, name: str, new_time_by_old: dict[int, int], now: int) -> int:
     branch = repo.ledger.branch(name)
     old_tip = repo.store.commit_pending(name)
     with repo.store.changing(name) as work:
-        rows = _date(work, places, now)
-        work.turn_back(now + len(places))
+        rows = _set_times(work, new_time_by_old, now)
+        work.turn_back(now + len(new_time_by_old))
         text = f"correct the dates of {rows} rows that a wrong clock wrote"
         commit = work.commit(Message("change", text))
     if branch is not None and branch.merged_tip == old_tip:
@@ -81,10 +82,10 @@ def _set_right(repo: Repository, name: str, places: dict[int, int], now: int) ->
     return rows
 
 
-def _date(work: Work, places: dict[int, int], now: int) -> int:
-    later_rows = sorted(_later(work, now), key=lambda row: row[2])
-    for table, row_id, at in later_rows:
+def _set_times(work: Work, new_time_by_old: dict[int, int], now: int) -> int:
+    later_rows = sorted(_rows_after(work, now), key=lambda row: row[2])
+    for table, row_id, old_time in later_rows:
         # A row that was added since the rows were listed is later than the others of its branch.
-        place = places.setdefault(at, now + len(places) + 1)
-        work.change(BY_TABLE[table], row_id, {"created_at": place})
+        new_time = new_time_by_old.setdefault(old_time, now + len(new_time_by_old) + 1)
+        work.change(BY_TABLE[table], row_id, {"created_at": new_time})
     return len(later_rows)

@@ -9,17 +9,16 @@ from day1.services.repository.repository import Repository
 
 log = logging.getLogger(__name__)
 
-_TIMES: Final = 4
-"""Size of a wasteful store, as a multiple of its live bytes."""
-_SMALL: Final = 20 * 1024 * 1024
+_WASTEFUL_RATIO: Final = 4
+"""A store is wasteful if its size is more than this multiple of its live bytes."""
+_SMALL_BYTES: Final = 20 * 1024 * 1024
 """Bytes up to which a store is never wasteful."""
 _ROW_BYTES: Final = 1_000
 """Estimated bytes of a row after compaction (measured on 18,000 rows)."""
 _COMMIT_BYTES: Final = 5_000
 """Estimated bytes of a commit after compaction (measured on 18,000 rows)."""
-_BRIEF: Final = 40 * 1024 * 1024
-"""Maximum number of live bytes for a compaction while the process is idle; they take about two
-seconds."""
+_MAX_LIVE_BYTES: Final = 40 * 1024 * 1024
+"""Live bytes up to which an idle process compacts a store, which takes about two seconds."""
 
 
 def live_bytes(repo: Repository) -> int:
@@ -35,7 +34,7 @@ def live_bytes(repo: Repository) -> int:
 
 def is_wasteful(repo: Repository, size: int) -> bool:
     """Whether most of a store's bytes hold old versions of its pages."""
-    return size > _SMALL and size > _TIMES * live_bytes(repo)
+    return size > _SMALL_BYTES and size > _WASTEFUL_RATIO * live_bytes(repo)
 
 
 def compact_if_brief(repo: Repository) -> bool:
@@ -46,7 +45,7 @@ def compact_if_brief(repo: Repository) -> bool:
     size = repo.store.size()
     if not repo.store.capabilities.compaction or not is_wasteful(repo, size):
         return False
-    if live_bytes(repo) > _BRIEF:
+    if live_bytes(repo) > _MAX_LIVE_BYTES:
         return False
     result = repo.store.compact()
     log.info(

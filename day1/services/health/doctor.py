@@ -18,7 +18,7 @@ from day1.services.search.indexing import follow
 from day1.services.search.search_engine import SearchEngine
 
 MANY_REFS: Final = 200
-"""Branches in the engine from which there is a warning: each costs 60 bytes in every commit."""
+"""Number of branches in the engine that causes a warning: each adds 60 bytes to every commit."""
 LOW_DISK: Final = 200 * 1024 * 1024
 
 Level = Literal["ok", "warn", "error"]
@@ -36,7 +36,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class StoreLocation:
-    """The place of a store: disk, files and settings of this machine. Sizes are in bytes."""
+    """What this machine knows of a store: disk, files and settings. Sizes are in bytes."""
 
     store_bytes: int
     free_bytes: int
@@ -126,12 +126,12 @@ def _rows(repo: Repository, place: StoreLocation) -> Finding:
         return Finding("rows", "ok", "the tables of every branch can be read")
     if not problems:
         return Finding("rows", "ok", "every page and index of the store is whole")
-    away = "Back the server up" if place.node else "Copy the folder away"
+    backup_step = "Back the server up" if place.node else "Copy the folder away"
     return Finding(
         "rows",
         "error",
         f"{len(problems)} problems, the first: {problems[0]}",
-        f"{away} first. Then `day1 export --all` writes out what can be read, and "
+        f"{backup_step} first. Then `day1 export --all` writes out what can be read, and "
         "`day1 import jsonl` brings it into a new store; or put a backup in its place.",
     )
 
@@ -160,7 +160,7 @@ def _branches(repo: Repository) -> Finding:
         parts.append(f"not in the ledger: {', '.join(unrecorded[:5])}")
     if without_ref:
         parts.append(f"not in the engine: {', '.join(without_ref[:5])}")
-    advice = "`day1 doctor --repair` adds the first to the ledger and removes the second from it."
+    advice = "`day1 doctor --repair` adds branches of the engine to the ledger, and removes others from it."
     return Finding("branches", "error", "; ".join(parts), advice)
 
 
@@ -173,7 +173,7 @@ def _intents(repo: Repository) -> Finding:
         "deeds",
         "warn",
         f"{len(intents)} unfinished, still running or killed: {names}",
-        "Another process works on it, or was killed: then the next command finishes it.",
+        "If the process still runs, wait for it. If it was killed, the next command finishes its work.",
     )
 
 
@@ -181,14 +181,14 @@ def _times(repo: Repository, place: StoreLocation) -> Finding:
     spans = {} if place.now is None else ahead(repo, place.now)
     if not spans:
         return Finding("times", "ok", "no branch is ahead of the clock")
-    name, most = max(spans.items(), key=lambda entry: entry[1])
+    name, largest_span = max(spans.items(), key=lambda entry: entry[1])
     return Finding(
         "times",
         "warn",
-        f"{len(spans)} of the branches ahead of this machine's clock, {name} by {lasting(most)}: "
-        "somebody wrote with a wrong clock, and what is written since is dated after that",
-        "Set every machine's clock right; then `day1 doctor --repair` gives those memories times "
-        "of now, in a commit on each branch.",
+        f"{len(spans)} of the branches ahead of this machine's clock, {name} by {lasting(largest_span)}: "
+        "a process wrote with a wrong clock, and later rows got still later times",
+        "Set every machine's clock right; then `day1 doctor --repair` gives those memories present "
+        "times, in a commit on each branch.",
     )
 
 
@@ -230,8 +230,8 @@ def _writing(place: StoreLocation) -> Finding:
     if place.obstacles:
         return Finding("writing", "error", " ".join(dict.fromkeys(place.obstacles)))
     if place.read_only:
-        return Finding("writing", "ok", "not here: the folder is read-only")
-    return Finding("writing", "ok", "nothing is in the way")
+        return Finding("writing", "ok", "this process cannot write: the folder is read-only")
+    return Finding("writing", "ok", "this process can write")
 
 
 def _megabytes(count: int) -> str:

@@ -21,7 +21,7 @@ class CommitOnBranch:
 
 
 class Ancestry:
-    """The commit graph, with the branch of each commit as forks and merges tell it."""
+    """The commit graph with the branch of each commit, which follows from forks and merges."""
 
     def __init__(self, repo: Repository) -> None:
         """Read all branches, also the retired ones."""

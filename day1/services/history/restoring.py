@@ -49,16 +49,18 @@ def restore_row(repo: Repository, branch: Branch, row_id: str, state: Ref) -> Re
     """
     kind = kind_of(row_id)
     with repo.store.reading(state) as past:
-        then = None if kind not in MEMORIES else past.get(kind, [row_id]).get(row_id)
+        past_row = None if kind not in MEMORIES else past.get(kind, [row_id]).get(row_id)
     with repo.store.changing(branch.name) as work:
-        now = None if kind not in MEMORIES else work.get(kind, [row_id]).get(row_id)
-        if kind is None or (then is None and now is None):
+        present_row = None if kind not in MEMORIES else work.get(kind, [row_id]).get(row_id)
+        if kind is None or (past_row is None and present_row is None):
             raise _unknown(row_id, branch)
-        return _bring(work, {kind.table: {row_id: then}}, 0 if then == now else 1, row_id)
+        return _commit_restore(
+            work, {kind.table: {row_id: past_row}}, 0 if past_row == present_row else 1, row_id
+        )
 
 
 def restore_branch(repo: Repository, branch: Branch, state: Ref, what: str) -> Restored:
-    """Restore every row of a branch to a past state, which the commit's message calls `what`.
+    """Restore every row of a branch to a past state; `what` names the state in the message.
 
     Edits are history and stay; held items are part of the state and go back with it.
     """
@@ -70,7 +72,7 @@ def restore_branch(repo: Repository, branch: Branch, state: Ref, what: str) -> R
             writes = _undo(changes, state.until)
             if state.until is not None:
                 _without_later(writes, work, state.until)
-        return _bring(work, writes, sum(map(len, writes.values())), what)
+        return _commit_restore(work, writes, sum(map(len, writes.values())), what)
 
 
 def _undo(changes: Changes, until: int | None) -> Writes:
@@ -113,7 +115,7 @@ def _from_rows(repo: Repository, work: Work, state: Ref) -> Writes:
     return writes
 
 
-def _bring(work: Work, writes: Writes, count: int, what: str) -> Restored:
+def _commit_restore(work: Work, writes: Writes, count: int, what: str) -> Restored:
     if not count:
         return Restored(0, None, work.now)
     for rows in writes.values():

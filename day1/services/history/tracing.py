@@ -16,7 +16,7 @@ from day1.services.rows.deriving import shown_edits
 from day1.services.rows.recording import changed_groups, newest_edits
 
 How = Literal["added", "changed", "removed", "restored"]
-_BACK: Final = frozenset({"restore", "revert"})
+_RESTORING_OPS: Final = frozenset({"restore", "revert"})
 """Operations of commits that bring a past state back."""
 
 
@@ -137,7 +137,7 @@ def _how(row: Row | None, before: Row | None, commit: Commit, *, back: bool) -> 
         return "removed"
     if before is None:
         return "restored" if back else "added"
-    return "restored" if commit.op in _BACK else "changed"
+    return "restored" if commit.op in _RESTORING_OPS else "changed"
 
 
 def _cells(kind: Kind, before: Row | None, row: Row | None) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ def blame(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[B
             branch=branch.name,
         )
     ways = _Ways(repo, branch, traced.tip)
-    authors = newest_edits(kind, row, _taken(traced, ways), traced.hidden)
+    authors = newest_edits(kind, row, _effective_edits(traced, ways), traced.hidden)
     blames = []
     for group in kind.groups:
         edit = authors.get(group[0])
@@ -203,10 +203,11 @@ def blame(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[B
 
 
 Way = tuple[Commit | None, Branch | None, tuple[Passage, ...]]
+"""How a row came to a branch: the commit that wrote it, that commit's branch, and the passages."""
 
 
 class _Ways:
-    """The ways by which rows and edits came to a branch; a cache follows each once."""
+    """How rows and edits came to a branch; each is followed once and then cached."""
 
     def __init__(self, repo: Repository, branch: Branch, tip: CommitId) -> None:
         self._repo, self._branch, self._tip = repo, branch, tip
@@ -260,7 +261,7 @@ class _Ways:
                 without_row = middle
             else:
                 with_row = middle
-        if past[with_row].commit.op not in _BACK:
+        if past[with_row].commit.op not in _RESTORING_OPS:
             return past[with_row]
         traced = Traced(kind, row, (), start, 0)
         rows = _rows(self._repo, traced, row_id, {entry.commit.id: entry for entry in past})
@@ -280,7 +281,7 @@ class _Ways:
         return Passage(entry.commit, merge_id, source, entry.branch, decided_by)
 
 
-def _taken(traced: Traced, ways: _Ways) -> Sequence[Row]:
+def _effective_edits(traced: Traced, ways: _Ways) -> Sequence[Row]:
     """Return the edits of a row without those whose value a merge withheld."""
     withheld_cells = {(item["merge_id"], item["cell"]) for item in traced.held}
     if not withheld_cells:

@@ -22,7 +22,7 @@ from day1.services.repository.repository import Repository
 
 log = logging.getLogger(__name__)
 
-_LATER: Final = (StoreUnavailable, StoreReadOnly, StoreDamaged)
+_RETRIED: Final = (StoreUnavailable, StoreReadOnly, StoreDamaged)
 """Errors of the store, not of the event: the event is ingested later."""
 
 
@@ -35,14 +35,14 @@ def ingest_events(
         repo: the store to write to.
         spool: the files in which the events wait.
         secrets: the setting; texts that look like secrets are stored only if it is `ignore`.
-        enough: asked between events; when it returns true, the other events wait.
+        enough: called between events; when it returns true, the other events stay in their files.
 
     Raises:
         StoreUnavailable, StoreReadOnly, StoreDamaged: nothing can be written; the events wait.
     """
     ingester, count = _Ingester(repo, spool, secrets), 0
-    with spool.alone() as alone, ingester.logging_problems():
-        for name in spool.waiting() if alone else ():
+    with spool.alone() as has_lock, ingester.logging_problems():
+        for name in spool.waiting() if has_lock else ():
             lines = []
             for line in spool.read(name):
                 if enough():
@@ -66,7 +66,7 @@ class _Ingester:
 
     @contextmanager
     def logging_problems(self) -> Iterator[None]:
-        """Log at the end of the block why lines were not stored, each reason once."""
+        """Log at the end of the block why lines were not stored: each reason with its count."""
         try:
             yield
         finally:
@@ -82,7 +82,7 @@ class _Ingester:
             return
         try:
             self._store(event)
-        except _LATER:
+        except _RETRIED:
             raise
         except Day1Error as exc:
             self._put_aside(line, exc.code)

@@ -29,7 +29,7 @@ def branch_of(repo: Repository, event: ClientEvent) -> Branch:
     parent = _parent_of(repo, event)
 
     def newest() -> Branch | None:
-        """Find the newest branch of this agent below the parent."""
+        """Find the newest branch of this agent that was forked from the parent."""
         branches = (
             branch
             for branch in repo.ledger.branches()

@@ -70,7 +70,7 @@ def add_message(repo: Repository, branch: Branch, message: SessionMessage) -> No
         with repo.store.adding(branch.name) as work:
             if work.get(MESSAGE, [row_id]):
                 continue
-            if row_id == message.id and _is_again(work, message, text):
+            if row_id == message.id and _is_repeated(work, message, text):
                 return
             _add(repo, work, message, (row_id, text))
         repo.point("taking.after_part")
@@ -154,12 +154,12 @@ def _detail(row: Row) -> dict[str, object]:
 
 
 def _was_removed(work: Additions, row_id: str) -> bool:
-    """Whether somebody removed the row, which is then not added again."""
+    """Whether somebody removed the row; a removed row is not added again."""
     return was_removed(work.find(EDIT, Query(equal={"row_id": row_id})))
 
 
-def _is_again(work: Additions, message: SessionMessage, text: str) -> bool:
-    """Whether a client without turn ids reported the same message just before.
+def _is_repeated(work: Additions, message: SessionMessage, text: str) -> bool:
+    """Whether a client without turn ids reported the same message less than `AGAIN` before.
 
     `text` is the message, or its first part, whose mark differs each time.
     """
@@ -168,9 +168,13 @@ def _is_again(work: Additions, message: SessionMessage, text: str) -> bool:
         return False
     equal: Row = {"conversation_id": event.conversation_id, "role": message.role}
     if text != message.text:
-        lately = Query(equal=equal, after=event.at - AGAIN + 1, before=event.at + AGAIN - 1)
+        nearby_messages = Query(
+            equal=equal, after=event.at - AGAIN + 1, before=event.at + AGAIN - 1
+        )
         first = piece_of(text)
-        return any(piece_of(str(row["content"])) == first for row in work.find(MESSAGE, lately))
+        return any(
+            piece_of(str(row["content"])) == first for row in work.find(MESSAGE, nearby_messages)
+        )
     equal["content_hash"] = content_hash(message.text)
     return any(
         abs(int(row["happened_at"] or 0) - event.at) < AGAIN

@@ -19,7 +19,7 @@ from day1.services.rows.editing import Editor, Removal, remove
 
 @dataclass(frozen=True, slots=True)
 class ItemUpdate:
-    """What to change of an item; None: nothing."""
+    """The new values of an item; None: the value is not changed."""
 
     text: str | None = None
     confidence: float | None = None
@@ -33,7 +33,7 @@ class ItemUpdate:
 
     @property
     def named(self) -> list[str]:
-        """The names of what is to be changed."""
+        """The names of the values to change."""
         names = ("text", "confidence", "metadata", "retention", "status")
         return [name for name in names if getattr(self, name) is not None]
 
@@ -50,12 +50,12 @@ class ItemChanged:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """An item that a call names, and whose it must be."""
+    """An item that a call names, and the spaces and conditions that it must meet."""
 
     item_id: str
     spaces: Spaces
     narrowing: Narrowing = field(default_factory=Narrowing)
-    """The item must be meant by it, else it is not found."""
+    """Conditions that the item must meet; otherwise it is not found."""
 
 
 def update_item(
@@ -64,8 +64,8 @@ def update_item(
     """Change a fact in place; a message keeps what it says.
 
     Raises:
-        NotFound: the item is not in these spaces, or does not fit.
-        InvalidRequest: the item is a message, and something of it is to be changed.
+        NotFound: the item is not in these spaces, or does not meet the conditions.
+        InvalidRequest: the item is a message, and the update sets a value.
     """
     with repo.store.adding(branch.name) as adding:
         item = item_of(adding, wanted.spaces, wanted.item_id, adding.now)
@@ -108,7 +108,7 @@ def _columns(item: Item, update: ItemUpdate) -> Row:
         columns["expires_at"] = update.expires_at
     if update.status == "active":
         detail.pop("status", None)
-        if item.row["status"] == "superseded":  # what superseded it had ended it
+        if item.row["status"] == "superseded":  # its successor had ended its valid time
             columns |= {"superseded_by": None, "valid_until": None}
         columns["status"] = "active"
     elif update.status is not None:
@@ -122,7 +122,7 @@ def _columns(item: Item, update: ItemUpdate) -> Row:
 
 
 def delete_item(repo: Repository, branch: Branch, wanted: Wanted, origin: Origin) -> ItemChanged:
-    """Hide a fact from everything, or take a message from the branch; both can be reverted.
+    """Hide a fact from all readers, or remove a message from the branch; both can be reverted.
 
     Raises:
         NotFound: the item is not in these spaces, or was deleted already.

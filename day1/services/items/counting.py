@@ -20,7 +20,7 @@ from day1.services.search.search_engine import SearchEngine
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What is read of an item to count it."""
+    """The columns of an item that are read to count it."""
 
     kind: Kind
     id: str

@@ -18,12 +18,12 @@ from day1.ports.reading import Reading
 
 DELETED: Final = "deleted"
 """The `status` in the detail of an item that its owner deleted."""
-_MOST_RELATIONS: Final = 5_000
-"""The newest relations that are compared with texts."""
-_PER_TEXT: Final = 20
-"""Relations answered beside one text, at most."""
-_LONGEST_NAME: Final = 6
-"""Words of an entity's name that is looked for in texts, at most."""
+_MAX_RELATIONS: Final = 5_000
+"""Maximum number of relations that are compared with texts: the newest ones."""
+_MAX_PER_TEXT: Final = 20
+"""Maximum number of relations returned for one text."""
+_MAX_NAME_WORDS: Final = 6
+"""Maximum number of words of an entity's name that is looked for in texts."""
 _WORD: Final = re.compile(r"\w+")
 
 Spaces = Sequence[str | None]
@@ -32,22 +32,22 @@ Spaces = Sequence[str | None]
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """Which of an owner's items are meant: by metadata, thread and run."""
+    """Conditions on the metadata, thread and run of an owner's items."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Values that the metadata of an item must have."""
     thread: str | None = None
-    """Items of other threads are left out; those of no thread count."""
+    """Items of other threads are left out; items without a thread are not."""
     run: str | None = None
     """Only items of this run."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether every item is meant."""
+        """Whether there is no condition, so that every item meets it."""
         return not self.metadata and self.thread is None and self.run is None
 
     def admits(self, detail: Mapping[str, Any]) -> bool:
-        """Whether an item with this detail is meant."""
+        """Whether an item with this detail meets the conditions."""
         metadata = detail.get("metadata")
         return (
             (self.thread is None or detail.get("threadId") in {None, self.thread})
@@ -79,7 +79,8 @@ def item_of(
         deleted: whether an item that its owner deleted is found too.
 
     Raises:
-        NotFound: no such item is in these spaces; whether others have it is not told.
+        NotFound: no such item is in these spaces; the error does not say whether other spaces
+            have it.
     """
     item = _item(reading, item_id)
     if item is not None and _space(reading, item) in spaces and not is_expired(item.row, now):
@@ -101,8 +102,8 @@ def _item(reading: Reading, item_id: str) -> Item | None:
     row = reading.get(kind, [item_id]).get(item_id)
     if row is None or row["content_hash"] == REDACTED_HASH:
         return None
-    holder = row if kind is FACT else _conversation(reading, row)
-    return Item(kind, row, read_detail(holder.get("detail")))
+    detail_row = row if kind is FACT else _conversation(reading, row)
+    return Item(kind, row, read_detail(detail_row.get("detail")))
 
 
 def _conversation(reading: Reading, message: Row) -> Row:
@@ -112,8 +113,8 @@ def _conversation(reading: Reading, message: Row) -> Row:
 
 def _space(reading: Reading, item: Item) -> Cell:
     """Return the space of an item; a message is in that of its conversation."""
-    holder = item.row if item.kind is FACT else _conversation(reading, item.row)
-    return holder.get("space")
+    space_row = item.row if item.kind is FACT else _conversation(reading, item.row)
+    return space_row.get("space")
 
 
 def facts_of(spaces: Spaces, now: int) -> Query:
@@ -130,21 +131,23 @@ def facts_of(spaces: Spaces, now: int) -> Query:
 
 def newest_facts(reading: Reading, spaces: Spaces, now: int, limit: int) -> list[Row]:
     """List the facts of spaces, newest first, without redacted ones."""
-    asked = limit
+    scan_limit = limit
     while True:
-        query = replace(facts_of(spaces, now), order="created_at", descending=True, limit=asked)
+        query = replace(
+            facts_of(spaces, now), order="created_at", descending=True, limit=scan_limit
+        )
         scanned = reading.scan(FACT, ("id", "content_hash"), query)
         ids = [str(row_id) for row_id, content in scanned if content != REDACTED_HASH]
-        if len(ids) >= limit or len(scanned) < asked:
+        if len(ids) >= limit or len(scanned) < scan_limit:
             rows = reading.get(FACT, ids[:limit])
             return [rows[row_id] for row_id in ids[:limit]]
-        asked *= 4
+        scan_limit *= 4
 
 
 def meant_facts(
     reading: Reading, spaces: Spaces, now: int, narrowing: Narrowing
 ) -> frozenset[str] | None:
-    """Return the ids of the facts that are meant; None if every fact is."""
+    """Return the ids of the facts that meet the conditions; None without conditions."""
     if narrowing.is_empty:
         return None
     rows = reading.scan(FACT, ("id", "detail"), facts_of(spaces, now))
@@ -162,7 +165,7 @@ def relations_named(
         present_at=now,
         order="created_at",
         descending=True,
-        limit=_MOST_RELATIONS,
+        limit=_MAX_RELATIONS,
     )
     ends = ("id", "source_entity", "target_entity")
     ids_by_name: dict[tuple[str, ...], dict[str, None]] = {}
@@ -185,6 +188,6 @@ def _named(text: str, ids_by_name: Mapping[tuple[str, ...], Mapping[str, None]])
     words = _words(text)
     ids: dict[str, None] = {}
     for start in range(len(words)):
-        for length in range(1, _LONGEST_NAME + 1):
+        for length in range(1, _MAX_NAME_WORDS + 1):
             ids |= ids_by_name.get(words[start : start + length], {})
-    return list(ids)[:_PER_TEXT]
+    return list(ids)[:_MAX_PER_TEXT]

@@ -36,12 +36,12 @@ def nearest_items(where: Where, query: ItemQuery) -> tuple[list[tuple[Row, float
     """Find the nearest facts and messages, best first, with their scores, and the search's answer.
 
     Raises:
-        InvalidRequest: nothing can be compared with a vector as long as the given one.
+        InvalidRequest: no vector in the spaces has the length of the given one.
     """
     with where.engine.store.reading(where.ref) as reading:
         fact_ids = meant_facts(reading, query.spaces, query.now, query.narrowing)
         message_ids = _messages(reading, query)
-    found, answer = _facts(where, query, fact_ids)
+    scored_items, answer = _facts(where, query, fact_ids)
     if message_ids and _comparable(where, query):
         message_search = SearchRequest(
             "" if query.vector is not None else query.text,
@@ -52,11 +52,11 @@ def nearest_items(where: Where, query: ItemQuery) -> tuple[list[tuple[Row, float
             vector=None if query.vector is None else unit(query.vector),
         )
         messages = search(where.engine, where.ref, where.branch_id, message_search)
-        found += [(hit.row, hit.score) for hit in messages.hits]
+        scored_items += [(hit.row, hit.score) for hit in messages.hits]
         notes = list(dict.fromkeys([*answer.notes, *messages.notes]))
         waiting = answer.pending_vectors + messages.pending_vectors
         answer = replace(answer, notes=notes, pending_vectors=waiting)
-    near_enough = [hit for hit in found if query.least is None or hit[1] >= query.least]
+    near_enough = [hit for hit in scored_items if query.least is None or hit[1] >= query.least]
     near_enough.sort(key=lambda hit: (-hit[1], str(hit[0]["id"])))
     return near_enough[: query.limit], answer
 
@@ -65,12 +65,12 @@ def _facts(
     where: Where, query: ItemQuery, fact_ids: frozenset[str] | None
 ) -> tuple[list[tuple[Row, float]], SearchAnswer]:
     if query.vector is None:
-        asked = SearchRequest(
+        request = SearchRequest(
             query.text, mode="vector", limit=query.limit, spaces=query.spaces, only=fact_ids
         )
-        answer = search(where.engine, where.ref, where.branch_id, asked)
+        answer = search(where.engine, where.ref, where.branch_id, request)
         return [(hit.row, hit.score) for hit in answer.hits], answer
-    wanted = Wanted(
+    memory_query = Wanted(
         query.spaces,
         query.now,
         vector=query.vector,
@@ -78,7 +78,7 @@ def _facts(
         facts=fact_ids,
         kinds=(FACT.table,),
     )
-    matches, answer = matching(where, wanted)
+    matches, answer = matching(where, memory_query)
     return [(match.row, match.score) for match in matches], answer
 
 
@@ -91,7 +91,7 @@ def _comparable(where: Where, query: ItemQuery) -> bool:
 
 
 def _messages(reading: Reading, query: ItemQuery) -> frozenset[str]:
-    """Return the ids of the messages that are meant; messages have no metadata and no run."""
+    """Return the ids of the messages that meet the conditions; they have no metadata and no run."""
     narrowing = query.narrowing
     if narrowing.metadata or narrowing.run is not None:
         return frozenset()

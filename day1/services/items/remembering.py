@@ -41,7 +41,7 @@ class ToRemember:
     detail: str
     """Its detail as canonical JSON: owner, metadata, retention."""
     given: frozenset[str] = frozenset()
-    """The names that the caller gave: only these columns change in a known fact."""
+    """Names of the arguments that the caller set: a known fact changes only in these."""
     policy: Policy = "supersede"
 
     @property
@@ -65,14 +65,14 @@ class ToRemember:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The fact that holds what was to be remembered, and the state of the branch."""
+    """The result of remembering: the fact that holds the content, and the state of the branch."""
 
     row: Row
     commit: CommitId
     pending: int = 0
     outcome: Outcome = "written"
     superseded: tuple[str, ...] = ()
-    """Ids of the facts that it replaced."""
+    """Ids of the facts that `row` replaced."""
 
 
 def key_of(cell: Cell) -> str | None:
@@ -110,7 +110,7 @@ def remember(repo: Repository, branch: Branch, new: ToRemember, origin: Origin) 
 
 
 def remember_each(
-    repo: Repository, branch: Branch, news: Sequence[ToRemember], origin: Origin
+    repo: Repository, branch: Branch, new_facts: Sequence[ToRemember], origin: Origin
 ) -> tuple[list[Row], BranchAfter]:
     """Add facts word for word in one unit of work; a text that its space has is not added again.
 
@@ -119,10 +119,12 @@ def remember_each(
     added: list[Row] = []
     result: list[Row] = []
     with repo.store.adding(branch.name) as adding:
-        ids = sorted(repo.new_id(FACT.prefix, adding.now) for _ in news)  # lists keep their order
+        ids = sorted(
+            repo.new_id(FACT.prefix, adding.now) for _ in new_facts
+        )  # lists keep their order
         rows = [
             {**new.row(repo, origin, adding), "id": row_id}
-            for new, row_id in zip(news, ids, strict=True)
+            for new, row_id in zip(new_facts, ids, strict=True)
         ]
         row_by_place = _known_texts(adding, rows)
         for row in rows:
@@ -175,7 +177,7 @@ def metadata_of(detail: Mapping[str, Any]) -> Mapping[str, Any]:
 def _known(adding: Additions, new: ToRemember) -> tuple[Row | None, list[Row]]:
     """Find the fact with the same text, and those that conflict with the new one, newest first.
 
-    A row with a structure, such as a lesson or a skill, is no plain fact and stays apart.
+    A row with a structure, such as a lesson or a skill, is no plain fact: it is neither known nor in conflict.
     """
     equal: Row = {"space": new.fact.space, "sensitivity": new.fact.sensitivity, "structure": None}
     same: str | None = None
@@ -184,7 +186,9 @@ def _known(adding: Additions, new: ToRemember) -> tuple[Row | None, list[Row]]:
     query = present_facts(equal, adding.now)
     columns = ("id", "fact_text", *(() if new.key is None else ("detail",)))
     for row_id, text, *detail in adding.scan(FACT, columns, query):
-        key = key_of(detail[0]) if detail else None  # without a key of its own none matters
+        key = (
+            key_of(detail[0]) if detail else None
+        )  # keys are compared only if the new fact has one
         if text == new.fact.text and (new.key is None or key in {None, new.key}):
             same = str(row_id)
         elif is_conflict((str(text), key)):
@@ -199,9 +203,9 @@ def _age(row: Row) -> tuple[int, str]:
 
 
 def conflicting(one: TextAndKey) -> Callable[[TextAndKey], bool]:
-    """Build the test whether another fact conflicts with this one.
+    """Build the test whether another fact conflicts with the fact `one`.
 
-    They have one key, or without two keys say the same in words.
+    Facts that both have a key conflict if the keys are equal; others if their words say the same.
     """
     same_words = rewording_of(one[0])
 
@@ -240,7 +244,7 @@ def known_text(adding: Additions, row: Row) -> Row | None:
 
 
 def new_columns(new: ToRemember, old: Row) -> Row:
-    """Return new values of a known fact's columns: of those that the caller named."""
+    """Return the new values of the columns of a known fact that the caller set."""
     columns: Row = {"category": new.fact.category, "confidence": new.fact.confidence}
     columns = {name: cell for name, cell in columns.items() if name in new.given}
     before, after = read_detail(old["detail"]), read_detail(new.detail)

@@ -38,12 +38,12 @@ from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor
 
 How = Literal["supersede", "keep", "merge", "ignore"]
-"""How a conflict is resolved: the winner replaces the other fact, both stay as they are, the other
-is joined to the winner; `ignore` is as `keep`."""
+"""How a conflict is resolved. `supersede`: the winner replaces the other fact; `keep` and `ignore`:
+both stay as they are; `merge`: the other fact is joined to the winner."""
 Sees = Callable[[Cell], bool]
 """Whether the caller sees the rows of a space."""
-_APART: Final = "apart"
-"""In the detail of a fact the ids of facts that conflict with it and were decided to stay."""
+_KEPT_APART: Final = "apart"
+"""The field of a fact's detail that lists conflicting facts which a caller decided to keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +122,16 @@ def _active(adding: Additions, fact_id: str, sees: Sees) -> Row | None:
 
 
 def _conflicts_of(adding: Additions, fact: Row) -> list[Row]:
-    """Find the active facts of the same space that conflict with a fact and may not stay yet."""
+    """Find the active facts of the same space that conflict with a fact, except those kept apart."""
     equal: Row = {column: fact[column] for column in ("space", "sensitivity")}
-    apart = set(read_detail(fact["detail"]).get(_APART, ()))
+    apart = set(read_detail(fact["detail"]).get(_KEPT_APART, ()))
     is_conflict = conflicting((str(fact["fact_text"]), key_of(fact["detail"])))
     query = present_facts({**equal, "structure": None}, adding.now)
     ids = [
         str(row_id)
         for row_id, text, detail in adding.scan(FACT, ("id", "fact_text", "detail"), query)
         if row_id not in {fact["id"], *apart}
-        and fact["id"] not in read_detail(detail).get(_APART, ())
+        and fact["id"] not in read_detail(detail).get(_KEPT_APART, ())
         and is_conflict((str(text), key_of(detail)))
     ]
     rows = adding.get(FACT, ids)
@@ -139,11 +139,11 @@ def _conflicts_of(adding: Additions, fact: Row) -> list[Row]:
 
 
 def _keep_apart(editor: Editor, fact: Row, others: Sequence[Row]) -> None:
-    """Record in a fact which conflicting facts stay beside it."""
+    """Record in a fact which conflicting facts were decided to stay."""
     detail = read_detail(fact["detail"])
-    known_ids = detail.get(_APART)
+    known_ids = detail.get(_KEPT_APART)
     ids = {*(known_ids if isinstance(known_ids, list) else ()), *(str(row["id"]) for row in others)}
-    editor.change(FACT, fact, {"detail": canonical({**detail, _APART: sorted(ids)})})
+    editor.change(FACT, fact, {"detail": canonical({**detail, _KEPT_APART: sorted(ids)})})
 
 
 def _joined(editor: Editor, winner: Row, losers: Sequence[Row]) -> Row:
