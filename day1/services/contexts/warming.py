@@ -37,8 +37,8 @@ def warm(
     """Queue the texts of a space that have no vector yet, and return their number.
 
     With `since`, only texts written at or after it are queued. They come first in the queue:
-    this call embeds some of them at once, and the background worker embeds the others. Without a worker,
-    this call embeds for up to `_PATIENCE_S` seconds.
+    this call embeds some of them at once, and the background worker embeds the others. Without a
+    worker, this call embeds for up to `_PATIENCE_S` seconds.
 
     Args:
         engine: the search engine, with its index and embedder.

@@ -314,6 +314,6 @@ def remove(work: Work, kind: Kind, rows: Sequence[Row], edits: ImportEdits) -> N
 
 
 def add_edits(work: Work, edited: EditedCells, new_id: NewId) -> None:
-    """Add edits which say that the import's source, not a user of the branch, changed these cells."""
+    """Add edits which say that the source of the import changed these cells."""
     origin = Origin(agent_id=AGENT, source="import")
     work.add(EDIT, edit_rows(edited, origin, work.now, new_id))

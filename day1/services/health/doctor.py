@@ -160,7 +160,7 @@ def _branches(repo: Repository) -> Finding:
         parts.append(f"not in the ledger: {', '.join(unrecorded[:5])}")
     if without_ref:
         parts.append(f"not in the engine: {', '.join(without_ref[:5])}")
-    advice = "`day1 doctor --repair` adds branches of the engine to the ledger, and removes others from it."
+    advice = "`day1 doctor --repair` adds missing branches to the ledger, and removes the others."
     return Finding("branches", "error", "; ".join(parts), advice)
 
 
@@ -173,7 +173,7 @@ def _intents(repo: Repository) -> Finding:
         "deeds",
         "warn",
         f"{len(intents)} unfinished, still running or killed: {names}",
-        "If the process still runs, wait for it. If it was killed, the next command finishes its work.",
+        "If the process still runs, wait. If it was killed, the next command finishes its work.",
     )
 
 
@@ -187,8 +187,8 @@ def _times(repo: Repository, place: StoreLocation) -> Finding:
         "warn",
         f"{len(spans)} of the branches ahead of this machine's clock, {name} by {lasting(largest_span)}: "
         "a process wrote with a wrong clock, and later rows got still later times",
-        "Set every machine's clock right; then `day1 doctor --repair` gives those memories present "
-        "times, in a commit on each branch.",
+        "Set every machine's clock right; then `day1 doctor --repair` gives those memories "
+        "present times, in a commit on each branch.",
     )
 
 

@@ -20,7 +20,7 @@ from day1.services.rows.editing import Editor
 from day1.services.tasks.sessions import register_writer
 
 Change = Callable[[Editor], str]
-"""Changes rows in open work; returns what it did in a few words, empty if nothing."""
+"""A function that changes rows in open work and describes the change; "" if it changed nothing."""
 Write = Callable[[Branch], CommitId | None]
 """A function that writes to a branch and returns the commit; None if nothing was to be written."""
 _STILL_OPEN = "The review of an earlier job is still open: nothing was proposed again."
@@ -35,7 +35,7 @@ def apply(run: JobRun, write: Write) -> dict[str, Json]:
     """Let a job write to its branch; where that is protected, propose the commit in a review.
 
     Returns:
-        `commit` and `review_id`, as far as there are any.
+        `commit` and `review_id`; a key is missing if there is no commit or review.
 
     Raises:
         UnknownBranch, BranchClosed: the branch takes no change any more.
@@ -60,7 +60,7 @@ def apply(run: JobRun, write: Write) -> dict[str, Json]:
 
 
 def _written(run: JobRun, branch: Branch, write: Write) -> CommitId | None:
-    """Write to a branch, after its author is recorded; None: there was nothing to write."""
+    """Record the author and write to a branch; None if there was nothing to write."""
     now, token = run.repo.clock(), run.job.token_id
     register_writer(run.repo, branch, run.origin, now)
     if token is not None:
@@ -72,7 +72,7 @@ def _written(run: JobRun, branch: Branch, write: Write) -> CommitId | None:
 
 
 def _commit(run: JobRun, branch: Branch, change: Change) -> CommitId | None:
-    """Make a change of rows on a branch that takes writes; None: there was nothing to change."""
+    """Change rows of a branch that takes writes; None if there was nothing to change."""
     with run.repo.store.changing(branch.name) as work:
         line = change(Editor(run.repo, work, run.origin, run.job.kind))
         if not line:
@@ -97,8 +97,8 @@ def _proposed(run: JobRun, fork: Branch, branch: Branch) -> dict[str, Json]:
     )
     commit = None if proposed.merged is None else proposed.merged.record.commit
     review_id = None if proposed.review is None else proposed.review.id
-    found: dict[str, Json] = {"commit": commit, "review_id": review_id}
-    return {name: value for name, value in found.items() if value is not None}
+    result: dict[str, Json] = {"commit": commit, "review_id": review_id}
+    return {name: value for name, value in result.items() if value is not None}
 
 
 def _open_review_of(run: JobRun) -> Review | None:

@@ -33,7 +33,7 @@ class _Transcript:
 
 
 @dataclass(slots=True)
-class _Found:
+class _CleanupCandidates:
     """What a cleanup may change, found in one reading."""
 
     facts: list[Row] = field(default_factory=list)
@@ -46,15 +46,19 @@ def clean_up(run: JobRun) -> dict[str, Json]:
     days = run.number("olderThanDays", OLDER_THAN_DAYS)
     before = run.repo.clock() - round(days * DAY)
     with run.repo.store.reading(run.reading_ref()) as reading:
-        outdated = _found(run, reading, before, days)
+        outdated = _cleanup_candidates(run, reading, before, days)
     counts = dict.fromkeys(("archivedFacts", "removedConversations", "removedMessages"), 0)
 
     def change(editor: Editor) -> str:
         counts["archivedFacts"] = _archive(editor, outdated.facts)
-        old = [each for each in outdated.transcripts if each.is_unchanged(editor.work)]
-        messages = [message for each in old for message in each.messages]
+        old_transcripts = [
+            transcript
+            for transcript in outdated.transcripts
+            if transcript.is_unchanged(editor.work)
+        ]
+        messages = [message for transcript in old_transcripts for message in transcript.messages]
         counts["removedMessages"] = _remove(editor, MESSAGE, messages)
-        rows = [each.conversation for each in old]
+        rows = [transcript.conversation for transcript in old_transcripts]
         counts["removedConversations"] = _remove(editor, CONVERSATION, rows)
         lines = [f"{name} {count}" for name, count in counts.items() if count]
         return ", ".join(lines)
@@ -71,20 +75,22 @@ def clean_up(run: JobRun) -> dict[str, Json]:
     }
 
 
-def _found(run: JobRun, reading: Reading, before: int, days: float) -> _Found:
-    found = _Found()
+def _cleanup_candidates(
+    run: JobRun, reading: Reading, before: int, days: float
+) -> _CleanupCandidates:
+    candidates = _CleanupCandidates()
     oldest = run.shop.services.transcript_days
     if oldest is None:
-        found.notes.append("No transcript is removed: DAY1_JOBS__TRANSCRIPT_DAYS is not set.")
+        candidates.notes.append("No transcript is removed: DAY1_JOBS__TRANSCRIPT_DAYS is not set.")
     elif days < oldest:
-        found.notes.append(f"No transcript is removed before it is {oldest} days old.")
+        candidates.notes.append(f"No transcript is removed before it is {oldest} days old.")
     for space in run.spaces(reading):
         run.go_on()
         facts = reading.find(FACT, Query(equal={"status": "active", "space": space}))
-        found.facts += [row for row in facts if run.covers(row) and _has_expired(row, before)]
+        candidates.facts += [row for row in facts if run.covers(row) and _has_expired(row, before)]
         if oldest is not None and days >= oldest:
-            _find_transcripts(run, reading, space, before, found)
-    return found
+            _find_transcripts(run, reading, space, before, candidates)
+    return candidates
 
 
 def _has_expired(row: Row, before: int) -> bool:
@@ -92,9 +98,9 @@ def _has_expired(row: Row, before: int) -> bool:
 
 
 def _find_transcripts(
-    run: JobRun, reading: Reading, space: str, before: int, found: _Found
+    run: JobRun, reading: Reading, space: str, before: int, candidates: _CleanupCandidates
 ) -> None:
-    """Add to `found` the conversations of a space whose messages are all old enough."""
+    """Add to `candidates` the conversations of a space whose messages are all old enough."""
     for conversation in reading.find(CONVERSATION, Query(equal={"space": space})):
         if not is_of_compose(conversation["detail"]):
             continue
@@ -103,7 +109,7 @@ def _find_transcripts(
         messages = reading.find(MESSAGE, query)
         rows = [conversation, *messages]
         if all(int(row["created_at"] or 0) <= before for row in rows):
-            found.transcripts.append(_Transcript(conversation, messages))
+            candidates.transcripts.append(_Transcript(conversation, messages))
 
 
 def _archive(editor: Editor, rows: Sequence[Row]) -> int:

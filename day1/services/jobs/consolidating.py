@@ -19,7 +19,7 @@ from day1.services.rows.editing import Editor, end_of
 from day1.services.search.grouping import group_rows
 
 MOST: Final = 2_000
-"""Facts that are compared in each space, at most: the newest ones."""
+"""Maximum number of facts that are compared in each space: the newest ones."""
 _DERIVED: Final = frozenset({"pattern", "skill", "archive"})
 """Categories of facts that other jobs make."""
 
@@ -67,21 +67,25 @@ def _texts(notes: Json) -> list[str]:
 def _planned(run: JobRun) -> _Plan:
     plan = _Plan()
     cosine = max(ALIKE, run.number("confidenceThreshold", ALIKE))
-    most = min(MOST, int(run.number("batchSize", MOST)))
+    limit = min(MOST, int(run.number("batchSize", MOST)))
     with run.repo.store.reading(run.reading_ref()) as reading:
         spaces = run.spaces(reading)
         facts_by_space = {space: reading.find(FACT, _lasting(space)) for space in spaces}
     for rows in facts_by_space.values():
-        own = [row for row in rows if _may_be_merged(run, row)]
+        mergeable = [row for row in rows if _may_be_merged(run, row)]
         plan.spaces += 1
-        plan.examined += len(own[-most:])
-        for alike in _comparable(own[-most:]):
+        plan.examined += len(mergeable[-limit:])
+        for comparable_facts in _comparable(mergeable[-limit:]):
             run.go_on()
-            grouped = group_rows(run.shop.engine, FACT, alike)
+            grouped = group_rows(run.shop.engine, FACT, comparable_facts)
             plan.notes += [note for note in grouped.notes if note not in plan.notes]
-            near = {(a, b) for a, b, how in grouped.pairs if how >= cosine}
+            similar_pairs = {
+                (row_id, other_id)
+                for row_id, other_id, similarity in grouped.pairs
+                if similarity >= cosine
+            }
             for group in grouped.groups:
-                plan.pairs += _pairs(group, near)
+                plan.pairs += _pairs(group, similar_pairs)
     kept_ids = _brought_back(run, [str(row["id"]) for row, _ in plan.pairs])
     plan.pairs = [(row, best) for row, best in plan.pairs if row["id"] not in kept_ids]
     return plan
@@ -111,7 +115,7 @@ def _may_be_merged(run: JobRun, row: Row) -> bool:
 
 
 def _comparable(rows: Sequence[Row]) -> list[list[Row]]:
-    """Group facts by category, key and metadata, by which callers choose them; drop single ones."""
+    """Group facts of equal category, key and metadata; groups of a single fact are dropped."""
     facts_by_choice: dict[str, list[Row]] = {}
     for row in rows:
         detail = read_detail(row["detail"])

@@ -24,8 +24,8 @@ from day1.services.rows.editing import Editor
 from day1.services.rows.recording import NewFact, fact_row
 
 _CATEGORY: Final = "fact"
-_SENT: Final = 30_000
-"""Characters of messages that the model is given, at most; what is longer is not sent."""
+_MAX_SENT: Final = 30_000
+"""Maximum number of characters of messages sent to the model; later messages are not sent."""
 _INSTRUCTIONS: Final = (
     f"You get what a user said in one turn, as one JSON document. List at most {MOST} facts that "
     "will be true beyond this turn and that the messages state: about the user, what the user "
@@ -89,18 +89,18 @@ def _ids(run: JobRun, name: str) -> list[str]:
 
 
 def _messages(reading: Reading, row_ids: Sequence[str]) -> list[Row]:
-    """Find what the user said, in its order: neither redacted nor with what looks like a secret."""
+    """Return the user's messages in order, without redacted ones and texts that look secret."""
     rows = reading.get(MESSAGE, list(row_ids))
     present = (rows[row_id] for row_id in row_ids if row_id in rows)
     user_rows = [
         row for row in present if row["role"] == "user" and row["content_hash"] != REDACTED_HASH
     ]
-    taken, room = [], _SENT
+    chosen_rows, characters_left = [], _MAX_SENT
     for row in user_rows:
-        room -= len(str(row["content"]))
-        if room >= 0 and not looks_secret(str(row["content"])):
-            taken.append(row)
-    return taken
+        characters_left -= len(str(row["content"]))
+        if characters_left >= 0 and not looks_secret(str(row["content"])):
+            chosen_rows.append(row)
+    return chosen_rows
 
 
 def _shown(reading: Reading, row_ids: Sequence[str]) -> list[object]:
@@ -113,7 +113,7 @@ def _shown(reading: Reading, row_ids: Sequence[str]) -> list[object]:
 
 
 def _add(editor: Editor, facts: Sequence[ExtractedFact], messages: Sequence[Row]) -> list[str]:
-    """Add those of the facts that their space lacks; return their ids."""
+    """Add the facts that their space does not have yet; return the ids of the added facts."""
     work = editor.work
     conversation_id = str(messages[0]["conversation_id"])
     conversation = work.get(CONVERSATION, [conversation_id]).get(conversation_id)
@@ -128,7 +128,7 @@ def _add(editor: Editor, facts: Sequence[ExtractedFact], messages: Sequence[Row]
     for fact in facts:
         sources = [messages[place] for place in fact.sources]
         if any(row["id"] not in present for row in sources):
-            continue  # it was removed while the model read it
+            continue  # the message was removed while the model read it
         row_id = derived_id(FACT.prefix, None, "extracted", str(sources[0]["id"]), fact.text)
         new = NewFact(
             fact.text,

@@ -1,4 +1,4 @@
-"""How a process treats jobs: when they run, what they may remove, and who runs them."""
+"""The settings of a process for jobs: when they run, and what they may remove."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _nobody() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class JobServices:
-    """How this process treats jobs: times, settings, and whether a server runs them."""
+    """The settings of this process for jobs, and whether some process runs them."""
 
     calendar: Calendar = field(default_factory=Calendar)
     transcript_days: int | None = None

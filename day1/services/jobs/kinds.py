@@ -18,14 +18,14 @@ from day1.services.jobs.consolidating import consolidate
 from day1.services.jobs.workshop import JobRun
 from day1.services.skills.mining import Extracted, Extraction, extract_patterns
 
-_LOW: Final = 0.1
+_FADED_SCORE: Final = 0.1
 """The decay score below which a fact is counted as faded, by default."""
 
 
 def count_decayed(run: JobRun) -> dict[str, Json]:
     """Count the facts whose decay score is low; the score is computed whenever it is read."""
     half_life = run.number("halfLifeDays", HALF_LIFE_DAYS)
-    low = run.number("confidenceThreshold", _LOW)
+    threshold = run.number("confidenceThreshold", _FADED_SCORE)
     now, items, below = run.repo.clock(), 0, 0
     with run.repo.store.reading(run.reading_ref()) as reading:
         for space in run.spaces(reading):
@@ -38,12 +38,12 @@ def count_decayed(run: JobRun) -> dict[str, Json]:
                 if row["id"] in uses:
                     last = max(last, uses[str(row["id"])].last)
                 items += 1
-                below += decay_score(last, now, half_life) < low
+                below += decay_score(last, now, half_life) < threshold
     return {
         "computed": True,
         "items": items,
         "below": below,
-        "threshold": low,
+        "threshold": threshold,
         "halfLifeDays": half_life,
         "notes": ["Decay scores are computed when they are read: no row was changed."],
     }
@@ -51,21 +51,23 @@ def count_decayed(run: JobRun) -> dict[str, Json]:
 
 def extract(run: JobRun) -> dict[str, Json]:
     """Write the runs of tools that recur in each wallet's threads as patterns."""
-    found: list[Extracted] = []
-    least = run.number("confidenceThreshold", 0.0)
+    extractions: list[Extracted] = []
+    min_confidence = run.number("confidenceThreshold", 0.0)
 
     def write(branch: Branch) -> CommitId | None:
         for wallet in run.job.wallets:
             run.go_on()
-            new = Extraction(branch, Owner(wallet), replace(run.origin, agent_id=wallet), least)
-            found.append(extract_patterns(run.repo, new))
-        commits = [each.commit for each in found if each.commit is not None]
+            new = Extraction(
+                branch, Owner(wallet), replace(run.origin, agent_id=wallet), min_confidence
+            )
+            extractions.append(extract_patterns(run.repo, new))
+        commits = [extraction.commit for extraction in extractions if extraction.commit is not None]
         return commits[-1] if commits else None
 
     written = apply(run, write)
     return {
-        "added": sum(len(each.added) for each in found),
-        "present": sum(each.present for each in found),
+        "added": sum(len(extraction.added) for extraction in extractions),
+        "present": sum(extraction.present for extraction in extractions),
         **written,
     }
 
@@ -74,7 +76,7 @@ def archive(run: JobRun) -> dict[str, Json]:
     """Archive the rows of each wallet in a bundle of its own, with a fact that describes it."""
     start, end = (run.job.params.get(name) for name in ("start", "end"))
     after, before = (at if isinstance(at, int) else None for at in (start, end))
-    made: list[dict[str, Json]] = []
+    archives: list[dict[str, Json]] = []
 
     def write(branch: Branch) -> CommitId | None:
         commit = None
@@ -85,12 +87,12 @@ def archive(run: JobRun) -> dict[str, Json]:
                 run.repo, Archiving(branch, Owner(wallet), origin, after, before)
             )
             if archived is not None:
-                made.append({"archiveId": archived.archive_id, "cid": archived.cid})
+                archives.append({"archiveId": archived.archive_id, "cid": archived.cid})
                 commit = archived.commit
         return commit
 
     written = apply(run, write)
-    return {"archives": list(made), **written}
+    return {"archives": list(archives), **written}
 
 
 def extract_from_turn(run: JobRun) -> dict[str, Json]:
@@ -108,4 +110,4 @@ RUNS: Final[Mapping[WorkKind, Callable[[JobRun], dict[str, Json]]]] = {
     "cleanup": clean_up,
     "facts_extract": extract_from_turn,
 }
-"""The work of each kind."""
+"""The function that does the work of each kind of job."""

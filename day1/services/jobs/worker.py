@@ -18,7 +18,7 @@ class JobWorker:
         self._next_at: int | None = None
 
     def run(self, stopped: IsStopped) -> bool:
-        """Begin what is due and run what waits; a look without changes costs very little."""
+        """Begin schedules that are due and run waiting jobs; costs very little without changes."""
         repo = self._shop.repo
         stamp = repo.ledger.stamp()
         is_due = self._next_at is not None and self._next_at <= repo.clock()

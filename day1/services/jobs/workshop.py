@@ -1,4 +1,4 @@
-"""What jobs are run with: the store, the search engine, settings, and one running job."""
+"""What a job needs to run: the store, the search engine and settings; and a running job."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from day1.services.search.search_engine import SearchEngine
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What every job is run with."""
+    """What every job needs to run: the store, the search engine and settings."""
 
     repo: Repository
     engine: SearchEngine
@@ -28,7 +28,7 @@ class Workshop:
 
 
 class JobStoppedError(Exception):
-    """The process ends, the caller left, or the job's lease is over: nothing more is written."""
+    """A job must stop and write nothing more: its process, its caller or its lease has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class JobRun:
         return Origin(self.job.wallet, source="tool")
 
     def go_on(self) -> None:
-        """Check between parts of the work that the job may go on.
+        """Check that the job may continue; called between parts of the work.
 
         Raises:
             JobStoppedError: it must end.
@@ -69,7 +69,7 @@ class JobRun:
         return Ref(branch=self.branch.name)
 
     def spaces(self, reading: Reading) -> list[str]:
-        """List the spaces of the wallets: of each wallet, its users and their devices."""
+        """List the spaces of the job's wallets, of their users and of the users' devices."""
         roots = [Owner(wallet).space for wallet in self.job.wallets]
         names = [name for root in roots for name in spaces_below(reading, root)]
         return [name for name in dict.fromkeys(names) if name is not None]

@@ -1,4 +1,4 @@
-"""Assembling a prompt: what the layers have for a query, packed within a budget."""
+"""Assembling a prompt: the items of the layers for a query, packed within a budget."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from day1.services.search.search_engine import SearchEngine
 
 log = logging.getLogger(__name__)
 
-_ROUNDED: Final = 1e-6
+_COSINE_ERROR: Final = 1e-6
 """How much a cosine may be below its true value, since vectors have 32-bit numbers."""
 _ELLIPSES: Final = 4
 """Characters that mark where a quoted text goes on."""
@@ -30,31 +30,35 @@ _ELLIPSES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A prompt, and what it was chosen from."""
+    """A prompt, and the found layers from which its items were chosen."""
 
     packed: Packed
     found: FoundLayers
 
 
 def assemble(
-    repo: Repository, engine: SearchEngine, branch: Branch, asked: LayersQuery, budget: Budget
+    repo: Repository,
+    engine: SearchEngine,
+    branch: Branch,
+    layers_query: LayersQuery,
+    budget: Budget,
 ) -> Assembled:
-    """Pack what the layers have for a query into a prompt.
+    """Pack the best items of the layers for a query into a prompt.
 
     Raises:
         UnknownBranch: the branch was deleted meanwhile.
     """
-    found_layers = find_layers(repo, engine, branch, asked)
-    items = _quoted(asked.query, found_layers, budget.item_characters)
+    found_layers = find_layers(repo, engine, branch, layers_query)
+    items = _quoted(layers_query.query, found_layers, budget.item_characters)
     return Assembled(pack(items, budget, _near(engine, items)), found_layers)
 
 
-def _quoted(query: str, found: FoundLayers, most: int) -> list[LayerItem]:
+def _quoted(query: str, found_layers: FoundLayers, max_characters: int) -> list[LayerItem]:
     """Choose the passages of long texts that a prompt shows."""
-    items = found.all
-    texts = [found.texts.get(item.id or "", FoundText(item.text)) for item in items]
-    each = max(1, most - _ELLIPSES)
-    limits = PassageLimits(most, each, each * len(texts))
+    items = found_layers.all
+    texts = [found_layers.texts.get(item.id or "", FoundText(item.text)) for item in items]
+    quoted_characters = max(1, max_characters - _ELLIPSES)
+    limits = PassageLimits(max_characters, quoted_characters, quoted_characters * len(texts))
     return [
         item if quoted.span is None else replace(item, quotation=quoted.text)
         for item, quoted in zip(items, quote(query, texts, limits), strict=True)
@@ -62,7 +66,7 @@ def _quoted(query: str, found: FoundLayers, most: int) -> list[LayerItem]:
 
 
 def _near(engine: SearchEngine, items: Sequence[LayerItem]) -> Near:
-    """Find the pairs of rows that say nearly the same, of those whose vectors are in the index."""
+    """Find pairs of rows that say nearly the same; only rows with vectors are compared."""
     if engine.embedder is None:
         return ()
     row_by_text: dict[TextId, LayerItem] = {}
@@ -75,7 +79,7 @@ def _near(engine: SearchEngine, items: Sequence[LayerItem]) -> Near:
             text_ids = engine.index.words.known(kind, list(item_by_hash))
             row_by_text |= {text: item_by_hash[hashed] for hashed, text in text_ids.items()}
         texts = list(row_by_text)
-        pairs = engine.index.vectors.pairs(engine.embedder, texts, texts, ALIKE - _ROUNDED)
+        pairs = engine.index.vectors.pairs(engine.embedder, texts, texts, ALIKE - _COSINE_ERROR)
     except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
         log.warning("near duplicates are not looked for: %s", error.code)
         return ()

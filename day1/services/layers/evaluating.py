@@ -26,7 +26,7 @@ _DIGITS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question, and what its prompt is expected to show: a text, a row, or either of both."""
+    """A question, and the text or row (with both: either of them) that its prompt must show."""
 
     query: str
     expected: str | None = None
@@ -76,22 +76,23 @@ def evaluate(
     repo: Repository,
     engine: SearchEngine,
     branch: Branch,
-    asked: LayersQuery,
+    layers_query: LayersQuery,
     cases: Sequence[Case],
 ) -> Evaluation:
     """Assemble a prompt for each case, compare it with what is expected, and record the scores.
 
-    Nothing counts as shown. `asked` says whose layers are searched; each case has its own query.
+    Nothing counts as shown. `layers_query` says whose layers are searched; each case has its own query.
 
     Raises:
         UnknownBranch: the branch was deleted meanwhile.
     """
     started, budget = time.perf_counter(), budget_of(None)
     prompts = [
-        assemble(repo, engine, branch, replace(asked, query=case.query), budget) for case in cases
+        assemble(repo, engine, branch, replace(layers_query, query=case.query), budget)
+        for case in cases
     ]
     spent_ms = (time.perf_counter() - started) * 1_000 / len(cases)
-    results = [_result(case, each.packed) for case, each in zip(cases, prompts, strict=True)]
+    results = [_result(case, prompt.packed) for case, prompt in zip(cases, prompts, strict=True)]
     scores, now, last = _scores(results), repo.clock(), prompts[-1].found
     run = EvalRun(
         id=repo.new_id("eval", now),
@@ -105,15 +106,15 @@ def evaluate(
         created_at=now,
     )
     repo.ledger.put(run)
-    notes = list(dict.fromkeys(note for each in prompts for note in each.found.notes))
+    notes = list(dict.fromkeys(note for prompt in prompts for note in prompt.found.notes))
     return Evaluation(run, scores, results, last.pending, notes, round(spent_ms, 3))
 
 
 def _result(case: Case, packed: Packed) -> Result:
-    ids = {each.item.id for each in packed.items}
+    ids = {packed_item.item.id for packed_item in packed.items}
     has_row = case.expected_id is not None and case.expected_id in ids
     has_words = case.expected is not None and any(
-        _says(each.text, case.expected) for each in packed.items
+        _says(packed_item.text, case.expected) for packed_item in packed.items
     )
     return Result(has_row or has_words, len(packed.items), packed.characters)
 

@@ -1,4 +1,4 @@
-"""Finding what the six layers of memory have for a query.
+"""Finding the items of the six layers of memory for a query.
 
     working   lines of the session's working desk
     scene     the last messages of the thread
@@ -42,15 +42,15 @@ from day1.services.search.searching import search
 from day1.services.turns.working import WorkingSession, find_working
 
 LIMIT: Final = 6
-"""Items of a layer, unless the caller says otherwise."""
+"""Number of items of a layer, by default."""
 _SEARCHED: Final = 10
-"""Rows that are searched for, for each item of a layer: those of all layers are in one ranking."""
+"""Rows to search for per item of a layer, since one ranking has the rows of all layers."""
 _RELATIONS: Final = 3
-"""Relations of a fact, at most."""
+"""Maximum number of relations of a fact."""
 _ENDS: Final = ("source_entity", "relation_type", "target_entity")
 _NOT_SEARCHED: Final[tuple[Layer, ...]] = ("working", "scene")
 _READ_AHEAD: Final = 4
-"""Messages that are read for each one of a scene, since redacted ones are left out."""
+"""Messages to read per message of a scene, since redacted ones are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class LayersQuery:
     limit: int = LIMIT
     """Items of each layer, at most."""
     narrowing: Narrowing = field(default_factory=Narrowing)
-    """Which facts are meant; unless all are, no messages and no desk are shown: they have no
+    """Conditions on facts. With conditions, messages and the desk are left out: they have no
     metadata and no run."""
 
 
@@ -90,8 +90,8 @@ class FoundLayers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Before:
-    """What is read before the searches."""
+class _BeforeSearch:
+    """What is read before the search: unsearched layers, and ids of rows that may be found."""
 
     recent: dict[Layer, list[LayerItem]]
     """The items of the layers that are not searched."""
@@ -104,7 +104,7 @@ class _Before:
 
 
 def find_layers(
-    repo: Repository, engine: SearchEngine, branch: Branch, asked: LayersQuery
+    repo: Repository, engine: SearchEngine, branch: Branch, layers_query: LayersQuery
 ) -> FoundLayers:
     """Find the best items of each layer.
 
@@ -112,18 +112,18 @@ def find_layers(
         UnknownBranch: the branch was deleted meanwhile.
     """
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        desk = _desk(repo, branch, asked)
-        before = _read(reading, asked, desk, repo.clock())
-    answer = _search(engine, branch, asked, before)
+        desk = _desk(repo, branch, layers_query)
+        before = _read(reading, layers_query, desk, repo.clock())
+    answer = _search(engine, branch, layers_query, before)
     hits = () if answer is None else answer.hits
-    items_by_layer = _by_layer(hits, asked)
+    items_by_layer = _by_layer(hits, layers_query)
     items_by_layer |= {
         layer: before.recent.get(layer, []) for layer in _NOT_SEARCHED if layer in items_by_layer
     }
     if items_by_layer.get("graph"):
         with repo.store.reading(Ref(branch=branch.name)) as reading:
             items_by_layer["graph"] = _with_relations(
-                reading, items_by_layer["graph"], asked.owner, repo.clock()
+                reading, items_by_layer["graph"], layers_query.owner, repo.clock()
             )
     state = answer or before
     return FoundLayers(
@@ -135,30 +135,40 @@ def find_layers(
     )
 
 
-def _desk(repo: Repository, branch: Branch, asked: LayersQuery) -> WorkingSession | None:
-    """Find the working desk of the query's session; None if it is another owner's, or has ended."""
-    if asked.session is None or "working" not in asked.layers or not asked.narrowing.is_empty:
+def _desk(repo: Repository, branch: Branch, layers_query: LayersQuery) -> WorkingSession | None:
+    """Find the working desk of the query's session; None if another owner has it or it ended."""
+    if (
+        layers_query.session is None
+        or "working" not in layers_query.layers
+        or not layers_query.narrowing.is_empty
+    ):
         return None
-    desk = find_working(repo, branch, asked.owner, asked.session, repo.clock())
-    return desk if desk is not None and desk.memory.is_of(asked.owner) else None
+    desk = find_working(repo, branch, layers_query.owner, layers_query.session, repo.clock())
+    return desk if desk is not None and desk.memory.is_of(layers_query.owner) else None
 
 
-def _read(reading: Reading, asked: LayersQuery, desk: WorkingSession | None, now: int) -> _Before:
+def _read(
+    reading: Reading, layers_query: LayersQuery, desk: WorkingSession | None, now: int
+) -> _BeforeSearch:
     """Read what is not searched, and the ids of the rows that may be found."""
-    thread = None if asked.thread is None else conversation_id(asked.owner.space, asked.thread)
+    thread = (
+        None
+        if layers_query.thread is None
+        else conversation_id(layers_query.owner.space, layers_query.thread)
+    )
     recent_by_layer: dict[Layer, list[LayerItem]] = {}
     if desk is not None:
-        recent_by_layer["working"] = _working(reading, desk, asked.limit)
-    if thread is not None and "scene" in asked.layers and asked.narrowing.is_empty:
-        recent_by_layer["scene"] = _scene(reading, thread, asked.limit)
+        recent_by_layer["working"] = _working(reading, desk, layers_query.limit)
+    if thread is not None and "scene" in layers_query.layers and layers_query.narrowing.is_empty:
+        recent_by_layer["scene"] = _scene(reading, thread, layers_query.limit)
     message_ids: frozenset[str] = frozenset()
-    if "vectors" in asked.layers and asked.narrowing.is_empty:
-        message_ids = newest_messages(reading, asked.owner.spaces)
+    if "vectors" in layers_query.layers and layers_query.narrowing.is_empty:
+        message_ids = newest_messages(reading, layers_query.owner.spaces)
         if thread is not None:
             query = Query(equal={"conversation_id": thread})
             message_ids -= {str(row_id) for (row_id,) in reading.scan(MESSAGE, ("id",), query)}
-    facts = meant_facts(reading, asked.owner.spaces, now, asked.narrowing)
-    return _Before(recent_by_layer, facts, message_ids, reading.tip, reading.pending)
+    facts = meant_facts(reading, layers_query.owner.spaces, now, layers_query.narrowing)
+    return _BeforeSearch(recent_by_layer, facts, message_ids, reading.tip, reading.pending)
 
 
 def _working(reading: Reading, desk: WorkingSession, limit: int) -> list[LayerItem]:
@@ -187,20 +197,20 @@ def _scored(newest_first: Sequence[LayerItem]) -> list[LayerItem]:
 
 
 def _search(
-    engine: SearchEngine, branch: Branch, asked: LayersQuery, before: _Before
+    engine: SearchEngine, branch: Branch, layers_query: LayersQuery, before: _BeforeSearch
 ) -> SearchAnswer | None:
     """Search facts and messages in one ranking; None if the layers have no facts.
 
-    Such layers have no messages either: `vectors`, which has them, has facts too.
+    Then no layer has messages either: `vectors`, the only layer with messages, has facts too.
     """
-    categories = categories_of(asked.layers)
+    categories = categories_of(layers_query.layers)
     if categories == ():
         return None
     request = SearchRequest(
-        asked.query,
+        layers_query.query,
         kinds=(FACT.table, MESSAGE.table),
-        limit=_SEARCHED * asked.limit,
-        spaces=asked.owner.spaces,
+        limit=_SEARCHED * layers_query.limit,
+        spaces=layers_query.owner.spaces,
         among={} if categories is None else {"category": categories},
         only=before.facts,
         messages=before.messages or None,
@@ -208,10 +218,10 @@ def _search(
     return search(engine, Ref(branch=branch.name), branch.id, request)
 
 
-def _by_layer(hits: Iterable[Hit], asked: LayersQuery) -> dict[Layer, list[LayerItem]]:
+def _by_layer(hits: Iterable[Hit], layers_query: LayersQuery) -> dict[Layer, list[LayerItem]]:
     """Divide hits among the requested layers: the best of each, up to its limit."""
     items_by_layer: dict[Layer, list[LayerItem]] = {
-        layer: [] for layer in LAYERS if layer in asked.layers
+        layer: [] for layer in LAYERS if layer in layers_query.layers
     }
     for hit in hits:
         layer = layer_of(hit.row["category"]) if hit.kind is FACT else "vectors"
@@ -219,7 +229,7 @@ def _by_layer(hits: Iterable[Hit], asked: LayersQuery) -> dict[Layer, list[Layer
             items_by_layer[layer].append(_item(layer, hit.row, hit.score))
     for items in items_by_layer.values():
         items.sort(key=lambda item: (-item.score, item.place))
-        del items[asked.limit :]
+        del items[layers_query.limit :]
     return items_by_layer
 
 
@@ -233,8 +243,8 @@ def _with_relations(
         for rows in relations_of_facts
     ]
     return [
-        replace(fact, relations=tuple(own)[:_RELATIONS])
-        for fact, own in zip(facts, lines, strict=True)
+        replace(fact, relations=tuple(relation_lines)[:_RELATIONS])
+        for fact, relation_lines in zip(facts, lines, strict=True)
     ]
 
 

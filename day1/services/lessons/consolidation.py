@@ -53,7 +53,7 @@ from day1.services.search.search_engine import SearchEngine
 log = logging.getLogger(__name__)
 
 MOST: Final = 2_000
-"""Lessons that one consolidation compares, at most: the newest ones."""
+"""Maximum number of lessons that one consolidation compares: the newest ones."""
 DESK: Final = "consolidation"
 _ROW_ID = re.compile(r"[a-z]+_[0-9A-HJKMNP-TV-Z]{26}")
 _INSTRUCTIONS = (
@@ -98,13 +98,13 @@ def find_duplicates_and_stale(
     repo: Repository, engine: SearchEngine, request: ConsolidationRequest
 ) -> Findings:
     """Find lessons that say the same, stale lessons, and relations to rows that do not exist."""
-    # Expiring lessons are left out: a lesson merged into one would end with it.
+    # Expiring lessons are left out: a lesson merged into an expiring one would expire with it.
     lasting = Query(
         equal={"status": "active", "expires_at": None, "valid_until": None}, public=True
     )
     with repo.store.reading(Ref(branch=request.branch.name)) as reading:
         facts = reading.find(FACT, lasting)
-        garbage = _void(reading)
+        garbage = _dangling_relations(reading)
     lessons = [r for r in facts if experience_of(r) is not None and r["category"] != INSIGHT]
     notes = []
     if len(lessons) > MOST:
@@ -156,7 +156,7 @@ def _stale(
     )
 
 
-def _void(reading: Reading) -> tuple[Row, ...]:
+def _dangling_relations(reading: Reading) -> tuple[Row, ...]:
     """Find relations one of whose ends is the id of a row that the branch does not have."""
     relations = reading.find(RELATION, Query())
     ends = {
@@ -184,7 +184,7 @@ def recommend(
         if stopped():
             break
         try:
-            plan.recommendations.append(_asked(chat, group, findings))
+            plan.recommendations.append(_asked_recommendation(chat, group, findings))
         except ChatUnavailable as error:
             ids = [str(row["id"]) for row in group]
             plan.errors.append({"ids": ids, "code": error.code, "message": str(error)})
@@ -196,7 +196,7 @@ def recommend(
     return plan
 
 
-def _asked(chat: Chat, group: Sequence[Row], findings: Findings) -> Recommendation:
+def _asked_recommendation(chat: Chat, group: Sequence[Row], findings: Findings) -> Recommendation:
     """Ask a chat model what to do with a group of lessons.
 
     Raises:

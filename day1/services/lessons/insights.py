@@ -35,12 +35,12 @@ from day1.services.rows.editing import Editor, Removal, present, remove
 from day1.services.rows.recording import NewFact, fact_row
 
 FEWEST: Final = 3
-"""Lessons that an insight is made from, at least."""
+"""Minimum number of lessons that an insight is made from."""
 _PARTS: Final = ("context", "action", "result")
-_QUOTED: Final = 5
-"""Lessons that the text of an insight quotes, at most; it gives the number of the others."""
-_LONGEST: Final = 300
-"""Characters of a quoted lesson, and of a chat model's sentence, at most."""
+_MAX_QUOTED: Final = 5
+"""Maximum number of lessons that an insight quotes; it gives the number of the others."""
+_MAX_CHARACTERS: Final = 300
+"""Maximum number of characters of a quoted lesson, and of a chat model's sentence."""
 _INSTRUCTIONS = (
     "You get lessons of a coding agent that have one part in common, as one JSON document. Write "
     "one sentence that says what they teach together: keep numbers and names, and add nothing "
@@ -157,13 +157,13 @@ class _Insight:
         """Build the row of the insight."""
         new = NewFact(self.experience.text[:MAX_TEXT], INSIGHT, confidence=0.7)
         detail = {"via": VIA, "source_ids": list(self.sources)}
-        own: Row = {
+        columns: Row = {
             "structure": self.experience.structure,
             "space": self.space,
             "detail": canonical(detail),
             "origin_id": self.sources[0],
         }
-        return fact_row(self.row_id, new, origin, now) | own
+        return fact_row(self.row_id, new, origin, now) | columns
 
 
 def _patterns(lessons: Sequence[Row]) -> list[tuple[str, list[Row]]]:
@@ -205,7 +205,7 @@ def _insight(part: str, rows: Sequence[Row], chat: Chat | None) -> _Insight:
     shared = _part(rows[-1], part)
     sentence = None if chat is None else _sentence(chat, [str(row["fact_text"]) for row in rows])
     others = [name for name in _PARTS if name != part]
-    other_parts = {name: _several([_part(row, name) for row in rows]) for name in others}
+    other_parts = {name: _joined_texts([_part(row, name) for row in rows]) for name in others}
     lesson_type = str(rows[0]["category"] or "lesson")
     parts = {part: f"{shared} (in {len(rows)} of type {lesson_type})", **other_parts}
     if sentence is not None:
@@ -214,11 +214,11 @@ def _insight(part: str, rows: Sequence[Row], chat: Chat | None) -> _Insight:
     return _Insight(Experience(**parts), sources, space, sentence is None)
 
 
-def _several(texts: Sequence[str]) -> str:
+def _joined_texts(texts: Sequence[str]) -> str:
     """Join the first few different texts, each cut to `_LONGEST`, and count the others."""
-    different = list(dict.fromkeys(text[:_LONGEST] for text in texts))
-    more = f"; and {len(different) - _QUOTED} more" if len(different) > _QUOTED else ""
-    return "; ".join(different[:_QUOTED]) + more
+    different = list(dict.fromkeys(text[:_MAX_CHARACTERS] for text in texts))
+    more = f"; and {len(different) - _MAX_QUOTED} more" if len(different) > _MAX_QUOTED else ""
+    return "; ".join(different[:_MAX_QUOTED]) + more
 
 
 def _sentence(chat: Chat, texts: Sequence[str]) -> str | None:
@@ -227,4 +227,4 @@ def _sentence(chat: Chat, texts: Sequence[str]) -> str | None:
         answer = chat.ask(_INSTRUCTIONS, {"lessons": list(texts)[:20]}, SENTENCE, "insight")
     except ChatUnavailable:
         return None
-    return sentence_of(answer.value, texts, _LONGEST)
+    return sentence_of(answer.value, texts, _MAX_CHARACTERS)

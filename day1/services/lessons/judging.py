@@ -24,9 +24,9 @@ from day1.ports.judge import Judge
 from day1.services.repository.repository import Repository
 from day1.services.search.search_engine import SearchEngine
 
-_SENT = 4_000
-"""Characters of the query and of the memory that are sent to a chat model, at most."""
-_REASON = 400
+_MAX_SENT = 4_000
+"""Maximum number of characters of the query, and of the memory, sent to a chat model."""
+_MAX_REASON = 400
 """Characters kept of the model's reason, which should be one sentence."""
 _INSTRUCTIONS = (
     "You get a query and a memory that was found for it, as one JSON document. Rate from 0 to 1 "
@@ -111,13 +111,13 @@ def opinion(
     """Rate a memory for a query: by a chat model, else by shared words and vectors."""
     query, text = judge.clear(query), judge.clear(text)
     if chat is not None:
-        data: Json = {"query": query[:_SENT], "memory": text[:_SENT]}
+        data: Json = {"query": query[:_MAX_SENT], "memory": text[:_MAX_SENT]}
         try:
             answer = chat.ask(_INSTRUCTIONS, data, _SCHEMA, "rating").value
             score, reason = answer.get("score"), answer.get("reason")
             share = _share(score)
             if share is not None and isinstance(reason, str):
-                return Opinion(round(share, 2), " ".join(reason.split())[:_REASON])
+                return Opinion(round(share, 2), " ".join(reason.split())[:_MAX_REASON])
         except ChatUnavailable:
             pass
     return _by_rules(engine, query, text)

@@ -38,8 +38,8 @@ _RATED_BY: Final = "import"
 
 def row_id_of(memory_id: str) -> str:
     """Return the row id of a memory; an id that day1 did not make is turned into a derived one."""
-    own = is_made(FACT.prefix, memory_id)
-    return memory_id if own else derived_id(FACT.prefix, None, VIA, memory_id)
+    is_own_id = is_made(FACT.prefix, memory_id)
+    return memory_id if is_own_id else derived_id(FACT.prefix, None, VIA, memory_id)
 
 
 def space_of(project: str | None) -> str | None:
@@ -180,11 +180,11 @@ class Memory:
     def row_ids(self) -> tuple[str, str, str]:
         """Ids for the memory's row; an import uses the first that no other memory has."""
         space = space_of(self.project) or ""
-        more = (VIA, self.id, space)
+        id_parts = (VIA, self.id, space)
         return (
             row_id_of(self.id),
-            derived_id(FACT.prefix, None, *more),
-            derived_id(FACT.prefix, None, *more, content_hash(self.parts.structure)),
+            derived_id(FACT.prefix, None, *id_parts),
+            derived_id(FACT.prefix, None, *id_parts, content_hash(self.parts.structure)),
         )
 
     def row(self, row_id: str, origin: Origin, now: int) -> Row:
@@ -201,13 +201,13 @@ class Memory:
             detail["id"] = self.id
         if self.used_count:
             detail["used_count"] = self.used_count
-        own: Row = {
+        columns: Row = {
             "structure": None if is_plain else self.parts.structure,
             "tags": canonical(list(self.tags)) if self.tags else None,
             "space": space_of(self.project),
             "detail": canonical(detail),
         }
-        return fact_row(row_id, fact, origin, now) | own
+        return fact_row(row_id, fact, origin, now) | columns
 
 
 def bring_in(

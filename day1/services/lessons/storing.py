@@ -35,21 +35,21 @@ log = logging.getLogger(__name__)
 
 VIA = "engram"
 """The value of `via` in `detail` of rows that were written as lessons."""
-_WORDS: Final = 6
-"""Words of a lesson that are searched for: the longest, since these are rare."""
-_PARTS: Final = 3
-"""Groups of these words; a text that has all words of one group is a candidate."""
-_LOOKED: Final = 20
-"""Candidate texts that are compared, at most: the newest ones."""
-_READ: Final = 5
-"""Candidates whose rows are read, at most: those with the most words in common."""
-_TRIES: Final = 5
-"""Attempts to store a lesson while others store lessons too."""
-_LIKELY: Final = 0.25
-"""A candidate's row is read from this share of common words."""
-_SHARED: Final = 0.4
-"""The vectors of two lessons are compared from this share of common words."""
-_HIDING: Final = ("sensitivity", "expires_at", "valid_until")
+_MAX_WORDS: Final = 6
+"""Maximum number of words of a lesson to search for: the longest, since these are rare."""
+_WORD_GROUPS: Final = 3
+"""Number of groups of these words; a text with all words of one group is a candidate."""
+_MAX_COMPARED: Final = 20
+"""Maximum number of candidate texts that are compared: the newest ones."""
+_MAX_READ: Final = 5
+"""Maximum number of candidates whose rows are read: those with the most common words."""
+_MAX_TRIES: Final = 5
+"""Maximum number of attempts to store a lesson while other processes store lessons."""
+_MIN_SHARE_TO_READ: Final = 0.25
+"""Smallest share of common words (Jaccard) at which a candidate's row is read."""
+_MIN_SHARE_TO_EMBED: Final = 0.4
+"""Smallest share of common words (Jaccard) at which two lessons' vectors are compared."""
+_HIDING_COLUMNS: Final = ("sensitivity", "expires_at", "valid_until")
 """Columns that can hide a row from searches, now or later."""
 _Same = tuple[Row, Experience]
 """A row that may be the lesson in other words, and the row's parts."""
@@ -82,7 +82,7 @@ class Lesson:
         if row["verification"] == "invalidated":
             return False
         row_values = (row["category"], row["space"], row["status"])
-        is_lasting = all(row[column] is None for column in _HIDING)
+        is_lasting = all(row[column] is None for column in _HIDING_COLUMNS)
         return row_values == (self.memory_type, self.space, "active") and is_lasting
 
 
@@ -94,7 +94,7 @@ class Stored:
     commit: CommitId
     pending: int = 0
     updated: bool = False
-    """Whether the branch had the lesson in other words and its row has the new words now."""
+    """Whether the branch had the lesson in other words, which the new words replaced."""
     deduplicated: bool = False
     """Whether the branch had the lesson in the same words already."""
     near: str | None = None
@@ -110,8 +110,8 @@ def store_lesson(
     Raises:
         StoreBusy: others change the same lesson all the time.
     """
-    for _ in range(_TRIES):
-        lookup = _look(repo, engine, branch, lesson)
+    for _ in range(_MAX_TRIES):
+        lookup = _find_known(repo, engine, branch, lesson)
         if lookup.same is None:
             stored = _add(repo, branch, origin, lesson, lookup)
             if isinstance(stored, Stored):
@@ -134,7 +134,7 @@ class _Known:
     notes: tuple[str, ...] = ()
 
 
-def _look(repo: Repository, engine: SearchEngine, branch: Branch, lesson: Lesson) -> _Known:
+def _find_known(repo: Repository, engine: SearchEngine, branch: Branch, lesson: Lesson) -> _Known:
     """Find a row of the branch that says the same in other words."""
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         newest = reading.pending.newest
@@ -160,17 +160,18 @@ def _candidates(reading: Reading, engine: SearchEngine, lesson: Lesson) -> list[
     A candidate has all words of one third, since a rewording hardly ever changes a word in each
     third. So the index need not rank all texts that have any of the words.
     """
-    words = sorted(content_words(" ".join(lesson.experience.parts)), key=len)[-_WORDS:]
-    thirds = [words[start::_PARTS] for start in range(min(_PARTS, len(words)))]
+    words = sorted(content_words(" ".join(lesson.experience.parts)), key=len)[-_MAX_WORDS:]
+    thirds = [words[start::_WORD_GROUPS] for start in range(min(_WORD_GROUPS, len(words)))]
     one_third = any_of(*(all_of(*third) for third in thirds))
     match = all_of(LABEL, one_third) if thirds else phrase(LABEL)
-    index, own = engine.index.words, set(content_words(lesson.experience.text))
-    texts = index.texts(FACT, index.newest(FACT, match, _LOOKED))
-    share_by_text = {number: _shared(own, text) for number, text in texts.items()}
+    index, lesson_words = engine.index.words, set(content_words(lesson.experience.text))
+    texts = index.texts(FACT, index.newest(FACT, match, _MAX_COMPARED))
+    share_by_text = {number: _shared(lesson_words, text) for number, text in texts.items()}
     likely = sorted(
-        (n for n in share_by_text if share_by_text[n] >= _LIKELY), key=share_by_text.__getitem__
+        (n for n in share_by_text if share_by_text[n] >= _MIN_SHARE_TO_READ),
+        key=share_by_text.__getitem__,
     )
-    hashes = [content_hash(texts[number]) for number in likely[-_READ:]]
+    hashes = [content_hash(texts[number]) for number in likely[-_MAX_READ:]]
     if not hashes:
         return []
     return _lessons(reading.find(FACT, Query(among={"content_hash": hashes})), lesson)
@@ -199,17 +200,21 @@ def _alike(
 
     Parts that differ only in punctuation count as equal, though their vectors may differ much.
     """
-    best, nearest = ALIKE, None
+    best_cosine, nearest = ALIKE, None
     for row, experience in candidates:
         pairs = [
-            p for p in zip(new.parts, experience.parts, strict=True) if plain(p[0]) != plain(p[1])
+            pair
+            for pair in zip(new.parts, experience.parts, strict=True)
+            if plain(pair[0]) != plain(pair[1])
         ]
         vectors = engine.query_vectors.vectors(
             embedder, list(dict.fromkeys(chain.from_iterable(pairs)))
         )
-        least = min((float(vectors[a] @ vectors[b]) for a, b in pairs), default=1.0)
-        if least > best:
-            best, nearest = least, row
+        lowest_cosine = min(
+            (float(vectors[part] @ vectors[other_part]) for part, other_part in pairs), default=1.0
+        )
+        if lowest_cosine > best_cosine:
+            best_cosine, nearest = lowest_cosine, row
     return nearest
 
 
@@ -224,7 +229,7 @@ def _near(
         if not at_odds(new.text, experience.text)
     ]
     share, row, experience = max(ranked, key=itemgetter(0), default=(0.0, None, new))
-    if row is None or share < _SHARED:
+    if row is None or share < _MIN_SHARE_TO_EMBED:
         return None
     vectors = engine.query_vectors.vectors(embedder, [new.text, experience.text])
     return str(row["id"]) if float(vectors[new.text] @ vectors[experience.text]) >= NEAR else None

@@ -43,7 +43,7 @@ def brought(repo: Repository, source: Branch, target: Branch) -> frozenset[str]:
     refs = repo.history.branches()
     branch_ids = [*_sources(repo, source, target)]
     tip_by_branch = {branch_id: _last(repo, branch_id, refs) for branch_id in branch_ids}
-    commits = _own(
+    commits = _commits_of_source(
         repo, [tip for tip in tip_by_branch.values() if tip is not None], refs[target.name]
     )
     ops = {"import"} if all(tip_by_branch.values()) else {"import", *_COPIES}
@@ -69,7 +69,9 @@ def _last(repo: Repository, branch_id: str, refs: Mapping[str, CommitId]) -> Com
     return branch.retired_tip or refs.get(branch.name)
 
 
-def _own(repo: Repository, tips: Iterable[CommitId], target_tip: CommitId) -> Iterator[Commit]:
+def _commits_of_source(
+    repo: Repository, tips: Iterable[CommitId], target_tip: CommitId
+) -> Iterator[Commit]:
     """Yield the commits that are reachable from `tips` and not from the target's tip.
 
     The cost grows with their number, not with the length of the shared history.
@@ -92,7 +94,7 @@ def _own(repo: Repository, tips: Iterable[CommitId], target_tip: CommitId) -> It
 
 def _sources(repo: Repository, source: Branch, target: Branch) -> Iterator[str]:
     """Yield the ids of the branches whose rows the source may bring to the target."""
-    fork_times = _line(repo, target)
+    fork_times = _fork_times(repo, target)
     visited = {target.id}
     queue = [(source.id, sys.maxsize)]
     for branch_id, taken_at in queue:
@@ -114,7 +116,7 @@ def _sources(repo: Repository, source: Branch, target: Branch) -> Iterator[str]:
         ]
 
 
-def _line(repo: Repository, branch: Branch) -> dict[str, int]:
+def _fork_times(repo: Repository, branch: Branch) -> dict[str, int]:
     """Map each ancestor of a branch (its parent and so on) to the time of the fork from it."""
     fork_time_by_branch: dict[str, int] = {}
     while (parent := repo.ledger.record(Branch, branch.parent_id or "")) is not None:
@@ -130,7 +132,8 @@ class Authors:
     tokens: frozenset[str]
     agents: frozenset[str]
     person: bool
-    """Whether a person without a token wrote rows that need an approval: they all count as one."""
+    """Whether somebody without a token wrote rows that need an approval; all such people count as
+    one person."""
 
     def wrote(self, by: Approval) -> bool:
         """Whether the approver is an author, by token, by agent or as a person without a token."""

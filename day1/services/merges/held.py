@@ -116,7 +116,7 @@ def offers_of(
         veil = whole_veil(item.kind, mark_of(repo.clock(), row, source_version, *both))
         veil |= veil_by_row.get(item.row_id, {})
         open_offers.append(Offer((item,), present, offered, source_name, veil))
-    return _once(open_offers)
+    return _merged_offers(open_offers)
 
 
 def _veils(reading: Reading, rows: Iterable[Row], at: int) -> dict[str, Row]:
@@ -137,18 +137,18 @@ def veils_of(reading: Reading, items: Sequence[HeldItem], at: int) -> dict[str, 
     row_by_id = _rows(reading, items)
     veil_by_row = _veils(reading, row_by_id.values(), at)
     for item in items:
-        whole_rows = (value_of(item.kind, WHOLE, side) for side in _wholes(item))
+        whole_rows = (value_of(item.kind, WHOLE, side) for side in _row_sides(item))
         mark = mark_of(at, row_by_id.get(item.row_id), *whole_rows)
         veil_by_row[item.row_id] = whole_veil(item.kind, mark) | veil_by_row.get(item.row_id, {})
     return veil_by_row
 
 
-def _wholes(item: HeldItem) -> tuple[str | None, ...]:
+def _row_sides(item: HeldItem) -> tuple[str | None, ...]:
     """Return the two sides of an item about a whole row; nothing for an item about a cell."""
     return (item.ours, item.theirs) if item.cell == WHOLE else ()
 
 
-def _once(offers: Iterable[Offer]) -> list[Offer]:
+def _merged_offers(offers: Iterable[Offer]) -> list[Offer]:
     """Join the offers of equal values of a cell under the oldest one."""
     offer_by_key: dict[tuple[str, str, str | None], Offer] = {}
     for offer in offers:
@@ -173,7 +173,7 @@ def _rows(reading: Reading, items: Sequence[HeldItem]) -> dict[str, Row]:
 
 
 def _present_or(item: HeldItem, source_row: Row | None) -> str | None:
-    """Return the source's present value of a cell; for a cell of a row it lost, the stored one."""
+    """Return the source's present value of a cell; the stored value if the source lost the row."""
     if source_row is None and item.cell != WHOLE:
         return item.theirs
     return value_json(item.kind, source_row, item.cell)
@@ -220,7 +220,7 @@ def decide(repo: Repository, branch: Branch, decision: HeldDecision, origin: Ori
         if decision.decision != "edited":
             offer = _with_valid_time(offer, offer_by_item.values())
         if decision.decision != "dismissed":
-            _bring_about(repo, work, offer, decision, origin)
+            _write_decision(repo, work, offer, decision, origin)
         close_items(work, offer.items, decision.decision, origin, repo.new_id)
         line = f"held item {decision.decision}: {offer.item.kind.name} {offer.item.row_id}"
         commit = work.commit(Message("change", line, decision.item_id))
@@ -240,7 +240,7 @@ def _with_valid_time(offer: Offer, listed: Iterable[Offer]) -> Offer:
     return offer
 
 
-def _bring_about(
+def _write_decision(
     repo: Repository, work: Work, offer: Offer, decision: HeldDecision, origin: Origin
 ) -> None:
     kind, row_id = offer.item.kind, offer.item.row_id

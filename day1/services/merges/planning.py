@@ -105,7 +105,7 @@ def check(request: MergeRequest) -> None:
     """Check that the arguments of a merge fit together.
 
     Raises:
-        Refused: they do not.
+        Refused: the arguments contradict one another.
     """
     if request.source.id == request.target.id:
         raise Refused(
@@ -231,7 +231,7 @@ class _Held:
 
 
 def _held(source: Reading, target: Reading, coming_rows: Sequence[Row], *, picks: bool) -> _Held:
-    """Read the held items of both sides; `coming` has those that the merge would bring along."""
+    """Read the held items of both sides; `coming_rows` are items that the merge would add."""
     target_items, source_items = target.find(HELD, Query()), source.find(HELD, Query())
     if not (target_items or source_items):
         return _Held()
@@ -290,7 +290,7 @@ def check_valid_times(plan: MergePlan) -> None:
     """Check that no choice ends the valid time of a row before it begins.
 
     Raises:
-        InvalidRequest: a choice does.
+        InvalidRequest: a choice ends the valid time of a row before it begins.
     """
     for row in plan.rows:
         if row.result is not None and row.decided and not has_valid_time_of_a_side(row):

@@ -37,10 +37,10 @@ class Proposer:
 def propose(
     repo: Repository, request: MergeRequest, by: Proposer, now: int, guard: Guard
 ) -> Proposed:
-    """Merge the rows that need no approval, and open a review of the rest (or return the open one).
+    """Merge the rows that need no approval; open a review of the others, or return the open one.
 
     If no row needs approval, this is an ordinary merge. Otherwise the rows without need of approval
-    are cherry-picked, so the branch stays as it is and its review shows the rest.
+    are cherry-picked, so the branch stays unchanged and its review shows the other rows.
 
     Args:
         repo: the memory; with a request id, new ids are derived from it.
@@ -60,7 +60,7 @@ def propose(
     tiers = tiers_of(repo, request.source, request.target, merge_preview.plan)
     if not strictest(tiers.values()).looks:
         return Proposed(result or merge(repo, request, by.origin, now, guard), None)
-    pick_plan = None if result else _unseen(repo, request, merge_preview)
+    pick_plan = None if result else _plan_without_approval(repo, request, merge_preview)
     ids_without_approval = () if pick_plan is None else tuple(row.id for row in pick_plan.rows)
     if pick_plan is not None:  # a refused merge opens no review
         guard(request.source, request.target, pick_plan)
@@ -70,7 +70,7 @@ def propose(
     repo.point("propose.after_review")
     if ids_without_approval:
         part = replace(request, strategy="cherry_pick", items=ids_without_approval, expect=None)
-        # What a picked fact supersedes waits for the review, which shows it.
+        # The fact that a picked fact supersedes waits for the review, which shows it.
         result = replace(merge(repo, part, by.origin, now, guard), left={})
     picked_ids = {*ids_without_approval}
     return Proposed(result, review, tuple(row for row in tiers if row not in picked_ids))
@@ -81,7 +81,9 @@ def _repeated(record: MergeRecord) -> Merged:
     return Merged(record, nothing, record.created_at, repeated=True)
 
 
-def _unseen(repo: Repository, request: MergeRequest, merge_preview: Preview) -> MergePlan | None:
+def _plan_without_approval(
+    repo: Repository, request: MergeRequest, merge_preview: Preview
+) -> MergePlan | None:
     """Plan a pick of the rows that need no approval, with the rows that a pick takes along."""
     tiers = tiers_of(repo, request.source, request.target, merge_preview.plan)
     items = tuple(row for row, tier in tiers.items() if not tier.looks)
@@ -92,8 +94,8 @@ def _unseen(repo: Repository, request: MergeRequest, merge_preview: Preview) -> 
         if not strict_ids:
             return pick_plan
         source_row_by_id = {row.id: row.source or {} for row in pick_plan.rows}
-        fewer = tuple(
+        remaining_items = tuple(
             i for i in items if strict_ids.isdisjoint(follow_supersession([i], source_row_by_id))
         )
-        items = fewer if len(fewer) < len(items) else ()
+        items = remaining_items if len(remaining_items) < len(items) else ()
     return None

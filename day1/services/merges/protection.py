@@ -25,7 +25,7 @@ TIERED: Final = "tiers"
 
 @dataclass(frozen=True, slots=True)
 class Merger:
-    """The token that merges, with the review and the choices that it merges by."""
+    """The token that merges, and the review and the choices of the merge."""
 
     token_id: str | None
     review: Review | None = None
@@ -169,7 +169,7 @@ def _gate(merge: _Merge) -> Advice | None:
     return None
 
 
-def _other(merge: _Merge) -> Advice | None:
+def _other_token(merge: _Merge) -> Advice | None:
     token = merge.by.token_id
     if token is None:
         return Advice(
@@ -224,6 +224,6 @@ def _tiers(merge: _Merge) -> Advice | None:
 _CHECKS: Mapping[str, Callable[[_Merge], Advice | None]] = {
     "review": _review,
     "gate": _gate,
-    "other": _other,
+    "other": _other_token,
     TIERED: _tiers,
 }

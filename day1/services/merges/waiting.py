@@ -18,7 +18,7 @@ class Awaited:
 
     id: str
     branches: tuple[str, ...]
-    """Names of the branches that it is about; only callers who may see all of them see it."""
+    """Names of its branches; only callers who may see all of these branches see it."""
     state: tuple[int, int, int] = (0, 0, 0)
     """A value that changes with every decision and approval of a review."""
 
@@ -38,14 +38,16 @@ class Waiting:
         return self.reviews + self.held
 
     def document(self) -> dict[str, Json]:
-        """Return the count and the ids of what waits as JSON, without any memory text."""
-        reviews, held = ([thing.id for thing in things] for things in (self.reviews, self.held))
+        """Return the count and ids of the waiting reviews and items as JSON, without memory text."""
+        reviews, held = (
+            [awaited.id for awaited in awaited_items] for awaited_items in (self.reviews, self.held)
+        )
         return {"count": len(self.every), "reviews": reviews, "held": held}
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The things that began to wait, were decided about, or were settled since the last look."""
+    """Reviews and held items that were opened, decided about or settled since the last look."""
 
     changed: tuple[Awaited, ...]
 
@@ -84,7 +86,7 @@ def _state(review: Review) -> tuple[int, int, int]:
 
 
 class WaitingPoller:
-    """Finds changes of what waits; a look is cheap if nothing was written since the last one."""
+    """Finds changes of open reviews and held items; `look` is cheap if nothing was written."""
 
     def __init__(self, repo: Repository) -> None:
         """Create a poller, whose first look reports no change."""
@@ -93,7 +95,7 @@ class WaitingPoller:
         self._seen: dict[str, Awaited] | None = None
 
     def look(self) -> Waits | None:
-        """Return what changed since the last look; None if nothing did.
+        """Return the reviews and held items that changed since the last look; None without changes.
 
         Raises:
             Day1Error: the store does not answer; the next look reports the changes instead.
@@ -101,15 +103,17 @@ class WaitingPoller:
         stamp = stamp_of(self._repo)
         if stamp is not None and stamp == self._stamp:
             return None
-        thing_by_id = {thing.id: thing for thing in waiting(self._repo).every}
-        earlier, self._seen, self._stamp = self._seen, thing_by_id, stamp
-        if earlier is None or earlier == thing_by_id:
+        awaited_by_id = {awaited.id: awaited for awaited in waiting(self._repo).every}
+        earlier, self._seen, self._stamp = self._seen, awaited_by_id, stamp
+        if earlier is None or earlier == awaited_by_id:
             return None
         changed = (
-            thing for thing in {**earlier, **thing_by_id}.values() if earlier.get(thing.id) != thing
+            awaited
+            for awaited in {**earlier, **awaited_by_id}.values()
+            if earlier.get(awaited.id) != awaited
         )
-        gone_things = (thing for thing in earlier.values() if thing.id not in thing_by_id)
-        return Waits((*changed, *gone_things))
+        settled = (awaited for awaited in earlier.values() if awaited.id not in awaited_by_id)
+        return Waits((*changed, *settled))
 
     def begin(self) -> None:
         """Remember the present state, or an empty one if the store does not answer."""
