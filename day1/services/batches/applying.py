@@ -91,7 +91,7 @@ def apply(repo: Repository, branch: Branch, changes: Sequence[Numbered], origin:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """The name of what a change did, empty if it did nothing, and notes."""
+    """The kind of a change that was made ("" if nothing changed), and notes."""
 
     what: str = ""
     notes: tuple[str, ...] = ()

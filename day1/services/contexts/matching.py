@@ -228,8 +228,8 @@ def _given_vectors(
         import numpy as np  # noqa: PLC0415 - costs 0.1 s, which only these calls need
 
         matrix = np.array([given_vector.from_kept(text_by_id[i]) for i in same], np.float64)
-        near = matrix @ unit(vector).astype(np.float64) / np.linalg.norm(matrix, axis=1)
-        cosine_by_id = {i: float(c) for i, c in zip(same, near, strict=True)}
+        cosines = matrix @ unit(vector).astype(np.float64) / np.linalg.norm(matrix, axis=1)
+        cosine_by_id = {i: float(c) for i, c in zip(same, cosines, strict=True)}
     return _GivenVectors(
         cosine_by_id, len(vector_text_by_row) - len(same), sorted(set(dimension_by_id.values()))
     )

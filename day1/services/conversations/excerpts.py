@@ -184,15 +184,15 @@ def unknown_conversation(repo: Repository, conversation_id: str, branch: str) ->
     """Build the error for a conversation that the branch lacks; it names branches that have it."""
     names = list(branches_with(repo, CONVERSATION, conversation_id))
     if names:
-        where = Advice(
+        advice = Advice(
             "It is on {branches}: {memory_cherry_pick_conversation} brings it.",
             branches=", ".join(names[:10]),
         )
     else:
-        where = Advice("No branch has it; {memory_list_conversations} shows those there are.")
+        advice = Advice("No branch has it; {memory_list_conversations} shows those there are.")
     return NotFound(
         f"There is no conversation {conversation_id!r} on {branch!r}.",
-        where,
+        advice,
         conversation_id=conversation_id,
         branch=branch,
         branches=names,

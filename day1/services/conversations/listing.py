@@ -75,18 +75,18 @@ def messages_within(store: Store, ref: Ref, equal: Mapping[str, Cell]) -> dict[s
 
 def _active(reading: Reading, equal: Mapping[str, Cell], limit: int) -> list[str]:
     """Find `limit` conversations with the newest messages; reads back as far as needed."""
-    most = 8 * limit
+    scan_limit = 8 * limit
     while True:
-        newest = Query(order="created_at", descending=True, limit=most)
+        newest = Query(order="created_at", descending=True, limit=scan_limit)
         messages = reading.scan(MESSAGE, ("conversation_id",), newest)
         ids = list(dict.fromkeys(str(row[0]) for row in messages))
         rows = reading.get(CONVERSATION, ids)
         matching_ids = [
             i for i in ids if i in rows and all(rows[i][c] == v for c, v in equal.items())
         ]
-        if len(matching_ids) >= limit or len(messages) < most:
+        if len(matching_ids) >= limit or len(messages) < scan_limit:
             return matching_ids[:limit]
-        most *= 4
+        scan_limit *= 4
 
 
 def _headline(text: str) -> str:

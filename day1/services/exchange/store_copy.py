@@ -167,7 +167,7 @@ class CommitReplay:
         self._heads: dict[str, CommitId] = {}
         self._refs = target.history.branches()
         self._equal: dict[CommitId, _Hashed] = {}
-        """Number and hash of the rows of states found equal in the copy, by commit of the source."""
+        """Number and hash of the rows of states found equal in the copy, by source commit."""
 
     def follow(self) -> None:
         """Repeat all commits of the source that the target lacks, with tags and branches."""

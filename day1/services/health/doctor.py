@@ -185,7 +185,8 @@ def _times(repo: Repository, place: StoreLocation) -> Finding:
     return Finding(
         "times",
         "warn",
-        f"{len(spans)} of the branches ahead of this machine's clock, {name} by {lasting(largest_span)}: "
+        f"{len(spans)} of the branches ahead of this machine's clock, {name} by "
+        f"{lasting(largest_span)}: "
         "a process wrote with a wrong clock, and later rows got still later times",
         "Set every machine's clock right; then `day1 doctor --repair` gives those memories "
         "present times, in a commit on each branch.",

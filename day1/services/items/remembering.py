@@ -177,7 +177,8 @@ def metadata_of(detail: Mapping[str, Any]) -> Mapping[str, Any]:
 def _known(adding: Additions, new: ToRemember) -> tuple[Row | None, list[Row]]:
     """Find the fact with the same text, and those that conflict with the new one, newest first.
 
-    A row with a structure, such as a lesson or a skill, is no plain fact: it is neither known nor in conflict.
+    A row with a structure, such as a lesson or a skill, is no plain fact: it is never
+    returned.
     """
     equal: Row = {"space": new.fact.space, "sensitivity": new.fact.sensitivity, "structure": None}
     same: str | None = None

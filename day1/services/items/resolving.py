@@ -122,7 +122,7 @@ def _active(adding: Additions, fact_id: str, sees: Sees) -> Row | None:
 
 
 def _conflicts_of(adding: Additions, fact: Row) -> list[Row]:
-    """Find the active facts of the same space that conflict with a fact, except those kept apart."""
+    """Find the active facts of its space that conflict with a fact, except those kept apart."""
     equal: Row = {column: fact[column] for column in ("space", "sensitivity")}
     apart = set(read_detail(fact["detail"]).get(_KEPT_APART, ()))
     is_conflict = conflicting((str(fact["fact_text"]), key_of(fact["detail"])))

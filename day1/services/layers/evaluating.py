@@ -81,7 +81,8 @@ def evaluate(
 ) -> Evaluation:
     """Assemble a prompt for each case, compare it with what is expected, and record the scores.
 
-    Nothing counts as shown. `layers_query` says whose layers are searched; each case has its own query.
+    Nothing counts as shown. `layers_query` says whose layers are searched; each case has
+    its own query.
 
     Raises:
         UnknownBranch: the branch was deleted meanwhile.

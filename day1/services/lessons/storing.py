@@ -116,7 +116,7 @@ def store_lesson(
             stored = _add(repo, branch, origin, lesson, lookup)
             if isinstance(stored, Stored):
                 return stored
-            continue  # somebody stored the same lesson meanwhile: look again
+            continue  # another process stored the same lesson meanwhile: look for it again
         try:
             return _change(repo, branch, origin, lesson, lookup.same)
         except (NotFound, RevisionChanged):

@@ -38,7 +38,7 @@ class Waiting:
         return self.reviews + self.held
 
     def document(self) -> dict[str, Json]:
-        """Return the count and ids of the waiting reviews and items as JSON, without memory text."""
+        """Return the number and ids of waiting reviews and items as JSON, without any text."""
         reviews, held = (
             [awaited.id for awaited in awaited_items] for awaited_items in (self.reviews, self.held)
         )

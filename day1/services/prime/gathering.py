@@ -29,16 +29,16 @@ from day1.services.repository.repository import Repository
 from day1.services.search.filters import active_rows
 
 # Facts that are considered for a prime, beside the best rated ones.
-_NEWEST = 100
-"""Newest facts that are considered."""
-_USED = 50
-"""Most often shown facts that are considered."""
-_PINNED = 20
-"""Pinned facts that are considered."""
-_EVERGREEN = 20
-"""Evergreen facts (which say how to work) that are considered."""
-_BEHIND_AN_IMPORT = 2_000
-"""Newest facts that are considered if there are passages of imported documents among them."""
+_MAX_NEWEST = 100
+"""Maximum number of newest facts that are considered."""
+_MAX_USED = 50
+"""Maximum number of most often shown facts that are considered."""
+_MAX_PINNED = 20
+"""Maximum number of pinned facts that are considered."""
+_MAX_EVERGREEN = 20
+"""Maximum number of evergreen facts (which say how to work) that are considered."""
+_MAX_NEWEST_WITH_IMPORT = 2_000
+"""Maximum number of newest facts considered if some are passages of imported documents."""
 _COLUMNS: Final = (
     "id",
     "fact_text",
@@ -57,7 +57,11 @@ _COLUMNS: Final = (
 
 
 def prime_of(
-    repo: Repository, services: PrimeServices, branch: Branch, space: str | None, most: int
+    repo: Repository,
+    services: PrimeServices,
+    branch: Branch,
+    space: str | None,
+    max_characters: int,
 ) -> Prime:
     """Build the prime of a branch from its facts without a space and those of one space.
 
@@ -66,7 +70,7 @@ def prime_of(
         services: counts of shown facts, kept primes and ratings.
         branch: the branch.
         space: the space; None: only facts without a space.
-        most: most characters of the prime's text.
+        max_characters: maximum number of characters of the prime's text.
 
     Raises:
         UnknownBranch: the branch was deleted meanwhile.
@@ -74,7 +78,7 @@ def prime_of(
     now, ref = repo.clock(), Ref(branch=branch.name)
     with repo.store.reading(repo.shown(ref)) as reading:
         pinned, evergreen = _lasting(repo, services, branch, space, reading)
-        lasting_ids = [*sorted(pinned, reverse=True)[:_PINNED], *evergreen]
+        lasting_ids = [*sorted(pinned, reverse=True)[:_MAX_PINNED], *evergreen]
         facts = ordered(_facts(repo, services, reading, lasting_ids, space), now)
         situation = Situation(
             branch.name,
@@ -90,7 +94,7 @@ def prime_of(
     if has_held:
         with repo.store.reading(ref) as reading:
             situation = replace(situation, held=len(offers_on(repo, reading)))
-    text = prime_text(situation, most)
+    text = prime_text(situation, max_characters)
     return Prime(
         branch.name,
         space,
@@ -113,21 +117,21 @@ def _facts(
 ) -> list[KnownFact]:
     """Read facts for a prime: active, public, true now, not expiring, of this space or none."""
     now, votes = repo.clock(), repo.ledger.votes()
-    best_rated, most_used = services.judged.of(votes), services.uses.most(_USED)
+    best_rated, most_used = services.judged.of(votes), services.uses.most(_MAX_USED)
     considered_ids = sorted({*best_rated, *most_used, *lasting})
     active = replace(active_rows(FACT, inactive=False), alive_at=now, present_at=now)
     # Rows of other spaces are filtered out below, so the cost does not grow with the facts.
-    newest = replace(active, order="created_at", descending=True, limit=_NEWEST)
+    newest = replace(active, order="created_at", descending=True, limit=_MAX_NEWEST)
     rows = _rows(reading, newest)
-    if len(rows) == _NEWEST and any(map(_is_passage, rows.values())):
-        rows |= _rows(reading, replace(newest, limit=_BEHIND_AN_IMPORT))
+    if len(rows) == _MAX_NEWEST and any(map(_is_passage, rows.values())):
+        rows |= _rows(reading, replace(newest, limit=_MAX_NEWEST_WITH_IMPORT))
     if considered_ids:
         rows |= _rows(reading, replace(active, among={"id": considered_ids}))
     return [
         _known(
             row,
             most_used.get(str(row["id"])),
-            votes.get(str(row["id"]), NO_VOTES).usefulness(_ASKED),
+            votes.get(str(row["id"]), NO_VOTES).usefulness(_NO_WORDS),
         )
         for row in rows.values()
         if row["space"] in {None, space}
@@ -141,7 +145,7 @@ def _rows(reading: Reading, query: Query) -> dict[str, dict[str, Cell]]:
     return {str(row[0]): dict(zip(_COLUMNS, row, strict=True)) for row in rows}
 
 
-_ASKED: Final = frozenset[str]()
+_NO_WORDS: Final = frozenset[str]()
 """The words of the query: none, since a prime is made before any question."""
 
 
@@ -180,7 +184,7 @@ def _lasting(
     if kept_prime is not None and kept_prime.evergreen is not None:
         pinned, evergreen = set(kept_prime.pinned), set(kept_prime.evergreen)
         # Pending rows are among the newest, which are considered anyway.
-        if kept_prime.at == reading.tip and reading.pending.count <= _NEWEST:
+        if kept_prime.at == reading.tip and reading.pending.count <= _MAX_NEWEST:
             return pinned, list(kept_prime.evergreen)
         try:
             changes = repo.history.changes(kept_prime.at, Ref(branch=branch.name))
@@ -204,17 +208,17 @@ def _sorted_out(
             pinned.add(str(row_id))
         elif category in EVERGREEN:
             evergreen.add(str(row_id))
-    return pinned, sorted(evergreen, reverse=True)[:_EVERGREEN]
+    return pinned, sorted(evergreen, reverse=True)[:_MAX_EVERGREEN]
 
 
 def _task(repo: Repository, branch: Branch) -> str | None:
-    """Say the branch's task, its progress and the objectives in progress; None without a task."""
+    """Describe the branch's task, its progress and current objectives; None without a task."""
     task = None if branch.task_id is None else repo.ledger.record(Task, branch.task_id)
     if task is None:
         return None
     objectives = repo.ledger.records(Objective, task_id=task.id)
     completed = sum(objective.status == "completed" for objective in objectives)
-    in_progress = [each.description for each in objectives if each.status == "in_progress"]
+    in_progress = [item.description for item in objectives if item.status == "in_progress"]
     parts = [
         task.name,
         *([f"{completed} of {len(objectives)} objectives done"] if objectives else []),

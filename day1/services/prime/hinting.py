@@ -31,14 +31,14 @@ FAIRLY: Final[dict[Mode, float]] = {"hybrid": 0.315, "vector": 0.315, "keyword":
 """Least score of one memory (`CLEARLY`) and least mean of three (`FAIRLY`) for a hint, by mode.
 
 Measured on half of the unrelated prompts: 95 of 100 get no hint, and so in the other half."""
-_FAR: Final = 0.25
+_MIN_SCORE: Final = 0.25
 """Least score of a memory in a hint; a lower score means another subject."""
-_LOOKED_AT: Final = 10
-"""Facts that are searched for, some of which the session has seen already."""
+_MAX_HITS: Final = 10
+"""Number of facts to search for: the session may have seen some of them already."""
 _LENGTHS: Final = PassageLimits(passage_characters=300, passages_characters=6_000)
 """Limits for quotations from long facts in a hint."""
-_ASKED: Final = 1_000
-"""Characters of a prompt that are searched with; what follows is mostly pasted text."""
+_MAX_PROMPT: Final = 1_000
+"""Number of first characters of a prompt to search with; later text is mostly pasted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def hint_of(
         UnknownBranch: the branch was deleted meanwhile.
     """
     spaces = tuple(dict.fromkeys((None, space)))
-    request = SearchRequest(query=prompt[:_ASKED], limit=_LOOKED_AT, spaces=spaces)
+    request = SearchRequest(query=prompt[:_MAX_PROMPT], limit=_MAX_HITS, spaces=spaces)
     answer = search(engine, Ref(branch=branch.name), branch.id, request)
     hits = answer.hits
     texts = [
@@ -74,14 +74,14 @@ def hint_of(
     new = [
         (hit.row, text)
         for hit, text in zip(hits, texts, strict=True)
-        if hit.score >= _FAR and not seen.has(text)
+        if hit.score >= _MIN_SCORE and not seen.has(text)
     ]
-    speaks = _is_near([hit.score for hit in hits], answer.mode_used)
-    near = new[:ROWS] if speaks else []
-    seen.add(text for _, text in near)
-    ids = tuple(str(row["id"]) for row, _ in near)
+    is_worth_a_hint = _is_near([hit.score for hit in hits], answer.mode_used)
+    shown = new[:ROWS] if is_worth_a_hint else []
+    seen.add(text for _, text in shown)
+    ids = tuple(str(row["id"]) for row, _ in shown)
     engine.uses.shown(ids, engine.clock(), branch.id)
-    rows = [(text, when(row)) for row, text in near]
+    rows = [(text, when(row)) for row, text in shown]
     text = hint_text(branch.name, answer.commit, rows, CHARACTERS)
     return Hint(text, ids, answer.commit, answer.pending.count, answer.mode_used)
 

@@ -9,7 +9,7 @@ from day1.ports.primes import NoPrimes, Primes
 from day1.ports.uses import NoUses, Uses
 from day1.services.prime.seen import SessionsSeen
 
-_JUDGED: Final = 50
+_MAX_BEST: Final = 50
 
 
 class BestJudged:
@@ -23,10 +23,12 @@ class BestJudged:
         """Return the scores of the best-rated rows, by row id."""
         cached_votes, score_by_row = self._known
         if votes is not cached_votes:
-            every = (
+            scored_rows = (
                 (row_votes.usefulness(frozenset()), row_id) for row_id, row_votes in votes.items()
             )
-            score_by_row = {row_id: value for value, row_id in heapq.nlargest(_JUDGED, every)}
+            score_by_row = {
+                row_id: value for value, row_id in heapq.nlargest(_MAX_BEST, scored_rows)
+            }
             self._known = votes, score_by_row
         return score_by_row
 

@@ -20,11 +20,11 @@ from day1.services.repository.repository import Repository
 
 log = logging.getLogger(__name__)
 
-_MOST: Final = 20
-"""Kept primes, at most; others are made when a session asks for them."""
+_MAX_KEPT: Final = 20
+"""Maximum number of kept primes; others are made when a session asks for them."""
 
-_TRIES: Final = 3
-"""Attempts to make a prime while rows are redacted, since it is made again after a redaction."""
+_MAX_TRIES: Final = 3
+"""Maximum number of attempts to make a prime while other processes redact rows."""
 
 _Key = tuple[str, str | None]
 """A branch and a space."""
@@ -82,7 +82,7 @@ class PrimeRenewer:
         tip_by_branch = repo.history.branches() if is_ledger_unchanged else {}
         for place, key in enumerate(keys):
             (name, space), kept_prime = key, prime_by_key.get(key)
-            if name not in branch_by_name or place >= _MOST:
+            if name not in branch_by_name or place >= _MAX_KEPT:
                 primes.drop(name, space)
             elif (
                 kept_prime is not None
@@ -104,11 +104,11 @@ class PrimeRenewer:
 
     def _renew_one(self, branch: Branch, space: str | None, stamp: Stamp) -> None:
         primes = self._services.primes
-        for _ in range(_TRIES):
+        for _ in range(_MAX_TRIES):
             forgotten = primes.forgotten()
             try:
                 prime = prime_of(self._repo, self._services, branch, space, self._choice.chars)
-            except Day1Error as exc:  # deleted meanwhile, or not readable now
+            except Day1Error as exc:  # the branch was deleted meanwhile, or cannot be read now
                 log.warning("a prime was not renewed: %s", exc.code)
                 return
             if primes.keep(prime, stamp, forgotten):

@@ -13,10 +13,10 @@ from typing import Final
 from day1.model.prime.framing import one_line, size
 from day1.ports.primes import ToldPrime
 
-_SESSIONS: Final = 500
-"""Sessions that are remembered, at most; the one unused for longest is forgotten first."""
-_TEXTS: Final = 60
-"""Texts of hints that count as seen, at most: after some 20 hints one may be shown again."""
+_MAX_SESSIONS: Final = 500
+"""Maximum number of remembered sessions; the one unused for longest is forgotten first."""
+_MAX_TEXTS: Final = 60
+"""Maximum number of texts of hints remembered as seen: some 20 hints have more."""
 
 SessionKey = tuple[str | None, str]
 """The caller's token and session: callers do not affect what others are shown."""
@@ -46,7 +46,7 @@ class Seen:
         """Add the memories of a hint as seen."""
         with self._guard:
             self._hinted |= dict.fromkeys(map(_key_of, texts))
-            while len(self._hinted) > _TEXTS:
+            while len(self._hinted) > _MAX_TEXTS:
                 self._hinted.popitem(last=False)
 
 
@@ -68,7 +68,7 @@ class SessionsSeen:
             if seen is None or seen.prime_at != (prime and prime.at):
                 seen = self._sessions[session] = Seen(prime)
             self._sessions.move_to_end(session)
-            while len(self._sessions) > _SESSIONS:
+            while len(self._sessions) > _MAX_SESSIONS:
                 self._sessions.popitem(last=False)
             return seen
 

@@ -193,12 +193,12 @@ def _extent(repo: Repository, target: Target) -> tuple[int, int]:
     """Count the rows to mask, and the branches that have them."""
     rows: set[str] = set()
     branches = 0
-    alike = Query(among={"content_hash": sorted(target.hashes)})
+    with_same_text = Query(among={"content_hash": sorted(target.hashes)})
     for branch in repo.history.branches():
         with repo.store.reading(Ref(branch=branch)) as reading:
             branch_rows = set(reading.get(target.kind, sorted(target.rows)))
             for kind in INDEXED:
-                branch_rows |= {str(row[0]) for row in reading.scan(kind, ("id",), alike)}
+                branch_rows |= {str(row[0]) for row in reading.scan(kind, ("id",), with_same_text)}
         rows |= branch_rows
         branches += bool(branch_rows)
     return len(rows), branches

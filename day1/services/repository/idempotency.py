@@ -18,7 +18,7 @@ from day1.ports.reading import Reading
 T = TypeVar("T")
 
 MINUTE = 60 * SECOND
-_OF_A_WRITER = ("agent_id", "session_id", "task_id", "source")
+_WRITER_COLUMNS = ("agent_id", "session_id", "task_id", "source")
 
 BY_REQUEST = "This request was answered before: nothing was written again."
 LATELY = (
@@ -82,7 +82,7 @@ def reused(first: str) -> RequestReused:
 
 def written_lately(rows: Sequence[Row], kind: Kind, row: Row) -> Row | None:
     """Find a row with the same content by the same writer, less than a minute older."""
-    columns = (*kind.group(WHOLE), *_OF_A_WRITER)
+    columns = (*kind.group(WHOLE), *_WRITER_COLUMNS)
     for earlier in rows:
         age = int(row["created_at"] or 0) - int(earlier["created_at"] or 0)
         if age < MINUTE and all(earlier[c] == row[c] for c in columns):
@@ -102,7 +102,8 @@ def edited_before(
         work: a unit of work on the branch.
         first_edit: the id that the request gives its first edit.
         row_id: the row to edit.
-        same: whether values by cell and the cells edited since are what this request asks for.
+        same: the test whether an earlier edit was by this request, given the values by cell
+            that it set and the cells edited since.
 
     Raises:
         RequestReused: the request id was used before, for another edit.
@@ -122,7 +123,8 @@ def edited_before(
 def sets(kind: Kind, row: Row, columns: Row) -> Callable[[Row, Collection[Cell]], bool]:
     """Build the test whether a request's earlier edits set these columns.
 
-    A cell that had the value already got no edit: it still has the value, or was edited since.
+    A cell that already had the requested value got no edit: it still has that value, or was
+    edited since.
     """
     after = {**row, **complete(kind, columns)}
     cells = [group[0] for group in kind.groups if columns.keys() & set(group)]

@@ -1,4 +1,4 @@
-"""Which imported edits may list the sources of a row: only those whose row was imported too.
+"""Imported edits may list the sources of a row only if the row was imported too.
 
 An edit that lists sources hides its row when they are hidden (`model.redaction.basis`), and a
 merge takes edits without an approval. Without this rule a file could hide any fact of a branch.
@@ -45,7 +45,7 @@ class Brought:
         edits_by_row: dict[str, list[Row]] = {}
         for edit in edits:
             edits_by_row.setdefault(str(edit["row_id"]), []).append(edit)
-        present_ids, present_edits = _standing(work, row_ids), edits_of(work, row_ids)
+        present_ids, present_edits = _present_rows(work, row_ids), edits_of(work, row_ids)
         return {
             str(edit["id"])
             for edit in listing
@@ -79,7 +79,7 @@ def _words(edit: Row) -> bool:
     return edit["cell"] != VERDICT_BASIS
 
 
-def _standing(work: Work, row_ids: Sequence[str]) -> set[str]:
+def _present_rows(work: Work, row_ids: Sequence[str]) -> set[str]:
     """Return which of these ids are rows of the branch."""
     by_kind: dict[Kind, list[str]] = {}
     for row_id in row_ids:

@@ -27,7 +27,7 @@ from day1.ports.reading import Reading
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import origin_columns
 
-_STANDING = ("id", "content_hash", "status", "verification", "happened_at", "valid_until")
+_CHECKED_COLUMNS = ("id", "content_hash", "status", "verification", "happened_at", "valid_until")
 """Columns of a source; if one of them changes, a row derived from the source may be outdated."""
 
 
@@ -51,7 +51,9 @@ def basis_columns(
         sources: rows whose words it has, with as many of their columns as are known.
         cell: `BASIS` for the row's own words, `VERDICT_BASIS` for those of its verdict.
     """
-    standing = sorted([str(source.get(column)) for column in _STANDING] for source in sources)
+    standing = sorted(
+        [str(source.get(column)) for column in _CHECKED_COLUMNS] for source in sources
+    )
     return {
         "row_id": row_id,
         "row_kind": kind.table,
@@ -123,7 +125,7 @@ def made_of(reading: Reading, ids: Collection[str]) -> Made:
     For callers that hide rows: to take their words out of an index, or to count them. Readings
     hide by `model.redaction.basis` alone.
     """
-    made, source_ids = Made(), set(ids)
+    derived, source_ids = Made(), set(ids)
     edits = _listing_edits(reading) if source_ids else []
     insights = _insights(reading) if source_ids else {}
     while source_ids:
@@ -134,21 +136,21 @@ def made_of(reading: Reading, ids: Collection[str]) -> Made:
         copies = Query(among={"origin_id": sorted(source_ids)})
         words |= {str(row[0]) for row in reading.scan(FACT, ("id",), copies)}
         words |= _titled(reading, source_ids)
-        made.verdicts |= {
+        derived.verdicts |= {
             row_id
             for row_id, cell, sources in edits
             if cell == VERDICT_BASIS and sources & source_ids
         }
-        source_ids = words - made.words - set(ids)
-        made.words |= source_ids
-    return made
+        source_ids = words - derived.words - set(ids)
+        derived.words |= source_ids
+    return derived
 
 
 def titles_of(reading: Reading, made: Made) -> set[str]:
     """Return the titles of conversations that quote one of the given messages."""
     conversation_ids = sorted(row_id for row_id in made.words if kind_of(row_id) is CONVERSATION)
     return (
-        _words(reading, CONVERSATION, "title", Query(among={"id": conversation_ids}))
+        _distinct_texts(reading, CONVERSATION, "title", Query(among={"id": conversation_ids}))
         if conversation_ids
         else set()
     )
@@ -160,11 +162,11 @@ def verdicts_of(reading: Reading, made: Made) -> set[str]:
         return set()
     facts = sorted(made.verdicts)
     edits = Query(equal={"cell": "verification"}, among={"row_id": facts})
-    scores = _words(reading, FACT, "scores", Query(among={"id": facts}))
-    return scores | _words(reading, EDIT, "reason", edits)
+    scores = _distinct_texts(reading, FACT, "scores", Query(among={"id": facts}))
+    return scores | _distinct_texts(reading, EDIT, "reason", edits)
 
 
-def _words(reading: Reading, kind: Kind, column: str, query: Query) -> set[str]:
+def _distinct_texts(reading: Reading, kind: Kind, column: str, query: Query) -> set[str]:
     return {str(word) for (word,) in reading.scan(kind, (column,), query) if word is not None}
 
 

@@ -138,7 +138,7 @@ class Editor:
     reason: str | None = None
 
     def change(self, kind: Kind, row: Row, columns: Mapping[str, Cell]) -> Changed:
-        """Set columns of a row, add an edit for each changed cell and close held items of these.
+        """Set columns of a row, add an edit for each changed cell and close held items about them.
 
         Raises:
             InvalidRequest: rows of its kind have no such column, or its valid time would end before
@@ -152,7 +152,7 @@ class Editor:
                 f"{', '.join(foreign)}.",
                 id=row_id,
             )
-        values = complete(kind, _other_than(row, kind.text, columns))
+        values = complete(kind, _without_equal_text(row, kind.text, columns))
         if kind is FACT and values.get("fact_text", row["fact_text"]) != row["fact_text"]:
             values = {"verification": "unverified", "scores": None, **values}
         groups = changed_groups(kind, row, values)
@@ -162,7 +162,7 @@ class Editor:
         in_order(after, columns)
         self.work.change(kind, row_id, values)
         self.add_edits(kind, after, groups)
-        return Changed(after, groups, self.close(_decided(self.work, row_id, groups)))
+        return Changed(after, groups, self.close(_held_about(self.work, row_id, groups)))
 
     def add_edits(self, kind: Kind, after: Row, groups: Sequence[str]) -> None:
         """Add an edit for each changed cell of a row."""
@@ -178,7 +178,9 @@ class Editor:
         by = self.origin, self.work.now, self.repo.new_id
         self.work.apply(writes)
         self.work.add(EDIT, [edit for edited in whole for edit in edit_rows(edited, *by)])
-        self.close(_untaken(self.work, [str(row["id"]) for _, row in rows]))  # they were here
+        self.close(
+            _withholding_items(self.work, [str(row["id"]) for _, row in rows])
+        )  # they were here
 
     def close(self, items: Sequence[HeldItem]) -> tuple[str, ...]:
         """Close held items that a change of their row decides; return their ids."""
@@ -186,7 +188,7 @@ class Editor:
         return tuple(item.id for item in items)
 
 
-def _other_than(row: Row, text: str | None, columns: Mapping[str, Cell]) -> Row:
+def _without_equal_text(row: Row, text: str | None, columns: Mapping[str, Cell]) -> Row:
     """Return the columns without the text column if its value would not change."""
     return {c: value for c, value in columns.items() if c != text or value != row[c]}
 
@@ -260,7 +262,7 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
         editor = Editor(repo, work, origin, new.reason)
         superseded = {**old_fact, **values}
         editor.add_edits(FACT, superseded, groups)
-        closed = editor.close(_decided(work, new.fact_id, groups))
+        closed = editor.close(_held_about(work, new.fact_id, groups))
         commit = work.commit(Message("change", f"supersede fact {new.fact_id} by {new_id}"))
         return Edited(
             FACT, new_fact, commit, work.now, closed, superseded, _ends(old_fact, new_fact)
@@ -361,7 +363,7 @@ def present(work: Work, row_id: str, branch: Branch) -> tuple[Kind, Row]:
     return kind, row
 
 
-def _decided(work: Work, row_id: str, groups: Collection[str]) -> list[HeldItem]:
+def _held_about(work: Work, row_id: str, groups: Collection[str]) -> list[HeldItem]:
     """Find open held items about these cells, except items that keep the row out of a branch."""
     rows = work.find(HELD, Query(equal={"row_id": row_id}))
     if not rows:  # as nearly always
@@ -369,7 +371,7 @@ def _decided(work: Work, row_id: str, groups: Collection[str]) -> list[HeldItem]
     return [i for i in open_items(rows) if i.cell in {*groups, WHOLE} and not keeps_out(i)]
 
 
-def _untaken(work: Work, row_ids: Sequence[str]) -> list[HeldItem]:
+def _withholding_items(work: Work, row_ids: Sequence[str]) -> list[HeldItem]:
     """Find the items that keep rows out of another branch, open or dismissed."""
     rows = work.find(HELD, Query(among={"row_id": row_ids}))
     return [i for i in open_items(r for r in rows if r["decision"] != "dismissed") if keeps_out(i)]

@@ -42,17 +42,17 @@ def neighbourhood(reading: Reading, entity: str, conditions: Query, depth: int) 
     return [Edge(rows[-1], len(rows)) for rows in rows_by_triple.values()]
 
 
-def walk(start: str, neighbours: RelationsOf, depth: int, most: int = MAX_EDGES) -> list[Row]:
+def walk(start: str, neighbours: RelationsOf, depth: int, limit: int = MAX_EDGES) -> list[Row]:
     """Find relations within `depth` steps of an entity, nearest first, each once.
 
-    No entity is visited twice; at most `most` relations are returned.
+    No entity is visited twice; at most `limit` relations are returned.
     """
     row_by_id: dict[str, Row] = {}
     entities, frontier = {start}, [start]
     for _ in range(depth):
         next_frontier: dict[str, None] = {}
         for row in neighbours(frontier):
-            if len(row_by_id) >= most:
+            if len(row_by_id) >= limit:
                 return list(row_by_id.values())
             row_by_id.setdefault(str(row["id"]), row)
             for end in (str(row["source_entity"]), str(row["target_entity"])):

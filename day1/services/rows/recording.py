@@ -43,8 +43,8 @@ from day1.services.repository.idempotency import (
 )
 from day1.services.repository.repository import Repository
 
-_NEAREST = 20
-"""Facts with the same text that are searched for a repetition: the newest ones, at most."""
+_MAX_COMPARED = 20
+"""Maximum number of facts with the same text that are compared with a new one: the newest."""
 
 
 def origin_columns(origin: Origin, now: int) -> Row:
@@ -215,7 +215,7 @@ def new_memory(repo: Repository, memory: NewMemory, origin: Origin, now: int) ->
 
 
 def _may_be_named(fact: Row, space: str | None, now: int) -> bool:
-    """Whether a writer in this space may be told of a fact with the same text."""
+    """Whether the answer to a writer in this space may name a fact with the same text."""
     is_shared = space is None or fact["space"] == space
     return is_shared and not is_secret(fact) and not is_expired(fact, now)
 
@@ -298,7 +298,7 @@ def edit_rows(edited: EditedCells, origin: Origin, now: int, new_id: NewId) -> l
 def decided_edits(
     plan: MergePlan, origin: Origin, now: int, new_id: NewId
 ) -> Iterable[tuple[Kind, Row]]:
-    """Build edits for values that neither side had; their author is who decided the plan."""
+    """Build edits for values that neither side had; their author is the decider of the plan."""
     for row in plan.rows:
         if row.result is None or row.target is None or "value" not in row.decided.values():
             continue
@@ -324,7 +324,7 @@ def changed_groups(kind: Kind, before: Row, after: Mapping[str, Cell]) -> list[s
 def near_duplicates(reading: Reading, text_hash: str) -> list[Row]:
     """Find active facts whose text has this hash, newest first."""
     equal: Row = {"content_hash": text_hash, "status": "active"}
-    return reading.find(FACT, Query(equal=equal, descending=True, limit=_NEAREST))
+    return reading.find(FACT, Query(equal=equal, descending=True, limit=_MAX_COMPARED))
 
 
 def in_order(after: Row, columns: Mapping[str, Cell]) -> None:

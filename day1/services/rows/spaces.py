@@ -11,7 +11,7 @@ from day1.model.values.space import similar_spaces
 from day1.ports.reading import Reading
 
 NEWEST_MESSAGES: Final = 5_000
-"""Newest messages of a space that a search compares, each of them by its vector."""
+"""Maximum number of messages of a space that a search compares by vector: the newest ones."""
 
 
 def within(reading: Reading, kind: Kind, query: Query, space: Mapping[str, Cell]) -> Query:
@@ -42,18 +42,18 @@ def spaces_below(reading: Reading, space: str | None) -> list[str | None]:
 
 
 def newest_messages(
-    reading: Reading, spaces: Sequence[str | None], most: int = NEWEST_MESSAGES
+    reading: Reading, spaces: Sequence[str | None], limit: int = NEWEST_MESSAGES
 ) -> frozenset[str]:
     """Return the ids of the newest messages whose conversation is in one of these spaces.
 
-    A search takes them as `SearchRequest.only`. A condition on their conversations would only
-    filter the messages nearest to the question, few of which are of one space of a large branch.
+    A search takes the ids as `SearchRequest.only`. With a condition on conversations instead, it
+    would filter the messages nearest to the question, and few of these are in one space.
     """
     among = Query(among={"space": list(spaces)})
     ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), among)]
     query = Query(among={"conversation_id": ids})
     rows = reading.scan(MESSAGE, ("created_at", "id"), query) if ids else []
-    return frozenset(str(row_id) for _, row_id in nlargest(most, rows))
+    return frozenset(str(row_id) for _, row_id in nlargest(limit, rows))
 
 
 def empty_spaces(reading: Reading, spaces: Sequence[str | None]) -> list[str]:
@@ -83,10 +83,10 @@ def empty_space(
         for name, count in reading.tally(kind, "space").items():
             if name is not None:
                 rows_by_space[str(name)] = rows_by_space.get(str(name), 0) + count
-    near = similar_spaces(str(space), rows_by_space)
+    similar_names = similar_spaces(str(space), rows_by_space)
     hint = (
-        f" Similar: {', '.join(f'{name} ({rows_by_space[name]})' for name in near)}."
-        if near
+        f" Similar: {', '.join(f'{name} ({rows_by_space[name]})' for name in similar_names)}."
+        if similar_names
         else ""
     )
     return [f"Nothing is in the space {space}.{hint}"]

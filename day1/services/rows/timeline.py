@@ -1,6 +1,6 @@
 """Memories in the order of time.
 
-`read_timeline` is one reading of a branch; `timeline` is part of an open one.
+`read_timeline` is one reading of a branch; `timeline` works in an open reading.
 """
 
 from dataclasses import dataclass, replace

@@ -168,9 +168,9 @@ def put(
     """Add the rows that a branch lacks, in an open unit of work.
 
     `work.now` moves past the times of all of them. A row that the branch has with other content
-    is left and listed, never overwritten; so is a row that was removed there, unless `back`.
-    With `brought` the rows come from outside of the store: edits are left that list sources of
-    a row which the same import does not bring.
+    is left and listed, never overwritten; so is a removed row, unless `back`.
+    With `brought` the rows come from outside of the store. Edits that list sources of a row are
+    then left, unless the same import has added the row.
     """
     copied = CopiedRows()
     for kind, kind_rows in rows.items():

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from day1.ports.reading import Reading
     from day1.services.search.entries import Entry
 
-_QUESTIONS = 32
-"""Queries whose vectors are cached, at most."""
-_LEADING = 25
-"""First rows of each list whose neighbours become candidates; more rows change nothing."""
+_MAX_CACHED_QUERIES = 32
+"""Maximum number of queries whose vectors are cached."""
+_WITH_NEIGHBOURS = 25
+"""Number of first rows of each list whose neighbours become candidates; more change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class QueryVectorCache:
             for text in texts:
                 self._known[embedder.name, text] = vector_by_text[text]
                 self._known.move_to_end((embedder.name, text))
-            while len(self._known) > _QUESTIONS:
+            while len(self._known) > _MAX_CACHED_QUERIES:
                 self._known.popitem(last=False)
         return vector_by_text
 
@@ -164,9 +164,9 @@ def nearest(
 
 
 def _compared(query: CandidateQuery, view: CachedView, meaning: QueryVector) -> tuple[Best, int]:
-    texts, most = view.texts(query.wanted), query.limits.candidates
-    near, missing = query.index.vectors.nearest(meaning.embedder, meaning.vector, texts, most)
-    return Best(view.entries(near, query.wanted)[:most], near), missing
+    texts, limit = view.texts(query.wanted), query.limits.candidates
+    scores, missing = query.index.vectors.nearest(meaning.embedder, meaning.vector, texts, limit)
+    return Best(view.entries(scores, query.wanted)[:limit], scores), missing
 
 
 def _neighbours(
@@ -201,27 +201,30 @@ def _of_all_branches(
 
 
 def candidates(query: CandidateQuery, visible: CachedView | LiveQuery) -> Candidates:
-    """Find the best rows by meaning and the best by words, with both exact scores of each.
+    """Find the best rows by meaning and by words; each row gets its exact scores by both.
 
-    If order matters, rows written next to the first of them are candidates too, and words of
-    neighbours count. A row on one list only gets its other score looked up: taking it as 0 costs
-    ten points of recall (`model.search.ranking`).
+    If order matters, rows written next to the first of these rows are candidates too, and words of
+    neighbours count. If only one list has a row, its other score is looked up: taking that score
+    as 0 costs ten points of recall (`model.search.ranking`).
     """
     index, kind, meaning = query.index, query.wanted.kind, query.meaning
-    near, missing = Best(), 0
+    nearest_rows, missing = Best(), 0
     if meaning is not None:
-        near, missing = nearest(query, visible, meaning)
+        nearest_rows, missing = nearest(query, visible, meaning)
     uses_words = query.asked.terms and query.question.mode != "vector"
     best_by_words = by_words(query, visible) if uses_words else Best()
     limits = query.limits
     again = weighed_by(query.wanted, visible, limits.candidates, apart=limits.apart)
-    neighbour_runs = runs_around(query, visible, near, best_by_words) if query.in_order else []
-    beside = among(query.wanted, chain.from_iterable(neighbour_runs)) if neighbour_runs else []
+    neighbour_runs = (
+        runs_around(query, visible, nearest_rows, best_by_words) if query.in_order else []
+    )
+    neighbours = among(query.wanted, chain.from_iterable(neighbour_runs)) if neighbour_runs else []
     entry_by_row = {
-        entry.row_id: entry for entry in (*near.entries, *best_by_words.entries, *beside)
+        entry.row_id: entry
+        for entry in (*nearest_rows.entries, *best_by_words.entries, *neighbours)
     }
     texts = {entry.text for entry in chain(entry_by_row.values(), *neighbour_runs)}
-    bm25, cosines = best_by_words.scores, near.scores
+    bm25, cosines = best_by_words.scores, nearest_rows.scores
     count_by_text: dict[TextId, int] = {}
     if meaning is not None:
         unscored = list(texts - cosines.keys())
@@ -251,32 +254,36 @@ def candidates(query: CandidateQuery, visible: CachedView | LiveQuery) -> Candid
 
 def by_words(query: CandidateQuery, visible: CachedView | LiveQuery) -> Best:
     """Find the visible rows with the best scores by words."""
-    most = query.limits.candidates
-    again = weighed_by(query.wanted, visible, most, apart=query.limits.apart)
+    max_rows = query.limits.candidates
+    again = weighed_by(query.wanted, visible, max_rows, apart=query.limits.apart)
     if isinstance(visible, CachedView) and again is not False:
         texts = list(visible.texts(query.wanted))
         terms, kind = query.asked.terms, query.wanted.kind
         scores_by_text = query.index.words.scores(kind, terms, texts, again=again)
         best = sorted(scores_by_text, key=lambda text: (-scores_by_text[text], -text))
-        return Best(visible.entries(best, query.wanted)[:most], scores_by_text)
-    limit, checked = most, 0
+        return Best(visible.entries(best, query.wanted)[:max_rows], scores_by_text)
+    limit, checked = max_rows, 0
     entries = visible.entries((), query.wanted)
     while True:
         scores = query.index.words.best(query.wanted.kind, any_of(*query.asked.terms), limit)
         entries += visible.entries(islice(scores, checked, None), query.wanted)
-        if len(entries) >= most or len(scores) < limit:
-            return Best(entries[:most], scores)
-        # As many as should be enough if as many are visible, since each round scores all again.
-        checked, limit = limit, max(4 * limit, limit * most // max(1, len(entries)))
+        if len(entries) >= max_rows or len(scores) < limit:
+            return Best(entries[:max_rows], scores)
+        # Ask for so many that enough should be visible, since each round scores all texts again.
+        checked, limit = limit, max(4 * limit, limit * max_rows // max(1, len(entries)))
 
 
 def runs_around(
-    query: CandidateQuery, visible: CachedView | LiveQuery, near: Best, best_by_words: Best
+    query: CandidateQuery, visible: CachedView | LiveQuery, nearest_rows: Best, best_by_words: Best
 ) -> list[list[Entry]]:
     """Find rows written next to the first rows of both lists, as runs of consecutive rows."""
-    leading = [*near.entries[:_LEADING], *best_by_words.entries[:_LEADING]]
-    far = len(query.question.weights.neighbour_shares)
-    return visible.around({entry.row_id: entry for entry in leading}.values(), far) if far else []
+    leading = [*nearest_rows.entries[:_WITH_NEIGHBOURS], *best_by_words.entries[:_WITH_NEIGHBOURS]]
+    distance = len(query.question.weights.neighbour_shares)
+    return (
+        visible.around({entry.row_id: entry for entry in leading}.values(), distance)
+        if distance
+        else []
+    )
 
 
 def in_context(
@@ -293,7 +300,7 @@ def in_context(
 
     Returns:
         The BM25 of texts, and for each row of a run, by id: the BM25 of its words in context, and
-        the higher cosine of the rows just before and after, less for a long text.
+        the higher cosine of the rows just before and after, lowered for long texts.
     """
     kind, terms = query.wanted.kind, query.asked.terms
     words = query.index.words.each(kind, terms, list(texts), again=again)
@@ -306,13 +313,13 @@ def in_context(
     weights, context_scores_by_row = query.question.weights, {}
     for run in runs:
         run_texts = [entry.text for entry in run]
-        near = [0.0, *(cosines.get(text, 0.0) for text in run_texts), 0.0]
-        long = [length_by_text.get(text, 0) for text in run_texts]
-        parts = [part_lent(length, weights.neighbour_words) for length in long]
+        padded_cosines = [0.0, *(cosines.get(text, 0.0) for text in run_texts), 0.0]
+        lengths = [length_by_text.get(text, 0) for text in run_texts]
+        parts = [part_lent(length, weights.neighbour_words) for length in lengths]
         bm25_in_context = words_in_context(words, run_texts, weights.neighbour_shares, parts)
-        for at, (entry, score) in enumerate(zip(run, bm25_in_context, strict=True)):
-            highest = max(near[at], near[at + 2])
-            neighbour_cosine = highest * part_lent(long[at], weights.beside_words)
+        for place, (entry, score) in enumerate(zip(run, bm25_in_context, strict=True)):
+            highest = max(padded_cosines[place], padded_cosines[place + 2])
+            neighbour_cosine = highest * part_lent(lengths[place], weights.beside_words)
             context_scores_by_row[entry.row_id] = score, neighbour_cosine
     return bm25_by_text, context_scores_by_row
 
@@ -330,9 +337,9 @@ def shown_rows(
         spaces_by_kind.setdefault(row_filter.kind, set()).add(row_filter.scope.get("space", EVERY))
     alive_at = next((row_filter.alive_at for row_filter in filters), None)
     for kind, kind_spaces in spaces_by_kind.items():
-        mine = [row_id for row_id in ids if kind_of(row_id) is kind]
-        query = Query(among={"id": mine}, alive_at=alive_at, public=True)
-        tuples = reading.scan(kind, kind.columns, query) if mine else ()
+        ids_of_kind = [row_id for row_id in ids if kind_of(row_id) is kind]
+        query = Query(among={"id": ids_of_kind}, alive_at=alive_at, public=True)
+        tuples = reading.scan(kind, kind.columns, query) if ids_of_kind else ()
         shown = (row for row in map(kind.row, tuples) if row["content_hash"] != REDACTED_HASH)
         rows |= {str(row["id"]): row for row in shown if kind_spaces & {EVERY, row.get("space")}}
     return rows

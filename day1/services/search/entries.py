@@ -11,7 +11,7 @@ from day1.model.rows.kind import Cell
 from day1.ports.index import TextId
 
 _LONGEST_PAUSE_US = 3_600_000_000
-_FEW = 64
+_MAX_INSERTED = 64
 """New rows up to which each is inserted at its place; with more, all are sorted again."""
 
 Writer = tuple[Cell, ...]
@@ -65,7 +65,7 @@ class WritingOrder:
             new_by_writer.setdefault(entry.writer, []).append(entry)
         for writer, added in new_by_writer.items():
             rows = self._rows.setdefault(writer, [])
-            if len(added) > _FEW:
+            if len(added) > _MAX_INSERTED:
                 rows += added
                 rows.sort(key=_place)
                 continue
@@ -79,44 +79,46 @@ class WritingOrder:
         if not rows:
             del self._rows[entry.writer]
 
-    def around(self, entries: Iterable[Entry], far: int) -> list[list[Entry]]:
-        """Find rows up to `far` places from `entries`, as runs of consecutive rows.
+    def around(self, entries: Iterable[Entry], distance: int) -> list[list[Entry]]:
+        """Find rows up to `distance` places from `entries`, as runs of consecutive rows.
 
         A run ends between two rows of the same time, or more than an hour apart.
         """
         places_by_writer: dict[Writer, set[int]] = {}
         for entry in entries:
             rows = self._rows.get(entry.writer, [])
-            at = bisect_left(rows, _place(entry), key=_place)
-            if at < len(rows) and rows[at].row_id == entry.row_id:
-                places_by_writer.setdefault(entry.writer, set()).update(_reached(rows, at, far))
+            place = bisect_left(rows, _place(entry), key=_place)
+            if place < len(rows) and rows[place].row_id == entry.row_id:
+                places_by_writer.setdefault(entry.writer, set()).update(
+                    _reached(rows, place, distance)
+                )
         runs: list[list[Entry]] = []
-        for writer, reached in places_by_writer.items():
+        for writer, places in places_by_writer.items():
             rows, last = self._rows[writer], -2
-            for at in sorted(reached):
-                if at == last + 1 and _goes_on(rows[last], rows[at]):
-                    runs[-1].append(rows[at])
+            for place in sorted(places):
+                if place == last + 1 and _goes_on(rows[last], rows[place]):
+                    runs[-1].append(rows[place])
                 else:
-                    runs.append([rows[at]])
-                last = at
+                    runs.append([rows[place]])
+                last = place
         return runs
 
-    def pairs(self, most: int) -> list[tuple[TextId, TextId]]:
-        """Sample the texts of up to `most` pairs of consecutive rows, evenly from all pairs."""
+    def pairs(self, limit: int) -> list[tuple[TextId, TextId]]:
+        """Sample the texts of up to `limit` pairs of consecutive rows, evenly from all pairs."""
         text_pairs = [
             (first.text, second.text)
             for rows in self._rows.values()
             for first, second in pairwise(rows)
             if _goes_on(first, second)
         ]
-        return text_pairs[:: len(text_pairs) // most + 1]
+        return text_pairs[:: len(text_pairs) // limit + 1]
 
 
-def _reached(rows: Sequence[Entry], at: int, far: int) -> range:
-    """Return the places up to `far` from `at` in the same run of rows, each soon after the last."""
-    low = high = at
-    while low > max(0, at - far) and _goes_on(rows[low - 1], rows[low]):
-        low -= 1
-    while high < min(len(rows) - 1, at + far) and _goes_on(rows[high], rows[high + 1]):
-        high += 1
-    return range(low, high + 1)
+def _reached(rows: Sequence[Entry], place: int, distance: int) -> range:
+    """Return the places up to `distance` from `place` in the same run of consecutive rows."""
+    first = last = place
+    while first > max(0, place - distance) and _goes_on(rows[first - 1], rows[first]):
+        first -= 1
+    while last < min(len(rows) - 1, place + distance) and _goes_on(rows[last], rows[last + 1]):
+        last += 1
+    return range(first, last + 1)

@@ -19,8 +19,8 @@ from day1.services.search.search_engine import SearchEngine
 
 log = logging.getLogger(__name__)
 
-_AT_ONCE = 100
-"""Texts compared with all others at once: 8 MB with 20,000 others."""
+_BATCH = 100
+"""Number of texts compared with all others at once: 8 MB with 20,000 others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,10 @@ def _embedded(
 
 
 def _alike(
-    engine: SearchEngine, embedder: Embedder, some: Sequence[TextId], others: Sequence[TextId]
+    engine: SearchEngine, embedder: Embedder, texts: Sequence[TextId], others: Sequence[TextId]
 ) -> Iterator[tuple[TextId, TextId, float]]:
-    for start in range(0, len(some), _AT_ONCE):
-        part = some[start : start + _AT_ONCE]
+    for start in range(0, len(texts), _BATCH):
+        part = texts[start : start + _BATCH]
         yield from engine.index.vectors.pairs(embedder, part, others, ALIKE - 1e-6)
 
 
@@ -138,17 +138,19 @@ def said_by_facts(
     except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
         log.warning("facts are compared by their exact text only: %s", error.code)
         return set()
-    alike = [(text, fact_texts[fact]) for text, fact in matches if fact in fact_texts]
-    return _with_spaces(repo, row_filter, ref, [(a, b) for a, b in alike if not at_odds(a, b)])
+    similar_texts = [(text, fact_texts[fact]) for text, fact in matches if fact in fact_texts]
+    return _with_spaces(
+        repo, row_filter, ref, [(a, b) for a, b in similar_texts if not at_odds(a, b)]
+    )
 
 
 def _with_spaces(
-    repo: Repository, row_filter: Filter, ref: Ref, alike: Sequence[tuple[str, str]]
+    repo: Repository, row_filter: Filter, ref: Ref, similar_texts: Sequence[tuple[str, str]]
 ) -> set[tuple[Cell, str]]:
     """Return the first text of each pair with the spaces in which the second is an active fact."""
-    if not alike:
+    if not similar_texts:
         return set()
-    hash_by_text = {text: content_hash(text) for _, text in alike}
+    hash_by_text = {text: content_hash(text) for _, text in similar_texts}
     query = row_filter.query({"content_hash": [*hash_by_text.values()]})
     spaces_by_hash: dict[Cell, set[Cell]] = {}
     with repo.store.reading(ref) as reading:
@@ -156,6 +158,6 @@ def _with_spaces(
             spaces_by_hash.setdefault(hashed, set()).add(space)
     return {
         (space, first_text)
-        for first_text, text in alike
+        for first_text, text in similar_texts
         for space in spaces_by_hash.get(hash_by_text[text], ())
     }

@@ -29,13 +29,13 @@ INDEXED = tuple(kind for kind in KINDS if kind.text)
 """The kinds whose text can be searched."""
 
 EMBEDDED_AT_ONCE = 256
-"""Passages in one batch: a second's work, the most that a crash can lose."""
+"""Number of passages in one batch: about a second of work, which a crash can lose."""
 
 _AT_ONCE = 2_000
-_CURSORS = 16
-"""Cursors, last moved first, among which the nearest one is looked for."""
-_COMMITS = 1_000
-"""Commits of history in which the nearest cursor is looked for."""
+_MAX_CURSORS = 16
+"""Maximum number of cursors, last moved first, among which the nearest one is looked for."""
+_MAX_COMMITS = 1_000
+"""Maximum number of commits of history in which the nearest cursor is looked for."""
 
 _Texts = tuple[Kind, dict[str, str]]
 
@@ -51,7 +51,7 @@ def follow(store: Store, history: History, index: Index, branch: str, branch_id:
 
 
 class TimeBudget:
-    """Tells when time is over, or would be over before another step as long as the last ends."""
+    """A limit of time: true once it is over, or would be after a step as long as the last one."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         """Start the time now."""
@@ -87,9 +87,9 @@ def embed_pending(
     """
     if limit is not None or index.read_only:
         return index.vectors.embed(embedder, limit or 0, first=first, enough=enough)
-    while left := index.vectors.embed(embedder, EMBEDDED_AT_ONCE, wait=True):
+    while texts_left := index.vectors.embed(embedder, EMBEDDED_AT_ONCE, wait=True):
         pass
-    return left
+    return texts_left
 
 
 def catch_up(
@@ -231,17 +231,17 @@ def _unseen(
         for kind in INDEXED:
             rows = [c.after for k, c in changed if k is kind and c.after]
             yield from _in_parts(kind, _public(reading, kind, rows))
-        was = [c.before for _, c in changed if c.before and is_secret(c.before)]
+        formerly_secret = [c.before for _, c in changed if c.before and is_secret(c.before)]
         derived = _made_of(
-            reading, [row for row in was if row["id"] not in {r["id"] for r in secret}]
+            reading, [row for row in formerly_secret if row["id"] not in {r["id"] for r in secret}]
         )
-        again = Query(among={"content_hash": sorted(derived)}, public=True)
-        yield from _in_parts(FACT, _texts(reading, FACT, again) if derived else {})
+        with_public_text = Query(among={"content_hash": sorted(derived)}, public=True)
+        yield from _in_parts(FACT, _texts(reading, FACT, with_public_text) if derived else {})
     pending = reading.pending
     if pending.oldest is not None and pending.newest != newest_seen:
         since = pending.oldest - 1 if newest_seen is None else newest_seen
         for kind in INDEXED:
-            possible = (
+            wanted_columns = (
                 "id",
                 "content_hash",
                 str(kind.text),
@@ -249,7 +249,7 @@ def _unseen(
                 "category",
                 "sensitivity",
             )
-            columns = [column for column in possible if column in kind.column]
+            columns = [column for column in wanted_columns if column in kind.column]
             added = reading.scan(kind, columns, Query(created_after=since))
             rows = [dict(zip(columns, values, strict=True)) for values in added]
             _withdraw(reading, index, {str(r["content_hash"]) for r in rows if is_secret(r)})
@@ -297,16 +297,18 @@ def _nearest(tip: CommitId, history: History, index: Index) -> CommitId | None:
     Only the cursors that moved last are compared; None if no cursor shares a past with `tip`.
     """
     cursors = list(dict.fromkeys(cursor.commit for cursor in index.words.cursors()))
-    depth_by_commit = {c.id: depth for depth, c in enumerate(islice(history.log(tip), _COMMITS))}
+    depth_by_commit = {
+        c.id: depth for depth, c in enumerate(islice(history.log(tip), _MAX_COMMITS))
+    }
     distances: list[tuple[int, CommitId]] = []
-    for commit in cursors[:_CURSORS]:
+    for commit in cursors[:_MAX_CURSORS]:
         try:
-            past = enumerate(islice(history.log(commit), _COMMITS))
+            past = enumerate(islice(history.log(commit), _MAX_COMMITS))
             distances.extend(
                 islice(
                     (
-                        (up + depth_by_commit[c.id], commit)
-                        for up, c in past
+                        (distance + depth_by_commit[c.id], commit)
+                        for distance, c in past
                         if c.id in depth_by_commit
                     ),
                     1,

@@ -43,31 +43,33 @@ class LiveQuery:
             by_text.setdefault(text, []).append(entry_of(self.kind, row, text))
         return [entry for text in order for entry in by_text.get(text, ())]
 
-    def sample(self, most: int) -> list[TextId]:
+    def sample(self, limit: int) -> list[TextId]:
         """Return the texts of the newest rows, as a sample."""
-        query = Query(limit=most, descending=True)
+        query = Query(limit=limit, descending=True)
         hashes = [str(row[0]) for row in self._reading.scan(self.kind, ("content_hash",), query)]
         return list(self._index.words.known(self.kind, hashes).values())
 
-    def around(self, entries: Iterable[Entry], far: int) -> list[list[Entry]]:
+    def around(self, entries: Iterable[Entry], distance: int) -> list[list[Entry]]:
         """Find most rows that were written next to `entries`, as runs of consecutive rows.
 
         The index numbers texts as they are written, so neighbours are searched for among texts
         with near numbers.
         """
-        clusters = _clusters(entries, 4 * far)
-        near = [range(c[0].text - 2 * far, c[-1].text + 2 * far + 1) for c in clusters]
-        near_entries = self.entries(chain.from_iterable(near), self._all)
+        clusters = _clusters(entries, 4 * distance)
+        text_ranges = [
+            range(c[0].text - 2 * distance, c[-1].text + 2 * distance + 1) for c in clusters
+        ]
+        near_entries = self.entries(chain.from_iterable(text_ranges), self._all)
         runs: list[list[Entry]] = []
-        for cluster, texts in zip(clusters, near, strict=True):
+        for cluster, texts in zip(clusters, text_ranges, strict=True):
             order = WritingOrder()
             order.add(entry for entry in near_entries if entry.text in texts)
-            runs += order.around(cluster, far)
+            runs += order.around(cluster, distance)
         return runs
 
-    def beside(self, most: int) -> list[tuple[TextId, TextId]]:
-        """Return the texts of pairs of consecutive rows among the newest `most` rows."""
-        query = Query(limit=most, descending=True)
+    def beside(self, limit: int) -> list[tuple[TextId, TextId]]:
+        """Return the texts of pairs of consecutive rows among the newest `limit` rows."""
+        query = Query(limit=limit, descending=True)
         rows = self._reading.scan(self.kind, columns_of(self.kind), query)
         numbers = self._index.words.known(self.kind, [str(row[1]) for row in rows])
         order = WritingOrder()
@@ -75,7 +77,7 @@ class LiveQuery:
         order.add(
             entry_of(self.kind, row, number) for row, number in numbered_rows if number is not None
         )
-        return order.pairs(most)
+        return order.pairs(limit)
 
 
 def _clusters(entries: Iterable[Entry], gap: int) -> list[list[Entry]]:

@@ -202,17 +202,17 @@ class _Search:
     def _reduced(self, reading: Reading, embedder: Embedder) -> AskedQuery:
         """Prepare the query for all filters: drop words that do not distinguish memories.
 
-        Common words are not looked up; names and openers are not embedded. Scores of kinds and
-        spaces are comparable only with the same query, so the filter with most rows decides.
+        Common words are not looked up; names and usual first words are not embedded. Scores of
+        kinds and spaces are comparable only with the same query, so the filter with most rows decides.
         While texts wait for vectors, those with the best words are chosen to be embedded first.
         """
         query, index = self._request.query, self._index
         usual_by_filter = {filter_key(f): self._usual(reading, f, embedder) for f in self._filters}
         self._order_matters = {key: judged.ordered for key, (_, judged) in usual_by_filter.items()}
-        _, most = max(usual_by_filter.values(), key=itemgetter(0), default=(0, Usual()))
+        _, largest = max(usual_by_filter.values(), key=itemgetter(0), default=(0, Usual()))
         names = frozenset().union(*(judged.names for _, judged in usual_by_filter.values()))
-        terms = _terms(embedding_query(query, most.common), query)
-        prepared = AskedQuery(terms, embedding_query(query, most.openers | names), names)
+        terms = _terms(embedding_query(query, largest.common), query)
+        prepared = AskedQuery(terms, embedding_query(query, largest.openers | names), names)
         if terms and index.vectors.pending(embedder):
             for row_filter in self._filters:
                 with self._visible(reading, row_filter) as visible:
@@ -235,9 +235,9 @@ class _Search:
             seconds = self._engine.embedding_s
             passages = 0 if seconds == 0 else self._engine.embedded_at_once
             limit = None if self._request.wait else passages
-            enough = None if seconds is None else TimeBudget(seconds)
+            is_time_over = None if seconds is None else TimeBudget(seconds)
             first = EmbedFirst(self._embed_first, prepared.terms)
-            embed_pending(self._index, embedder, limit, first, enough)
+            embed_pending(self._index, embedder, limit, first, is_time_over)
         except EmbedderUnavailable as error:
             self._words_only(str(error))
         except IndexBehind as error:
@@ -249,39 +249,53 @@ class _Search:
 
     def _find(self, reading: Reading) -> list[Hit]:
         found: dict[str, Found] = {}
-        kinds = list(dict.fromkeys(wanted.kind for wanted in self._filters))
-        for wanted in self._filters:
-            some = self._candidates(reading, wanted)
-            self._missing += some.missing
+        kinds = list(dict.fromkeys(row_filter.kind for row_filter in self._filters))
+        for row_filter in self._filters:
+            candidates = self._candidates(reading, row_filter)
+            self._missing += candidates.missing
             if self._is_large and self._query_vector is not None:
-                trouble = self._index.vectors.trouble()
-                if trouble:
-                    self._note(trouble)
-            found |= {c.row_id: Found(c, wanted.kind, some.texts[c.row_id]) for c in some.found}
+                problem = self._index.vectors.trouble()
+                if problem:
+                    self._note(problem)
+            found |= {
+                candidate.row_id: Found(
+                    candidate, row_filter.kind, candidates.texts[candidate.row_id]
+                )
+                for candidate in candidates.found
+            }
 
         def read(row_ids: Sequence[str]) -> dict[str, str]:
             texts: dict[TextId, str] = {}
             for kind in kinds:
-                mine = [found[i].text for i in row_ids if found[i].kind is kind]
-                texts |= self._index.words.texts(kind, mine)
+                texts_of_kind = [found[i].text for i in row_ids if found[i].kind is kind]
+                texts |= self._index.words.texts(kind, texts_of_kind)
             return {i: texts[found[i].text] for i in row_ids if found[i].text in texts}
 
         question = replace(self._question(), votes=self._engine.votes())
         best, rows = best_rows(
             [f.candidate for f in found.values()],
             self._request.limit,
-            lambda some, limit: rank(some, question, limit, read),
+            lambda candidates, limit: rank(candidates, question, limit, read),
             partial(shown_rows, reading, self._filters),
         )
         passages: dict[TextId, int] = {}
         vector, vectors = self._query_vector, self._index.vectors
         if vector is not None:
             for kind in kinds:
-                texts = [found[s.row_id].text for s in best if found[s.row_id].kind is kind]
+                texts = [
+                    found[scored.row_id].text
+                    for scored in best
+                    if found[scored.row_id].kind is kind
+                ]
                 passages |= vectors.best_passages(vector.embedder, vector.vector, texts)
         return [
-            self._hit(rows[s.row_id], s, found[s.row_id].kind, passages.get(found[s.row_id].text))
-            for s in best
+            self._hit(
+                rows[scored.row_id],
+                scored,
+                found[scored.row_id].kind,
+                passages.get(found[scored.row_id].text),
+            )
+            for scored in best
         ]
 
     def _question(self) -> Question:
@@ -355,5 +369,5 @@ def _filters(request: SearchRequest, now: int) -> list[Filter]:
         base = Filter(kind, inactive, facets, *window, scope, request.among, event is not None)
         base = replace(base, only=request.only, alive_at=now, present_at=present)
         in_spaces = [{**scope, "space": space} for space in dict.fromkeys(request.spaces)]
-        filters += [replace(base, scope=each) for each in in_spaces or [scope]]
+        filters += [replace(base, scope=space_scope) for space_scope in in_spaces or [scope]]
     return filters

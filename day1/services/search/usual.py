@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from day1.services.search.live_query import LiveQuery
     from day1.services.search.views import CachedView, ViewKey
 
-_SAMPLE = 400
-"""Texts, and pairs of texts, in a sample; it tells a share of a quarter within 2 %."""
+_SAMPLE_SIZE = 400
+"""Number of texts, and of pairs, in a sample; it estimates a share of 25 % to within 2 %."""
 _STATES_JUDGED = 400
 """States whose usual words and names are cached, at most; then the cache is emptied."""
-_FEWEST_PAIRS = 50
-_MORE_ALIKE = 0.04
-"""Order matters if consecutive memories are more similar than any two by this cosine.
+_MIN_PAIRS = 50
+_MIN_COSINE_GAIN = 0.04
+"""Order matters if the mean cosine of consecutive memories exceeds that of any two by this.
 
 The difference is .05 to .21 in memories as written, and below .03 in shuffled ones, where counting
 the words of neighbours costs 2 to 3 points of recall.
 """
-_MORE_WORDS_SHARED = 0.0125
-"""Order matters if they share more words by this much (while vectors are missing).
+_MIN_WORD_GAIN = 0.0125
+"""While vectors are missing: order matters if consecutive memories share so many more words.
 
 The difference is .017 to .085 in memories as written, and below .01 in shuffled ones."""
 
@@ -63,7 +63,7 @@ class UsualCache:
         if judgement is None or is_new:
             if len(self._known) > _STATES_JUDGED:
                 self._known.clear()
-            texts = index.words.texts(visible.kind, visible.sample(_SAMPLE))
+            texts = index.words.texts(visible.kind, visible.sample(_SAMPLE_SIZE))
             judgement = _Judged(rows, usual(list(texts.values())), is_final=False)
         if not judgement.is_final:
             judgement = _with_order(judgement, visible, index, embedder, by_words=is_new)
@@ -81,20 +81,28 @@ def _with_order(
 ) -> _Judged:
     """Judge whether order matters, by vectors; by words if too few have one and `by_words`."""
     names, is_ordered, is_final = judgement.usual.names, judgement.usual.ordered, True
-    pairs = visible.beside(_SAMPLE)
+    pairs = visible.beside(_SAMPLE_SIZE)
     contents = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
     pairs = [pair for pair in pairs if contents.keys() >= set(pair)]
-    if len(pairs) < _FEWEST_PAIRS:
+    if len(pairs) < _MIN_PAIRS:
         is_ordered = False
     else:
-        name_by_text = {n: s for n, t in contents.items() if (s := subject(t)) in names}
-        apart = _apart(pairs, name_by_text)
-        near, far = (index.vectors.likeness(embedder, some) for some in (pairs, apart))
-        if min(len(near), len(far)) >= _FEWEST_PAIRS:
-            is_ordered = fmean(near) - fmean(far) > _MORE_ALIKE
+        name_by_text = {
+            number: name
+            for number, content in contents.items()
+            if (name := subject(content)) in names
+        }
+        pairs_apart = _apart(pairs, name_by_text)
+        cosines, cosines_apart = (
+            index.vectors.likeness(embedder, text_pairs) for text_pairs in (pairs, pairs_apart)
+        )
+        if min(len(cosines), len(cosines_apart)) >= _MIN_PAIRS:
+            is_ordered = fmean(cosines) - fmean(cosines_apart) > _MIN_COSINE_GAIN
         else:
             is_final = False
-            is_ordered = _share_words(pairs, apart, contents, names) if by_words else is_ordered
+            is_ordered = (
+                _share_words(pairs, pairs_apart, contents, names) if by_words else is_ordered
+            )
     return _Judged(judgement.rows, replace(judgement.usual, ordered=is_ordered), is_final)
 
 
@@ -117,11 +125,13 @@ def _apart(
 
 def _share_words(
     pairs: Sequence[tuple[TextId, TextId]],
-    apart: Sequence[tuple[TextId, TextId]],
+    pairs_apart: Sequence[tuple[TextId, TextId]],
     contents: Mapping[TextId, str],
     names: frozenset[str],
 ) -> bool:
     """Whether consecutive memories share more words than any two do."""
-    text_pairs = [(contents[first], contents[second]) for first, second in chain(pairs, apart)]
-    alike = likeness_by_words(text_pairs, names)
-    return fmean(alike[: len(pairs)]) - fmean(alike[len(pairs) :]) > _MORE_WORDS_SHARED
+    text_pairs = [
+        (contents[first], contents[second]) for first, second in chain(pairs, pairs_apart)
+    ]
+    similarities = likeness_by_words(text_pairs, names)
+    return fmean(similarities[: len(pairs)]) - fmean(similarities[len(pairs) :]) > _MIN_WORD_GAIN

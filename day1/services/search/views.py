@@ -1,8 +1,8 @@
 """Views: the rows of a state that search may find.
 
 There are two ways. A `CachedView` holds the few columns of every row that search needs, and is
-moved to a later state of its branch by the rows that changed; so a repeated search reads hardly
-anything. A `LiveQuery` (`live_query`) holds nothing and asks SQL about the texts in question: it is
+moved to a later state of its branch by the rows that changed; so a repeated search reads very
+little. A `LiveQuery` (`live_query`) holds nothing and asks SQL about the texts in question: it is
 for states of so many rows that reading all of them would take too long. A `ViewCache` keeps a
 process's views.
 """
@@ -28,11 +28,11 @@ from day1.ports.reading import Reading
 from day1.services.search.entries import Entry, WritingOrder
 from day1.services.search.filters import Filter
 
-_ROWS_KEPT = 300_000
-"""Rows in all views of a process, at most; each takes some 400 bytes."""
-_VIEWS_KEPT = 500
-_FEW = 10
-"""A scope is small if it has at most so many times the candidates."""
+_MAX_ROWS = 300_000
+"""Maximum number of rows in all views of a process; each takes some 400 bytes."""
+_MAX_VIEWS = 500
+_SMALL_SCOPE = 10
+"""A scope is small if its rows are at most so many times the maximum of candidates."""
 _STATES_COUNTED = 400
 """States whose number of rows is cached, at most; then the cache is emptied."""
 _LONG_AGO = -(2**63)
@@ -78,14 +78,14 @@ def _shared(cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
 
 def entry_of(kind: Kind, row: tuple[Cell, ...], text: TextId) -> Entry:
     """Build the entry of a row that has the columns of `columns_of` and this text number."""
-    row_id, _, created_at, happened_at, agent_id, session_id, *rest = row
-    end = dict(zip(_ends(kind), rest, strict=False))
+    row_id, _, created_at, happened_at, agent_id, session_id, *other_cells = row
+    end = dict(zip(_ends(kind), other_cells, strict=False))
     ended_at = end.get("valid_until")
     if ended_at is None and end.get("status") == "superseded":
         ended_at = _LONG_AGO
     when = created_at if happened_at is None else happened_at
     writer, ends = _shared((agent_id, session_id)), _shared((end.get("expires_at"), ended_at))
-    facets = _shared(tuple(rest[len(end) :]))
+    facets = _shared(tuple(other_cells[len(end) :]))
     return Entry(row_id, text, created_at, happened_at, when, facets, writer, ends)  # type: ignore[arg-type]  # of these columns
 
 
@@ -109,14 +109,14 @@ def among(row_filter: Filter, entries: Iterable[Entry]) -> list[Entry]:
     return entries_left
 
 
-def asks_again(row_filter: Filter, visible: object, most: int) -> bool:
+def asks_again(row_filter: Filter, visible: object, max_candidates: int) -> bool:
     """Whether a scope is so small that each query scores its texts one by one."""
     if not row_filter.scope or not isinstance(visible, CachedView):
         return False
-    return row_filter.only is not None or len(visible) <= _FEW * most
+    return row_filter.only is not None or len(visible) <= _SMALL_SCOPE * max_candidates
 
 
-def weighed_by(row_filter: Filter, visible: object, most: int, *, apart: bool) -> Again:
+def weighed_by(row_filter: Filter, visible: object, max_candidates: int, *, apart: bool) -> Again:
     """Choose which texts weigh the words of a search, and whether their words are remembered.
 
     The result is the argument `again` of `Words.scores`. With `apart`, only the texts of a cached
@@ -124,13 +124,13 @@ def weighed_by(row_filter: Filter, visible: object, most: int, *, apart: bool) -
     """
     if apart and isinstance(visible, CachedView):
         return visible.every()
-    return asks_again(row_filter, visible, most)
+    return asks_again(row_filter, visible, max_candidates)
 
 
 class CachedView:
     """The rows of one kind at one state, by id and by text.
 
-    It is moved to another state only while nobody reads it; otherwise a copy is moved.
+    The view is moved to another state only while nobody reads it; otherwise a copy is moved.
     """
 
     def __init__(self, row_filter: Filter) -> None:
@@ -171,26 +171,30 @@ class CachedView:
             return list({entry.text for entry in among(row_filter, self._rows.values())})
         if self._texts is None:
             self._texts = array("q", self._by_text)
-        over = {e.text for e in self._ending.values() if row_filter.is_over(*e.ends)}
-        over = {text for text in over if not self.entries((text,), row_filter)}
-        return [text for text in self._texts if text not in over] if over else self._texts
+        ended_texts = {e.text for e in self._ending.values() if row_filter.is_over(*e.ends)}
+        ended_texts = {text for text in ended_texts if not self.entries((text,), row_filter)}
+        return (
+            [text for text in self._texts if text not in ended_texts]
+            if ended_texts
+            else self._texts
+        )
 
     def every(self) -> list[TextId]:
         """Return the texts of all rows of the view, each once."""
         return list(self._by_text)
 
-    def sample(self, most: int) -> list[TextId]:
+    def sample(self, limit: int) -> list[TextId]:
         """Sample texts evenly from the view."""
         texts = list(self._by_text)
-        return texts[:: len(texts) // most + 1]
+        return texts[:: len(texts) // limit + 1]
 
-    def around(self, entries: Iterable[Entry], far: int) -> list[list[Entry]]:
+    def around(self, entries: Iterable[Entry], distance: int) -> list[list[Entry]]:
         """Find rows written next to `entries`, as runs of consecutive rows (`WritingOrder`)."""
-        return self._order.around(entries, far)
+        return self._order.around(entries, distance)
 
-    def beside(self, most: int) -> list[tuple[TextId, TextId]]:
-        """Sample the texts of up to `most` pairs of consecutive rows."""
-        return self._order.pairs(most)
+    def beside(self, limit: int) -> list[tuple[TextId, TextId]]:
+        """Sample the texts of up to `limit` pairs of consecutive rows."""
+        return self._order.pairs(limit)
 
     def copy(self) -> "CachedView":
         """Copy the view, so that the copy can be moved to another state."""
@@ -268,12 +272,12 @@ class CachedView:
 
     def _add_pending(self, reading: Reading, index: Index, since: int) -> None:
         """Add the pending rows since an instant; rows of other spaces are few and dropped here."""
-        equal, own = dict(self._active.equal), len(self._columns)
+        equal, column_count = dict(self._active.equal), len(self._columns)
         space = (equal.pop("space"),) if "space" in equal else ()
         query = replace(self._active, equal=equal, created_after=since)
         columns = (*self._columns, "space") if space else self._columns
         tuples = reading.scan(self.kind, columns, query)
-        rows = [row[:own] for row in tuples if row[own:] == space]
+        rows = [row[:column_count] for row in tuples if row[column_count:] == space]
         self._put(rows, index)
         self._waiting.update(str(row[0]) for row in rows)
 
@@ -370,7 +374,7 @@ class ViewCache:
 
     def _full(self) -> bool:
         rows = sum(map(len, self._views.values()))
-        return rows > _ROWS_KEPT or len(self._views) > _VIEWS_KEPT
+        return rows > _MAX_ROWS or len(self._views) > _MAX_VIEWS
 
     def rows(self, reading: Reading, ref: Ref, kind: Kind) -> int:
         """Return the number of visible rows of a kind; counted again when the state has moved."""

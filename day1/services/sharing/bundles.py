@@ -84,7 +84,7 @@ def plan_bundle(repo: Repository, source: Branch, new: NewBundle, now: int) -> B
 def _rows_of(repo: Repository, bundle: Bundle) -> dict[Kind, list[Row]]:
     """Read the rows of a bundle as they may leave the store now.
 
-    Those of one space are read as of the instant of their bundle: its file is named by its
+    The rows of a bundle of one space are read as of the bundle's instant: its file is named by its
     content, which must not change with the clock.
     """
     ref = repo.shown(Ref(commit=bundle.commit))
@@ -179,7 +179,7 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
     # Read after the names: a process that imported this bundle meanwhile has recorded it by now.
     stored_bundle = repo.ledger.record(Bundle, file.id)
     if stored_bundle is not None:
-        # A row that expired may be in one of the two only: both are compared without expired rows.
+        # Maybe only one of them has a row that expired: compare both without expired rows.
         unexpired_digest = digest(without_expired(file.rows, repo.clock()))
         if {file.sha256, unexpired_digest}.isdisjoint(
             (stored_bundle.sha256, digest(exported_rows(repo, stored_bundle)))

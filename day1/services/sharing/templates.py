@@ -31,7 +31,7 @@ def create_template(repo: Repository, source: Branch, new: NewTemplate, now: int
     template_id = repo.new_id("tmpl", now)
 
     def branch_name() -> str:
-        return f"{TEMPLATES}/{branch_part(new.name)}/v{_next(repo, new.name)}"
+        return f"{TEMPLATES}/{branch_part(new.name)}/v{_next_version(repo, new.name)}"
 
     def make_branch(name: str) -> NewBranch:
         branch = replace(
@@ -59,7 +59,7 @@ def _template(repo: Repository, branch: Branch, new: NewTemplate, template_id: s
         conversations = reading.count(CONVERSATION)
     return Template(
         id=template_id,
-        version=_next(repo, new.name),
+        version=_next_version(repo, new.name),
         branch_id=branch.id,
         commit=str(branch.fork_commit),
         fact_count=facts,
@@ -70,7 +70,7 @@ def _template(repo: Repository, branch: Branch, new: NewTemplate, template_id: s
     )
 
 
-def _next(repo: Repository, name: str) -> int:
+def _next_version(repo: Repository, name: str) -> int:
     return max((t.version for t in repo.ledger.records(Template, name=name)), default=0) + 1
 
 

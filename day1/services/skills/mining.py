@@ -1,7 +1,7 @@
 """Patterns: mining them from the tool calls of a wallet's threads, and counting how they ran.
 
 A pattern's fact says which tools follow one another. How often it ran, and with which outcome, is
-counted in the threads of its own space whenever it is asked for; no row holds a counter.
+counted in the threads of its own space on every request; no row holds a counter.
 """
 
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ from day1.services.rows.recording import NewFact, fact_row
 from day1.services.rows.spaces import spaces_below
 
 MOST: Final = 50
-"""Patterns that one extraction writes, at most: those that occur in the most threads."""
-_CACHED: Final = 64
-"""States whose tool calls are kept in memory, at most."""
+"""Maximum number of patterns that one extraction writes: those in the most threads."""
+_MAX_CACHED: Final = 64
+"""Maximum number of states whose tool calls are cached in memory."""
 _COLUMNS: Final = ("created_at", "id", "conversation_id", "role", "tool_calls", "happened_at")
 
 
@@ -65,7 +65,7 @@ def mined(repo: Repository, reading: Reading, space: str | None) -> Mined:
     cached = repo.mined.get(key)
     if cached is None:
         cached = Mined(_threads(reading, spaces_below(reading, space)))
-        while len(repo.mined) >= _CACHED:
+        while len(repo.mined) >= _MAX_CACHED:
             repo.mined.pop(next(iter(repo.mined)), None)
         repo.mined[key] = cached
     return cached
@@ -92,7 +92,7 @@ def _threads(reading: Reading, spaces: Sequence[str | None]) -> dict[str, tuple[
 def read_counted(
     repo: Repository, branch: Branch, category: str, spaces: Sequence[str | None] | None
 ) -> CountedRows:
-    """Read the patterns or skills of some spaces, those of the surest success first.
+    """Read the patterns or skills of some spaces, those with the highest confidence first.
 
     Args:
         repo: the memory.
@@ -116,8 +116,8 @@ def counted_rows(
     for row in reading.find(FACT, query):
         structure = read_structure(row["structure"])
         if structure is not None:
-            own = mined(repo, reading, text_of(row["space"])).runs(structure.steps)
-            counts = count_runs(own)
+            runs = mined(repo, reading, text_of(row["space"])).runs(structure.steps)
+            counts = count_runs(runs)
             used = _used(repo, reading, row, structure.steps, spaces)
             counted.append(Counted(row, structure, counts, used))
     return sorted(counted, key=_surest_first)
@@ -135,9 +135,11 @@ def _used(
     spaces: Sequence[str | None] | None,
 ) -> Counts:
     """Count the runs since a row was written, in all threads that the caller sees."""
-    seen_spaces = {text_of(row["space"])} if spaces is None else {*spaces}
+    visible_spaces = {text_of(row["space"])} if spaces is None else {*spaces}
     roots = [
-        space for space in seen_spaces if not any(_is_below(space, other) for other in seen_spaces)
+        space
+        for space in visible_spaces
+        if not any(_is_space_below(space, other) for other in visible_spaces)
     ]
     written = int(row["created_at"] or 0)
     runs: list[Run] = [
@@ -149,7 +151,7 @@ def _used(
     return count_runs(runs)
 
 
-def _is_below(space: str | None, other: str | None) -> bool:
+def _is_space_below(space: str | None, other: str | None) -> bool:
     return space is not None and other is not None and space.startswith(f"{other}/")
 
 
@@ -159,7 +161,7 @@ class Extraction:
 
     branch: Branch
     owner: Owner
-    """Its wallet's threads are mined, those of all of its users; the patterns are the wallet's."""
+    """The owner of the patterns: the threads of all users of this owner's wallet are mined."""
     origin: Origin
     least_confidence: float = 0.0
     """Patterns with a lower bound of success below this are left out."""
@@ -225,5 +227,5 @@ def _absent(reading: Reading, ids: Sequence[str]) -> list[str]:
 def _pattern(row_id: str, steps: Steps, extraction: Extraction, now: int) -> Row:
     structure, owner = of_tools(steps), Owner(extraction.owner.wallet)
     new = NewFact(structure.text, PATTERN, space=owner.space)
-    own: Row = {"structure": structure.cell, "detail": detail_of(owner)}
-    return fact_row(row_id, new, extraction.origin, now) | own
+    columns: Row = {"structure": structure.cell, "detail": detail_of(owner)}
+    return fact_row(row_id, new, extraction.origin, now) | columns

@@ -18,7 +18,7 @@ from day1.services.skills.mining import Counted, CountedRows, read_counted
 
 @dataclass(frozen=True, slots=True)
 class FoundPattern:
-    """A pattern or skill that was looked for, None if it is not there, and all that were read."""
+    """The pattern or skill of an id (None if there is none), and all that were read for it."""
 
     counted: Counted | None
     read: CountedRows
@@ -86,9 +86,9 @@ def _skill(made_id: str, pattern: Counted, name: str, origin: Origin, now: int) 
     row = pattern.row
     structure = replace(pattern.structure, name=name)
     space = None if row["space"] is None else str(row["space"])
-    own: Row = {
+    columns: Row = {
         "structure": structure.cell,
         "detail": detail_of(owner_in(row["detail"])),
         "origin_id": row["id"],
     }
-    return fact_row(made_id, NewFact(structure.text, SKILL, space=space), origin, now) | own
+    return fact_row(made_id, NewFact(structure.text, SKILL, space=space), origin, now) | columns

@@ -35,11 +35,11 @@ log = logging.getLogger(__name__)
 
 _CONFIDENCE = (0.5, 0.7, 0.85)
 """Confidence of a fact from one observation, from two, and from three or more."""
-_FROM, _WITH = CONSOLIDATED, "consolidated with "
+_FROM_SOURCES, _WITH_SOURCE = CONSOLIDATED, "consolidated with "
 _SAYS = "consolidated"
 
-_MOST_ASKED = 50
-"""Sentences that a chat model writes in one consolidation: each is a call of seconds."""
+_MAX_SENTENCES = 50
+"""Maximum number of sentences that a chat model writes in one consolidation."""
 _LONGEST = 500
 _INSTRUCTIONS = (
     "You are given observations that an agent wrote while it worked; they say nearly the same. "
@@ -168,7 +168,9 @@ def _new_candidates(
     }
     edits = reading.get(EDIT, list(row_by_edit))
     consolidated_ids = {row_by_edit[edit_id]["id"] for edit_id in edits}
-    firsts = [row_by_edit[i] for i, edit in edits.items() if str(edit["reason"]).startswith(_FROM)]
+    firsts = [
+        row_by_edit[i] for i, edit in edits.items() if str(edit["reason"]).startswith(_FROM_SOURCES)
+    ]
     wordings = {(row["space"], plain(str(row["summary"]))) for row in firsts}
     spaces = {space for space, _ in wordings}
     both = [pair for a, b, _ in grouped.pairs for pair in ((a, b), (b, a))]
@@ -227,9 +229,9 @@ def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -
 def _edit(fact: Row, source: Row, candidate: CandidateFact, origin: Origin, now: int) -> list[Row]:
     """Return the edit that links an observation to its fact; the first one's names all sources."""
     first = candidate.sources[0]
-    reason = f"{_WITH}{first['id']}"
+    reason = f"{_WITH_SOURCE}{first['id']}"
     if source is first:
-        reason = _FROM + ", ".join(str(row["id"]) for row in candidate.sources)
+        reason = _FROM_SOURCES + ", ".join(str(row["id"]) for row in candidate.sources)
     edited = EditedCells(FACT, fact, ["fact_text"], reason)
     return edit_rows(edited, origin, now, lambda *_: source_edit_id(source))
 
@@ -244,8 +246,10 @@ def _word(candidates: list[CandidateFact], request: ConsolidateRequest, notes: l
     """Let the chat model word facts of several texts; where it fails, the chosen text stays."""
     if request.chat is None:
         return
-    all_positions = [n for n, c in enumerate(candidates) if len(_texts(c)) > 1]
-    positions, refused = all_positions[:_MOST_ASKED], 0
+    all_positions = [
+        place for place, candidate in enumerate(candidates) if len(_texts(candidate)) > 1
+    ]
+    positions, refused = all_positions[:_MAX_SENTENCES], 0
     if len(all_positions) > len(positions):
         notes.append(
             f"{request.chat.name} worded the first {len(positions)} of {len(all_positions)} facts."

@@ -22,7 +22,7 @@ MOST = 500
 """Maximum number of observations, and of facts, read of one task: the newest."""
 COMPARED = 2_000
 """Maximum number of errors, and of facts, compared over all tasks: the newest."""
-_SHOWN = 20
+_MAX_SHOWN = 20
 """Maximum number of patterns with one name, and of ids and next steps in a pattern."""
 
 _ERROR = "error"
@@ -117,7 +117,7 @@ def replay(
 def _replay(repo: Repository, state: TaskState, space: Mapping[str, Cell]) -> Replay:
     branches_written = task_branches_written(repo, state.task.id)
     equal = {"task_id": state.task.id}
-    own = repo.ledger.record(Branch, state.task.branch_id)
+    task_branch = repo.ledger.record(Branch, state.task.branch_id)
 
     def newest(kind: Kind, *columns: str) -> NewestRows:
         query = Query(equal={**equal, **space}, limit=MOST)
@@ -127,7 +127,7 @@ def _replay(repo: Repository, state: TaskState, space: Mapping[str, Cell]) -> Re
     facts = newest(FACT, "fact_text")
     return Replay(
         state,
-        None if own is None else own.name,
+        None if task_branch is None else task_branch.name,
         Counter(str(row["tool_name"]) for row in observations.rows if row["tool_name"] is not None),
         list(_errors(observations.rows)),
         count_rows(repo, branches_written, equal, space),
@@ -177,7 +177,9 @@ def _orders(tasks: Sequence[Replay]) -> list[Pattern]:
         for task in tasks
     }
     runs = recurring_runs(steps_by_task).items()
-    return _first(Pattern("objective_order", " \u2192 ".join(r), names) for r, names in runs)
+    return _most_frequent(
+        Pattern("objective_order", " \u2192 ".join(r), names) for r, names in runs
+    )
 
 
 def _tools(tasks: Sequence[Replay]) -> list[Pattern]:
@@ -190,8 +192,8 @@ def _tools(tasks: Sequence[Replay]) -> list[Pattern]:
         ids = [str(row["id"]) for t in users for row in t.observations if row["tool_name"] == tool]
         names = [task.state.task.id for task in users]
         uses = sum(task.tools[tool] for task in users)
-        patterns.append(Pattern("tool", tool, names, ids[:_SHOWN], uses))
-    return _first(patterns)
+        patterns.append(Pattern("tool", tool, names, ids[:_MAX_SHOWN], uses))
+    return _most_frequent(patterns)
 
 
 def _durations(tasks: Sequence[Replay]) -> list[Pattern]:
@@ -223,10 +225,12 @@ def _recurring(
             text = max((str(row[kind.text or ""]) for row in group), key=worded)
             next_steps = [following[row_id] for row_id in ids if row_id in following]
             name: PatternName = "fact" if kind is FACT else "error"
-            patterns.append(Pattern(name, text, names, ids[:_SHOWN], len(ids), next_steps[:_SHOWN]))
-    return _first(patterns), notes
+            patterns.append(
+                Pattern(name, text, names, ids[:_MAX_SHOWN], len(ids), next_steps[:_MAX_SHOWN])
+            )
+    return _most_frequent(patterns), notes
 
 
-def _first(patterns: Iterable[Pattern]) -> list[Pattern]:
+def _most_frequent(patterns: Iterable[Pattern]) -> list[Pattern]:
     """Return the `_SHOWN` patterns that occur in the most tasks."""
-    return sorted(patterns, key=lambda p: -len(p.tasks))[:_SHOWN]
+    return sorted(patterns, key=lambda p: -len(p.tasks))[:_MAX_SHOWN]

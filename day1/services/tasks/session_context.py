@@ -84,7 +84,7 @@ def recall(
 ) -> SessionRecall:
     """Return the newest rows of a session over all branches that it wrote on.
 
-    Facts first, then messages, then observations, each newest first, until the room is full.
+    Facts first, then messages, then observations, each newest first, up to the text budget.
     A row that is on several branches is given once. The cost grows with the
     session's own rows only. `space` is as in `services.rows.spaces.within`.
 

@@ -22,9 +22,9 @@ def task_branches_written(repo: Repository, task_id: str) -> list[WrittenBranch]
         NotFound: there is no such task.
     """
     branches = task_branches(repo, task_state(repo, task_id))
-    own = [WrittenBranch(branch, ref_of(branch)) for branch in branches.values()]
+    branches_of_task = [WrittenBranch(branch, ref_of(branch)) for branch in branches.values()]
     other_branches = written_branches(repo, task_id=task_id)
-    return own + [place for place in other_branches if place.branch.id not in branches]
+    return branches_of_task + [place for place in other_branches if place.branch.id not in branches]
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def search_branches(
     `request` and the result are as those of `search_task`.
     """
     request = replace(request, equal={**request.equal, "task_id": task_id})
-    for place in branches_written:  # index all before the search: word scores depend on all texts
+    for place in branches_written:  # all before the search: word scores depend on all texts
         _index_new_texts(engine, place)
     answers = [
         (place, search(engine, place.ref, place.branch.id, request)) for place in branches_written
@@ -66,9 +66,9 @@ def search_branches(
     best_by_row: dict[str, TeamHit] = {}
     for place, answer in answers:
         for hit in answer.hits:
-            row_id, mine = str(hit.row["id"]), _wrote(place, hit.row)
+            row_id, is_by_author = str(hit.row["id"]), _wrote(place, hit.row)
             if row_id not in best_by_row or (
-                mine and not _wrote(best_by_row[row_id].place, hit.row)
+                is_by_author and not _wrote(best_by_row[row_id].place, hit.row)
             ):
                 best_by_row[row_id] = TeamHit(hit, place)
     hits = once_each(

@@ -123,17 +123,17 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
     """
     task_id, agent_id, assigned = request.task_id, request.agent_id, request.assigned
     state = task_state(repo, task_id)
-    above = repo.ledger.record(Branch, state.task.branch_id)
-    wrong = [index for index in assigned or () if not 0 <= index < len(state.objectives)]
-    if wrong:
-        _refuse_indices(wrong, len(state.objectives))
-    if above is None or above.retired_tip is not None:
+    task_branch = repo.ledger.record(Branch, state.task.branch_id)
+    unknown_indices = [index for index in assigned or () if not 0 <= index < len(state.objectives)]
+    if unknown_indices:
+        _refuse_indices(unknown_indices, len(state.objectives))
+    if task_branch is None or task_branch.retired_tip is not None:
         raise NotFound(
             "The task's branch is gone: `day1 switch` brings a retired one back, else open a new "
             "task.",
             task_id=task_id,
         )
-    parent = above
+    parent = task_branch
     key = short_hash(task_id, agent_id)
 
     def make_branch(name: str) -> NewBranch:
@@ -146,16 +146,16 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
 
     def existing_branch() -> Branch | None:
         member = repo.ledger.record(TaskAgent, key)
-        own = None if member is None else repo.ledger.record(Branch, member.branch_id)
-        if member is None or own is None:
+        agent_branch = None if member is None else repo.ledger.record(Branch, member.branch_id)
+        if member is None or agent_branch is None:
             return None
-        if own.closed:  # it was squashed: new rows need an open branch
+        if agent_branch.closed:  # it was squashed: new rows need an open branch
             return None
         if _updated_member(member, request) != member:
             with repo.ledger.transaction():
                 member = repo.ledger.record(TaskAgent, key) or member
                 repo.ledger.put(_updated_member(member, request))
-        return revive(repo, own, now)
+        return revive(repo, agent_branch, now)
 
     return fork_under(
         repo, lambda: f"{parent.name}/{branch_part(agent_id)}", make_branch, existing_branch
@@ -169,11 +169,11 @@ def _updated_member(member: TaskAgent, request: JoinRequest) -> TaskAgent:
     return replace(member, role=request.role or member.role, assigned=indices)
 
 
-def _refuse_indices(wrong: Sequence[int], count: int) -> None:
+def _refuse_indices(unknown: Sequence[int], count: int) -> None:
     indices = f"0 to {count - 1}" if count else "none"
     raise InvalidRequest(
-        f"This task has no objective {', '.join(map(str, wrong))}; its indices are {indices}.",
-        objectives=list(wrong),
+        f"This task has no objective {', '.join(map(str, unknown))}; its indices are {indices}.",
+        objectives=list(unknown),
     )
 
 

@@ -25,12 +25,12 @@ from day1.services.rows.recording import BranchAfter
 from day1.services.turns.recording import SessionRecord, ThreadUnit, removed_of
 
 TranscriptId = Literal["sessionId", "threadId"]
-"""What the id of a transcript names."""
+"""Whether the id of a transcript is that of a session or of a thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewTranscript:
-    """A transcript to store: the messages of a thread's session, and what describes it."""
+    """A transcript to store: a session of a thread, its messages, and its description."""
 
     thread: Thread
     messages: Sequence[NewMessage]
@@ -42,8 +42,8 @@ class StoredTranscript:
     """A stored transcript: its rows, the branch after it, and notes."""
 
     message_ids: Sequence[str]
-    """The ids of the messages that the thread has, in the order of the transcript. A message that
-    somebody removed or redacted has none."""
+    """The ids of the messages that the thread has, in the order of the transcript. A removed or
+    redacted message has no id."""
     after: BranchAfter
     notes: Sequence[str]
 
@@ -90,13 +90,13 @@ def _missing(
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The messages of a session or thread, in their order, and what is known of it."""
+    """The messages of a session or thread in order, and the record that describes it."""
 
     thread: Thread
     """The thread, with the session of its newest message."""
     messages: Sequence[Row]
     record: Row | None
-    """The observation that describes the session; None if there is none, or of several sessions."""
+    """The observation that describes the session; None without one, or for several sessions."""
 
 
 def find_transcript(
@@ -107,7 +107,7 @@ def find_transcript(
     Args:
         repo: the repository of the reading.
         reading: the state to read.
-        owner: whose call it is.
+        owner: the owner whose visible transcripts are searched.
         name: the session or thread.
         kind: what `name` is; None: a session, and if there is none, a thread.
     """
@@ -136,20 +136,20 @@ def _conversation_of(reading: Reading, owner: Owner, session: str) -> Row | None
     newest_messages = reading.scan(MESSAGE, ("conversation_id",), newest)
     ids = list(dict.fromkeys(str(row[0]) for row in newest_messages))
     conversations = reading.get(CONVERSATION, ids)
-    seen = [conversations[i] for i in ids if i in conversations]
-    seen = [row for row in seen if _is_seen(row, owner)]
-    return min(seen, key=lambda row: owner.spaces.index(row["space"]), default=None)
+    visible = [conversations[i] for i in ids if i in conversations]
+    visible = [row for row in visible if _is_visible(row, owner)]
+    return min(visible, key=lambda row: owner.spaces.index(row["space"]), default=None)
 
 
 def _thread(reading: Reading, owner: Owner, name: str) -> Row | None:
     """Find the conversation of a thread, in the nearest space that has it."""
     ids = [conversation_id(space, name) for space in owner.spaces]
     conversations = reading.get(CONVERSATION, ids)
-    seen = (conversations[i] for i in ids if i in conversations)
-    return next((row for row in seen if _is_seen(row, owner)), None)
+    visible = (conversations[i] for i in ids if i in conversations)
+    return next((row for row in visible if _is_visible(row, owner)), None)
 
 
-def _is_seen(conversation: Row, owner: Owner) -> bool:
+def _is_visible(conversation: Row, owner: Owner) -> bool:
     return conversation["space"] in owner.spaces and bool(_thread_name(conversation))
 
 

@@ -17,11 +17,11 @@ from day1.ports.lease import Lease
 
 log = logging.getLogger(__name__)
 
-_RETRY_S: Final = 2.0
+_FIRST_PAUSE_S: Final = 2.0
 """Seconds of the first pause after a failure, or the chore's period; each failure doubles it."""
-_LONGEST_S: Final = 60.0
+_MAX_PAUSE_S: Final = 60.0
 """Seconds of the longest pause after unknown errors, unless the chore's period is longer."""
-_TOGETHER_S: Final = 0.1
+_GROUPED_S: Final = 0.1
 """Chores due within so many seconds run together, so that the process wakes up once."""
 
 IsStopped = Callable[[], bool]
@@ -101,7 +101,7 @@ class ChoreRunner:
     leave_s: float = 3.0
     """Seconds that `stop` waits for the running chore: longer than a batch of texts takes."""
     what: str = "background work"
-    """What log messages call the work of the thread."""
+    """The name of the thread's work in log messages."""
     _states: dict[str, ChoreState] = field(default_factory=dict)
     _thread: threading.Thread | None = None
 
@@ -130,7 +130,7 @@ class ChoreRunner:
             state = self._states.get(chore.name, ChoreState(self.clock.now()))
             if self.clock.is_stopped():
                 break
-            if state.next_at <= self.clock.now() + _TOGETHER_S:
+            if state.next_at <= self.clock.now() + _GROUPED_S:
                 self._finish(chore, state, self._result_of(chore))
         next_at = min((state.next_at for state in self._states.values()), default=0.0)
         return max(next_at - self.clock.now(), 0.0)
@@ -182,7 +182,7 @@ class ChoreRunner:
 
 def _pause_after(exc: BaseException, failures: int, every: float) -> float:
     """Return the seconds until a failed chore is retried; after known errors at most its period."""
-    first, doubled = min(every, _RETRY_S), 2.0 ** min(failures, 30)
+    first, doubled = min(every, _FIRST_PAUSE_S), 2.0 ** min(failures, 30)
     if isinstance(exc, Day1Error):
         return min(first * doubled / 2, every)
-    return min(first * doubled, max(every, _LONGEST_S))
+    return min(first * doubled, max(every, _MAX_PAUSE_S))

@@ -16,13 +16,13 @@ log = logging.getLogger(__name__)
 _BATCH: Final = 64
 """Passages in one batch; their vectors are written together."""
 _BATCH_S: Final = 0.2
-"""Seconds that a batch may take."""
-_TURN_S: Final = 2.0
-"""Seconds of one run while texts wait; then other chores run."""
+"""Maximum number of seconds that a batch takes."""
+_RUN_S: Final = 2.0
+"""Maximum number of seconds of one run, after which other chores run."""
 _QUIET_S: Final = 0.05
 """Seconds without embedding after a call has begun, or after a search has ended."""
-_PUT_OFF_S: Final = 10.0
-"""Seconds that texts wait for a pause between calls, at most."""
+_MAX_DELAY_S: Final = 10.0
+"""Maximum number of seconds that texts wait for a pause between calls."""
 
 
 class LastCall:
@@ -54,7 +54,7 @@ class BackgroundEmbedding:
         self._embedded = clock.now()
 
     def run(self, stopped: IsStopped) -> bool:
-        """Embed for at most `_TURN_S`, or until no text waits; return whether texts still wait."""
+        """Embed for at most `_RUN_S`, or until no text waits; return whether texts still wait."""
         try:
             return self._embed(stopped)
         except EmbedderUnavailable:
@@ -71,25 +71,27 @@ class BackgroundEmbedding:
 
     def _embed(self, stopped: IsStopped) -> bool:
         waiting = None
-        until = self._clock.now() + _TURN_S
+        until = self._clock.now() + _RUN_S
         while waiting != 0 and (now := self._clock.now()) < until and not stopped():
-            is_overdue = now - self._embedded > _PUT_OFF_S
+            is_overdue = now - self._embedded > _MAX_DELAY_S
             if self._call.is_after(now - _QUIET_S) and not is_overdue:
                 self._clock.wait(min(_QUIET_S, until - now))
                 continue
-            enough = self._enough(now, stopped, is_overdue=is_overdue)
+            enough = self._batch_end(now, stopped, is_overdue=is_overdue)
             waiting = embed_pending(self._index, self._embedder, _BATCH, enough=enough)
             self._embedded = self._clock.now()
         if waiting is None or stopped():  # no pause, so no time for neighbours either
             return not stopped()
         return self._index.update_neighbours() or waiting > 0
 
-    def _enough(self, begun: float, stopped: IsStopped, *, is_overdue: bool) -> Callable[[], bool]:
-        """Build the test that ends a batch: out of time, or a call came and it is not overdue."""
+    def _batch_end(
+        self, begun: float, stopped: IsStopped, *, is_overdue: bool
+    ) -> Callable[[], bool]:
+        """Build the test that ends a batch: its time is over, or a call came and texts can wait."""
         is_over = TimeBudget(_BATCH_S, self._clock.now)
 
         def enough() -> bool:
-            gives_way = self._call.is_after(begun) and not is_overdue
-            return is_over() or gives_way or stopped()
+            must_pause = self._call.is_after(begun) and not is_overdue
+            return is_over() or must_pause or stopped()
 
         return enough

@@ -21,11 +21,11 @@ class Moved:
 
 
 News = Moved | Waits
-"""A change that listeners are told about."""
+"""A change that is sent to listeners."""
 
 
 class ChangePoller:
-    """Looks for changes of a store; a look costs very little if nothing was written."""
+    """Looks for changes of a store; `look` costs very little if nothing was written."""
 
     def __init__(self, repo: Repository) -> None:
         """Poll a store; `fresh` makes a poller that knows its present state."""
@@ -34,7 +34,7 @@ class ChangePoller:
         self._seen: dict[str, ReadState] | None = None
         self._waiting = WaitingPoller(repo)
         self._news: list[News] = []
-        """Changes that were found and not returned yet, since a look may fail halfway."""
+        """Changes that were found and not returned yet, since `look` may fail halfway."""
 
     def fresh(self) -> "ChangePoller":
         """Make a poller that knows the present state; no branches if the store is unavailable."""

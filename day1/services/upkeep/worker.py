@@ -16,11 +16,11 @@ from day1.services.upkeep.chores import Chore, ChoreRunner, ChoreState, Clock, I
 from day1.services.upkeep.embedding import BackgroundEmbedding, LastCall
 
 START_S: Final = 1.0
-"""Seconds before the first chore, left to the client's first call."""
+"""Seconds before the first chore, so that the client's first call need not wait."""
 EVERY_S: Final = 2.0
 """Seconds between two runs of a chore."""
 _LOOK_S: Final = 30.0
-"""Seconds between looks through a store without writes, as pending rows become due."""
+"""Seconds between checks of a store without writes, whose pending rows become due."""
 _IDLE_S: Final = 60.0
 """Seconds without a call after which compaction is considered."""
 _COMPACT_S: Final = 600.0
@@ -124,7 +124,7 @@ class _MemoryChores:
     def commit(self, stopped: IsStopped) -> bool:
         """Commit pending rows that are due, and find the branches that moved.
 
-        The branches are looked through if somebody wrote since the last time, or it is long ago.
+        All branches are checked if somebody wrote since the last check, or after `_LOOK_S` seconds.
         """
         stamp = (self._repo.store.stamp(), self._repo.ledger.stamp())
         now, first = self._clock.now(), self._stamp is None

@@ -21,11 +21,11 @@ from day1.services.search.request import Hit, SearchRequest
 from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import search
 
-_EVIDENCE = 8
+_MAX_EVIDENCE = 8
 """Maximum number of memories given to a judge: a chat model charges for each."""
-_RELATIONS = 8
+_MAX_RELATIONS = 8
 """Maximum number of relations given to a judge, for the same reason."""
-_ENTITIES = 64
+_MAX_ENTITIES = 64
 """Maximum number of words, and of word pairs, of a fact looked up as ends of relations."""
 _QUERY_LENGTH = 1_000
 """Number of characters at the start of a fact that form the query for evidence."""
@@ -71,12 +71,12 @@ def fact_on(repo: Repository, branch: Branch, fact_id: str) -> Row:
     if row is not None:
         return row
     branch_names = list(branches_with(repo, FACT, fact_id))
-    where = Advice("No branch has it; {memory_search} finds those there are.")
+    advice = Advice("No branch has it; {memory_search} finds those there are.")
     if branch_names:
-        where = Advice("It is on {branches}.", branches=", ".join(branch_names[:5]))
+        advice = Advice("It is on {branches}.", branches=", ".join(branch_names[:5]))
     raise NotFound(
         f"{fact_id} is not on branch {branch.name!r}.",
-        where,
+        advice,
         id=fact_id,
         branch=branch.name,
         having=branch_names,
@@ -139,7 +139,7 @@ def _case(
         confidence=float(row["confidence"] or 0),
         agent_id=text_of(row["agent_id"]),
         source=text_of(row["source"]),
-        evidence=tuple(map(_evidence, hits[:_EVIDENCE])),
+        evidence=tuple(map(_evidence, hits[:_MAX_EVIDENCE])),
         relations=tuple(relations.values()),
         context=context,
         dimensions=tuple(dimensions),
@@ -179,16 +179,22 @@ def _evidence(hit: Hit) -> Evidence:
 
 def _relations_of(reading: Reading, text: str) -> dict[str, str]:
     """Find relations of the entities that a text names; return each as a line, by id."""
-    bare = [word.strip(".,;:!?()[]{}\"'`") for word in text.split()]
-    words = [word for word in dict.fromkeys(bare) if word][:_ENTITIES]
-    pairs = [f"{a} {b}" for a, b in pairwise(bare) if a[:1].isupper()]
+    bare_words = [word.strip(".,;:!?()[]{}\"'`") for word in text.split()]
+    words = [word for word in dict.fromkeys(bare_words) if word][:_MAX_ENTITIES]
+    pairs = [
+        f"{first_word} {second_word}"
+        for first_word, second_word in pairwise(bare_words)
+        if first_word[:1].isupper()
+    ]
     line_by_id: dict[str, str] = {}
     for side in ("source_entity", "target_entity"):
-        query = Query(among={side: [*words, *pairs[:_ENTITIES]]}, descending=True, limit=_RELATIONS)
+        query = Query(
+            among={side: [*words, *pairs[:_MAX_ENTITIES]]}, descending=True, limit=_MAX_RELATIONS
+        )
         for row in reading.find(RELATION, query):
             line_by_id[str(row["id"])] = words_of(RELATION, row)
     id_by_line = {line: row_id for row_id, line in reversed(line_by_id.items())}
     unique_lines = [
         (row_id, line) for row_id, line in line_by_id.items() if id_by_line[line] == row_id
     ]
-    return dict(unique_lines[:_RELATIONS])
+    return dict(unique_lines[:_MAX_RELATIONS])

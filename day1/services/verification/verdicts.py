@@ -82,5 +82,7 @@ def _has_verdict(row: Row | None, verdict: JudgedFact) -> bool:
     stored_verdict = json.loads(str(row["scores"]))
     if not isinstance(stored_verdict, dict) or stored_verdict.get("judge") != judgement.judge:
         return False
-    stored_scores = [[s.get("dimension"), s.get("score")] for s in stored_verdict.get("scores", ())]
-    return stored_scores == [[s.dimension, s.score] for s in judgement.scores]
+    stored_scores = [
+        [score.get("dimension"), score.get("score")] for score in stored_verdict.get("scores", ())
+    ]
+    return stored_scores == [[score.dimension, score.score] for score in judgement.scores]
