@@ -33,8 +33,8 @@ def test_a_small_store_is_left_alone(memory):
 
 
 def test_a_wasteful_store_shrinks_and_keeps_every_row(memory, monkeypatch):
-    monkeypatch.setattr(compacting, "_SMALL", 0)
-    monkeypatch.setattr(compacting, "_TIMES", 0.01)
+    monkeypatch.setattr(compacting, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(compacting, "_WASTEFUL_RATIO", 0.01)
     before, size = memory.state("main"), memory.store.size()
     assert compact_if_brief(memory.repo)
     assert memory.store.size() < size
@@ -42,9 +42,9 @@ def test_a_wasteful_store_shrinks_and_keeps_every_row(memory, monkeypatch):
 
 
 def test_a_store_whose_compaction_is_long_is_left_to_people(memory, monkeypatch):
-    monkeypatch.setattr(compacting, "_SMALL", 0)
-    monkeypatch.setattr(compacting, "_TIMES", 0.01)
-    monkeypatch.setattr(compacting, "_BRIEF", 0)
+    monkeypatch.setattr(compacting, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(compacting, "_WASTEFUL_RATIO", 0.01)
+    monkeypatch.setattr(compacting, "_MAX_LIVE_BYTES", 0)
     size = memory.store.size()
     assert not compact_if_brief(memory.repo)
     assert memory.store.size() == size

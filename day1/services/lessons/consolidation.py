@@ -184,7 +184,7 @@ def recommend(
         if stopped():
             break
         try:
-            plan.recommendations.append(_asked_recommendation(chat, group, findings))
+            plan.recommendations.append(_chat_recommendation(chat, group, findings))
         except ChatUnavailable as error:
             ids = [str(row["id"]) for row in group]
             plan.errors.append({"ids": ids, "code": error.code, "message": str(error)})
@@ -196,7 +196,7 @@ def recommend(
     return plan
 
 
-def _asked_recommendation(chat: Chat, group: Sequence[Row], findings: Findings) -> Recommendation:
+def _chat_recommendation(chat: Chat, group: Sequence[Row], findings: Findings) -> Recommendation:
     """Ask a chat model what to do with a group of lessons.
 
     Raises:

@@ -170,7 +170,7 @@ class Editor:
         self.work.add(EDIT, edit_rows(edited, self.origin, self.work.now, self.repo.new_id))
 
     def remove(self, rows: Sequence[tuple[Kind, Row]]) -> None:
-        """Remove rows, with an edit for each, and close the items that keep them out elsewhere."""
+        """Remove rows, with an edit for each, and close held items that keep them out elsewhere."""
         writes: Writes = {}
         for kind, row in rows:
             writes.setdefault(kind.table, {})[str(row["id"])] = None
@@ -178,9 +178,7 @@ class Editor:
         by = self.origin, self.work.now, self.repo.new_id
         self.work.apply(writes)
         self.work.add(EDIT, [edit for edited in whole for edit in edit_rows(edited, *by)])
-        self.close(
-            _withholding_items(self.work, [str(row["id"]) for _, row in rows])
-        )  # they were here
+        self.close(_withholding_items(self.work, [str(row["id"]) for _, row in rows]))
 
     def close(self, items: Sequence[HeldItem]) -> tuple[str, ...]:
         """Close held items that a change of their row decides; return their ids."""

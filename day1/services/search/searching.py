@@ -203,7 +203,7 @@ class _Search:
         """Prepare the query for all filters: drop words that do not distinguish memories.
 
         Common words are not looked up; names and usual first words are not embedded. Scores of
-        kinds and spaces are comparable only with the same query, so the filter with most rows decides.
+        kinds and spaces are comparable only with one query, so the filter with most rows decides.
         While texts wait for vectors, those with the best words are chosen to be embedded first.
         """
         query, index = self._request.query, self._index

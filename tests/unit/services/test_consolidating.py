@@ -267,7 +267,7 @@ def test_where_the_chat_model_fails_the_best_text_stays(bench: Bench) -> None:
 def test_a_chat_model_is_asked_for_the_first_facts_only(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consolidating, "_MOST_ASKED", 1)
+    monkeypatch.setattr(consolidating, "_MAX_SENTENCES", 1)
     rows = [
         seen(bench, number, text)
         for number, text in enumerate(

@@ -161,7 +161,7 @@ def test_the_surest_pattern_comes_first_then_the_one_with_more_runs(bench: Bench
 
 
 def test_threads_are_read_once_for_a_state(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mining, "_CACHED", 3)
+    monkeypatch.setattr(mining, "_MAX_CACHED", 3)
     thread(bench, "t1", *FIX)
 
     def read(space: str | None) -> Any:
