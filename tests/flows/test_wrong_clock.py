@@ -170,7 +170,7 @@ def test_a_writer_on_a_wrong_clock_is_told_and_doctor_repairs_the_times(tmp_path
     assert "doctor --repair" in found["advice"]
 
     repaired = day1(folder, "doctor", "--repair")
-    assert "dated main by the clock: 2 rows" in repaired["repaired"]
+    assert "corrected times on main: 2 rows" in repaired["repaired"]
     (found,) = [f for f in repaired["findings"] if f["name"] == "times"]
     assert found["level"] == "ok"
     again = day1(folder, "add", "by the clock")

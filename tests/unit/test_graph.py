@@ -32,5 +32,5 @@ def test_a_cycle_ends_where_it_closes():
 
 def test_a_graph_walk_ends_at_its_limit():
     neighbours, asked = graph(*(f"a{n}" for n in range(10)), "0z")
-    assert len(walk("a", neighbours, 5, most=4)) == 4
+    assert len(walk("a", neighbours, 5, limit=4)) == 4
     assert len(asked) == 1

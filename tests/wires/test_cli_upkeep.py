@@ -19,7 +19,7 @@ def test_doctor_finds_and_mends_a_branch_that_only_the_ledger_knows(cli: Command
             "UPDATE branches SET name = 'gone', folded = 'gone', row_sum = NULL WHERE name = 'try'"
         )
     assert "not in the engine: gone" in cli("doctor", code=1).out
-    assert "forgot branch gone" in cli("doctor", "--repair").out
+    assert "removed branch gone from the ledger" in cli("doctor", "--repair").out
     assert cli("branch").out == "* main\n  try\n", "the engine's own is noted anew"
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _MAX_CACHED_LIMITS: Final = 64
 """Maximum number of sets of limits whose visible commits are cached."""
 _MAX_LOOKUPS: Final = 100
-"""Maximum number of new commits looked up one by one (1 ms each); beyond it all are read."""
+"""Maximum number of new commits looked up singly (1 ms each); with more the graph is read."""
 
 
 def scoped(repo: Repository, access: Access) -> Repository:

@@ -52,7 +52,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """A change, and the store that makes its ids."""
+    """A change, and the store that makes the ids of its new rows."""
 
     change: Change
     repo: Repository

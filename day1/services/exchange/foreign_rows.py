@@ -44,7 +44,7 @@ from day1.services.rows.recording import (
 )
 
 AGENT: Final = "import"
-"""The agent of changes that a later run of a foreign import makes to its own rows."""
+"""The agent of edits that a later run of a foreign import makes to imported rows."""
 
 _MAX_NAME: Final = 255
 """Characters kept of a foreign name or category; the rest is cut off."""

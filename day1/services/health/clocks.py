@@ -33,8 +33,8 @@ def lasting(span: int) -> str:
 def ahead_note(span: int) -> str:
     """Build the note for a write to a branch that is `span` microseconds ahead of the clock."""
     return (
-        f"This branch is {lasting(span)} ahead of this machine's clock, and what is written is "
-        "dated so: `day1 doctor` says what to do."
+        f"This branch is {lasting(span)} ahead of this machine's clock, so new rows get times "
+        "in the future: `day1 doctor` says what to do."
     )
 
 

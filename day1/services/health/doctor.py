@@ -320,23 +320,23 @@ def _chores(place: StoreLocation) -> Finding:
 
 
 def repair(repo: Repository, search: SearchEngine, now: int) -> list[str]:
-    """Repair ledger, times and index of a store; return what was done, a line for each."""
-    actions = [f"noted branch {name}" for name in adopt(repo, now)]
+    """Repair ledger, times and index of a store; return a line for each repair."""
+    actions = [f"added branch {name} to the ledger" for name in adopt(repo, now)]
     refs = repo.history.branches()
     for branch in repo.ledger.branches():
         if branch.retired_tip is None and branch.name not in refs:
             forget_branch(repo, branch.id)
-            actions.append(f"forgot branch {branch.name}")
+            actions.append(f"removed branch {branch.name} from the ledger")
     if orphans := drop_orphans(repo):
-        actions.append(f"forgot desks of deleted branches: {orphans}")
-    actions += [f"dated {name} by the clock: {rows} rows" for name, rows in set_right(repo, now)]
+        actions.append(f"removed desks of deleted branches: {orphans}")
+    actions += [f"corrected times on {name}: {rows} rows" for name, rows in set_right(repo, now)]
     for name in refs:
         try:
             _follow(repo, search, name)
         except IndexLost:
-            actions.append("began the index anew")
+            actions.append("created an empty index")
             _follow(repo, search, name)
-    return [*actions, f"followed {len(refs)} branch{'' if len(refs) == 1 else 'es'}"]
+    return [*actions, f"indexed {len(refs)} branch{'' if len(refs) == 1 else 'es'}"]
 
 
 def _follow(repo: Repository, search: SearchEngine, name: str) -> None:

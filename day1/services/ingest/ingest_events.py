@@ -71,7 +71,7 @@ class _Ingester:
             yield
         finally:
             for problem, count in self.problems.items():
-                log.warning("lines of hooks, %s (%s)", problem, f"{count:,}")
+                log.warning("lines of hooks not stored: %s (%s)", problem, f"{count:,}")
 
     def ingest(self, line: bytes) -> None:
         """Store the event of a line, or put the line aside if it cannot be stored."""
@@ -90,7 +90,7 @@ class _Ingester:
     def _put_aside(self, line: bytes, why: str) -> None:
         self.spool.put_aside(line)
         self.repo.point("taking.after_aside")
-        self.problems[f"put aside: {why}"] += 1
+        self.problems[f"{why}, put aside"] += 1
 
     def _store(self, event: ClientEvent) -> None:
         message = message_of(event)
@@ -105,8 +105,8 @@ class _Ingester:
             end_session(self.repo, branch_of(self.repo, event), event)
 
     def _may_keep(self, event: ClientEvent, text: str) -> bool:
-        """Whether a text may be stored: the setting allows secrets, or it has none."""
+        """Whether a text may be stored: secrets are allowed, or the text does not look secret."""
         secret = None if self.secrets == "ignore" else looks_secret(text)
         if secret is not None:
-            self.problems[f"not kept of {event.event}: it may hold {secret}"] += 1
+            self.problems[f"the text of {event.event} may hold {secret}"] += 1
         return secret is None

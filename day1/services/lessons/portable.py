@@ -217,10 +217,10 @@ def bring_in(
     origin: Origin,
     report: ReportProgress,
 ) -> tuple[int, int]:
-    """Import memories; memories that the branch has, or that were removed from it, are left.
+    """Import memories; memories that the branch has, or that were removed from it, are skipped.
 
     Returns:
-        The number of memories added, and the number left.
+        The number of memories added, and the number skipped.
     """
     added = 0
     by_row_id = list(_with_row_ids(memories).items())

@@ -22,9 +22,9 @@ from day1.services.repository.repository import Repository
 def writers(repo: Repository, source: Branch, target: Branch) -> list[Session]:
     """List the sessions that wrote rows which the source may bring to the target.
 
-    They wrote on the source, on the branches that it was forked from (since the target's own line
-    left them), or on branches that were merged or handed over into these. So nobody hides their
-    authorship by a fork.
+    They wrote on the source, on the branches that it was forked from (after the target or its
+    ancestors were forked from them), or on branches that were merged or handed over into these.
+    So nobody hides their authorship by a fork.
     """
     branch_ids = _sources(repo, source, target)
     return [

@@ -117,7 +117,7 @@ def _clean_all(source: Repository, clean: Carry) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PurgeIntent:
-    """The intent to rewrite a store, with the tip of main before."""
+    """The intent to rewrite a store, with the tip of main before the rewrite."""
 
     tip: CommitId
 

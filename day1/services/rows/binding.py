@@ -69,12 +69,15 @@ class Brought:
             return False
         # An interrupted import may have added the row, and not yet the edit with its sources.
         bound_ids = {
-            i for listing in edits if _words(listing) == _words(edit) for i in sources_in(listing)
+            i
+            for listing in edits
+            if _is_about_text(listing) == _is_about_text(edit)
+            for i in sources_in(listing)
         }
         return not bound_ids or bound_ids.issuperset(sources_in(edit))
 
 
-def _words(edit: Row) -> bool:
+def _is_about_text(edit: Row) -> bool:
     """Whether an edit lists the sources of the row's own words, not of its verdict."""
     return edit["cell"] != VERDICT_BASIS
 

@@ -288,14 +288,14 @@ def _last_successor(work: Work, fact: Row) -> str | None:
 
 
 def end_of(old_fact: Row, new_fact: Row) -> int:
-    """Return when a replaced fact ends to be valid: as planned if earlier, not before its start."""
+    """Return the end of a replaced fact's valid time: as planned if earlier, after its start."""
     start, planned = old_fact["happened_at"], old_fact["valid_until"]
     end = when(new_fact) if start is None else max(when(new_fact), int(start))
     return end if planned is None else min(end, int(planned))
 
 
 def _superseded_before(work: Work, old_fact: Row, new_fact: Row) -> Row | None:
-    """Find the fact by which this request, or the same words lately, superseded the fact before.
+    """Find the successor that this request, or an equal one in the last minute, gave a fact.
 
     Raises:
         RequestReused: the request id was used before, for another fact.

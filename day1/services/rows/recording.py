@@ -185,7 +185,7 @@ def record(
     origin: Origin,
     request_id: str | None = None,
 ) -> Recorded:
-    """Add a memory to a branch, unless the same request or the same words added it lately.
+    """Add a memory to a branch, unless this request or, in the last minute, an equal one did.
 
     Raises:
         RequestReused: the request id was used for another row, or its row was removed since.
@@ -236,7 +236,7 @@ def put_once(
     request_id: str | None,
     alike: Sequence[Row] | None = None,
 ) -> Put:
-    """Add a row, unless this request added it before or, without an id, the same words lately.
+    """Add a row, unless this request (without id: an equal one in the last minute) added it.
 
     Args:
         work: a unit of work on the branch.

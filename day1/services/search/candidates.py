@@ -127,7 +127,7 @@ class CandidateQuery:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best rows of one list, and the scores of texts found on the way."""
+    """The best rows by meaning or by words, and scores by text as far as they are known."""
 
     entries: list[Entry] = field(default_factory=list)
     scores: dict[TextId, float] = field(default_factory=dict)

@@ -60,7 +60,7 @@ class CountedRows:
 
 
 def mined(repo: Repository, reading: Reading, space: str | None) -> Mined:
-    """Read the tool calls of the threads in a space and below it; for None of shared threads."""
+    """Read the tool calls of the threads in a space and below it; None: threads without space."""
     key = (space, reading.branch, reading.tip, reading.pending, reading.mask)
     cached = repo.mined.get(key)
     if cached is None:
@@ -212,7 +212,7 @@ def extract_patterns(repo: Repository, extraction: Extraction) -> Extracted:
 
 
 def pattern_id(space: str | None, steps: Steps) -> str:
-    """Make the id of a pattern: the same run of the same wallet has one id on every branch."""
+    """Make the id of a pattern: equal steps in one wallet have one id on every branch."""
     return derived_id(FACT.prefix, None, PATTERN, space or "", *steps)
 
 

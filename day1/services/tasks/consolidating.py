@@ -87,7 +87,7 @@ class Consolidated:
 
 @dataclass(frozen=True, slots=True)
 class ConsolidateRequest:
-    """Where candidate facts go, who writes them, and who words them."""
+    """The branch and author of candidate facts, and the chat model that words them."""
 
     branch: Branch
     origin: Origin

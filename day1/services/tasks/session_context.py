@@ -23,7 +23,7 @@ OBSERVATIONS = 20
 
 @dataclass(slots=True)
 class TextBudget:
-    """How much text an answer may hold, and how much of it is used."""
+    """The characters that an answer may hold (`most`; one text: `longest`), and those used."""
 
     most: int
     longest: int

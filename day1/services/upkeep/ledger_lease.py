@@ -13,7 +13,7 @@ from day1.ports.lease import Lease
 from day1.ports.ledger import Ledger
 
 LASTS: Final = 60 * SECOND
-"""Microseconds until a lease expires that is not renewed, as when its process died."""
+"""Microseconds after its last renewal at which a lease expires, as when its process died."""
 _RENEWED: Final = 20 * SECOND
 """Microseconds after a renewal in which the lease is held without asking the ledger."""
 

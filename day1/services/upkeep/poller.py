@@ -17,7 +17,7 @@ class Moved:
     commit: CommitId | None
     pending: int = 0
     new: bool = False
-    """Whether the branch was created since the last look."""
+    """Whether the branch was created since the last call of `look`."""
 
 
 News = Moved | Waits

@@ -107,7 +107,7 @@ def _no_more(_: object) -> bool:
 
 
 class _MemoryChores:
-    """The chores about the branches that moved since the last look."""
+    """The chores that commit, index and renew primes for branches changed since the last check."""
 
     def __init__(
         self, repo: Repository, search: SearchEngine, tasks: WorkerTasks, clock: Clock

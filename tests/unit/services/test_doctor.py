@@ -131,7 +131,11 @@ def test_branches_that_only_one_of_engine_and_ledger_knows_are_repaired(
     assert found.level == "error"
     assert found.text == "not in the ledger: strange; not in the engine: lost"
     done = doctor.repair(bench.repo, search, bench.now)
-    assert done == ["noted branch strange", "forgot branch lost", "followed 2 branches"]
+    assert done == [
+        "added branch strange to the ledger",
+        "removed branch lost from the ledger",
+        "indexed 2 branches",
+    ]
     assert findings(bench, search)["branches"].level == "ok"
     assert {b.name for b in bench.repo.ledger.branches()} == {MAIN, "away", "strange"}
 
@@ -142,7 +146,7 @@ def test_desks_that_a_deleted_branch_left_are_removed(bench: Bench, search: Any)
     left = next_desk(None, ("branch_gone", "gwt", "mine"), "{}", bench.now)
     bench.repo.ledger.put(kept, left)
     done = doctor.repair(bench.repo, search, bench.now)
-    assert done == ["forgot desks of deleted branches: 1", "followed 1 branch"]
+    assert done == ["removed desks of deleted branches: 1", "indexed 1 branch"]
     assert bench.repo.ledger.records(Desk) == [kept]
 
 
@@ -168,7 +172,7 @@ def test_times_ahead_of_the_clock_are_told_and_repaired(bench: Bench, search: An
     assert str(found.text).startswith("2 of the branches ahead")
     assert "main by 3 days" in str(found.text)
     actions = doctor.repair(bench.repo, search, right)
-    assert {f"dated {name} by the clock: 1 rows" for name in ("main", "side")} <= {*actions}
+    assert {f"corrected times on {name}: 1 rows" for name in ("main", "side")} <= {*actions}
 
 
 @pytest.mark.parametrize(("most", "level"), [(3, "ok"), (2, "warn")])
@@ -252,8 +256,8 @@ def test_a_repair_of_a_lost_index_begins_it_anew(bench: Bench, search: Any) -> N
 
     words.cursor = lost_once
     assert doctor.repair(bench.repo, search, bench.now) == [
-        "began the index anew",
-        "followed 1 branch",
+        "created an empty index",
+        "indexed 1 branch",
     ]
     assert words.cursor(bench.branch().id) is not None
 
