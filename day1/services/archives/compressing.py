@@ -270,9 +270,9 @@ def _fact(row_id: str, summary: _Summary, session: _Session, origin: Origin, now
 def _supersede(editor: Editor, older: Sequence[Row], row: Row) -> BranchAfter:
     """End the earlier summaries of a session in favour of a new one, and commit."""
     work = editor.work
-    ended: Row = {"status": "superseded", "superseded_by": row["id"], "valid_until": work.now}
+    end_columns: Row = {"status": "superseded", "superseded_by": row["id"], "valid_until": work.now}
     for earlier in older:
-        editor.change(FACT, earlier, ended)
+        editor.change(FACT, earlier, end_columns)
     editor.repo.point("compress.written")
     commit = work.commit(Message("change", "summarize a session again"))
     return BranchAfter(commit, 0, work.now)

@@ -158,8 +158,8 @@ def _scored_by_given_vectors(
 
     def score(row_id: str) -> float:
         word = hit_by_id[row_id].keyword if row_id in hit_by_id else 0.0
-        near = max(0.0, given_vectors.cosines.get(row_id, 0.0))
-        return (parts[0] * near + parts[1] * word) / sum(parts)
+        cosine = max(0.0, given_vectors.cosines.get(row_id, 0.0))
+        return (parts[0] * cosine + parts[1] * word) / sum(parts)
 
     score_by_id = {row_id: score(row_id) for row_id in {*given_vectors.cosines, *hit_by_id}}
     best = sorted(score_by_id, key=lambda row_id: (-score_by_id[row_id], row_id))[: request.limit]
@@ -222,16 +222,20 @@ def _given_vectors(
     vector_text_by_row = {str(i): text for i, text in cells if allowed is None or i in allowed}
     text_by_id = {i: str(text) for i, text in vector_text_by_row.items() if text is not None}
     dimension_by_id = {i: given_vector.dimension_of(text) for i, text in text_by_id.items()}
-    same = [i for i, length in dimension_by_id.items() if length == len(vector)]
+    ids_of_length = [i for i, length in dimension_by_id.items() if length == len(vector)]
     cosine_by_id: dict[str, float] = {}
-    if same:
+    if ids_of_length:
         import numpy as np  # noqa: PLC0415 - costs 0.1 s, which only these calls need
 
-        matrix = np.array([given_vector.from_kept(text_by_id[i]) for i in same], np.float64)
+        matrix = np.array(
+            [given_vector.from_kept(text_by_id[i]) for i in ids_of_length], np.float64
+        )
         cosines = matrix @ unit(vector).astype(np.float64) / np.linalg.norm(matrix, axis=1)
-        cosine_by_id = {i: float(c) for i, c in zip(same, cosines, strict=True)}
+        cosine_by_id = {i: float(c) for i, c in zip(ids_of_length, cosines, strict=True)}
     return _GivenVectors(
-        cosine_by_id, len(vector_text_by_row) - len(same), sorted(set(dimension_by_id.values()))
+        cosine_by_id,
+        len(vector_text_by_row) - len(ids_of_length),
+        sorted(set(dimension_by_id.values())),
     )
 
 

@@ -66,15 +66,15 @@ def promote(repo: Repository, embedder: Embedder, promotion: Promotion) -> Promo
         EmbedderUnavailable: there is no model to cut the texts into passages.
     """
     with repo.store.reading(Ref(branch=promotion.branch.name)) as reading:
-        waiting = _waiting(reading, promotion)
-        rows = reading.get(OBSERVATION, waiting[: promotion.most])
+        waiting_ids = _waiting(reading, promotion)
+        rows = reading.get(OBSERVATION, waiting_ids[: promotion.most])
     passages_by_context = {
         row_id: embedder.passages(str(row["summary"]))
         for row_id, row in rows.items()
         if row["summary"] != REDACTED
     }
     promoted_ids: list[str] = []
-    if not waiting:
+    if not waiting_ids:
         return Promoted(0, 0, [])
 
     def facts(state: Reading, _: int) -> list[KeyedRow]:
@@ -93,7 +93,7 @@ def promote(repo: Repository, embedder: Embedder, promotion: Promotion) -> Promo
 
     written = upsert_rows(repo, promotion.branch, facts, promotion.origin)
     hashes = [str(r["content_hash"]) for r in written.rows.values() if "content_hash" in r]
-    return Promoted(len(promoted_ids), len(waiting) - len(promoted_ids), hashes)
+    return Promoted(len(promoted_ids), len(waiting_ids) - len(promoted_ids), hashes)
 
 
 def _waiting(reading: Reading, promotion: Promotion) -> list[str]:
@@ -180,8 +180,8 @@ def _promoted_last(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> 
 
 
 def _edit_id(row: Mapping[str, Cell]) -> str:
-    learned = int(row["created_at"] or 0)
-    return derived_id(EDIT.prefix, learned, _PROMOTED, str(row["id"]), version_of(row))
+    created_at = int(row["created_at"] or 0)
+    return derived_id(EDIT.prefix, created_at, _PROMOTED, str(row["id"]), version_of(row))
 
 
 def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[KeyedRow]:

@@ -56,9 +56,9 @@ def warm(
     with engine.store.reading(Ref(branch=name)) as reading:
         catch_up(reading, engine.history, engine.index, branch_id, engine.words_wait_s)
         texts = _texts(reading, engine, space, since, now)
-    waiting = engine.index.vectors.waiting(embedder, texts)
-    embed_first(engine, embedder, waiting)
-    return len(waiting)
+    waiting_texts = engine.index.vectors.waiting(embedder, texts)
+    embed_first(engine, embedder, waiting_texts)
+    return len(waiting_texts)
 
 
 def embed_first(engine: SearchEngine, embedder: Embedder, texts: Sequence[TextId]) -> None:

@@ -67,17 +67,17 @@ def put_rows(repo: Repository, branch: Branch, drafts: Sequence[Draft], origin: 
         for kind, rows in built(drafts, origin, work.now).items():
             comparison = compare(repo, work, kind, rows)
             unit.left += [LeftRow(i, branch.name, why) for i, why in comparison.why.items()]
-            fresh: list[Row] = []
+            new_rows: list[Row] = []
             for row_id in comparison.differing:
                 if row_id in comparison.why:
                     continue
                 if row_id not in comparison.present:
-                    fresh.append(rows[row_id])
+                    new_rows.append(rows[row_id])
                     continue
                 values = claimed(kind, rows[row_id])
                 give(work, kind, comparison.present[row_id], values, ImportEdits(repo.new_id))
                 unit.changed += 1
-            work.add(kind, fresh)
+            work.add(kind, new_rows)
             surplus = [row_id for row_id in comparison.surplus if row_id not in comparison.why]
             remove(
                 work,
@@ -85,7 +85,7 @@ def put_rows(repo: Repository, branch: Branch, drafts: Sequence[Draft], origin: 
                 [comparison.present[row_id] for row_id in surplus],
                 ImportEdits(repo.new_id),
             )
-            unit.added += len(fresh)
+            unit.added += len(new_rows)
             unit.changed += len(surplus)
             unit.unchanged += len(rows) - len(comparison.differing)
         commit_unit(work, unit)
@@ -133,7 +133,9 @@ def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -
         if why or row_id in held_ids or whole in masked:
             reason_by_row.setdefault(whole, why or ("held" if row_id in held_ids else "redacted"))
     why_by_id = {
-        i: reason_by_row[w] for i in open_to_doubt if (w := wholes.get(i, i)) in reason_by_row
+        i: reason_by_row[whole_id]
+        for i in open_to_doubt
+        if (whole_id := wholes.get(i, i)) in reason_by_row
     }
     return Comparison(present, differing, list(surplus), why_by_id)
 
@@ -286,9 +288,9 @@ def why_left(
     """
     if before is None:
         return "removed" if was_removed(edits) else None
-    watched = {*kind.claimed, "status"}
+    watched_cells = {*kind.claimed, "status"}
     imported_values = {edit["cell"]: edit["value"] for edit in edits if edit["agent_id"] == AGENT}
-    by_others = any(e["agent_id"] != AGENT and e["cell"] in watched for e in edits)
+    by_others = any(e["agent_id"] != AGENT and e["cell"] in watched_cells for e in edits)
     is_restored = any(
         cell in imported_values and imported_values[cell] != cell_value(kind, before, cell)
         for cell in groups

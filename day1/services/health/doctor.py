@@ -250,7 +250,7 @@ def _model(search: SearchEngine) -> Finding:
 
 
 def _index(repo: Repository, search: SearchEngine) -> Finding:
-    behind, waiting = 0, 0
+    behind, pending_vectors = 0, 0
     try:
         for branch in repo.ledger.branches():
             if branch.retired_tip is None:
@@ -258,7 +258,7 @@ def _index(repo: Repository, search: SearchEngine) -> Finding:
                     tip, pending = reading.tip, reading.pending
                 behind += not _is_current(search.index.words.cursor(branch.id), tip, pending)
         if search.embedder is not None:
-            waiting = search.index.vectors.pending(search.embedder)
+            pending_vectors = search.index.vectors.pending(search.embedder)
         search.index.check()
     except IndexLost:
         text = "it was damaged and is empty now; no memory is lost"
@@ -266,7 +266,7 @@ def _index(repo: Repository, search: SearchEngine) -> Finding:
     text = "every branch is up to date"
     if behind:
         text = f"{behind} branch{'' if behind == 1 else 'es'} to index at the next search"
-    return Finding("index", "ok", f"{text}, {waiting} texts wait for a vector")
+    return Finding("index", "ok", f"{text}, {pending_vectors} texts wait for a vector")
 
 
 def _chroma(place: StoreLocation) -> Finding:

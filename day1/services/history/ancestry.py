@@ -46,8 +46,8 @@ class Ancestry:
         orphan_starts: list[tuple[Branch | None, CommitId]] = []
         while starts or orphan_starts:
             # Deleted branches come last: it is unknown at which commit they were forked.
-            of, start = (starts or orphan_starts).pop()
-            for entry in self.past(of, start):
+            branch_of_commit, start = (starts or orphan_starts).pop()
+            for entry in self.past(branch_of_commit, start):
                 if entry.commit.id in commit_by_id:
                     break
                 commit_by_id[entry.commit.id] = entry
@@ -59,7 +59,7 @@ class Ancestry:
     def having(self, commit: Commit, starts: Iterable[CommitId]) -> set[CommitId]:
         """Find the commits of `starts` that descend from a commit, or are that commit.
 
-        Commits older than it are not walked: a child is later than its parents.
+        Commits older than `commit` are not walked: a child is later than its parents.
         """
         children_by_commit: dict[CommitId, list[CommitId]] = {}
         visited_ids: set[CommitId] = set()
@@ -75,9 +75,9 @@ class Ancestry:
                     children_by_commit.setdefault(parent, []).append(later_commit.id)
         later, queue = {commit.id}, [commit.id]
         while queue:
-            fresh = set(children_by_commit.get(queue.pop(), ())) - later
-            later |= fresh
-            queue += fresh
+            unvisited = set(children_by_commit.get(queue.pop(), ())) - later
+            later |= unvisited
+            queue += unvisited
         return start_ids & later
 
     def _later(self, start: CommitId, commit: Commit) -> Iterator[Commit]:

@@ -45,9 +45,9 @@ def apply(run: JobRun, write: Write) -> dict[str, Json]:
     if not branch.protection:
         commit = _written(run, branch, write)
         return {} if commit is None else {"commit": commit}
-    waiting = _open_review_of(run)
-    if waiting is not None:
-        return {"review_id": waiting.id, "notes": [_STILL_OPEN]}
+    open_review = _open_review_of(run)
+    if open_review is not None:
+        return {"review_id": open_review.id, "notes": [_STILL_OPEN]}
     fork = fork_under(
         run.repo,
         lambda: f"jobs/{run.job.kind}",

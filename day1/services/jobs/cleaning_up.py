@@ -118,8 +118,8 @@ def _archive(editor: Editor, rows: Sequence[Row]) -> int:
     count = 0
     for row in rows:
         now = present.get(str(row["id"]))
-        same = ("status", "expires_at")
-        if now is not None and all(now[column] == row[column] for column in same):
+        kept_columns = ("status", "expires_at")
+        if now is not None and all(now[column] == row[column] for column in kept_columns):
             editor.change(FACT, now, {"status": "archived"})
             count += 1
     return count

@@ -124,22 +124,24 @@ def _comparable(rows: Sequence[Row]) -> list[list[Row]]:
     return [group for group in facts_by_choice.values() if len(group) > 1]
 
 
-def _pairs(group: Sequence[Row], near: set[tuple[str, str]]) -> list[tuple[Row, Row]]:
+def _pairs(group: Sequence[Row], similar_pairs: set[tuple[str, str]]) -> list[tuple[Row, Row]]:
     """Pair each fact that says the same as the best one of its group with that one."""
     best = max(group, key=_rank)
-    return [(row, best) for row in group if row is not best and _says_the_same(row, best, near)]
+    return [
+        (row, best) for row in group if row is not best and _says_the_same(row, best, similar_pairs)
+    ]
 
 
 def _rank(row: Row) -> tuple[bool, int, int, str]:
-    text, written = str(row["fact_text"]), int(row["created_at"] or 0)
-    return row["verification"] == "verified", worded(text), written, str(row["id"])
+    text, created_at = str(row["fact_text"]), int(row["created_at"] or 0)
+    return row["verification"] == "verified", worded(text), created_at, str(row["id"])
 
 
-def _says_the_same(row: Row, best: Row, near: set[tuple[str, str]]) -> bool:
+def _says_the_same(row: Row, best: Row, similar_pairs: set[tuple[str, str]]) -> bool:
     one, other = str(row["fact_text"]), str(best["fact_text"])
     if plain(one) == plain(other):
         return True
-    is_near = not near.isdisjoint({(plain(one), plain(other)), (plain(other), plain(one))})
+    is_near = not similar_pairs.isdisjoint({(plain(one), plain(other)), (plain(other), plain(one))})
     return is_near and same_text_in_words(one, other)
 
 

@@ -77,8 +77,12 @@ class JobRun:
     def covers(self, row: Row) -> bool:
         """Whether Compose wrote a row, and in the time range of the job."""
         first, last = (int(self.number(name, 0)) for name in ("start", "end"))
-        written = int(row["created_at"] or 0)
-        return is_of_compose(row["detail"]) and first <= written and (not last or written <= last)
+        created_at = int(row["created_at"] or 0)
+        return (
+            is_of_compose(row["detail"])
+            and first <= created_at
+            and (not last or created_at <= last)
+        )
 
 
 def is_of_compose(detail: Cell) -> bool:

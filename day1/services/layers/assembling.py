@@ -83,5 +83,7 @@ def _near(engine: SearchEngine, items: Sequence[LayerItem]) -> Near:
     except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
         log.warning("near duplicates are not looked for: %s", error.code)
         return ()
-    near = [(row_by_text[one], row_by_text[other]) for one, other, _ in pairs if one < other]
-    return {(a.id or "", b.id or "") for a, b in near if not at_odds(a.text, b.text)}
+    similar_pairs = [
+        (row_by_text[one], row_by_text[other]) for one, other, _ in pairs if one < other
+    ]
+    return {(a.id or "", b.id or "") for a, b in similar_pairs if not at_odds(a.text, b.text)}

@@ -176,8 +176,10 @@ def _working(reading: Reading, desk: WorkingSession, limit: int) -> list[LayerIt
     rows = reading.get(MESSAGE, desk.memory.messages)
     messages = (rows[row_id] for row_id in reversed(desk.memory.messages) if row_id in rows)
     shown = (row for row in messages if row["content_hash"] != REDACTED_HASH)
-    written = [LayerItem("working", line, 0.0, desk.changed_at) for line in desk.memory.context]
-    return _scored([*reversed(written), *(_item("working", row) for row in shown)][:limit])
+    client_lines = [
+        LayerItem("working", line, 0.0, desk.changed_at) for line in desk.memory.context
+    ]
+    return _scored([*reversed(client_lines), *(_item("working", row) for row in shown)][:limit])
 
 
 def _scene(reading: Reading, thread: str, limit: int) -> list[LayerItem]:

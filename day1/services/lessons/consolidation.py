@@ -104,7 +104,7 @@ def find_duplicates_and_stale(
     )
     with repo.store.reading(Ref(branch=request.branch.name)) as reading:
         facts = reading.find(FACT, lasting)
-        garbage = _dangling_relations(reading)
+        dangling = _dangling_relations(reading)
     lessons = [r for r in facts if experience_of(r) is not None and r["category"] != INSIGHT]
     notes = []
     if len(lessons) > MOST:
@@ -114,7 +114,7 @@ def find_duplicates_and_stale(
     return Findings(
         groups,
         _stale(engine, request, lessons, scores),
-        garbage,
+        dangling,
         len(lessons),
         {str(r["id"]): scores[str(r["id"])] for r in lessons if r["id"] in scores},
         tuple(dict.fromkeys([*notes, *group_notes])),

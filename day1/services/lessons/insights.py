@@ -92,33 +92,34 @@ def generate(
         present_by_id = {str(r["id"]): r for r in insights_of(work, now) if sources_of(r)}
         planned_by_id = {insight.row_id: insight for insight in planned}
         outdated = [row for row_id, row in present_by_id.items() if row_id not in planned_by_id]
-        fresh = [
+        new_insights = [
             insight.row(origin, work.now)
             for i, insight in planned_by_id.items()
             if i not in present_by_id
         ]
-        inactive = work.get(FACT, [str(row["id"]) for row in fresh])  # archived or superseded ones
-        fresh = [row for row in fresh if row["id"] not in inactive]
+        inactive = work.get(FACT, [str(row["id"]) for row in new_insights])
+        new_insights = [row for row in new_insights if row["id"] not in inactive]
         editor = Editor(repo, work, origin, "made anew")
         for row in outdated:
             work.apply({FACT.table: {str(row["id"]): None}})
             editor.add_edits(FACT, row, [WHOLE])
-        work.add(FACT, fresh)
+        work.add(FACT, new_insights)
         sources_by_id = {
             i: [lesson_by_id[source] for source in planned_by_id[i].sources] for i in planned_by_id
         }
         bases = [
-            basis_columns(FACT, i, sources_by_id[i]) for i in (str(row["id"]) for row in fresh)
+            basis_columns(FACT, i, sources_by_id[i])
+            for i in (str(row["id"]) for row in new_insights)
         ]
         add_new(work, [basis_edit(columns, origin, work.now) for columns in bases])
         tip = work.tip
         repo.point("insights.written")
-        if outdated or fresh:
-            line = f"insights: {len(fresh)} new, {len(outdated)} gone"
+        if outdated or new_insights:
+            line = f"insights: {len(new_insights)} new, {len(outdated)} gone"
             tip = work.commit(Message("change", line))
     unchanged = [row for row_id, row in present_by_id.items() if row_id in planned_by_id]
     degraded = any(insight.degraded for insight in planned) or chat is None
-    return Generated((*fresh, *unchanged), tip, len(fresh), len(outdated), degraded)
+    return Generated((*new_insights, *unchanged), tip, len(new_insights), len(outdated), degraded)
 
 
 def delete(repo: Repository, branch: Branch, insight_id: str, origin: Origin) -> CommitId:

@@ -229,12 +229,12 @@ def bring_in(
         with repo.store.changing(find_open_again(repo, branch).name) as work:
             row_by_id = {row_id: m.row(row_id, origin, work.now) for row_id, m in part.items()}
             present = work.get(FACT, list(row_by_id))
-            fresh = [row for row_id, row in row_by_id.items() if row_id not in present]
-            edits = edits_of(work, [str(row["id"]) for row in fresh])
-            fresh = [row for row in fresh if not was_removed(edits.get(str(row["id"]), ()))]
-            if fresh:
-                work.add(FACT, fresh)
-                new_ids, count = {str(row["id"]) for row in fresh}, len(fresh)
+            new_rows = [row for row_id, row in row_by_id.items() if row_id not in present]
+            edits = edits_of(work, [str(row["id"]) for row in new_rows])
+            new_rows = [row for row in new_rows if not was_removed(edits.get(str(row["id"]), ()))]
+            if new_rows:
+                work.add(FACT, new_rows)
+                new_ids, count = {str(row["id"]) for row in new_rows}, len(new_rows)
                 score_by_id = {row_id: m.score for row_id, m in part.items() if m.score > 0}
                 # Before the commit: a later run skips rows that the branch has.
                 repo.ledger.put(
@@ -247,7 +247,7 @@ def bring_in(
                 line = f"import {count} {'row' if count == 1 else 'rows'}"
                 work.commit(Message("import", line))
         repo.point("import.after_unit")
-        added += len(fresh)
+        added += len(new_rows)
         report(start + len(part), len(by_row_id))
     return added, len(memories) - added
 

@@ -45,18 +45,18 @@ def possible_duplicates(engine: SearchEngine, preview: Preview) -> list[Twin]:
         for row in preview.plan.rows
         if row.kind is FACT and row.source is not None and _compared(row.base, row.source)
     }
-    theirs = _new_texts(preview.target_changes) if fact_by_hash else {}
-    if not theirs:
+    target_texts = _new_texts(preview.target_changes) if fact_by_hash else {}
+    if not target_texts:
         return []
     words, vectors = engine.index.words, engine.index.vectors
-    ids = words.known(FACT, [*fact_by_hash, *theirs])
+    ids = words.known(FACT, [*fact_by_hash, *target_texts])
     hash_by_text = {number: content for content, number in ids.items()}
     source_ids = [ids[content] for content in fact_by_hash if content in ids]
-    target_ids = [ids[content] for content in theirs if content in ids]
+    target_ids = [ids[content] for content in target_texts if content in ids]
     twins = [
-        Twin(*fact_by_hash[hash_by_text[one]], *theirs[hash_by_text[other]], cosine)
+        Twin(*fact_by_hash[hash_by_text[one]], *target_texts[hash_by_text[other]], cosine)
         for one, other, cosine in vectors.pairs(engine.embedder, source_ids, target_ids, ALIKE)
-        if fact_by_hash[hash_by_text[one]][0] != theirs[hash_by_text[other]][0]
+        if fact_by_hash[hash_by_text[one]][0] != target_texts[hash_by_text[other]][0]
     ]
     return sorted(twins, key=lambda twin: (-twin.cosine, twin.id, twin.other_id))
 

@@ -314,8 +314,8 @@ def _after(offer: Offer, before: Row | None, decision: HeldDecision) -> Row | No
             "the row.",
             id=offer.item.row_id,
         )
-    keep = {c: before[c] for c in before if c not in kind.group(WHOLE)} if before else {}
-    after: Row = {**(start or {}), **columns, **keep}
+    kept_columns = {c: before[c] for c in before if c not in kind.group(WHOLE)} if before else {}
+    after: Row = {**(start or {}), **columns, **kept_columns}
     if decision.decision == "edited" or cell != WHOLE:
         in_order(after, columns)
     has_new_text = kind is FACT and start is not None and after["fact_text"] != start["fact_text"]

@@ -202,7 +202,7 @@ def _lasting(
 def _sorted_out(
     categories: Iterable[Sequence[Cell]], pinned: set[str], evergreen: set[str]
 ) -> tuple[set[str], list[str]]:
-    """Add facts to `pinned` or `evergreen` by category; return both, of the latter the newest."""
+    """Add facts to `pinned` or `evergreen` by category; return `pinned`, and newest evergreens."""
     for row_id, category in categories:
         if category == PINNED:
             pinned.add(str(row_id))

@@ -27,15 +27,19 @@ def cleaned(record: T, mask: Mask, clean: Clean) -> T:
     if isinstance(record, Desk):
         return record.cleaned(mask.rows, clean)  # type: ignore[return-value]  # a desk is its T
     values: dict[str, Any] = to_json(record)
-    fresh: dict[str, Any] = {
+    changes: dict[str, Any] = {
         name: clean(values[name]) for name in _PROSE if isinstance(values.get(name), str)
     }
     field_name, id_key = _DECIDED.get(type(record), ("", ""))
     if values.get(field_name):
-        fresh[field_name] = [
+        changes[field_name] = [
             _decision(decision, id_key, mask, clean) for decision in values[field_name]
         ]
-    return record if values == {**values, **fresh} else from_json(type(record), {**values, **fresh})
+    return (
+        record
+        if values == {**values, **changes}
+        else from_json(type(record), {**values, **changes})
+    )
 
 
 def _decision(

@@ -50,10 +50,10 @@ def without_redacted(source: Repository, redactions: Collection[Redaction], now:
     clean, purged = cleaning(source, redactions), {redaction.id for redaction in redactions}
 
     def carry(record: object) -> object:
-        fresh = clean(record)
-        if isinstance(fresh, Redaction) and fresh.id in purged:
-            return replace(fresh, purged_at=now)
-        return fresh
+        cleaned_record = clean(record)
+        if isinstance(cleaned_record, Redaction) and cleaned_record.id in purged:
+            return replace(cleaned_record, purged_at=now)
+        return cleaned_record
 
     return carry
 
@@ -110,9 +110,9 @@ def purge(
 def _clean_all(source: Repository, clean: Carry) -> None:
     with source.ledger.transaction():
         for record in carried(source.ledger):
-            fresh = clean(record)
-            if fresh != record:
-                put(source.ledger, fresh)
+            cleaned_record = clean(record)
+            if cleaned_record != record:
+                put(source.ledger, cleaned_record)
 
 
 @dataclass(frozen=True, slots=True)

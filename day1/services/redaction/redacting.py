@@ -131,8 +131,10 @@ def _said_by_others(repo: Repository, hashes: Collection[str], rows: Collection[
     for branch in repo.history.branches() if hashes else ():
         with repo.store.reading(Ref(branch=branch)) as reading:
             for kind in INDEXED:
-                same = reading.scan(kind, ("id", "content_hash"), query)
-                shared_hashes |= {str(content) for row_id, content in same if row_id not in rows}
+                texts_of_rows = reading.scan(kind, ("id", "content_hash"), query)
+                shared_hashes |= {
+                    str(content) for row_id, content in texts_of_rows if row_id not in rows
+                }
     return shared_hashes
 
 
@@ -255,11 +257,11 @@ def _quoting(repo: Repository, redaction: Redaction, texts: Collection[str]) -> 
     clean, mask = without(texts), mask_of([redaction])
     for record in carried(repo.ledger):
         if isinstance(record, Review):
-            fresh: object = record.cleaned(redaction.rows, clean)
+            cleaned_record: object = record.cleaned(redaction.rows, clean)
         else:
-            fresh = cleaned(record, mask, clean)
-        if fresh != record:
-            yield fresh
+            cleaned_record = cleaned(record, mask, clean)
+        if cleaned_record != record:
+            yield cleaned_record
 
 
 REDACT = IntentKind("redact", Redaction, record_redaction)

@@ -63,6 +63,6 @@ def rename_all(ledger: Ledger, ids: Ids) -> None:
     """Give all records of a ledger the new commit ids; repeating it is harmless."""
     with ledger.transaction():
         for record in carried(ledger):
-            fresh = with_new_ids(record, ids)
-            if fresh != record:
-                put(ledger, fresh)
+            renamed_record = with_new_ids(record, ids)
+            if renamed_record != record:
+                put(ledger, renamed_record)

@@ -51,14 +51,14 @@ def basis_columns(
         sources: rows whose words it has, with as many of their columns as are known.
         cell: `BASIS` for the row's own words, `VERDICT_BASIS` for those of its verdict.
     """
-    standing = sorted(
+    source_values = sorted(
         [str(source.get(column)) for column in _CHECKED_COLUMNS] for source in sources
     )
     return {
         "row_id": row_id,
         "row_kind": kind.table,
         "cell": cell,
-        "value": short_hash(canonical(standing)),
+        "value": short_hash(canonical(source_values)),
         "reason": canonical(sorted({str(source["id"]) for source in sources})),
     }
 

@@ -180,7 +180,7 @@ def put(
             if back
             else edits_of(work, [i for r in kind_rows if (i := _by_id(r)) not in present])
         )
-        fresh, alike = list[Row](), list[Row]()
+        new_rows, equal_rows = list[Row](), list[Row]()
         new = [row for row in kind_rows if _by_id(row) not in present]
         unbound = brought.unbound(work, new) if brought is not None and kind is EDIT else ()
         for row in kind_rows:
@@ -189,19 +189,19 @@ def put(
             if row_id in unbound:
                 copied.left.append(LeftRow(row_id, branch, "foreign"))
             elif present_row is None and not was_removed(edits.get(row_id, ())):
-                fresh.append(row)
+                new_rows.append(row)
                 present[row_id] = row
             elif present_row is not None and _same(kind, present_row, row):
                 copied.present[kind.table] += 1
-                alike.append(row)
+                equal_rows.append(row)
             else:
                 why: LeftReason = "removed" if present_row is None else "conflict"
                 copied.left.append(LeftRow(row_id, branch, why))
-        work.add(kind, fresh)
+        work.add(kind, new_rows)
         if brought is not None:
-            brought.add(kind, fresh, alike)
-        copied.added[kind.table] += len(fresh)
-        work.not_before(max((int(row["created_at"] or 0) for row in fresh), default=0))
+            brought.add(kind, new_rows, equal_rows)
+        copied.added[kind.table] += len(new_rows)
+        work.not_before(max((int(row["created_at"] or 0) for row in new_rows), default=0))
     return copied
 
 

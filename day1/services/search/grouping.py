@@ -52,19 +52,25 @@ def group_rows(engine: SearchEngine, kind: Kind, rows: Sequence[Row]) -> Groups:
         except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
             log.warning("texts are compared by their words: %s", error.code)
     if without_vector and len(text_by_key) > 1:
-        which = (
+        counted_texts = (
             "The"
             if len(without_vector) == len(text_by_key)
             else f"{len(without_vector)} of {len(text_by_key)}"
         )
-        notes.append(f"{which} {kind.table} have no vectors: they were compared by their words.")
+        notes.append(
+            f"{counted_texts} {kind.table} have no vectors: they were compared by their words."
+        )
         pairs_by_words = word_pairs(text_by_key)
         pairs += [
-            (a, b, how)
-            for a, b, how in pairs_by_words
+            (a, b, similarity)
+            for a, b, similarity in pairs_by_words
             if a in without_vector or b in without_vector
         ]
-    pairs = [(a, b, how) for a, b, how in pairs if not at_odds(text_by_key[a], text_by_key[b])]
+    pairs = [
+        (a, b, similarity)
+        for a, b, similarity in pairs
+        if not at_odds(text_by_key[a], text_by_key[b])
+    ]
     groups = complete_links(list(text_by_key), pairs)
     return Groups([[row for key in g for row in by_text[key]] for g in groups], pairs, notes)
 

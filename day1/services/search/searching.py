@@ -167,10 +167,10 @@ class _Search:
 
     @contextmanager
     def _visible(self, reading: Reading, row_filter: Filter) -> Iterator[CachedView | LiveQuery]:
-        narrow = row_filter.only is not None or any(
+        has_few_rows = row_filter.only is not None or any(
             cell is not None for cell in row_filter.scope.values()
         )
-        if not narrow:  # a view of few rows is quick even on a large branch
+        if not has_few_rows:  # a view of few rows is quick even on a large branch
             rows = self._engine.views.rows(reading, self._ref, row_filter.kind)
             if rows > self._engine.limits.exact_rows:
                 self._is_large = True
@@ -327,10 +327,10 @@ class _Search:
 
     def _hit(self, row: Row, scored: Scored, kind: Kind, number: int | None) -> Hit:
         text, embedder = str(row[kind.text or ""]), self._engine.embedder
-        near = None
+        passage = None
         if number is not None and embedder is not None:
-            near = passage_at(embedder.passages(text), text, number)
-        whole = FoundText(text, near)
+            passage = passage_at(embedder.passages(text), text, number)
+        whole = FoundText(text, passage)
         return Hit(row, kind, scored.score, scored.cosine, scored.keyword, whole, part_in(row))
 
 

@@ -141,12 +141,12 @@ def _used(
         for space in visible_spaces
         if not any(_is_space_below(space, other) for other in visible_spaces)
     ]
-    written = int(row["created_at"] or 0)
+    created_at = int(row["created_at"] or 0)
     runs: list[Run] = [
         run
         for space in roots
         for run in mined(repo, reading, space).runs(steps)
-        if run.at >= written
+        if run.at >= created_at
     ]
     return count_runs(runs)
 
@@ -197,18 +197,18 @@ def extract_patterns(repo: Repository, extraction: Extraction) -> Extracted:
             if count_runs(tool_calls.runs(steps)).confidence >= extraction.least_confidence
         ]
         planned_by_id = {pattern_id(space, steps): steps for steps in planned}
-        fresh = _absent(reading, list(planned_by_id))
-    if not fresh:
+        new_ids = _absent(reading, list(planned_by_id))
+    if not new_ids:
         return Extracted(present=len(planned))
     with repo.store.changing(extraction.branch.name) as work:
-        fresh = _absent(work, fresh)  # another process may have written some since
-        if not fresh:
+        new_ids = _absent(work, new_ids)  # another process may have written some since
+        if not new_ids:
             return Extracted(present=len(planned))
-        rows = [_pattern(i, planned_by_id[i], extraction, work.now) for i in fresh]
+        rows = [_pattern(i, planned_by_id[i], extraction, work.now) for i in new_ids]
         work.add(FACT, rows)
         repo.point("patterns.written")
         commit = work.commit(Message("change", f"extract {len(rows)} patterns"))
-    return Extracted(tuple(fresh), len(planned) - len(fresh), commit)
+    return Extracted(tuple(new_ids), len(planned) - len(new_ids), commit)
 
 
 def pattern_id(space: str | None, steps: Steps) -> str:

@@ -112,22 +112,24 @@ def consolidate(
     result = Consolidated(notes=list(grouped.notes))
     result.duplicates = len(observations) - len(candidates)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        fresh = _new_candidates(reading, candidates, grouped, repo.clock())
-    existing_texts = said_by_facts(repo, engine, branch, [c.text for c in fresh])
-    fresh = [
-        candidate for candidate in fresh if (candidate.space, candidate.text) not in existing_texts
+        new_candidates = _new_candidates(reading, candidates, grouped, repo.clock())
+    existing_texts = said_by_facts(repo, engine, branch, [c.text for c in new_candidates])
+    new_candidates = [
+        candidate
+        for candidate in new_candidates
+        if (candidate.space, candidate.text) not in existing_texts
     ]
-    _word(fresh, request, result.notes)
+    _word(new_candidates, request, result.notes)
     if request.stopped():
         return Consolidated(notes=["Stopped: nothing was added."])
-    if fresh:
+    if new_candidates:
         find_open_again(repo, branch)  # it may have been closed while the texts were compared
         with repo.store.adding(branch.name) as work:
             # Another process may have added facts since the reading above.
-            fresh = _new_candidates(work, fresh, grouped, repo.clock())
-            _add(work, fresh, request.origin)
-    result.facts = [(candidate.fact_id, candidate) for candidate in fresh]
-    result.duplicates += len(candidates) - len(fresh)
+            new_candidates = _new_candidates(work, new_candidates, grouped, repo.clock())
+            _add(work, new_candidates, request.origin)
+    result.facts = [(candidate.fact_id, candidate) for candidate in new_candidates]
+    result.duplicates += len(candidates) - len(new_candidates)
     return result
 
 
@@ -238,8 +240,8 @@ def _edit(fact: Row, source: Row, candidate: CandidateFact, origin: Origin, now:
 
 def source_edit_id(observation: Row) -> str:
     """Return the id of the edit that links an observation to the fact made of it."""
-    learned = int(observation["created_at"] or 0)
-    return derived_id(EDIT.prefix, learned, _SAYS, str(observation["id"]))
+    created_at = int(observation["created_at"] or 0)
+    return derived_id(EDIT.prefix, created_at, _SAYS, str(observation["id"]))
 
 
 def _word(candidates: list[CandidateFact], request: ConsolidateRequest, notes: list[str]) -> None:

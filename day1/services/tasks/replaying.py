@@ -166,8 +166,8 @@ def _orders(tasks: Sequence[Replay]) -> list[Pattern]:
     """Find objectives that were completed in the same order in several tasks."""
     text_by_words = {plain(o.description): o.description for t in tasks for o in t.state.objectives}
     pairs = [
-        (a, b, how)
-        for a, b, how in word_pairs(text_by_words)
+        (a, b, similarity)
+        for a, b, similarity in word_pairs(text_by_words)
         if not at_odds(text_by_words[a], text_by_words[b])
     ]
     groups = complete_links(list(text_by_words), pairs)
@@ -178,7 +178,7 @@ def _orders(tasks: Sequence[Replay]) -> list[Pattern]:
     }
     runs = recurring_runs(steps_by_task).items()
     return _most_frequent(
-        Pattern("objective_order", " \u2192 ".join(r), names) for r, names in runs
+        Pattern("objective_order", " \u2192 ".join(steps), names) for steps, names in runs
     )
 
 
@@ -202,8 +202,8 @@ def _durations(tasks: Sequence[Replay]) -> list[Pattern]:
     known_by_task = {name: value for name, value in duration_by_task.items() if value is not None}
     if len(known_by_task) < FEWEST:
         return []
-    typical = median(known_by_task.values())
-    return [Pattern("duration", f"median {typical:.1f} s", list(known_by_task), value=typical)]
+    median_s = median(known_by_task.values())
+    return [Pattern("duration", f"median {median_s:.1f} s", list(known_by_task), value=median_s)]
 
 
 def _recurring(

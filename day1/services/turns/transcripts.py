@@ -76,9 +76,9 @@ def _missing(
     new: dict[str, NewMessage] = {}
     for place, message in enumerate(transcript.messages, start=1):
         hashed = content_hash(message.content)
-        same = present[message.role, hashed]
-        if same:
-            ids.append(same.pop(0))
+        equal_ids = present[message.role, hashed]
+        if equal_ids:
+            ids.append(equal_ids.pop(0))
         elif hashed not in work.mask.hashes:
             row_id = transcript_message_id(conversation, session, place, hashed)
             ids.append(row_id)

@@ -182,7 +182,7 @@ class ChoreRunner:
 
 def _pause_after(exc: BaseException, failures: int, every: float) -> float:
     """Return the seconds until a failed chore is retried; after known errors at most its period."""
-    first, doubled = min(every, _FIRST_PAUSE_S), 2.0 ** min(failures, 30)
+    first, factor = min(every, _FIRST_PAUSE_S), 2.0 ** min(failures, 30)
     if isinstance(exc, Day1Error):
-        return min(first * doubled / 2, every)
-    return min(first * doubled, max(every, _MAX_PAUSE_S))
+        return min(first * factor / 2, every)
+    return min(first * factor, max(every, _MAX_PAUSE_S))
