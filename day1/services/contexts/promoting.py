@@ -168,7 +168,7 @@ def _promoted_last(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> 
         promoted = f"{_PROMOTED} from "
         own_edits = edits_by_fact.get(fact, ())
         ids = [edit["id"] for edit in own_edits if str(edit["reason"]).startswith(promoted)]
-        if fact in reading.mask.rows:  # which hides the reasons of its edits, too
+        if fact in reading.mask.rows:  # a masked row hides the reasons of its edits too
             ids = [
                 edit["id"]
                 for edit in own_edits

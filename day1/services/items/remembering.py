@@ -58,7 +58,7 @@ class ToRemember:
         row = fact_row(repo.new_id(FACT.prefix, work.now), self.fact, origin, work.now)
         if row["content_hash"] in work.mask.hashes:
             raise Refused(
-                "This text was redacted for good, so that nobody could read it: use other words."
+                "This text was redacted for good and cannot be stored again: use other words."
             )
         return {**row, "detail": self.detail}
 
@@ -119,9 +119,8 @@ def remember_each(
     added: list[Row] = []
     result: list[Row] = []
     with repo.store.adding(branch.name) as adding:
-        ids = sorted(
-            repo.new_id(FACT.prefix, adding.now) for _ in new_facts
-        )  # lists keep their order
+        # Sorted, so that lists of facts keep the order of the request.
+        ids = sorted(repo.new_id(FACT.prefix, adding.now) for _ in new_facts)
         rows = [
             {**new.row(repo, origin, adding), "id": row_id}
             for new, row_id in zip(new_facts, ids, strict=True)
@@ -187,9 +186,7 @@ def _known(adding: Additions, new: ToRemember) -> tuple[Row | None, list[Row]]:
     query = present_facts(equal, adding.now)
     columns = ("id", "fact_text", *(() if new.key is None else ("detail",)))
     for row_id, text, *detail in adding.scan(FACT, columns, query):
-        key = (
-            key_of(detail[0]) if detail else None
-        )  # keys are compared only if the new fact has one
+        key = key_of(detail[0]) if detail else None  # unread if the new fact has no key
         if text == new.fact.text and (new.key is None or key in {None, new.key}):
             same = str(row_id)
         elif is_conflict((str(text), key)):

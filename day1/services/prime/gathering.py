@@ -188,7 +188,7 @@ def _lasting(
             return pinned, list(kept_prime.evergreen)
         try:
             changes = repo.history.changes(kept_prime.at, Ref(branch=branch.name))
-        except (NotFound, StoreUnavailable):  # of another store, or compacted away
+        except (NotFound, StoreUnavailable):  # its commit is of another store, or was compacted
             pass
         else:
             changed_facts = changes.get(FACT.table, ())
