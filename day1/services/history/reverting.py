@@ -173,7 +173,7 @@ def _plan(
 
 
 def _target_rows(target: Reading, changes: Changes) -> dict[str, Row]:
-    """Read the target's rows that a plan needs: those that it may set, and rows pointing there."""
+    """Read the target's rows that a plan needs: rows to set, and rows that point to them."""
     rows_after = [c.after for kind in MEMORIES for c in changes.get(kind.table, ())]
     ids = {c.id for kind in MEMORIES for c in changes.get(kind.table, ())}
     rows = rows_by_id(target, ids | {i for row in rows_after if (i := needed(row)) is not None})

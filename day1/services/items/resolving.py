@@ -53,13 +53,13 @@ class ConflictDecision:
     item_id: str
     how: How
     winner: str | None = None
-    """The id that counts: the fact, the other fact, or the held item for the withheld value."""
+    """The id that wins: the fact, the other fact, or the held item for the withheld value."""
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """Whether a conflict was resolved, the id that counts, and the branch's resulting state."""
+    """Whether a conflict was resolved, the id of the winner, and the branch's resulting state."""
 
     is_resolved: bool
     memory_id: str
@@ -102,7 +102,7 @@ def resolve(
 def _pair(
     adding: Additions, decision: ConflictDecision, sees: Sees
 ) -> tuple[Row, list[Row]] | None:
-    """Find the fact that counts and the facts that it conflicts with; None if nothing is open."""
+    """Find the winner and the facts that it conflicts with; None if no conflict is open."""
     fact = _active(adding, decision.item_id, sees)
     if fact is None:
         return None

@@ -77,7 +77,7 @@ _SCHEMA: dict[str, Json] = {
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationRequest:
-    """Where to consolidate, and what counts as stale."""
+    """The branch to consolidate, and the age and score at which a lesson counts as stale."""
 
     branch: Branch
     now: int

@@ -216,7 +216,7 @@ def _insight(part: str, rows: Sequence[Row], chat: Chat | None) -> _Insight:
 
 
 def _joined_texts(texts: Sequence[str]) -> str:
-    """Join the first few different texts, each cut to `_LONGEST`, and count the others."""
+    """Join the first few different texts, each cut to `_MAX_CHARACTERS`, and count the others."""
     different = list(dict.fromkeys(text[:_MAX_CHARACTERS] for text in texts))
     more = f"; and {len(different) - _MAX_QUOTED} more" if len(different) > _MAX_QUOTED else ""
     return "; ".join(different[:_MAX_QUOTED]) + more

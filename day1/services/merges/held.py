@@ -265,7 +265,7 @@ def _write_decision(
 def _with_successors(
     repo: Repository, work: Work, offer: Offer, before: Row | None, after: Row
 ) -> tuple[Row, dict[str, Row]]:
-    """Return the decided fact, and the facts that supersede it and so come along, by id."""
+    """Return, by id, the decided fact and the facts that supersede it, which are written too."""
     fact_by_id: dict[str, Row] = {str(after["id"]): after}
     fact, present = after, before
     while (successor := successor_of(fact)) is not None and successor != successor_of(present):

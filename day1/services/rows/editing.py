@@ -288,7 +288,7 @@ def _last_successor(work: Work, fact: Row) -> str | None:
 
 
 def end_of(old_fact: Row, new_fact: Row) -> int:
-    """Return the end of a replaced fact's valid time: as planned if earlier, after its start."""
+    """Return when a replaced fact's valid time ends: as planned if earlier, not before it began."""
     start, planned = old_fact["happened_at"], old_fact["valid_until"]
     end = when(new_fact) if start is None else max(when(new_fact), int(start))
     return end if planned is None else min(end, int(planned))
