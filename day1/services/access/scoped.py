@@ -116,8 +116,8 @@ class ScopedHistory(History):
 
     def branches(self) -> dict[str, CommitId]:
         """Return the tip of each visible branch, by name."""
-        tip_by_branch = self._history.branches()
-        return {name: tip for name, tip in tip_by_branch.items() if self._access.sees(name)}
+        every = self._history.branches()
+        return {name: tip for name, tip in every.items() if self._access.sees(name)}
 
     def dirty_branches(self) -> set[str]:
         """Return the names of visible branches that have pending rows."""
