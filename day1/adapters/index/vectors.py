@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from day1.adapters.index.database import Database, rows_written
+from day1.adapters.index.embedding_order import Passage, best_by_words, in_strides
 from day1.adapters.index.words import as_text
 from day1.model.rows.kind import Kind
 from day1.model.values.callbacks import KillPoint, no_kill_point
@@ -25,9 +26,6 @@ if TYPE_CHECKING:  # both bring numpy, which costs 0.1 s; keyword search does wi
 
 _MOST_BEGUN = 1_024
 """Maximum number of vectors that are kept of texts not embedded completely."""
-
-Passage = tuple[TextId, int, str]
-"""A text's number, the number of a passage in it, and the passage."""
 
 
 class FileVectors(Vectors):
@@ -118,7 +116,7 @@ class FileVectors(Vectors):
             for text, content in waiting.items():
                 cut = [(text, n, passage) for n, passage in enumerate(embedder.passages(content))]
                 if text in hasty:
-                    best = _best_by_words(cut, first.terms)
+                    best = best_by_words(cut, first.terms)
                     other_passages += cut[:best] + cut[best + 1 :]
                     chosen = cut[best : best + 1]
                 else:
@@ -130,7 +128,7 @@ class FileVectors(Vectors):
                 yield from (p for p in chosen if p[:2] not in begun)
             yield from (p for p in other_passages if p[:2] not in begun)
 
-        for batch in _in_strides(passages(), embedder.stride if enough else None):
+        for batch in in_strides(passages(), embedder.stride if enough else None):
             vectors = embedder.embed([passage for _, _, passage in batch])
             begun.update(zip(((text, n) for text, n, _ in batch), vectors, strict=True))
             if enough is not None and enough():
@@ -382,25 +380,3 @@ def _waiting(
     ).fetchall()
     texts = islice(dict(preferred_rows + newest).items(), limit)
     return {text: as_text(content) for text, content in texts}
-
-
-def _best_by_words(passages: Sequence[Passage], terms: Sequence[str]) -> int:
-    """Return the place of the first passage with the most terms of a question."""
-    words = [term.lower() for term in terms]
-    counts = [sum(word in passage.lower() for word in words) for _, _, passage in passages]
-    return counts.index(max(counts))
-
-
-def _in_strides(passages: Iterator[Passage], stride: int | None) -> Iterator[list[Passage]]:
-    """Group passages to at most `stride` characters (or one longer passage); None: one group."""
-    group: list[Passage] = []
-    room = stride
-    for passage in passages:
-        if room is not None and stride is not None:
-            if group and len(passage[2]) > room:
-                yield group
-                group, room = [], stride
-            room -= len(passage[2])
-        group.append(passage)
-    if group:
-        yield group
