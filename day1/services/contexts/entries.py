@@ -224,16 +224,18 @@ def get(reading: Reading, keys: Sequence[EntryKey], now: int) -> list[Entry | No
 
 def find(reading: Reading, query: EntryQuery) -> list[str]:
     """Return the row ids of the entries that meet all conditions, the newest first."""
-    columns: tuple[str, ...] = ("created_at", "id", "detail", "content_hash")
+    columns = ["created_at", "id", "detail"]
+    if reading.mask.hashes:  # else no text is redacted, and the column is the longest of these
+        columns.append("content_hash")
     if query.where:
-        columns = (*columns, "structure", "summary")
+        columns += ["structure", "summary"]
     rows = [
         row
         for row in reading.scan(OBSERVATION, columns, query.rows)
-        if row[2] is not None and row[3] != REDACTED_HASH
+        if row[2] is not None and REDACTED_HASH not in row[3:4]
     ]
     if query.where:
-        rows = [row for row in rows if meets(_value(row[4], row[5]), query.where)]
+        rows = [row for row in rows if meets(_value(*row[-2:]), query.where)]
     return [str(row_id) for _, row_id in sorted(((r[0], r[1]) for r in rows), reverse=True)]
 
 
