@@ -58,6 +58,8 @@ def test_a_query_passes_over_what_is_masked_only_if_it_asks_for_that() -> None:
         assert MASK.narrowed(FACT, same) is same
     named = MASK.narrowed(RELATION, Query(equal={"source_entity": "secret"}))
     assert named.without == {"id": ["rel_1"]}
+    below = MASK.narrowed(RELATION, Query(under="app:users"))
+    assert below.without == {"id": ["rel_1"]}
     for asked in (
         Query(among={"content_hash": ["x", SECRET]}),
         Query(equal={"fact_text": "secret"}),

@@ -216,6 +216,13 @@ def test_what_is_no_json_object_is_refused(memory: day1.Memory, value: Any) -> N
     assert not memory.entries()
 
 
+@pytest.mark.parametrize("value", [{"n": {1}}, {"n": float("inf")}, {"n": "\ud800"}], ids=repr)
+def test_what_is_no_json_is_refused_in_any_operation(memory: day1.Memory, value: Any) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        memory.call("keyed.entry_put", entries=[{"key": "a", "value": value}])
+    assert not memory.entries()
+
+
 def test_the_longest_and_deepest_value_and_what_is_beyond(memory: day1.Memory) -> None:
     memory.set("a", {"n": "漢" * (32_768 - 8)})
     entry = memory.get("a")
