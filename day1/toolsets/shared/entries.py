@@ -28,7 +28,7 @@ def _space(space: str | list[str]) -> str:
     try:
         return asked_space(clean(space)) if isinstance(space, str) else space_of_labels(space)
     except InvalidRequest as exc:
-        raise ValueError(str(exc)) from exc
+        raise ValueError(str(exc).removesuffix(".")) from exc
 
 
 def _object(value: dict[str, Any]) -> dict[str, Any]:
