@@ -29,7 +29,7 @@ ALLOWED = {
     ("tools/claude_ai.py", "zipfile.ZipFile(file)"),
     ("tools/claude_ai.py", "archive.open(names[0])"),
     # SQLite opens by name what the door has let in, or a copy that is day1's own.
-    ("sqlite_file.py", "sqlite3.connect(f'{file.as_uri()}?{how}', uri=True)"),
+    ("sqlite_file.py", "sqlite3.connect(f'{file.as_uri()}?{mode}', uri=True)"),
     ("sqlite_file.py", "(folder / f'memory{suffix}').open('wb')"),
     # The folders of the person who imports, one level below the home folder's own.
     ("tools/claude_code.py", "projects.glob('*/memory')"),

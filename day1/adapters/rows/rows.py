@@ -25,9 +25,7 @@ from day1.adapters.rows.statements import (
     counting,
     counting_pending,
     insert_into,
-    lists_of,
     selecting,
-    sizes_of,
     table_at,
 )
 from day1.model.redaction.derived import Shown, as_shown, needed
@@ -44,6 +42,8 @@ if TYPE_CHECKING:
 
 _CHUNK = 500
 """Ids in one IN list; engines limit the number of bound values."""
+_SHORT = 8
+"""Most values of a list in a prepared statement; it takes 1, 2, 4 or 8, the last one repeated."""
 
 
 class Prepared:
@@ -240,8 +240,10 @@ class SqlReading(Reading):
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
         values, empty = self._bound(kind, query)
-        lists = lists_of(query)
-        sizes = sizes_of(lists)
+        lists = {name: value for name, value in values.items() if isinstance(value, list)}
+        is_short = all(0 < len(some) <= _SHORT for some in lists.values())
+        lengths = ((name, 1 << (len(some) - 1).bit_length()) for name, some in lists.items())
+        sizes = tuple(lengths) if is_short else ()
         shape = Shape(
             kind.table, columns, order, query.descending, empty, tuple(values), self.version, sizes
         )
@@ -255,7 +257,10 @@ class SqlReading(Reading):
     def _bound(self, kind: Kind, query: Query) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Return the values of a query by the names of their conditions, and its empty columns."""
         values: dict[str, Any] = {f"equal_{c}": v for c, v in query.equal.items() if v is not None}
-        values |= lists_of(query)
+        for column, allowed in query.among.items():
+            some = [value for value in allowed if value is not None]
+            values[f"among_{column}" if len(some) == len(allowed) else f"maybe_{column}"] = some
+        values |= {f"without_{column}": list(v) for column, v in query.without.items()}
         bounds = ("after", "before", "created_after", "limit")
         values |= {b: v for b in bounds if (v := getattr(query, b)) is not None}
         if query.under is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -25,13 +25,10 @@ from sqlalchemy import (
 from sqlalchemy.sql.elements import ColumnElement
 
 from day1.adapters.rows.tables import SCHEMA_VERSION, TABLES
-from day1.model.rows.change import Query
-from day1.model.rows.kind import BY_TABLE, MEMORIES, Cell, Kind
+from day1.model.rows.kind import BY_TABLE, MEMORIES, Kind
 
 OF_COLUMN = {"alive_at": "expires_at", "present_at": "valid_until", "public": "sensitivity"}
 """By bound a column that not all kinds have; where it is absent, all rows meet the bound."""
-_SHORT = 8
-"""Most values of a list in a prepared statement; it takes 1, 2, 4 or 8, the last one repeated."""
 
 
 class Shape(NamedTuple):
@@ -95,22 +92,6 @@ def insert_into(table_name: str, version: int = SCHEMA_VERSION) -> Insert:
     """Return the statement that inserts a row."""
     names = columns_at(BY_TABLE[table_name], version)
     return insert(TABLES[table_name]).values({name: bindparam(name) for name in names})
-
-
-def lists_of(query: Query) -> dict[str, list[Cell]]:
-    """Return the lists of a query's values by the names that a `Shape` has for them."""
-    lists: dict[str, list[Cell]] = {}
-    for column, allowed in query.among.items():
-        some: list[Cell] = [value for value in allowed if value is not None]
-        lists[f"among_{column}" if len(some) == len(allowed) else f"maybe_{column}"] = some
-    return lists | {f"without_{column}": list(v) for column, v in query.without.items()}
-
-
-def sizes_of(lists: Mapping[str, Sequence[Cell]]) -> tuple[tuple[str, int], ...]:
-    """Choose how many values the statement takes for each list; none if a list is long or empty."""
-    if not all(0 < len(some) <= _SHORT for some in lists.values()):
-        return ()
-    return tuple((name, 1 << (len(some) - 1).bit_length()) for name, some in lists.items())
 
 
 def updating(table_name: str, values: tuple[str, ...]) -> Update:
