@@ -5,7 +5,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from day1.adapters.versioned.dolt.dialect import DoltDialect
 from day1.adapters.versioned.doltlite.dialect import DoltLiteDialect
@@ -16,8 +16,12 @@ DIALECTS = (DoltDialect("day1"), DoltLiteDialect())
 
 def failing(*said: object) -> Any:
     """A connection whose every statement fails as a driver says."""
-    error = OperationalError("SELECT", (), sqlite3.OperationalError(*said))
-    return Mock(exec_driver_sql=Mock(side_effect=error))
+    cursor = Mock(execute=Mock(side_effect=sqlite3.OperationalError(*said)))
+    connection = Mock()
+    connection.connection.driver_connection.cursor.return_value = cursor
+    connection.dialect.loaded_dbapi = sqlite3
+    connection.dialect.is_disconnect.return_value = False
+    return connection
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -92,6 +92,10 @@ class _Connection(Connection):
         )
         return len(rows)
 
+    def execute(self, sql: str) -> None:
+        """Run a statement as SQLite's driver does: a ledger in a file begins its writes so."""
+        self.query(sql)
+
     def rollback(self) -> None:
         """The pool says this to a new connection."""
 

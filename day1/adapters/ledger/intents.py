@@ -60,6 +60,9 @@ class Intents:
         self._rows = rows
         self._locks = locks
         self._mine = _Mine()
+        self._unfinished: set[str] = set()
+        """Ids of this process's intents that failed and could not be withdrawn, as on a full disk.
+        """
 
     @contextmanager
     def opened(self, intent: Intent) -> Iterator[None]:
@@ -71,6 +74,9 @@ class Intents:
         """
         if self._mine.intent is not None:  # its row would be taken for one of a dead process
             raise RuntimeError(f"{intent.op} inside of {self._mine.intent.op}")
+        if self._unfinished:
+            self.recover_orphans()
+            self._unfinished.clear()
         with self._claimed(intent.names, intent) if intent.names else self.exclusive():
             if not intent.names:
                 self._rows.add_intent(intent)
@@ -81,7 +87,9 @@ class Intents:
                     self.end()
             except Exception:
                 if not self._mine.ended:
+                    self._unfinished.add(intent.id)
                     self._rows.finish_intent(intent)
+                    self._unfinished.discard(intent.id)
                 raise
             finally:
                 self._mine.intent = None
