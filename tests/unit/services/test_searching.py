@@ -180,3 +180,13 @@ def test_few_messages_of_a_space_are_found_among_many(searching: Searching) -> N
     found = searching.ids("gateway", kinds=("messages",), only=mine, limit=50, wait=True)
     assert set(found) == mine
     assert len(mine) == 20
+
+
+def test_what_was_written_last_in_another_space_is_not_found(searching: Searching) -> None:
+    searching.fact("mine", "Herons fish at dawn.", space="project:a")
+    assert searching.ids("herons fish", spaces=("project:a",)) == ["fact_mine"]
+    searching.fact("other", "Herons fish at dusk.", space="project:b")
+    searching.fact("none", "Herons fish at noon.")
+    assert searching.ids("herons fish", spaces=("project:a",)) == ["fact_mine"]
+    searching.fact("later", "Herons fish at night.", space="project:a")
+    assert set(searching.ids("herons fish", spaces=("project:a",))) == {"fact_mine", "fact_later"}
