@@ -7,13 +7,13 @@ have it. The formula is that of FTS5's `bm25`.
 """
 
 import json
-import math
 import sqlite3
 import threading
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from day1.adapters.index.database import TOKENIZER, fts5_expression, words_of
+from day1.adapters.index.bm25 import K1, B, Stemmer, extent, weight_of
+from day1.adapters.index.database import fts5_expression, words_of
 from day1.model.rows.kind import Kind
 from day1.model.search.wording import phrase
 from day1.ports.index import TextId
@@ -29,10 +29,6 @@ _END = 100
 """Number of oldest and of newest texts with a term that are read to estimate how many have it."""
 _EACH = 61
 """One text in so many is sampled by its number; a prime, so that no pattern of writes fits."""
-_K1, _B, _LEAST = 1.2, 0.75, 1e-6
-"""The constants `k1` and `b` of FTS5's BM25, and its least weight of a term."""
-_MORE = 0x80
-"""The bit that is set in all bytes of an encoded number but the last."""
 _OPEN, _SHUT = "\x01", "\x02"
 """The marks around a stem; no stem contains them."""
 
@@ -43,7 +39,7 @@ class SmallSetBm25:
     def __init__(self) -> None:
         """Begin with an empty cache."""
         self._guard = threading.Lock()
-        self._cut: sqlite3.Connection | None = None
+        self._stemmer = Stemmer()
         self._edition = ""
         self._texts: dict[TextId, tuple[int, str]] = {}
         """By text: the number of its stems, and all of them in one string."""
@@ -96,7 +92,7 @@ class SmallSetBm25:
             for term in terms:
                 stem = self._stems[term]
                 matching = [entry for entry in cached_texts if stem and stem in entry[2]]
-                weight = _weight_of(len(matching), len(cached_texts))
+                weight = weight_of(len(matching), len(cached_texts))
                 scores.append(_scores(stem, matching, weight, length))
             return scores
 
@@ -138,7 +134,7 @@ class SmallSetBm25:
         if counted < 0 or abs(total - counted) * 10 > frequency:
             counted, frequency = total, self._having(connection, words_of(kind.table), term, total)
             self._counts[kind.table, term] = counted, frequency
-        return _weight_of(frequency, counted)
+        return weight_of(frequency, counted)
 
     def _having(self, connection: sqlite3.Connection, words: str, term: str, total: int) -> int:
         """Return how many texts have a term: counted, or estimated when there are many.
@@ -176,26 +172,10 @@ class SmallSetBm25:
 
     def _cut_up(self, texts: Sequence[str]) -> list[str]:
         """Split texts or terms into stems as FTS5 does; each stem stands between two marks."""
-        if not texts:
-            return []
-        if self._cut is None:
-            self._cut = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            self._cut.execute(
-                f"CREATE VIRTUAL TABLE cut USING fts5 (text, tokenize = '{TOKENIZER}')"
-            )
-            self._cut.execute("CREATE VIRTUAL TABLE stems USING fts5vocab (cut, instance)")
-        self._cut.execute("BEGIN")
-        self._cut.executemany("INSERT INTO cut (rowid, text) VALUES (?, ?)", enumerate(texts))
-        stems: list[list[str]] = [[] for _ in texts]
-        for stem, number in self._cut.execute("SELECT term, doc FROM stems ORDER BY doc, offset"):
-            stems[number].append(f"{_OPEN}{stem}{_SHUT}")
-        self._cut.execute("ROLLBACK")
-        return ["".join(text_stems) for text_stems in stems]
-
-
-def _weight_of(frequency: int, total: int) -> float:
-    """Compute the weight of a term from the number of texts that have it."""
-    return max(_LEAST, math.log((total - frequency + 0.5) / (frequency + 0.5)))
+        return [
+            "".join(f"{_OPEN}{stem}{_SHUT}" for stem in stems)
+            for stems in self._stemmer.stems(texts)
+        ]
 
 
 def _scores(
@@ -205,8 +185,8 @@ def _scores(
     scores = {}
     for text, size, stems in matching:
         times = _times(stem, stems)
-        short = _K1 * (1 - _B + _B * size / mean_size)
-        scores[text] = weight * times * (_K1 + 1) / (times + short)
+        short = K1 * (1 - B + B * size / mean_size)
+        scores[text] = weight * times * (K1 + 1) / (times + short)
     return scores
 
 
@@ -216,19 +196,3 @@ def _times(stem: str, stems: str) -> int:
     while at >= 0:
         count, at = count + 1, stems.find(stem, at + 1)
     return count
-
-
-def extent(connection: sqlite3.Connection, words: str) -> tuple[int, int]:
-    """Read the number of texts of an FTS5 table, and of all their stems.
-
-    FTS5 stores both in its first record, as two numbers in SQLite's variable-length encoding.
-    """
-    statement = f"SELECT block FROM {words}_data WHERE id = 1"  # noqa: S608 - our own names
-    record = connection.execute(statement).fetchone()
-    numbers = [0]
-    for byte in record[0] if record else b"":
-        numbers[-1] = numbers[-1] << 7 | byte & ~_MORE
-        if not byte & _MORE:
-            numbers.append(0)
-    total, length, *_ = [*numbers, 0]
-    return total, length

@@ -9,8 +9,8 @@ import sqlite3
 from contextlib import closing
 from itertools import zip_longest
 
+from day1.adapters.index.bm25 import extent
 from day1.adapters.index.database import make_tables, words_of
-from day1.adapters.index.small_set_bm25 import extent
 from day1.model.rows.kind import KINDS, Kind
 from day1.model.values.ids import content_hash
 
