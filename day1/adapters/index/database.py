@@ -106,7 +106,7 @@ class Database:
     def edition(self) -> str:
         """Return a value that changes when the file is replaced or texts are removed from it."""
         with self.reading() as connection:
-            return ".".join(value for (value,) in connection.execute(_GENERATION))
+            return edition_of(connection)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -357,6 +357,11 @@ def _own_names() -> frozenset[str]:
         make_tables(connection)
         names = connection.execute("SELECT name FROM sqlite_schema")
         return frozenset(name for (name,) in names)
+
+
+def edition_of(connection: sqlite3.Connection) -> str:
+    """Return the value of `Database.edition` as a connection reads it."""
+    return ".".join(value for (value,) in connection.execute(_GENERATION))
 
 
 def changed_edition(connection: sqlite3.Connection) -> None:

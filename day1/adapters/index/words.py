@@ -1,20 +1,31 @@
 """The keyword side of the index: distinct texts in FTS5, and how far branches are indexed."""
 
+from __future__ import annotations
+
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from day1.adapters.index.bm25 import extent
 from day1.adapters.index.database import Database, changed_edition, fts5_expression, words_of
 from day1.adapters.index.small_set_bm25 import SmallSetBm25
 from day1.model.rows.kind import Kind
 from day1.model.search.wording import Match, any_of, phrase
 from day1.ports.index import Again, Cursor, TextId, Words
 
+if TYPE_CHECKING:  # imports numpy, which costs 0.1 s
+    from day1.adapters.index.posting_lists import PostingLists
+
 _AT_ONCE = 2_000
 """Maximum number of texts in one transaction, for which other writers wait some 30 ms."""
+_MANY = 5_000
+"""Number of texts of a kind from which posting lists are quicker than FTS5."""
+_PATIENCE = 3
+"""Questions among many texts that FTS5 answers first: a process that asks a few reads no lists."""
 
 
 class SqliteWords(Words):
@@ -27,6 +38,8 @@ class SqliteWords(Words):
         """Use the index's file."""
         self._database = database
         self._small_set = SmallSetBm25()
+        self._asked = 0
+        self._lists: PostingLists | None = None
 
     @override
     def cursor(self, key: str) -> Cursor | None:
@@ -92,13 +105,32 @@ class SqliteWords(Words):
     @override
     def best(self, kind: Kind, match: Match, limit: int) -> dict[TextId, float]:
         words, expression = words_of(kind.table), fts5_expression(match)
+        terms = _terms_of(match)
         with self._database.reading() as connection:
+            if terms and self._has_many(connection, words):
+                best = self._posting_lists().best(connection, kind, terms, limit)
+                if best is not None:
+                    return best
             rows = connection.execute(
                 f"SELECT rowid, -bm25({words}) AS score FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
                 " ORDER BY score DESC, rowid DESC LIMIT ?",
                 (expression, limit),
             )
             return dict(rows.fetchall())
+
+    def _has_many(self, connection: sqlite3.Connection, words: str) -> bool:
+        """Whether a table has so many texts, and was asked so often, that posting lists pay off."""
+        if extent(connection, words)[0] < _MANY:
+            return False
+        self._asked += 1
+        return self._asked > _PATIENCE
+
+    def _posting_lists(self) -> PostingLists:
+        if self._lists is None:
+            from day1.adapters.index.posting_lists import PostingLists  # noqa: PLC0415 - brings numpy
+
+            self._lists = PostingLists()
+        return self._lists
 
     @override
     def newest(self, kind: Kind, match: Match, limit: int) -> list[TextId]:
@@ -161,6 +193,10 @@ class SqliteWords(Words):
             )
             if small_set_scores is not None:
                 return small_set_scores
+            if again is False and self._lists is not None and self._has_many(connection, words):
+                scores = self._lists.each(connection, kind, terms, texts)
+                if scores is not None:
+                    return scores
             connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (text INTEGER PRIMARY KEY)")
             connection.execute("DELETE FROM temp.wanted")
             connection.execute(
@@ -187,6 +223,12 @@ class SqliteWords(Words):
                 (json.dumps(texts), kind.table),
             )
             return {number: as_text(value) for number, value in rows.fetchall()}
+
+
+def _terms_of(match: Match) -> list[str]:
+    """Return the phrases of a match of any of them; none if it asks for something else."""
+    parts = match.parts if match.how == "any" else (match,)
+    return [part.words for part in parts] if all(part.how == "phrase" for part in parts) else []
 
 
 def as_text(value: object) -> str:

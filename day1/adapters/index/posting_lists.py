@@ -1,0 +1,242 @@
+"""BM25 of many texts, from posting lists in memory: which texts have a term, and how often.
+
+FTS5 scores every text that has a term anew for each question, and reads the size of each from the
+file. Here a term's texts are read once; for the next question only new texts are read. The scores
+are those of FTS5's `bm25`.
+
+Imports numpy, which costs 0.1 s: only `words.py` imports this module, on first use.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from day1.adapters.index.bm25 import K1, B, Stemmer, extent, numbers_in, weight_of
+from day1.adapters.index.database import edition_of, fts5_expression, words_of
+from day1.model.rows.kind import Kind
+from day1.model.search.wording import phrase
+from day1.ports.index import TextId
+
+_MAX_POSTINGS = 4_000_000
+"""Maximum number of postings in the cache, of 8 bytes each."""
+_MAX_ADDED = 500
+"""New texts with a term up to which these are read; with more, all of its postings are."""
+_PLACES = 2**32
+"""Above any place of a stem in a text."""
+
+Integers = NDArray[np.int32]
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """The numbers of stems of all texts of one kind."""
+
+    total: int = 0
+    """The number of texts."""
+    length: int = 0
+    """The number of stems of all texts."""
+    of: Integers = field(default_factory=lambda: np.zeros(1, np.int32))
+    """By text number; 0 for texts of other kinds."""
+
+    @property
+    def last(self) -> int:
+        """The highest text number."""
+        return len(self.of) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Postings:
+    """The texts with a term."""
+
+    texts: Integers
+    """Text numbers, ascending."""
+    times: Integers
+    """How often each text has the term."""
+    last: int
+    """The highest number of a text that was looked at."""
+
+    def scores(self, sizes: _Sizes) -> Scores:
+        """Return the BM25 of each text."""
+        mean_size = sizes.length / max(1, sizes.total)
+        short = K1 * (1 - B + B * sizes.of[self.texts] / mean_size)
+        weight = weight_of(len(self.texts), sizes.total)
+        scores: Scores = weight * (self.times * (K1 + 1) / (self.times + short))
+        return scores
+
+
+class PostingLists:
+    """Posting lists of the terms that were searched for last; threads may share it."""
+
+    def __init__(self) -> None:
+        """Begin with an empty cache."""
+        self._guard = threading.Lock()
+        self._edition = ""
+        """The value of `Database.edition` when the cache was filled: numbers may change with it."""
+        self._sizes: dict[str, _Sizes] = {}
+        """By FTS5 table."""
+        self._postings: OrderedDict[tuple[str, str], _Postings] = OrderedDict()
+        """By FTS5 table and term; those that were used last come last."""
+        self._stemmer = Stemmer()
+
+    def best(
+        self,
+        connection: sqlite3.Connection,
+        kind: Kind,
+        terms: Sequence[str],
+        limit: int,
+    ) -> dict[TextId, float] | None:
+        """Return the answer of `Words.best` for any of `terms`; None while another thread reads."""
+        read = self._read(connection, kind, terms)
+        if read is None:
+            return None
+        sizes, lists = read
+        scores = np.zeros(sizes.last + 1)
+        for postings in lists:
+            scores[postings.texts] += postings.scores(sizes)
+        matching = np.flatnonzero(scores)
+        if len(matching) > limit:
+            least = np.partition(scores[matching], -limit)[-limit]
+            matching = matching[scores[matching] >= least]
+        best = matching[np.lexsort((-matching, -scores[matching]))][:limit]
+        return dict(zip(best.tolist(), scores[best].tolist(), strict=True))
+
+    def each(
+        self,
+        connection: sqlite3.Connection,
+        kind: Kind,
+        terms: Sequence[str],
+        texts: Sequence[TextId],
+    ) -> list[dict[TextId, float]] | None:
+        """Return the answer of `Words.each`; None while another thread reads."""
+        read = self._read(connection, kind, terms)
+        if read is None:
+            return None
+        sizes, lists = read
+        wanted = np.unique(np.asarray(texts, np.int32))
+
+        def among_wanted(postings: _Postings) -> dict[TextId, float]:
+            _, places, _ = np.intersect1d(
+                postings.texts, wanted, assume_unique=True, return_indices=True
+            )
+            scores = postings.scores(sizes)[places].tolist()
+            return dict(zip(postings.texts[places].tolist(), scores, strict=True))
+
+        return [among_wanted(postings) for postings in lists]
+
+    def _read(
+        self, connection: sqlite3.Connection, kind: Kind, terms: Sequence[str]
+    ) -> tuple[_Sizes, list[_Postings]] | None:
+        """Return the sizes of all texts and the postings of each term, read if they are not known.
+
+        Returns None while another thread reads, which may take a second: FTS5 answers meanwhile.
+        """
+        if not self._guard.acquire(blocking=False):
+            return None
+        try:
+            connection.execute("BEGIN")  # all that is read is to be of one state
+            edition = edition_of(connection)
+            if edition != self._edition:
+                self._sizes, self._postings, self._edition = {}, OrderedDict(), edition
+            sizes = self._sizes_now(connection, words_of(kind.table))
+            lists = [self._postings_now(connection, kind, term, sizes.last) for term in terms]
+            connection.execute("COMMIT")
+            self._shrink()
+            return sizes, lists
+        finally:
+            self._guard.release()
+
+    def _sizes_now(self, connection: sqlite3.Connection, words: str) -> _Sizes:
+        """Return the sizes of all texts; those of new ones are read."""
+        known = self._sizes.get(words, _Sizes())
+        total, length = extent(connection, words)
+        if (total, length) != (known.total, known.length):
+            statement = f"SELECT id, sz FROM {words}_docsize WHERE id > ? ORDER BY id"  # noqa: S608 - our own names
+            rows = connection.execute(statement, (known.last,)).fetchall()
+            last = rows[-1][0] if rows else known.last
+            sizes = np.zeros(last + 1, np.int32)
+            sizes[: len(known.of)] = known.of
+            sizes[[number for number, _ in rows]] = [numbers_in(size)[0] for _, size in rows]
+            known = self._sizes[words] = _Sizes(total, length, sizes)
+        return known
+
+    def _postings_now(
+        self, connection: sqlite3.Connection, kind: Kind, term: str, last: int
+    ) -> _Postings:
+        """Return the postings of a term; those of new texts, up to the number `last`, are read."""
+        key = (words_of(kind.table), term)
+        known = self._postings.pop(key, None)
+        if known is None:
+            known = self._all_postings(connection, kind, term, last)
+        elif known.last < last:
+            known = self._extended(connection, kind, term, known, last)
+        self._postings[key] = known
+        return known
+
+    def _extended(
+        self, connection: sqlite3.Connection, kind: Kind, term: str, known: _Postings, last: int
+    ) -> _Postings:
+        """Add the postings of new texts."""
+        words = words_of(kind.table)
+        matching = connection.execute(
+            f"SELECT rowid FROM {words} WHERE {words} MATCH ? AND rowid > ? LIMIT ?",  # noqa: S608 - our own names
+            (fts5_expression(phrase(term)), known.last, _MAX_ADDED + 1),
+        )
+        new = [number for (number,) in matching]
+        if len(new) > _MAX_ADDED:
+            return self._all_postings(connection, kind, term, last)
+        rows = connection.execute(
+            "SELECT t.id, t.text FROM json_each(?) AS wanted"
+            " CROSS JOIN texts AS t ON t.id = wanted.value ORDER BY t.id",
+            (json.dumps(new),),
+        ).fetchall()
+        wanted, *stems = self._stemmer.stems([term, *(text for _, text in rows)])
+        texts = np.array([number for number, _ in rows], np.int32)
+        times = np.array([_times(wanted, of_text) for of_text in stems], np.int32)
+        return _Postings(
+            np.concatenate([known.texts, texts]), np.concatenate([known.times, times]), last
+        )
+
+    def _all_postings(
+        self, connection: sqlite3.Connection, kind: Kind, term: str, last: int
+    ) -> _Postings:
+        """Read all postings of a term: a phrase is where its stems follow one another."""
+        words = words_of(kind.table)
+        connection.execute(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{words}_stems"
+            f" USING fts5vocab (main, {words}, instance)"
+        )
+        statement = f"SELECT doc, offset FROM temp.{words}_stems WHERE term = ?"  # noqa: S608 - our own names
+        begins: NDArray[np.int64] | None = None
+        for distance, stem in enumerate(self._stemmer.stems([term])[0]):
+            rows = connection.execute(statement, (stem,)).fetchall()
+            found = np.array(rows, np.int64).reshape(-1, 2)
+            places = found[:, 0] * _PLACES + found[:, 1] - distance
+            begins = places if begins is None else np.intersect1d(begins, places)
+        if begins is None:
+            begins = np.empty(0, np.int64)
+        texts, times = np.unique(begins // _PLACES, return_counts=True)
+        return _Postings(texts.astype(np.int32), times.astype(np.int32), last)
+
+    def _shrink(self) -> None:
+        """Forget the terms that were not used for longest, until the rest fits."""
+        held = sum(len(postings.texts) for postings in self._postings.values())
+        while held > _MAX_POSTINGS and len(self._postings) > 1:
+            _, forgotten = self._postings.popitem(last=False)
+            held -= len(forgotten.texts)
+
+
+def _times(stems: Sequence[str], of_text: Sequence[str]) -> int:
+    """Count where `stems` follow one another in the stems of a text; such places may overlap."""
+    length = len(stems)
+    return sum(
+        of_text[place : place + length] == stems for place in range(len(of_text) - length + 1)
+    )
