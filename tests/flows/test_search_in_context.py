@@ -17,6 +17,7 @@ from day1.services.rows.recording import NewFact, fact_row
 from day1.services.search import usual
 from day1.services.search.candidates import SearchLimits
 from day1.services.search.filters import Filter
+from day1.services.search.known_entries import KnownEntries
 from day1.services.search.live_query import LiveQuery
 from day1.services.search.search_engine import SearchEngine
 from day1.services.search.views import ViewCache, state_of
@@ -135,7 +136,8 @@ def test_sql_tells_the_same_neighbours_as_a_view(memory, ask, search_engine):
             reading, ref, wanted, memory.store.history, search_engine.index
         ) as view,
     ):
-        live = LiveQuery(wanted, reading, search_engine.index, len(view))
+        known = KnownEntries(FACT, wanted.view_query)
+        live = LiveQuery(wanted, reading, search_engine.index, len(view), known)
         entries = view.entries(view.texts(wanted), wanted)
         for number, entry in enumerate(entries):
             (line,) = live.around([entry], 2)

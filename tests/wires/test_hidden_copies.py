@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 import day1
+from day1.adapters.index import words
 from day1.model.rows.change import Message, Query
 from day1.model.rows.kind import EDIT
+from day1.services.search import known_entries
+from day1.settings import SearchSettings
 from tests.sampling import sampled
 from tests.wires.drawn_copies import (
     BRANCHES,
@@ -70,6 +73,43 @@ def test_no_word_of_a_hidden_row_is_read_in_another_one(tmp_path: Path, seed: in
         gone = nowhere(made)
         indexed = index_words(made)
         assert not [one.mark for one in gone if one.mark in indexed]
+
+
+@pytest.mark.parametrize("seed", range(4_000, 4_000 + SEQUENCES // 5))
+def test_no_word_of_a_hidden_row_is_read_where_rows_are_many(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Searches use what is known of a large state, and posting lists."""
+    monkeypatch.setattr(known_entries, "_LOOKUPS", 10**9)
+    monkeypatch.setattr(known_entries, "_MAX_DIFFERING", 1)
+    monkeypatch.setattr(words, "_MANY", 0)
+    monkeypatch.setattr(words, "_PATIENCE", 0)
+    with copies(tmp_path / "store", seed, search=SearchSettings(exact_rows=0)) as made:
+        for name, branch in drawn(made):
+            deed(made, name, branch)
+            made.search(branch)
+        no_mark_is_seen(made)
+
+
+def test_what_was_made_of_a_secret_row_is_found_again_where_rows_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row that was made of it stays as it was, so no change names that row."""
+    monkeypatch.setattr(known_entries, "_LOOKUPS", 10**9)
+    monkeypatch.setattr(known_entries, "_MAX_DIFFERING", 1)
+    with copies(tmp_path / "store", 1, search=SearchSettings(exact_rows=0)) as made:
+        made.write_lessons("main")
+        made.generate("main")
+        made.write_fact("main")  # a later text: what is before it is known to have no row
+        (insight,) = [one for one in made_on(made, "main") if one.startswith("fact_")]
+        source = made.sources[0]
+        for sensitivity, is_found in (("public", True), ("secret", False), ("public", True)):
+            made.update(source, "main", sensitivity=sensitivity)
+            if sensitivity == "secret":  # as in a process that begins then
+                made.store.search.views.large_states.clear()
+            for _ in range(2):
+                found = made.call("memory_search", "main", query="upload failed", limit=50)
+                assert (insight in {hit["id"] for hit in found["result"]}) == is_found
 
 
 def test_redacting_cleans_the_index_of_what_was_made_and_then_removed(tmp_path: Path) -> None:

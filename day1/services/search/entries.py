@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from day1.model.rows.kind import Cell
+from day1.model.rows.kind import Cell, Kind
 from day1.ports.index import TextId
 
 _LONGEST_PAUSE_US = 3_600_000_000
 _MAX_INSERTED = 64
 """New rows up to which each is inserted at its place; with more, all are sorted again."""
+_LONG_AGO = -(2**63)
+"""End of the valid time of superseded facts without an end: earlier than any instant."""
 
 Writer = tuple[Cell, ...]
 """The agent and the session of a row."""
@@ -31,6 +34,45 @@ class Entry(NamedTuple):
     writer: Writer
     ends: tuple[int | None, int | None]
     """When the row expires, and when its valid time ends; None: never."""
+
+
+def columns_of(kind: Kind) -> tuple[str, ...]:
+    """Return the columns that make an `Entry`."""
+    return (
+        "id",
+        "content_hash",
+        "created_at",
+        "happened_at",
+        "agent_id",
+        "session_id",
+        *_ends(kind),
+        *kind.facets,
+    )
+
+
+@lru_cache
+def _ends(kind: Kind) -> tuple[str, ...]:
+    """Return the columns that tell when a row of a kind ends."""
+    return tuple(c for c in ("expires_at", "valid_until", "status") if c in kind.column)
+
+
+@lru_cache(maxsize=16_384)
+def _shared(cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
+    """Return one shared tuple for equal cells, to save memory in large views."""
+    return cells
+
+
+def entry_of(kind: Kind, row: tuple[Cell, ...], text: TextId) -> Entry:
+    """Build the entry of a row that has the columns of `columns_of` and this text number."""
+    row_id, _, created_at, happened_at, agent_id, session_id, *other_cells = row
+    end = dict(zip(_ends(kind), other_cells, strict=False))
+    ended_at = end.get("valid_until")
+    if ended_at is None and end.get("status") == "superseded":
+        ended_at = _LONG_AGO
+    when = created_at if happened_at is None else happened_at
+    writer, ends = _shared((agent_id, session_id)), _shared((end.get("expires_at"), ended_at))
+    facets = _shared(tuple(other_cells[len(end) :]))
+    return Entry(row_id, text, created_at, happened_at, when, facets, writer, ends)  # type: ignore[arg-type]  # of these columns
 
 
 def _place(entry: Entry) -> tuple[int, str]:

@@ -9,16 +9,22 @@ from itertools import chain
 from day1.model.rows.change import Query
 from day1.ports.index import Index, TextId
 from day1.ports.reading import Reading
-from day1.services.search.entries import Entry, WritingOrder
+from day1.services.search.entries import Entry, WritingOrder, columns_of, entry_of
 from day1.services.search.filters import Filter
-from day1.services.search.views import ViewKey, columns_of, entry_of
+from day1.services.search.known_entries import KnownEntries
+from day1.services.search.views import ViewKey, among
 
 
 class LiveQuery:
     """The rows of one kind at an open state, read by SQL when they are needed."""
 
-    def __init__(self, row_filter: Filter, reading: Reading, index: Index, rows: int) -> None:
-        """Use an open reading that has `rows` rows of a kind; `row_filter` gives kind and scope."""
+    def __init__(
+        self, row_filter: Filter, reading: Reading, index: Index, rows: int, known: KnownEntries
+    ) -> None:
+        """Use an open reading that has `rows` rows of a kind; `row_filter` gives kind and scope.
+
+        `known` are the entries that are known of the reading's state.
+        """
         self.kind = row_filter.kind
         self.key: ViewKey = (row_filter.kind.table,)
         self.unindexed = 0
@@ -26,6 +32,7 @@ class LiveQuery:
         self._reading = reading
         self._index = index
         self._rows = rows
+        self._known = known
 
     def __len__(self) -> int:
         """Return the number of rows of the kind in the state."""
@@ -34,14 +41,8 @@ class LiveQuery:
     def entries(self, texts: Iterable[TextId], row_filter: Filter) -> list[Entry]:
         """Find the wanted rows that have one of `texts`, in the order of `texts`."""
         order = list(dict.fromkeys(texts))
-        hash_by_text = self._index.words.hashes(self.kind, order)
-        text_by_hash = {content_hash: number for number, content_hash in hash_by_text.items()}
-        query = row_filter.query({"content_hash": [*text_by_hash]})
-        by_text: dict[TextId, list[Entry]] = {}
-        for row in self._reading.scan(self.kind, columns_of(self.kind), query):
-            text = text_by_hash[str(row[1])]
-            by_text.setdefault(text, []).append(entry_of(self.kind, row, text))
-        return [entry for text in order for entry in by_text.get(text, ())]
+        by_text = self._known.of(order, self._reading, self._index)
+        return among(row_filter, chain.from_iterable(by_text[text] for text in order))
 
     def sample(self, limit: int) -> list[TextId]:
         """Return the texts of the newest rows, as a sample."""

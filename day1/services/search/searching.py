@@ -174,7 +174,9 @@ class _Search:
             rows = self._engine.views.rows(reading, self._ref, row_filter.kind)
             if rows > self._engine.limits.exact_rows:
                 self._is_large = True
-                yield LiveQuery(row_filter, reading, self._index, rows)
+                history, index = self._engine.history, self._index
+                known = self._engine.views.large(reading, self._ref, row_filter, history, index)
+                yield LiveQuery(row_filter, reading, index, rows, known)
                 return
         with self._view(reading, row_filter) as view:
             yield view

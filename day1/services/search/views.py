@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from functools import lru_cache
 
 from day1.errors import NotFound, StoreUnavailable
 from day1.model.redaction.basis import may_derive
@@ -25,19 +24,19 @@ from day1.model.rows.kind import FACT, Cell, Kind, Row
 from day1.ports.history import History
 from day1.ports.index import Again, Index, TextId
 from day1.ports.reading import Reading
-from day1.services.search.entries import Entry, WritingOrder
+from day1.services.search.entries import Entry, WritingOrder, columns_of, entry_of
 from day1.services.search.filters import Filter
+from day1.services.search.known_entries import KnownEntries
 
 _MAX_ROWS = 300_000
 """Maximum number of rows in all views of a process; each takes some 400 bytes."""
 _MAX_VIEWS = 500
+_MAX_LARGE_STATES = 8
+"""Maximum number of large states of which entries are known."""
 _SMALL_SCOPE = 10
 """A scope is small if its rows are at most so many times the maximum of candidates."""
 _STATES_COUNTED = 400
 """States whose number of rows is cached, at most; then the cache is emptied."""
-_LONG_AGO = -(2**63)
-"""End of the valid time of superseded facts without an end: earlier than any instant."""
-
 _ENDLESS = (None, None)
 
 ViewKey = tuple[object, ...]
@@ -48,45 +47,6 @@ def filter_key(row_filter: Filter) -> ViewKey:
     """Return the filter's part of a view's key: filters with equal keys share a view."""
     scope = sorted(row_filter.scope.items())
     return (row_filter.kind.table, row_filter.inactive, row_filter.superseded, *scope)
-
-
-def columns_of(kind: Kind) -> tuple[str, ...]:
-    """Return the columns that make an `Entry`."""
-    return (
-        "id",
-        "content_hash",
-        "created_at",
-        "happened_at",
-        "agent_id",
-        "session_id",
-        *_ends(kind),
-        *kind.facets,
-    )
-
-
-@lru_cache
-def _ends(kind: Kind) -> tuple[str, ...]:
-    """Return the columns that tell when a row of a kind ends."""
-    return tuple(c for c in ("expires_at", "valid_until", "status") if c in kind.column)
-
-
-@lru_cache(maxsize=16_384)
-def _shared(cells: tuple[Cell, ...]) -> tuple[Cell, ...]:
-    """Return one shared tuple for equal cells, to save memory in large views."""
-    return cells
-
-
-def entry_of(kind: Kind, row: tuple[Cell, ...], text: TextId) -> Entry:
-    """Build the entry of a row that has the columns of `columns_of` and this text number."""
-    row_id, _, created_at, happened_at, agent_id, session_id, *other_cells = row
-    end = dict(zip(_ends(kind), other_cells, strict=False))
-    ended_at = end.get("valid_until")
-    if ended_at is None and end.get("status") == "superseded":
-        ended_at = _LONG_AGO
-    when = created_at if happened_at is None else happened_at
-    writer, ends = _shared((agent_id, session_id)), _shared((end.get("expires_at"), ended_at))
-    facets = _shared(tuple(other_cells[len(end) :]))
-    return Entry(row_id, text, created_at, happened_at, when, facets, writer, ends)  # type: ignore[arg-type]  # of these columns
 
 
 def among(row_filter: Filter, entries: Iterable[Entry]) -> list[Entry]:
@@ -341,6 +301,8 @@ class ViewCache:
         self._edition = ""
         self._views: OrderedDict[ViewKey, CachedView] = OrderedDict()
         self._rows: dict[ViewKey, tuple[object, int]] = {}
+        self.large_states: OrderedDict[ViewKey, KnownEntries] = OrderedDict()
+        """What is known of states with many rows; the one that was searched last comes last."""
 
     @contextmanager
     def at(
@@ -349,9 +311,7 @@ class ViewCache:
         """Lend the view of an open state, brought up to date; `ref` names the state."""
         with self._guard:
             edition = index.edition()
-            if edition != self._edition:  # text numbers of the old views may be void
-                self._views.clear()
-                self._edition = edition
+            self._check(edition)
             key = (*state_of(reading, ref), *filter_key(row_filter))
             view = self._views.pop(key, None)
             view = self._views[key] = CachedView(row_filter) if view is None else view
@@ -371,6 +331,39 @@ class ViewCache:
         finally:
             with moved.lock:
                 moved.readers -= 1
+
+    def large(
+        self, reading: Reading, ref: Ref, row_filter: Filter, history: History, index: Index
+    ) -> KnownEntries:
+        """Return what is known of an open state with many rows; `ref` names the state.
+
+        A branch that was not searched yet begins with what is known of another one.
+        """
+        state, of_filter = state_of(reading, ref), filter_key(row_filter)
+        with self._guard:
+            self._check(index.edition())
+            known = self.large_states.pop((*state, *of_filter), None)
+            if known is None and ref.branch is not None and ref.until is None:
+                others = (
+                    k for key, k in self.large_states.items() if key[1:] == (*state[1:], *of_filter)
+                )
+                known = next((other for other in others if other.has_table), None)
+        if known is None:
+            known = KnownEntries(row_filter.kind, row_filter.view_query)
+        known = known.at(reading, history, index)
+        known.fill(reading, index, self.rows(reading, ref, row_filter.kind))
+        with self._guard:
+            self.large_states[(*state, *of_filter)] = known
+            while len(self.large_states) > _MAX_LARGE_STATES:
+                self.large_states.popitem(last=False)
+        return known
+
+    def _check(self, edition: str) -> None:
+        """Forget everything if the text numbers of the old views may be void."""
+        if edition != self._edition:
+            self._views.clear()
+            self.large_states.clear()
+            self._edition = edition
 
     def _full(self) -> bool:
         rows = sum(map(len, self._views.values()))

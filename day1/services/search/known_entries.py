@@ -1,0 +1,213 @@
+"""Entries of a state with many rows: asked of SQL, and kept for later searches.
+
+What was read for a search is kept. If searches have asked SQL about a large part of the rows, all
+rows are read once into a compact table. For a later state of the branch, and for another branch,
+the texts of rows that differ are read again, and the rest is kept.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from day1.errors import NotFound, StoreUnavailable
+from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.redaction.veil import is_secret
+from day1.model.rows.change import NOTHING_PENDING, Query, ReadState, Ref
+from day1.model.rows.kind import Cell, Kind
+from day1.ports.history import History
+from day1.ports.index import Index, TextId
+from day1.ports.reading import Reading
+from day1.services.search.entries import Entry, columns_of, entry_of
+
+_MAX_KEPT = 30_000
+"""Maximum number of texts whose entries are kept beside the table; each takes some 400 bytes."""
+_MAX_TABLE = 200_000
+"""Rows of a state up to which all are read into a table; each takes some 70 bytes."""
+_LOOKUPS = 3
+"""To read all rows costs as much as to ask SQL about one text for so many rows."""
+_MAX_DIFFERING = 10
+"""A table is kept while at most one text in so many of its texts differs."""
+_UNKNOWN = -(2**63)
+"""Stands for the time of a row that does not say when it happened."""
+
+
+class EntryTable:
+    """The entries of all visible rows of a state, by text; never changed.
+
+    It knows texts up to its last one. A text that is indexed later has a higher number.
+    """
+
+    def __init__(self, kind: Kind, rows: Iterable[tuple[Cell, ...]], index: Index) -> None:
+        """Take rows that have the columns of `columns_of`; texts that are not indexed are left out.
+
+        Raises:
+            IndexLost: the index was damaged.
+        """
+        listed = [row for row in rows if row[1] != REDACTED_HASH]
+        text_by_hash = index.words.known(kind, [str(row[1]) for row in listed])
+        numbered = [
+            (text, row) for row in listed if (text := text_by_hash.get(str(row[1]))) is not None
+        ]
+        numbered.sort(key=lambda each: each[0])
+        self._texts = array("q")
+        self._times = array("q")
+        """Of each row: when it was created, and when it happened."""
+        self._id_ends = array("q", [0])
+        self._codes = array("q")
+        codes: dict[tuple[object, ...], int] = {}
+        ids = []
+        for text, row in numbered:
+            entry = entry_of(kind, row, text)
+            happened_at = _UNKNOWN if entry.happened_at is None else entry.happened_at
+            shared = (entry.facets, entry.writer, entry.ends)
+            self._texts.append(text)
+            self._times.extend((entry.created_at, happened_at))
+            self._codes.append(codes.setdefault(shared, len(codes)))
+            self._id_ends.append(self._id_ends[-1] + len(entry.row_id))
+            ids.append(entry.row_id)
+        self._ids = "".join(ids)
+        self._shared = list(codes)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._texts)
+
+    def knows(self, text: TextId) -> bool:
+        """Whether all rows that have a text are in the table."""
+        return bool(self._texts) and text <= self._texts[-1]
+
+    def of(self, text: TextId) -> list[Entry]:
+        """Return the entries of a text."""
+        place, entries = bisect_left(self._texts, text), []
+        while place < len(self._texts) and self._texts[place] == text:
+            created_at, happened_at = self._times[2 * place : 2 * place + 2]
+            happened = None if happened_at == _UNKNOWN else happened_at
+            when = created_at if happened is None else happened
+            row_id = self._ids[self._id_ends[place] : self._id_ends[place + 1]]
+            facets, writer, ends = self._shared[self._codes[place]]
+            entries.append(
+                Entry(row_id, text, created_at, happened, when, facets, writer, ends)  # type: ignore[arg-type]  # as they were put in
+            )
+            place += 1
+        return entries
+
+
+class KnownEntries:
+    """The entries of texts of one kind at one state; threads may share it."""
+
+    def __init__(self, kind: Kind, view_query: Query) -> None:
+        """Begin without entries; `view_query` is the query for all rows that a search may find."""
+        self.kind = kind
+        self._view_query = view_query
+        self._state = ReadState("", NOTHING_PENDING)
+        self._kept: dict[TextId, list[Entry]] = {}
+        """The entries of texts that are not in the table, or differ from it."""
+        self._pending: frozenset[TextId] = frozenset()
+        """The texts of rows that were not committed yet."""
+        self._table: EntryTable | None = None
+        self._differing: frozenset[TextId] = frozenset()
+        """Texts whose rows in the table are not those of this state."""
+        self._asked = 0
+        """The number of texts that SQL was asked about."""
+
+    @property
+    def has_table(self) -> bool:
+        """Whether all rows were read into a table."""
+        return self._table is not None
+
+    def of(
+        self, texts: Sequence[TextId], reading: Reading, index: Index
+    ) -> dict[TextId, list[Entry]]:
+        """Return the entries of each text at the state of `reading`, which this one is at."""
+        found: dict[TextId, list[Entry]] = {}
+        missing = []
+        table, differing = self._table, self._differing
+        for text in texts:
+            kept = self._kept.get(text)
+            if kept is not None:
+                found[text] = kept
+            elif table is not None and table.knows(text) and text not in differing:
+                found[text] = table.of(text)
+            else:
+                missing.append(text)
+        if missing:
+            fresh = self._read(missing, reading, index)
+            self._asked += len(missing)
+            if len(self._kept) + len(fresh) > _MAX_KEPT:
+                self._kept.clear()
+            self._kept.update(fresh)
+            found |= {text: fresh.get(text, []) for text in missing}
+        return found
+
+    def _read(
+        self, texts: Sequence[TextId], reading: Reading, index: Index
+    ) -> dict[TextId, list[Entry]]:
+        """Ask SQL about texts; those that the index does not have yet are left out."""
+        hash_by_text = index.words.hashes(self.kind, texts)
+        by_text: dict[TextId, list[Entry]] = {text: [] for text in hash_by_text}
+        text_by_hash = {content_hash: number for number, content_hash in hash_by_text.items()}
+        among = {**self._view_query.among, "content_hash": [*text_by_hash]}
+        query = replace(self._view_query, among=among)
+        for row in reading.scan(self.kind, columns_of(self.kind), query):
+            text = text_by_hash[str(row[1])]
+            by_text[text].append(entry_of(self.kind, row, text))
+        return by_text
+
+    def fill(self, reading: Reading, index: Index, rows: int) -> None:
+        """Read all of the state's rows into a table if that costs no more than was spent."""
+        if self._table is None and rows <= _MAX_TABLE and self._asked * _LOOKUPS > rows:
+            scanned = reading.scan(self.kind, columns_of(self.kind), self._view_query)
+            self._table, self._differing = EntryTable(self.kind, scanned, index), frozenset()
+
+    def at(self, reading: Reading, history: History, index: Index) -> KnownEntries:
+        """Return what is known of the state of `reading`, which may be of another branch."""
+        state = ReadState(reading.tip, reading.pending)
+        if state == self._state:
+            return self
+        moved = KnownEntries(self.kind, self._view_query)
+        moved._state, moved._asked = state, self._asked
+        moved._pending = self._texts(self._pending_hashes(reading), index)
+        changed = self._changed(reading, history, index)
+        if changed is None:
+            return moved
+        new = changed | self._pending | moved._pending
+        moved._kept = {t: rows for t, rows in self._kept.copy().items() if t not in new}
+        differing = self._differing | new
+        if self._table is not None and len(differing) * _MAX_DIFFERING <= len(self._table):
+            moved._table, moved._differing = self._table, differing
+        return moved
+
+    def _changed(
+        self, reading: Reading, history: History, index: Index
+    ) -> frozenset[TextId] | None:
+        """Return the texts of the rows that differ in commits; None if any row may differ."""
+        if not self._state.tip:
+            return None
+        if self._state.tip == reading.tip:
+            return frozenset()
+        try:
+            changes = history.changes(self._state.tip, Ref(commit=reading.tip))
+        except (NotFound, StoreUnavailable):  # compaction has removed that commit
+            return None
+        every = [change for of_table in changes.values() for change in of_table]
+        if any(is_secret(change.before) != is_secret(change.after) for change in every):
+            return None  # rows that were made of these are shown or hidden too
+        sides = (
+            side
+            for change in changes.get(self.kind.table, [])
+            for side in (change.before, change.after)
+        )
+        return self._texts((str(row["content_hash"]) for row in sides if row is not None), index)
+
+    def _pending_hashes(self, reading: Reading) -> list[str]:
+        """Return the content hashes of the rows that are not committed yet."""
+        if reading.pending.oldest is None:
+            return []
+        query = Query(created_after=reading.pending.oldest - 1)
+        return [str(row[0]) for row in reading.scan(self.kind, ("content_hash",), query)]
+
+    def _texts(self, hashes: Iterable[str], index: Index) -> frozenset[TextId]:
+        return frozenset(index.words.known(self.kind, list(hashes)).values())
