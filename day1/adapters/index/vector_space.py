@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -62,6 +62,10 @@ class SpaceSnapshot:
     sound: NDArray[np.bool_]
     compare: Callable[[Matrix, Integers], None]
     """The function that compares rows with their checksums; raises `IndexLost` if one differs."""
+    compared: dict[bytes, tuple[Integers, NDArray[np.float32]]] = field(default_factory=dict)
+    """By vector: all rows that have a text, and their cosines; of the vector that was used last.
+
+    The same question is asked about each kind of row, and again for a workspace."""
 
     def check(self, positions: Integers) -> None:
         """Compare rows with their checksums before they are used, each once in a process.
@@ -116,12 +120,22 @@ class SpaceSnapshot:
 
     def closest(self, vector: Vector, count: int) -> Iterator[list[TextId]]:
         """Yield the nearest of all texts: of the nearest `count` rows, then of ever more rows."""
-        rows = np.flatnonzero(self.text_of >= 0)
-        scores = self._dots(vector, rows) if len(rows) else np.empty(0, np.float32)
+        rows, scores = self._all_scores(vector)
         while count < len(rows):
             yield self.text_of[rows[top(scores, count)]].tolist()
             count *= 8
         yield self.text_of[rows[top(scores, len(rows))]].tolist()
+
+    def _all_scores(self, vector: Vector) -> tuple[Integers, NDArray[np.float32]]:
+        """Return all rows that have a text, and their cosines."""
+        key = vector.tobytes()
+        known = self.compared.get(key)
+        if known is None:
+            rows = np.flatnonzero(self.text_of >= 0)
+            known = rows, self._dots(vector, rows) if len(rows) else np.empty(0, np.float32)
+            self.compared.clear()
+            self.compared[key] = known
+        return known
 
     def cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
         """Return the cosine of the best passage, by text, of texts that have vectors."""
