@@ -314,6 +314,7 @@ CALLS: dict[str, Any] = {
     "keyed.entry_find": lambda _: {"query": "oil lathe"},
     "keyed.entry_spaces": lambda _: {},
     "keyed.entry_remove": lambda _: {"keys": [{"key": "k"}]},
+    "library.branch_moment": lambda _: {},
     "library.rows_apply": lambda ids: {
         "changes": [
             {"action": "add", "fact_text": "Tea number 3, secret."},

@@ -1,4 +1,4 @@
-"""LangGraph's long-term memory in day1: `Day1Store`."""
+"""LangGraph's long-term memory in day1: `Day1Store`, and checkpoints that point into it."""
 
 try:
     import langgraph.store.base as _needed
@@ -7,8 +7,9 @@ except ImportError as exc:
         "day1.integrations.langgraph needs LangGraph's base package: pip install 'day1[langgraph]'"
     ) from exc
 
+from day1.integrations.langgraph.stamping import Stamped, forked, stamped
 from day1.integrations.langgraph.store import Day1Store, per_thread
 
-__all__ = ["Day1Store", "per_thread"]
+__all__ = ["Day1Store", "Stamped", "forked", "per_thread", "stamped"]
 
 del _needed

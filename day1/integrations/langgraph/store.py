@@ -76,7 +76,7 @@ class Day1Store(BaseStore):
         memory: day1.Branch | str | Path | None = None,
         *,
         name: str = "store",
-        branch: str | Callable[[], str] | None = None,
+        branch: str | Callable[[], str | None] | None = None,
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
@@ -88,7 +88,8 @@ class Day1Store(BaseStore):
             name: the name of the store in the memory: its items are in the space `langgraph:NAME`
                 and below.
             branch: the branch, by its name or by a function that is called at each operation, such
-                as `per_thread`; it is made when it is first used. Default: that of `memory`.
+                as `per_thread` or `forked`; it is made when it is first used. Default, also if the
+                function returns None: that of `memory`.
             index: `fields` are the paths that search reads, if a put names none. Without it search
                 reads whole values. `dims` and `embed` must be left out: the memory embeds.
             ttl: `default_ttl` in minutes. Expired items are in no answer; nothing has to sweep.
@@ -155,12 +156,15 @@ class Day1Store(BaseStore):
         """
         return self._like(branch, None)
 
-    def as_of(self, when: datetime | str) -> Day1Store:
+    def as_of(self, when: datetime | str | day1.Past) -> Day1Store:
         """Return the store as it was at a moment, for reading.
 
         Args:
-            when: a `datetime` with a zone, ISO 8601, or the name of a snapshot.
+            when: a `datetime` with a zone, ISO 8601, or the name of a snapshot, on the branch of
+                this store; or a moment of a branch, as `memory_at` of a `stamped` saver returns it.
         """
+        if isinstance(when, day1.Past):
+            return self._like(when.name, when.at)
         return self._like(self._branch, when)
 
     def merge(self, branch: str) -> day1.Merge:
@@ -212,7 +216,9 @@ class Day1Store(BaseStore):
         """Close the store."""
         self.close()
 
-    def _like(self, branch: str | Callable[[], str] | None, at: datetime | str | None) -> Day1Store:
+    def _like(
+        self, branch: str | Callable[[], str | None] | None, at: datetime | str | None
+    ) -> Day1Store:
         other = Day1Store(
             self._memory, name=self._name, branch=branch, index=self.index_config,
             ttl=self.ttl_config,
@@ -222,17 +228,15 @@ class Day1Store(BaseStore):
 
     def _on_branch(self) -> day1.Branch:
         """Return the branch of this operation."""
-        if self._branch is None:
-            return self._memory
-        name = self._branch if isinstance(self._branch, str) else self._branch()
-        return self._memory.branch(name)
+        name = self._branch() if callable(self._branch) else self._branch
+        return self._memory if name is None else self._memory.branch(name)
 
     def _call(self, on: day1.Branch, operation: str, **arguments: Any) -> dict[str, Any]:
         """Call an operation; make the branch of this store if it is missing."""
         try:
             return on.call(operation, **arguments)
         except errors.UnknownBranch:
-            if self._branch is None or self._at is not None:
+            if on is self._memory or self._at is not None:
                 raise
         with suppress(errors.BranchExists):  # another one made it meanwhile
             self._memory.create_branch(on.name)

@@ -12,7 +12,7 @@ from day1.errors import UnknownTool
 _ELSEWHERE: Final = {
     "browse": ("memory_get", "memory_list", "memory_log"),
     "keyed": ("entry_find", "entry_get", "entry_put", "entry_remove", "entry_spaces"),
-    "library": ("rows_apply",),
+    "library": ("branch_moment", "rows_apply"),
     "recall": ("memory_prime",),
     "review": (
         "memory_blame",

@@ -16,6 +16,11 @@ class Past(Reads):
         self._at = at
 
     @property
+    def name(self) -> str:
+        """The name of the branch."""
+        return self._who.branch
+
+    @property
     def at(self) -> When:
         """The moment."""
         return self._at or ""

@@ -18,6 +18,11 @@ class AsyncPast(AsyncReads):
         self._at = at
 
     @property
+    def name(self) -> str:
+        """The name of the branch."""
+        return self._who.branch
+
+    @property
     def at(self) -> When:
         """The moment."""
         return self._at or ""

@@ -1,0 +1,188 @@
+"""Checkpoints that say where the memory stood: `stamped`, and the branch of a forked run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextvars import copy_context
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+)
+
+import day1
+from day1 import errors
+
+_STAMP: Final = "day1"
+"""The key of a stamp in the metadata of a checkpoint."""
+_BRANCH: Final = "day1_branch"
+"""The key of the branch of a forked run, in the `configurable` of its config."""
+
+BranchOfRun = Callable[[], str | None]
+"""A function that names the branch of the run that calls; None: the branch of the memory."""
+
+
+def forked() -> str | None:
+    """Return the branch of the forked run that calls; None if it is no forked run.
+
+    Give it as `branch` to `Day1Store`: a run with the config that `fork` returned then reads and
+    writes the branch of the fork, and every other run that of the memory.
+    """
+    config = var_child_runnable_config.get() or {}
+    branch = config.get("configurable", {}).get(_BRANCH)
+    return None if branch is None else str(branch)
+
+
+class Stamped(BaseCheckpointSaver[Any]):
+    """What `stamped` adds to a saver: each checkpoint that it writes says where the memory stood.
+
+    The metadata of a checkpoint gets `{"day1": {"branch", "at", "checkpoint"}}`. Nothing else of
+    the saver changes.
+    """
+
+    _memory: day1.Branch
+    _branch_of_run: BranchOfRun
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Write a checkpoint with its stamp.
+
+        Args:
+            config: the config of the run.
+            checkpoint: the checkpoint.
+            metadata: its metadata.
+            new_versions: the versions of the channels.
+
+        Returns:
+            The config of the checkpoint.
+
+        Raises:
+            StoreUnavailable: the memory does not answer now; the checkpoint is not written.
+        """
+        return super().put(
+            config, checkpoint, self._stamp(config, checkpoint, metadata), new_versions
+        )
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Write a checkpoint with its stamp: see `put`.
+
+        Args:
+            config: the config of the run.
+            checkpoint: the checkpoint.
+            metadata: its metadata.
+            new_versions: the versions of the channels.
+        """
+        metadata = await asyncio.to_thread(self._stamp, config, checkpoint, metadata)
+        return await super().aput(config, checkpoint, metadata, new_versions)
+
+    def memory_at(self, config: RunnableConfig) -> day1.Past:
+        """Return the memory as it was at a checkpoint, for reading.
+
+        Args:
+            config: the config of the checkpoint; without `checkpoint_id` the newest of its thread.
+
+        Raises:
+            NotFound: there is no such checkpoint, or it has no stamp.
+        """
+        return self._memory_of(self.get_tuple(config))
+
+    async def amemory_at(self, config: RunnableConfig) -> day1.Past:
+        """Return the memory as it was at a checkpoint: see `memory_at`.
+
+        Args:
+            config: the config of the checkpoint.
+        """
+        return self._memory_of(await self.aget_tuple(config))
+
+    def _stamp(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
+    ) -> CheckpointMetadata:
+        """Return the metadata of a checkpoint with its stamp.
+
+        The stamp of another checkpoint is replaced: LangGraph copies the metadata of a checkpoint
+        that it forks.
+        """
+        given: Mapping[str, Any] = {**metadata}
+        if given.get(_STAMP, {}).get("checkpoint") == checkpoint["id"]:
+            return metadata  # `aput` of a saver may call its `put`
+        branch, at = self._place(config, datetime.fromisoformat(checkpoint["ts"]))
+        stamp = {"branch": branch, "at": at.isoformat(), "checkpoint": checkpoint["id"]}
+        result: Any = {**given, _STAMP: stamp}
+        return result  # type: ignore[no-any-return]  # a TypedDict that takes further keys
+
+    def _place(self, config: RunnableConfig, made: datetime) -> tuple[str, datetime]:
+        """Return the branch of a run, and the instant at which a checkpoint was made.
+
+        Savers write a checkpoint while the nodes of the next step already run, so what the branch
+        has when it is stamped may be newer than the checkpoint: the time of the checkpoint counts.
+        """
+        context = copy_context()
+        context.run(var_child_runnable_config.set, config)
+        name = context.run(self._branch_of_run) or self._memory.name
+        before = datetime.now(UTC)
+        try:
+            answer = self._memory.branch(name).call("branch_moment")
+        except errors.UnknownBranch:  # it is made when the store first writes to it
+            name = self._memory.name
+            answer = self._memory.branch(name).call("branch_moment")
+        after = datetime.now(UTC)
+        now, newest = (datetime.fromisoformat(answer[each]) for each in ("now", "newest"))
+        if newest > now:  # a wrong clock wrote: times of the branch say nothing of a checkpoint's
+            return name, newest
+        same_clock = before - timedelta(milliseconds=1) <= now <= after
+        ahead = timedelta() if same_clock else now - (before + (after - before) / 2)
+        return name, made + ahead
+
+    def _memory_of(self, found: CheckpointTuple | None) -> day1.Past:
+        stamp = {} if found is None else {**found.metadata}.get(_STAMP)
+        if not isinstance(stamp, Mapping) or not stamp:
+            what = "There is no such checkpoint" if found is None else "The checkpoint has no stamp"
+            raise errors.NotFound(
+                f"{what}: only a saver of a class that `stamped` made writes checkpoints with a "
+                "stamp."
+            )
+        return self._memory.branch(str(stamp["branch"])).as_of(str(stamp["at"]))
+
+
+def stamped(
+    saver: type[BaseCheckpointSaver[Any]],
+    memory: day1.Branch,
+    *,
+    branch: str | BranchOfRun = forked,
+) -> type[Any]:
+    """Make a class of savers that write into each checkpoint where a memory stood.
+
+    The class is made and used as `saver` is, such as `stamped(InMemorySaver, memory)()`. It adds
+    the methods of `Stamped`: `memory_at`, `amemory_at`.
+
+    Args:
+        saver: a class of savers of LangGraph.
+        memory: the memory, or a branch of it, that the graph's store is on.
+        branch: the branch of a run, as the store of the graph has it: its name, or a function that
+            is called with the run's config, such as `per_thread`. Default: that of `memory`, and
+            of a forked run its own.
+    """
+
+    def named() -> str | None:
+        return branch if isinstance(branch, str) else branch()
+
+    members = {"_memory": memory, "_branch_of_run": staticmethod(named), "__doc__": saver.__doc__}
+    return type(f"Stamped{saver.__name__}", (Stamped, saver), members)
