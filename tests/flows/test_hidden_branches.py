@@ -314,6 +314,7 @@ CALLS: dict[str, Any] = {
     "keyed.entry_find": lambda _: {"query": "oil lathe"},
     "keyed.entry_spaces": lambda _: {},
     "keyed.entry_remove": lambda _: {"keys": [{"key": "k"}]},
+    "keyed.entry_sweep": lambda _: {},
     "library.branch_moment": lambda _: {},
     "library.rows_apply": lambda ids: {
         "changes": [

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from math import isinf
+from secrets import token_hex
 from typing import Any, Final
 
 from langgraph.store.base import (
@@ -19,6 +23,10 @@ _KIND: Final = "langgraph"
 _OPERATORS: Final = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
 _MOST_TEXT: Final = 32_768
 _MINUTE_S: Final = 60
+_BEYOND: Final = 10**400
+"""A whole number that is greater than any `float`."""
+_NO_KEY: Final = re.compile(r"""['"()\[\]{}]""")
+"""What LangGraph's stores on SQL do not take in the key of a filter."""
 
 
 def labels(name: str, namespace: Sequence[str]) -> list[str]:
@@ -58,6 +66,23 @@ def _text(op: PutOp, fields: Sequence[str] | None) -> str | None:
     return text[:_MOST_TEXT]
 
 
+def renewal(entry: Mapping[str, Any], now: datetime) -> dict[str, Any] | None:
+    """Return the change that gives an entry its time to live anew, as `rows_apply` takes it.
+
+    None if it has none, or if less than a tenth of it has passed: each change is a commit.
+    """
+    if entry.get("expires_at") is None:
+        return None
+    updated, ends = (datetime.fromisoformat(entry[each]) for each in ("updated_at", "expires_at"))
+    lives_s = (ends - updated).total_seconds()
+    if (now - updated).total_seconds() < lives_s / 10:
+        return None
+    # A write takes a moment after its end was set: rounding keeps that from adding up.
+    lives_s = round(lives_s, 0 if lives_s >= _MINUTE_S else 1) or lives_s
+    expires_at = now + timedelta(seconds=lives_s)
+    return {"action": "update", "id": entry["id"], "expires_at": expires_at.isoformat()}
+
+
 def item_of(entry: Mapping[str, Any]) -> Item:
     """Return an entry as an item."""
     return Item(
@@ -86,8 +111,12 @@ def conditions(wanted: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a filter as `entry_find` takes it.
 
     Raises:
-        ValueError: it has an operator that LangGraph does not know.
+        ValueError: it has an operator that LangGraph does not know, or a key with a quote or a
+            bracket.
     """
+    for key in wanted or {}:
+        if _NO_KEY.search(key):
+            raise ValueError(f"Invalid filter key: {key[:40]!r} has a quote or a bracket")
     for asked in (wanted or {}).values():
         operators = asked if isinstance(asked, Mapping) else ()
         unknown = [each for each in operators if each.startswith("$") and each not in _OPERATORS]
@@ -97,6 +126,15 @@ def conditions(wanted: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _json(value: Any) -> Any:
+    """Return a value of a filter as JSON.
+
+    NaN, and a text with a NUL, become an object that no value equals or is ordered by: no value of
+    an item has them. Infinity becomes a number beyond all others.
+    """
+    if value != value or (isinstance(value, str) and "\0" in value):  # noqa: PLR0124 - NaN is that
+        return {token_hex(): None}
+    if isinstance(value, float) and isinf(value):
+        return _BEYOND if value > 0 else -_BEYOND
     if isinstance(value, Mapping):
         return {key: _json(part) for key, part in value.items()}
     return [_json(part) for part in value] if isinstance(value, list | tuple) else value

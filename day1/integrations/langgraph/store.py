@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
@@ -16,12 +17,10 @@ from langgraph.store.base import (
     BaseStore,
     GetOp,
     IndexConfig,
-    Item,
     ListNamespacesOp,
     Op,
     PutOp,
     Result,
-    SearchItem,
     SearchOp,
     TTLConfig,
     validate_op_namespace,
@@ -39,6 +38,7 @@ from day1.integrations.langgraph.operations import (
     namespace_of,
     new_entry,
     place,
+    renewal,
 )
 from day1.types import RowBlame
 
@@ -92,7 +92,8 @@ class Day1Store(BaseStore):
                 function returns None: that of `memory`.
             index: `fields` are the paths that search reads, if a put names none. Without it search
                 reads whole values. `dims` and `embed` must be left out: the memory embeds.
-            ttl: `default_ttl` in minutes. Expired items are in no answer; nothing has to sweep.
+            ttl: `default_ttl` in minutes. Expired items are in no answer; nothing has to sweep. A
+                read gives an item its time to live anew, unless `refresh_on_read` is false.
 
         Raises:
             ValueError: `index` has an embedding of its own.
@@ -134,8 +135,10 @@ class Day1Store(BaseStore):
             validate_op_namespace(op)
         on = self._on_branch()
         got = self._got(on, [op for op in operations if isinstance(op, GetOp)])
-        results = [self._read(on, op, got) for op in operations]
-        puts = {(op.namespace, op.key): op for op in operations if isinstance(op, PutOp)}
+        read: list[dict[str, Any]] = []
+        results = [self._read(on, op, got, read) for op in operations]
+        puts = {(tuple(op.namespace), op.key): op for op in operations if isinstance(op, PutOp)}
+        self._renew(on, [each for each in read if (namespace_of(each), each["key"]) not in puts])
         for some in _parts(list(puts.values())):
             self._write(on, some)
         return results
@@ -196,12 +199,37 @@ class Day1Store(BaseStore):
         return on.blame(entry.id)
 
     def sweep_ttl(self) -> int:
-        """Do nothing: an expired item is in no answer.
+        """Remove the expired items of this store in one commit; no answer shows them anyway.
 
         Returns:
-            0, the number of removed items.
+            The number of removed items.
         """
-        return 0
+        under = labels(self._name, ())
+        return len(self._call(self._on_branch(), "entry_sweep", under=under)["ids"])
+
+    def start_ttl_sweeper(self, sweep_interval_minutes: int | None = None) -> Future[None]:  # noqa: ARG002 - LangGraph gives it
+        """Start nothing: an expired item is in no answer, so nothing has to sweep.
+
+        Args:
+            sweep_interval_minutes: not used.
+
+        Returns:
+            A future that is done.
+        """
+        done: Future[None] = Future()
+        done.set_result(None)
+        return done
+
+    def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:  # noqa: ARG002 - LangGraph gives it
+        """Stop nothing: see `start_ttl_sweeper`.
+
+        Args:
+            timeout: not used.
+
+        Returns:
+            True: no sweeper runs.
+        """
+        return True
 
     def close(self) -> None:
         """Close the memory if this store connected to it."""
@@ -242,24 +270,33 @@ class Day1Store(BaseStore):
             self._memory.create_branch(on.name)
         return on.call(operation, **arguments)
 
-    def _got(self, on: day1.Branch, ops: Sequence[GetOp]) -> dict[tuple[Namespace, str], Item]:
-        """Get the items of all gets together."""
+    def _got(self, on: day1.Branch, ops: Sequence[GetOp]) -> dict[tuple[Namespace, str], Any]:
+        """Get the entries of all gets together."""
         wanted = list(dict.fromkeys((tuple(op.namespace), op.key) for op in ops))
         found = {}
         for some in _parts(wanted):
             keys = [place(self._name, *each) for each in some]
             answer = self._call(on, "entry_get", keys=keys, at=self._at)
-            for each, entry in zip(some, answer["entries"], strict=True):
-                if entry is not None:
-                    found[each] = item_of(entry)
+            found |= dict(zip(some, answer["entries"], strict=True))
         return found
 
-    def _read(self, on: day1.Branch, op: Op, got: dict[tuple[Namespace, str], Item]) -> Result:
+    def _read(
+        self,
+        on: day1.Branch,
+        op: Op,
+        got: dict[tuple[Namespace, str], Any],
+        read: list[dict[str, Any]],
+    ) -> Result:
+        """Return the result of an operation; add the entries that it renews to `read`."""
         match op:
             case GetOp():
-                return got.get((tuple(op.namespace), op.key))
+                entry = got.get((tuple(op.namespace), op.key))
+                read += [entry] if entry is not None and op.refresh_ttl else []
+                return None if entry is None else item_of(entry)
             case SearchOp():
-                return self._searched(on, op)
+                found = self._searched(on, op)
+                read += found if op.refresh_ttl else []
+                return [found_item(entry) for entry in found]
             case ListNamespacesOp():
                 root = labels(self._name, ())
                 answer = self._call(on, "entry_spaces", under=root, at=self._at)
@@ -269,7 +306,18 @@ class Day1Store(BaseStore):
             case _:
                 raise ValueError(f"Unknown operation type: {type(op)}")
 
-    def _searched(self, on: day1.Branch, op: SearchOp) -> list[SearchItem]:
+    def _renew(self, on: day1.Branch, read: Sequence[dict[str, Any]]) -> None:
+        """Give the entries that were read their time to live anew, in one commit."""
+        if self._at is not None or not any(entry.get("expires_at") for entry in read):
+            return
+        now = datetime.now(UTC)
+        changes = {entry["id"]: renewal(entry, now) for entry in read}
+        for some in _parts([change for change in changes.values() if change is not None]):
+            # Who may only read renews nothing, and so does who reads what is removed meanwhile.
+            with suppress(errors.NotFound, errors.Refused, errors.BranchClosed):
+                self._call(on, "rows_apply", changes=some, reason="read")
+
+    def _searched(self, on: day1.Branch, op: SearchOp) -> list[dict[str, Any]]:
         arguments: dict[str, Any] = {
             "under": labels(self._name, op.namespace_prefix),
             "where": conditions(op.filter) or None,
@@ -277,11 +325,11 @@ class Day1Store(BaseStore):
             "wait": bool(op.query),
             "at": self._at,
         }
-        found: list[SearchItem] = []
+        found: list[dict[str, Any]] = []
         while len(found) < op.limit:
             most, offset = min(_MOST, op.limit - len(found)), op.offset + len(found)
             answer = self._call(on, "entry_find", limit=most, offset=offset, **arguments)
-            found += map(found_item, answer["entries"])
+            found += answer["entries"]
             if len(answer["entries"]) < most:
                 break
         return found

@@ -11,7 +11,14 @@ from day1.errors import UnknownTool
 
 _ELSEWHERE: Final = {
     "browse": ("memory_get", "memory_list", "memory_log"),
-    "keyed": ("entry_find", "entry_get", "entry_put", "entry_remove", "entry_spaces"),
+    "keyed": (
+        "entry_find",
+        "entry_get",
+        "entry_put",
+        "entry_remove",
+        "entry_spaces",
+        "entry_sweep",
+    ),
     "library": ("branch_moment", "rows_apply"),
     "recall": ("memory_prime",),
     "review": (

@@ -189,6 +189,30 @@ def remove(
         return RemovedEntries(entries, tip, 0)
 
 
+def remove_expired(
+    repo: Repository, branch: Branch, query: EntryQuery, origin: Origin
+) -> RemovedEntries:
+    """Remove the entries of a query that have expired, secret ones too, in one commit."""
+    with repo.store.adding(branch.name) as adding:
+        everything = replace(query.rows, alive_at=None, public=False)
+        columns = ("id", "detail", "content_hash", "expires_at")
+        ids = [
+            str(row_id)
+            for row_id, detail, text_hash, ends in adding.scan(OBSERVATION, columns, everything)
+            if detail is not None and text_hash != REDACTED_HASH
+            if ends is not None and int(ends) <= query.now
+        ]
+        if not ids:
+            return RemovedEntries([], adding.tip, adding.pending.count)
+        entries = adding.get(OBSERVATION, ids)
+        facts = adding.get(FACT, [i for row_id in ids for i in passage_ids(row_id)])
+        work = adding.to_change()
+        rows = [(OBSERVATION, row) for row in entries.values()]
+        Editor(repo, work, origin).remove([*rows, *((FACT, row) for row in facts.values())])
+        tip = work.commit(Message("remove", f"remove {len(ids)} expired keyed rows"))
+        return RemovedEntries(ids, tip, 0)
+
+
 def rows_at(reading: Reading, keys: Sequence[EntryKey]) -> list[tuple[Kind, Row]]:
     """Return the rows of entries, expired ones too, and of the facts made of them."""
     key_by_id = {key.row_id: key for key in keys}

@@ -301,6 +301,30 @@ def entry_remove(ctx: Context, request: EntryRemove) -> EntriesRemoved:
     )
 
 
+class EntrySweep(WriteRequest):
+    """The arguments of `entry_sweep`.
+
+    Attributes:
+        under: A space, by name or by labels: it and all spaces below it, as with `entry_find`.
+    """
+
+    under: EntrySpace | None = None
+    branch: OnBranch = None
+
+
+def entry_sweep(ctx: Context, request: EntrySweep) -> EntriesRemoved:
+    """Remove the entries that have expired, in one commit; no answer shows them anyway."""
+    within = in_space(ctx, _name(request.under))
+    branch = writable(ctx, request.branch)
+    origin = writer(ctx, request, branch)
+    repo = repeatable(ctx, request, branch)
+    done = entries.remove_expired(repo, branch, EntryQuery(ctx.clock(), within), origin)
+    return EntriesRemoved(
+        ids=list(done.row_ids),
+        written=Written(branch=branch.name, commit=done.tip, pending=done.pending),
+    )
+
+
 def _name(space: str | list[str] | None) -> str | None:
     return None if space is None else str(space)  # the validator made a name of labels
 
@@ -326,4 +350,5 @@ OPERATIONS: tuple[Operation[Any, Any], ...] = (
     Operation("entry_find", entry_find, Effect.READ),
     Operation("entry_spaces", entry_spaces, Effect.READ),
     Operation("entry_remove", entry_remove, Effect.DESTROY),
+    Operation("entry_sweep", entry_sweep, Effect.DESTROY),
 )
