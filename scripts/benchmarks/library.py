@@ -16,6 +16,7 @@ import anyio
 from mcp import Client
 
 import day1
+from benchmarks import langgraph_rows
 from benchmarks.bench import ROOT, Bench
 from benchmarks.report import Row, duration, quotient
 from benchmarks.texts import facts, questions
@@ -56,6 +57,7 @@ def rows(bench: Bench) -> Iterator[Row]:
             limit = _CALLS[name][2]
             yield quotient(f"{name} in process", above, below, limit, "the same over MCP stdio's")
         yield _tasks(bench, folder, memory)
+        yield from langgraph_rows.rows(bench, memory)
     yield from _over_http(bench, folder)
 
 
