@@ -92,8 +92,8 @@ class Day1Store(BaseStore):
                 function returns None: that of `memory`.
             index: `fields` are the paths that search reads, if a put names none. Without it search
                 reads whole values. `dims` and `embed` must be left out: the memory embeds.
-            ttl: `default_ttl` in minutes. Expired items are in no answer; nothing has to sweep. A
-                read gives an item its time to live anew, unless `refresh_on_read` is false.
+            ttl: `default_ttl` in minutes. Expired items are in no answer; nothing has to sweep.
+                With `refresh_on_read` a read gives an item its time to live anew.
 
         Raises:
             ValueError: `index` has an embedding of its own.
@@ -273,7 +273,7 @@ class Day1Store(BaseStore):
     def _got(self, on: day1.Branch, ops: Sequence[GetOp]) -> dict[tuple[Namespace, str], Any]:
         """Get the entries of all gets together."""
         wanted = list(dict.fromkeys((tuple(op.namespace), op.key) for op in ops))
-        found = {}
+        found: dict[tuple[Namespace, str], Any] = {}
         for some in _parts(wanted):
             keys = [place(self._name, *each) for each in some]
             answer = self._call(on, "entry_get", keys=keys, at=self._at)
@@ -308,7 +308,10 @@ class Day1Store(BaseStore):
 
     def _renew(self, on: day1.Branch, read: Sequence[dict[str, Any]]) -> None:
         """Give the entries that were read their time to live anew, in one commit."""
-        if self._at is not None or not any(entry.get("expires_at") for entry in read):
+        renews = (self.ttl_config or {}).get(
+            "refresh_on_read", False
+        )  # as in LangGraph's SqliteStore
+        if self._at is not None or not renews or not any(entry.get("expires_at") for entry in read):
             return
         now = datetime.now(UTC)
         changes = {entry["id"]: renewal(entry, now) for entry in read}
