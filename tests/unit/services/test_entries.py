@@ -249,3 +249,28 @@ def test_a_redacted_entry_is_not_put_again(bench: Bench, monkeypatch: pytest.Mon
     monkeypatch.setattr(bench.store, "work", masked)
     with pytest.raises(Refused):
         put(bench, ANN, {"a": 2})
+
+
+def test_expired_entries_below_a_space_are_removed_in_one_commit(bench: Bench) -> None:
+    bob, secret, other = EntryKey(USERS, "bob"), EntryKey(USERS, "s"), EntryKey("app:else", "o")
+    ends = bench.now + 100
+    for at, more in (
+        (ANN, {"expires_at": ends}),
+        (bob, {"expires_at": ends + 1_000}),
+        (secret, {"expires_at": ends, "sensitivity": "secret"}),
+        (other, {"expires_at": ends}),
+        (EntryKey(USERS, "ever"), {}),
+    ):
+        put(bench, at, {"a": 1}, **more)
+    query = EntryQuery(ends - 1, {"space": USERS})
+    assert not entries.remove_expired(bench.repo, bench.branch(), query, ADA).row_ids
+    commits = len(bench.store.commits)
+    bench.now = ends
+    query = EntryQuery(ends, {"space": USERS})
+    done = entries.remove_expired(bench.repo, bench.branch(), query, ADA)
+    assert sorted(done.row_ids) == sorted([ANN.row_id, secret.row_id])
+    assert len(bench.store.commits) == commits + 2  # the pending rows', and the removal
+    bench.now = 0  # an entry that is in the store would be alive
+    assert [entry is not None for entry in got(bench, ANN, secret, bob, other)] == [
+        *(False, False, True, True),
+    ]
