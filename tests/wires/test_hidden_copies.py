@@ -127,6 +127,20 @@ def test_redacting_cleans_the_index_of_what_was_made_and_then_removed(tmp_path: 
         assert one.mark not in index_words(made)
 
 
+def test_a_verdict_is_hidden_with_what_its_evidence_was_made_of(tmp_path: Path) -> None:
+    """Also after a revert has taken the evidence away, and the list of its sources with it."""
+    with copies(tmp_path / "store", 1) as made:
+        made.compact("main")
+        made.verify("main")
+        (source,) = made.sources
+        commits = made.call("memory_log", branch="main", limit=9)["result"]
+        (compacted,) = [each["commit"] for each in commits if each["line"].startswith("compact ")]
+        made.call("memory_revert", commit=compacted, branch="main")
+        assert "memory_get" in says(made, source.mark)
+        made.update(source, "main", sensitivity="secret")
+        assert says(made, source.mark) == set()
+
+
 def test_whoever_derives_a_row_is_tried() -> None:
     """Who lists the sources of a row it makes: a new one is to be drawn and tried as these are."""
     deriving = {

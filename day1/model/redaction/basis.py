@@ -161,6 +161,17 @@ class Sources:
         absent = {i for ids in self._sources.values() for i in ids} - self._rows.keys()
         self._removed = self._removed_among(absent - self._state.mask.rows)
 
+    def all_of(self, ids: Collection[str]) -> set[str]:
+        """Return the ids of the rows that these rows were made of, and what those were made of."""
+        self.of(self._read(ids))
+        found: set[str] = set()
+        unseen = set(ids)
+        while unseen:
+            unseen = {i for row_id in unseen for i in self._sources.get((row_id, BASIS), ())}
+            unseen -= found
+            found |= unseen
+        return found
+
     def _look_up(self, rows: Mapping[str, Row]) -> set[str]:
         """Record the sources of rows by their edits and columns; returns the sources' ids."""
         source_ids: set[str] = set()
@@ -232,21 +243,27 @@ class Sources:
         if cell == BASIS:
             self._hidings[row_id] = NOTHING  # should the sources lead back here
         combined_hiding = NOTHING
-        for source in self._sources.get((row_id, cell), ()):
-            combined_hiding = combined_hiding.joined(self._itself(source, row_id)).joined(
+        sources = self._sources.get((row_id, cell), ())
+        # A source that was compacted into a row of the same words is hidden as that row is.
+        compacted = {f"{COMPACTED}{each}" for each in (row_id, *sources)}
+        for source in sources:
+            combined_hiding = combined_hiding.joined(self._itself(source, compacted)).joined(
                 self.hiding(source)
             )
         if cell == BASIS:
             self._hidings[row_id] = combined_hiding
         return combined_hiding
 
-    def _itself(self, row_id: str, derived_id: str) -> Hiding:
-        """Return how one source is hidden by its own columns, or by its removal."""
+    def _itself(self, row_id: str, compacted: Collection[str]) -> Hiding:
+        """Return how one source is hidden by its own columns, or by its removal.
+
+        A removal for a reason in `compacted` hides nothing.
+        """
         row = self._rows.get(row_id)
         if row_id in self._state.mask.rows:
             return Hiding(redacted=True)
         if row is None:
-            reasons = self._removed.get(row_id, set()) - {f"{COMPACTED}{derived_id}"}
+            reasons = self._removed.get(row_id, set()).difference(compacted)
             return Hiding(ends=GONE) if reasons else NOTHING
         ends = row.get("expires_at")
         return Hiding(

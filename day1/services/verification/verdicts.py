@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from day1.model.branches.branch import Branch
 from day1.model.records.judgement import Judgement
-from day1.model.redaction.basis import VERDICT_BASIS
+from day1.model.redaction.basis import VERDICT_BASIS, Sources
 from day1.model.rows.change import CommitId, Message, Pending, Ref
 from day1.model.rows.kind import FACT, Row, canonical
 from day1.model.rows.origin import Origin
@@ -53,7 +53,9 @@ def write_verdicts(
             elif not _has_verdict(row, verdict):
                 columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
                 Editor(repo, work, origin, judgement.reason).change(FACT, row, columns)
-                read = [{"id": row_id} for row_id in verdict.read]
+                # What a row was made of is listed too: a revert may take that row away.
+                read_ids = {*verdict.read, *Sources(work).all_of(verdict.read)}
+                read = [{"id": row_id} for row_id in read_ids]
                 basis = basis_columns(FACT, fact_id, read, VERDICT_BASIS)
                 add_new(work, [basis_edit(basis, origin, work.now)] * bool(read))
                 verdict_lines.append(f"{fact_id}: {judgement.verdict}")
