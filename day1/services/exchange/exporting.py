@@ -15,8 +15,10 @@ from day1.model.files.export import (
     version_columns,
     version_of,
 )
+from day1.model.merge.held import columns_of
+from day1.model.redaction.veil import EXPIRED_MARK, SECRET_MARK, mark_of
 from day1.model.rows.change import Query, Ref
-from day1.model.rows.kind import KINDS, Cell
+from day1.model.rows.kind import HELD, KINDS, WHOLE, Cell, Row, text_of
 from day1.ports.store import Store
 from day1.services.branches.tree import BranchState, states
 from day1.services.repository.repository import Repository
@@ -33,6 +35,17 @@ class _Part:
         """Build the query for the exported rows of a state."""
         return Query(alive_at=ref.shown_at, public=not self.secrets)
 
+    def hides(self, held: Row, ref: Ref) -> bool:
+        """Whether a held item offers a whole row that the export leaves out.
+
+        The state may have no such row: the branch removed it before a merge offered it again.
+        """
+        if held["cell"] != WHOLE:
+            return False
+        sides = (columns_of(text_of(held[side])) for side in ("ours", "theirs"))
+        mark = mark_of(ref.shown_at or 0, *sides)
+        return mark == EXPIRED_MARK or (mark == SECRET_MARK and not self.secrets)
+
 
 def export_branch(
     store: Store, ref: Ref, *, with_thinking: bool = False, with_secrets: bool = False
@@ -41,8 +54,8 @@ def export_branch(
 
     Edits and held items are exported too; the thinking of messages only `with_thinking`, secret
     rows only `with_secrets`. Rows that have expired when the state is shown (`Ref.shown_at`) are
-    left out, and so are the edits and held items of rows that are left out. One table's rows are
-    in memory at a time.
+    left out, and so are the edits and held items of rows that are left out, and held items that
+    offer such a row. One table's rows are in memory at a time.
 
     Raises:
         UnknownBranch, NotFound: there is no such state.
@@ -103,12 +116,13 @@ def _rows(store: Store, ref: Ref, part: _Part, version: int) -> Iterator[bytes]:
             if "sensitivity" in kind.column:
                 public_ids = {row[0] for row in reading.scan(kind, ("id",), query)}
                 hidden |= {row[0] for row in reading.scan(kind, ("id",), Query())} - public_ids
-            about = kind.columns.index(kind.about)
+            rows = (kind.row(values) for values in reading.scan(kind, kind.columns, query))
             # Sorted here: engines do not all collate ids alike.
-            for values in sorted(reading.scan(kind, kind.columns, query), key=itemgetter(0)):
-                if values[about] in hidden:
+            in_order = sorted(rows, key=itemgetter("id"))
+            hidden |= {row["id"] for row in in_order if kind is HELD and part.hides(row, ref)}
+            for row in in_order:
+                if hidden & {row["id"], row[kind.about], row.get("closes")}:
                     continue
-                row = dict(zip(kind.columns, values, strict=True))
                 if not part.thinking:
                     row.update(dict.fromkeys(kind.private))
                 if version_of(kind, row) > version:
