@@ -127,7 +127,7 @@ class Route:
 
     @property
     def in_path(self) -> dict[str, str]:
-        """The names in the path, with the arguments that they give."""
+        """By name in the path, the name of the argument that it gives."""
         names = [name for _, name, _, _ in Formatter().parse(self.path) if name]
         return {name: self.binding.path.get(name, name) for name in names}
 

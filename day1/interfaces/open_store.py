@@ -62,7 +62,7 @@ class OpenStore:
         """Build the context of one call, limited to what the caller may see and do."""
         write = self.settings.write
         limits = Limits(write.raw_characters, write.secrets, self.settings.prime.chars)
-        repo, search, prime = self.repo, self.search, self.prime
+        repo, search, prime_services = self.repo, self.search, self.prime
         if caller.access.branches:
             repo = scoped(repo, caller.access)
             uses = ScopedUses(search.uses, repo.ledger, caller.access)
@@ -74,7 +74,7 @@ class OpenStore:
                 uses=uses,
                 limits=replace(search.limits, apart=True),
             )
-            prime = replace(prime, uses=uses)
+            prime_services = replace(prime_services, uses=uses)
         return Context(
             repo,
             search,
@@ -85,7 +85,7 @@ class OpenStore:
             self.chat,
             self.pinning,
             configuration=self._told,
-            prime=prime,
+            prime=prime_services,
             jobs=self.jobs,
             place=self.where,
         )

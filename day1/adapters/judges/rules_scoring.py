@@ -26,7 +26,7 @@ class _Weight:
     """The evidence on one side, with its total weight."""
 
     total: float = 0.0
-    said: list[str] = field(default_factory=list)
+    descriptions: list[str] = field(default_factory=list)
 
 
 _OTHERS = 0.8
@@ -47,9 +47,9 @@ _CLEAR = 0.6
 """Contradiction from which a claim can be refuted."""
 _NAMED = 3
 """Maximum number of memories that a reason names."""
-_STYLE_LEAST = INVALIDATED
+_MIN_STYLE_SCORE = INVALIDATED
 """Lowest score for bad style, so that no fact is invalidated for its wording."""
-_STYLE_MOST = 0.55
+_MAX_STYLE_SCORE = 0.55
 """Highest score for good style without enough support, so that it verifies no fact."""
 _BASE = 0.4
 """Accuracy of a claim without evidence."""
@@ -77,10 +77,10 @@ def by_rules(case: Case) -> Judgement:
             score = _accuracy(case, support, against)
         elif rule is not None:
             score = rule(case)
-            if not is_settled and score.score > _STYLE_MOST:
+            if not is_settled and score.score > _MAX_STYLE_SCORE:
                 why = f"{score.reason}; evidence does not settle it"
-                score = replace(score, score=_STYLE_MOST, reason=why)
-            score = replace(score, score=max(_STYLE_LEAST, score.score))
+                score = replace(score, score=_MAX_STYLE_SCORE, reason=why)
+            score = replace(score, score=max(_MIN_STYLE_SCORE, score.score))
         else:
             score = Score(dimension, 0.5, "the rules do not know this dimension")
         scores.append(replace(score, score=round(score.score, 2)))
@@ -113,7 +113,7 @@ def _support(case: Case) -> _Weight:
             value = min(value, _OWN_MOST - own_total)
             own_total += value
         weight.total += value
-        weight.said.append(_described(evidence, case))
+        weight.descriptions.append(_described(evidence, case))
     return weight
 
 
@@ -125,7 +125,9 @@ def _against(case: Case) -> _Weight:
         if not is_newer:
             value *= _IF_OLDER if _is_others(evidence, case) else _OWN
         weight.total += value
-        weight.said.append(f"{'newer' if is_newer else 'older'} {_described(evidence, case)}")
+        weight.descriptions.append(
+            f"{'newer' if is_newer else 'older'} {_described(evidence, case)}"
+        )
     return weight
 
 
@@ -141,10 +143,10 @@ def _described(evidence: Evidence, case: Case) -> str:
 def _accuracy(case: Case, support: _Weight, against: _Weight) -> Score:
     value = _BASE + _REACH * (_grown(support.total) - _grown(against.total))
     reasons = []
-    if support.said:
-        reasons.append(f"supported by {_listed(support.said)}")
-    if against.said:
-        reasons.append(f"contradicted by {_listed(against.said)}")
+    if support.descriptions:
+        reasons.append(f"supported by {_listed(support.descriptions)}")
+    if against.descriptions:
+        reasons.append(f"contradicted by {_listed(against.descriptions)}")
     if not reasons:
         reasons.append("nothing in memory supports or contradicts it")
     if case.now - case.at > _YEAR_US:
@@ -153,8 +155,8 @@ def _accuracy(case: Case, support: _Weight, against: _Weight) -> Score:
     if case.confidence < 0.5:  # noqa: PLR2004 - half sure
         value -= 0.1
         reasons.append("its author was not sure")
-    lowest = 0.0 if against.said else _STYLE_LEAST
-    return Score("accuracy", min(1.0, max(lowest, value)), "; ".join(reasons))
+    minimum = 0.0 if against.descriptions else _MIN_STYLE_SCORE
+    return Score("accuracy", min(1.0, max(minimum, value)), "; ".join(reasons))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -84,7 +84,7 @@ def parse(text: str) -> ServerUrl:
     if not (plain.isascii() and plain.isalnum() and len(database) <= _LONGEST):
         raise InvalidRequest(
             f"DAY1_STORE__URL ends with the name of a database: at most {_LONGEST} ASCII letters, "
-            f"digits, '_' and '-', no branch. Its form is {form}."
+            f"digits, '_' and '-', without a branch. Its form is {form}."
         )
     if database.lower() in _OF_SERVERS:
         raise InvalidRequest(

@@ -44,7 +44,7 @@ Withdraw = Callable[[str, Collection[str]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class _BranchState:
     """The state of a branch at the beginning of a transaction."""
 
     branch: str
@@ -119,12 +119,14 @@ class SqlStore(Store):
                 yield self._past(connection, ref)
             return
         with self._connections.on_branch(ref.branch) as connection:
-            begun = self._begin(connection, ref.branch)
-            if ref.until is None or ref.until >= begun.tip.ts:
-                state = replace(begun.rows(self._mask()), until=ref.until, shown_at=ref.shown_at)
+            branch_state = self._begin(connection, ref.branch)
+            if ref.until is None or ref.until >= branch_state.tip.ts:
+                state = replace(
+                    branch_state.rows(self._mask()), until=ref.until, shown_at=ref.shown_at
+                )
                 yield SqlReading(connection, state, self.history)
                 return
-        past = self.history.before(begun.tip, ref.until)
+        past = self.history.before(branch_state.tip, ref.until)
         if past.empty:
             yield EmptyReading(ref.branch)
             return
@@ -175,14 +177,14 @@ class SqlStore(Store):
                 with suppress(UnknownBranch):  # it may have been deleted
                     connection = stack.enter_context(self._connections.on_branch(branch))
                 if connection is not None:
-                    begun = self._begin(connection, branch)
-                    if begun.tip.id == commit and not begun.pending.count:
+                    branch_state = self._begin(connection, branch)
+                    if branch_state.tip.id == commit and not branch_state.pending.count:
                         yield connection
                         return
         with self._connections.at_commit(commit) as connection:
             yield connection
 
-    def _begin(self, connection: Connection, branch: str, *, writes: bool = False) -> _Begun:
+    def _begin(self, connection: Connection, branch: str, *, writes: bool = False) -> _BranchState:
         """Begin a transaction, and read the branch's state."""
         self._connections.begin(connection, writes=writes)
         tip = self._tips.get(branch) or self.history.tip(connection)
@@ -194,25 +196,27 @@ class SqlStore(Store):
             self._tips.clear()
         self._tips[branch] = tip
         self._remember(tip.id, version)
-        return _Begun(branch, tip, pending, now, version)
+        return _BranchState(branch, tip, pending, now, version)
 
-    def _begin_writing(self, connection: Connection, branch: str) -> _Begun:
+    def _begin_writing(self, connection: Connection, branch: str) -> _BranchState:
         """Begin a writing transaction, after stepping the branch to the present schema."""
-        begun = self._begin(connection, branch, writes=True)
-        if begun.version >= self.version:
-            return begun
-        if begun.pending.count:
-            self._commit_pending(connection, begun)
+        branch_state = self._begin(connection, branch, writes=True)
+        if branch_state.version >= self.version:
+            return branch_state
+        if branch_state.pending.count:
+            self._commit_pending(connection, branch_state)
             self.point("schema.after_pending")
-            begun = self._begin(connection, branch, writes=True)
-        if begun.version < self.version:  # a killed step may have been committed with those rows
-            self._step(connection, begun)
-            begun = self._begin(connection, branch, writes=True)
-        return begun
+            branch_state = self._begin(connection, branch, writes=True)
+        if (
+            branch_state.version < self.version
+        ):  # a killed step may have been committed with those rows
+            self._step(connection, branch_state)
+            branch_state = self._begin(connection, branch, writes=True)
+        return branch_state
 
-    def _step(self, connection: Connection, begun: _Begun) -> None:
+    def _step(self, connection: Connection, branch_state: _BranchState) -> None:
         """Step a branch to the present schema, as a commit of its own."""
-        now = begun.later(self._now(connection, begun))
+        now = branch_state.later(self._now(connection, branch_state))
         self._dialect.step(connection)
         self.point("schema.before_commit")
         line = f"step the tables to schema {SCHEMA_VERSION}"
@@ -246,17 +250,17 @@ class SqlStore(Store):
     def adding(self, branch: str) -> Iterator[AddingUnit]:
         self._let_main_lead(branch)
         with self._connections.exclusive(branch) as connection:
-            begun = self._begin_writing(connection, branch)
-            now = self._now(connection, begun)
-            if _is_due(begun.pending, now):
-                self._commit_pending(connection, begun)
-                begun = self._begin(connection, branch, writes=True)
-            work = SqlAdditions(connection, begun.rows(self._mask()), self.history)
-            work.now = begun.later(now)
+            branch_state = self._begin_writing(connection, branch)
+            now = self._now(connection, branch_state)
+            if _is_due(branch_state.pending, now):
+                self._commit_pending(connection, branch_state)
+                branch_state = self._begin(connection, branch, writes=True)
+            work = SqlAdditions(connection, branch_state.rows(self._mask()), self.history)
+            work.now = branch_state.later(now)
             changing: list[SqlWork] = []
 
             def widen() -> Work:
-                changing.append(self._begin_changing(connection, begun))
+                changing.append(self._begin_changing(connection, branch_state))
                 return changing[0]
 
             work.widen = widen
@@ -264,7 +268,7 @@ class SqlStore(Store):
             if not changing:
                 self.point("add.before_commit")
                 self._connections.end(connection)
-                know_added(connection, begun.tip.id, work.added)
+                know_added(connection, branch_state.tip.id, work.added)
                 self.point("add.after_commit")
         self._tell(branch, changing[0] if changing else work)
 
@@ -277,13 +281,13 @@ class SqlStore(Store):
             yield work
         self._tell(branch, work)
 
-    def _begin_changing(self, connection: Connection, begun: _Begun) -> SqlWork:
+    def _begin_changing(self, connection: Connection, branch_state: _BranchState) -> SqlWork:
         """Commit the pending rows of a branch, then begin a unit that changes rows."""
-        if begun.pending.count:
-            self._commit_pending(connection, begun)
+        if branch_state.pending.count:
+            self._commit_pending(connection, branch_state)
             self.point("change.after_pending")
-            begun = self._begin(connection, begun.branch, writes=True)
-        return self._work(connection, begun)
+            branch_state = self._begin(connection, branch_state.branch, writes=True)
+        return self._work(connection, branch_state)
 
     def _tell(self, branch: str, work: SqlAdditions) -> None:
         """Remove what a committed unit hides from the index and the primes."""
@@ -295,17 +299,17 @@ class SqlStore(Store):
             if work.hides:  # again: a prime may have been made before the commit
                 self.hide()
 
-    def _work(self, connection: Connection, begun: _Begun) -> SqlWork:
-        work = SqlWork(connection, begun.rows(self._mask()), self.history, self._dialect)
-        work.now, work.point = begun.later(self._now(connection, begun)), self.point
+    def _work(self, connection: Connection, branch_state: _BranchState) -> SqlWork:
+        work = SqlWork(connection, branch_state.rows(self._mask()), self.history, self._dialect)
+        work.now, work.point = branch_state.later(self._now(connection, branch_state)), self.point
         work.hide = self.hide
         return work
 
-    def _now(self, connection: Connection, begun: _Begun) -> int:
+    def _now(self, connection: Connection, branch_state: _BranchState) -> int:
         """Return the store's time in microseconds since 1970 UTC."""
         if self._clock is not None:
             return self._clock()
-        return server_clock(connection) if begun.now is None else begun.now
+        return server_clock(connection) if branch_state.now is None else branch_state.now
 
     @override
     def repeat(self, branch: str, commit: Commit, writes: Writes) -> CommitId:
@@ -322,9 +326,9 @@ class SqlStore(Store):
     @contextmanager
     def sealed(self, branch: str) -> Iterator[CommitId]:
         with self._connections.exclusive(branch) as connection:
-            begun = self._begin(connection, branch, writes=True)
-            tip = self._settled(connection, begun)
-            if not begun.pending.count:  # refs must not change during a transaction
+            branch_state = self._begin(connection, branch, writes=True)
+            tip = self._settled(connection, branch_state)
+            if not branch_state.pending.count:  # refs must not change during a transaction
                 connection.exec_driver_sql("ROLLBACK")
             yield tip
 
@@ -333,19 +337,19 @@ class SqlStore(Store):
         with self._connections.exclusive(branch) as connection:
             return self._settled(connection, self._begin(connection, branch, writes=True))
 
-    def _settled(self, connection: Connection, begun: _Begun) -> CommitId:
+    def _settled(self, connection: Connection, branch_state: _BranchState) -> CommitId:
         """Commit a branch's pending rows and return its tip."""
-        if not begun.pending.count:
-            return begun.tip.id
+        if not branch_state.pending.count:
+            return branch_state.tip.id
         self.point("pending.before_commit")
-        commit = self._commit_pending(connection, begun)
+        commit = self._commit_pending(connection, branch_state)
         self.point("pending.after_commit")
         return commit
 
-    def _commit_pending(self, connection: Connection, begun: _Begun) -> CommitId:
-        commit = commit_rows(connection, self._dialect, begun.rows(CLEAR))
-        self._tips[begun.branch] = self.history.learn(commit)
-        self._remember(commit.id, begun.version)
+    def _commit_pending(self, connection: Connection, branch_state: _BranchState) -> CommitId:
+        commit = commit_rows(connection, self._dialect, branch_state.rows(CLEAR))
+        self._tips[branch_state.branch] = self.history.learn(commit)
+        self._remember(commit.id, branch_state.version)
         return commit.id
 
     @override
@@ -354,8 +358,8 @@ class SqlStore(Store):
         if pending is not None and not _is_due(pending, (self._clock or _own_clock)()):
             return
         with self._connections.on_branch(branch) as connection:
-            begun = self._begin(connection, branch)
-            due = _is_due(begun.pending, self._now(connection, begun))
+            branch_state = self._begin(connection, branch)
+            due = _is_due(branch_state.pending, self._now(connection, branch_state))
         if due:
             self.commit_pending(branch)
 

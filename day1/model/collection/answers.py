@@ -55,15 +55,19 @@ class Answer:
 class _Part:
     """The records of a collection that a question is about, by their number."""
 
-    whole: Collection
+    collection: Collection
     numbers: Sequence[int]
 
     def records(self, numbers: Sequence[int]) -> list[Record]:
-        return [self.whole.records[number] for number in numbers]
+        return [self.collection.records[number] for number in numbers]
 
     def metric(self, name: str) -> list[tuple[int, Decimal]]:
-        column = self.whole.numbers(name)
-        return [(number, column[number]) for number in self.numbers if number in column]
+        number_by_record = self.collection.numbers(name)
+        return [
+            (number, number_by_record[number])
+            for number in self.numbers
+            if number in number_by_record
+        ]
 
 
 def answer(collection: Collection, asked: Asked) -> Answer:
@@ -105,11 +109,11 @@ def _narrowed(collection: Collection, asked: Asked) -> _Part:
         return _Part(collection, range(len(collection.records)))
     if asked.field is None:
         raise InvalidRequest("`value` needs `field`, whose value it is.")
-    name = _known(collection, asked.field, "field")
+    name = _checked_name(collection, asked.field, "field")
     return _Part(collection, matching(collection, name, asked.value))
 
 
-def _known(collection: Collection, name: str, argument: str) -> str:
+def _checked_name(collection: Collection, name: str, argument: str) -> str:
     if collection.spelled(name):
         return name
     raise InvalidRequest(
@@ -130,12 +134,12 @@ def _metric(part: _Part, asked: Asked) -> tuple[str, list[tuple[int, Decimal]]]:
     default = asked.field if asked.value is None else None
     name = _needed(asked.metric or default, "metric", asked.operation)
     argument = "metric" if asked.metric else "field"
-    numbers = part.metric(_known(part.whole, name, argument))
+    numbers = part.metric(_checked_name(part.collection, name, argument))
     if not numbers:
         raise InvalidRequest(
             f"No matching record has a number in the field that `{argument}` names: there is "
             "nothing to compare.",
-            fields=list(part.whole.names[:_MOST_NAMES]),
+            fields=list(part.collection.names[:_MOST_NAMES]),
             record_count=len(part.numbers),
         )
     return name, numbers
@@ -157,19 +161,19 @@ def _having_field(part: _Part, asked: Asked) -> Sequence[int]:
     """Return the records with the field, or all if no field is asked for."""
     if asked.field is None or asked.value is not None:
         return part.numbers
-    column = part.whole.column(_known(part.whole, asked.field, "field"))
-    return [number for number in part.numbers if number in column]
+    value_by_number = part.collection.column(_checked_name(part.collection, asked.field, "field"))
+    return [number for number in part.numbers if number in value_by_number]
 
 
 def _distinct(part: _Part, asked: Asked) -> Answer:
-    name = _known(part.whole, _needed(asked.field, "field", "distinct"), "field")
-    column = part.whole.column(name)
+    name = _checked_name(part.collection, _needed(asked.field, "field", "distinct"), "field")
+    value_by_number = part.collection.column(name)
     counts: dict[str, int] = {}
     spelled: dict[str, str] = {}
-    matched = [number for number in part.numbers if number in column]
+    matched = [number for number in part.numbers if number in value_by_number]
     for number in matched:
-        key = folded_value(column[number])
-        spelled.setdefault(key, column[number].strip())
+        key = folded_value(value_by_number[number])
+        spelled.setdefault(key, value_by_number[number].strip())
         counts[key] = counts.get(key, 0) + 1
     values: list[Json] = [
         {"value": spelled[key], "count": counts[key]} for key in list(counts)[:_MOST_VALUES]
@@ -227,14 +231,16 @@ def _about(
 
 def _compare(part: _Part, asked: Asked) -> Answer:
     """Compare two groups by the average of a metric, or by their size without one."""
-    name = _known(part.whole, _needed(asked.group_field, "group_field", "compare"), "group_field")
+    name = _checked_name(
+        part.collection, _needed(asked.group_field, "group_field", "compare"), "group_field"
+    )
     if asked.group_a is None or asked.group_b is None:
         raise InvalidRequest("`compare` needs `group_a` and `group_b`: two values of the field.")
     if same_value(asked.group_a, asked.group_b):
         raise InvalidRequest("`group_a` and `group_b` are the same group: name two.")
     present = frozenset(part.numbers)
     sides = [
-        [number for number in matching(part.whole, name, group) if number in present]
+        [number for number in matching(part.collection, name, group) if number in present]
         for group in (asked.group_a, asked.group_b)
     ]
     described, parts = [], []
@@ -246,7 +252,7 @@ def _compare(part: _Part, asked: Asked) -> Answer:
         numbers = [Decimal(len(side))]
         about: dict[str, Json] = {"group": group, "count": len(side)}
         if asked.metric is not None:
-            _, pairs = _metric(_Part(part.whole, side), asked)
+            _, pairs = _metric(_Part(part.collection, side), asked)
             numbers = [value for _, value in pairs]
             average, is_rounded = average_of(numbers)
             about |= {"average": shown_number(average), "rounded": is_rounded}

@@ -66,5 +66,5 @@ def categories_of(layers: Sequence[Layer]) -> tuple[str, ...] | None:
 
 
 def recent_scores(count: int) -> list[float]:
-    """Score items by their age alone, newest first."""
+    """Return the scores of `count` items, newest first: each is a fixed share of the one before."""
     return [_NEWEST * _OLDER**age for age in range(count)]

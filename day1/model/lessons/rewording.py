@@ -81,7 +81,10 @@ def _words(text: str) -> list[str]:
 
 
 def _within(fewer: Sequence[str], more: Sequence[str]) -> bool:
-    """Whether the words are a subsequence of the others, which have more words inserted."""
+    """Whether `more` is `fewer`, perhaps inflected, with few and harmless words inserted.
+
+    At most one word is inserted for two of `fewer`, and none that turns the meaning or has a digit.
+    """
     at, inserted = 0, []
     for word in more:
         if at < len(fewer) and _one_word(fewer[at], word):

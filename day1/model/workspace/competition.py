@@ -73,7 +73,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a competition."""
+    """The memories that the competition chose for the workspace, and the others."""
 
     chosen: tuple[Standing, ...]
     """The candidates with a place, best first."""

@@ -128,7 +128,10 @@ def in_space(call: Call, space: str | None) -> Row:
     """
     spaces = spaces_of(call, space)
     if len(spaces) > 1:
-        raise InvalidRequest("This call is about one space: name it.", spaces=list(spaces))
+        raise InvalidRequest(
+            "This call is about one space, and its caller sees several: name one.",
+            spaces=list(spaces),
+        )
     return {"space": spaces[0]} if spaces else {}
 
 

@@ -36,7 +36,7 @@ _PROMOTED = "promoted"
 
 @dataclass(frozen=True, slots=True)
 class Promoted:
-    """The result of one promotion run."""
+    """The result of a run that made facts from the contexts of a branch."""
 
     processed: int
     """Number of contexts that the run promoted."""

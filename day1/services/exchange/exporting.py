@@ -127,8 +127,8 @@ def _rows(store: Store, ref: Ref, part: _Part, version: int) -> Iterator[bytes]:
                     row.update(dict.fromkeys(kind.private))
                 if version_of(kind, row) > version:
                     raise StoreBusy(
-                        "A row was written during the export that needs a newer version of the "
-                        "file than its first line says: export again."
+                        "A row was written during the export that needs a newer format than the "
+                        "first line of the file names: export again."
                     )
                 yield row_line(kind, row)
 

@@ -302,8 +302,8 @@ def give(work: Work, kind: Kind, before: Row, values: Row, edits: ImportEdits) -
     """Set a row to the values that its source has now; a fact with a new text is unverified."""
     if kind is FACT and values["fact_text"] != before["fact_text"]:
         values = {**values, "verification": "unverified", "scores": None}
-    groups = dict.fromkeys((*edits.always, *changed_groups(kind, before, values)))
-    edited = EditedCells(kind, {**before, **values}, list(groups), edits.reason)
+    edited_cells = dict.fromkeys((*edits.always, *changed_groups(kind, before, values)))
+    edited = EditedCells(kind, {**before, **values}, list(edited_cells), edits.reason)
     work.change(kind, str(before["id"]), values)
     add_edits(work, edited, edits.new_id)
 

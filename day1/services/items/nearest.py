@@ -101,8 +101,10 @@ def _messages(reading: Reading, query: ItemQuery) -> frozenset[str]:
 
 
 def _of_thread(reading: Reading, spaces: Spaces, thread: str) -> frozenset[str]:
-    among = Query(among={"space": list(spaces)})
-    rows = reading.scan(CONVERSATION, ("id", "detail"), among)
-    ids = [row_id for row_id, detail in rows if read_detail(detail).get("threadId") == thread]
+    in_spaces = Query(among={"space": list(spaces)})
+    conversations = reading.scan(CONVERSATION, ("id", "detail"), in_spaces)
+    ids = [
+        row_id for row_id, detail in conversations if read_detail(detail).get("threadId") == thread
+    ]
     query = Query(among={"conversation_id": ids})
     return frozenset(str(row[0]) for row in reading.scan(MESSAGE, ("id",), query) if ids)

@@ -114,10 +114,10 @@ def _find_transcripts(
 
 def _archive(editor: Editor, rows: Sequence[Row]) -> int:
     """Archive the facts whose status and expiry did not change meanwhile; return their number."""
-    present = editor.work.get(FACT, [str(row["id"]) for row in rows])
+    present_by_id = editor.work.get(FACT, [str(row["id"]) for row in rows])
     count = 0
     for row in rows:
-        now = present.get(str(row["id"]))
+        now = present_by_id.get(str(row["id"]))
         kept_columns = ("status", "expires_at")
         if now is not None and all(now[column] == row[column] for column in kept_columns):
             editor.change(FACT, now, {"status": "archived"})

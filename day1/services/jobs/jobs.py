@@ -84,7 +84,7 @@ def create(repo: Repository, new: NewJob, job_id: str | None = None) -> Job:
 
 
 def create_unless_done(repo: Repository, new: NewJob, job_id: str) -> Job:
-    """Write the record of a job as `create`, or of its next attempt if the last one has failed."""
+    """Create a job as `create` does; if it failed before, create its next attempt."""
     job = create(repo, new, job_id).seen_at(repo.clock())
     while job.status == "failed":
         next_id = derived_id("job", None, "attempt", job.id)

@@ -258,7 +258,7 @@ def keep_plan(
     plan: ConsolidationPlan,
 ) -> None:
     """Store a plan on its client's desk, since a chat model may not give the same answer twice."""
-    owner = (request.branch.id, client, DESK)
+    desk_key = (request.branch.id, client, DESK)
     value = canonical(
         {
             "basis": findings.basis,
@@ -266,8 +266,8 @@ def keep_plan(
             "recommendations": [asdict(recommendation) for recommendation in plan.recommendations],
         }
     )
-    stored = repo.ledger.record(Desk, desk_id(*owner))
-    write_desk(repo, stored, next_desk(stored, owner, value, request.now))
+    stored = repo.ledger.record(Desk, desk_id(*desk_key))
+    write_desk(repo, stored, next_desk(stored, desk_key, value, request.now))
 
 
 def _kept_plan(

@@ -94,8 +94,8 @@ def recall(
     notes = repo.ledger.records(Session, session_id=session_id)
     if not notes:
         raise NotFound(
-            f"No session {session_id!r} has written here: pass the session_id that its writes "
-            "were made with.",
+            f"No session {session_id!r} has written to this memory: pass the session_id of its "
+            "writes.",
             session_id=session_id,
         )
     context = SessionRecall(notes, written_branches(repo, session_id=session_id))

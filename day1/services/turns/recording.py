@@ -231,7 +231,7 @@ def _was_recorded(work: Additions, turn: Turn, origin: Origin) -> bool:
     if removed_of(work, [row_id for row_id in ids if row_id not in present]):
         raise RequestReused(
             f"A message of the turn {turn.id!r} was removed since it was recorded.",
-            Advice("{memory_restore} brings it back; another turnId records the messages again."),
+            Advice("{memory_restore} restores it; to record the turn anew, use another turnId."),
             turn_id=turn.id,
         )
     if not present:

@@ -92,7 +92,7 @@ def recall(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
 
 
 def exact(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
-    """Propose the exact answer that the broadcast memories have."""
+    """Propose the rows with the exact answer to the question, or else to the goal."""
     ids = scene.answer_ids
     goal = scene.mind.goal
     question = scene.question or (None if goal is None else goal.description)

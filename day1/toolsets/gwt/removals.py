@@ -25,7 +25,7 @@ from day1.toolsets.shared.answers import read_of, state_of
 
 
 def merged(ctx: Context, jsonl: str, *, admitting: bool) -> MemoryRestored:
-    """Import what is missing, and answer with what came in."""
+    """Import the memories that are missing; with `admitting` they wait for the workspace."""
     lines = read_lines(jsonl)
     write = write_here(ctx, NO_REQUEST)
     items, refused, notes = without_secrets(ctx, lines)
@@ -42,7 +42,10 @@ def merged(ctx: Context, jsonl: str, *, admitting: bool) -> MemoryRestored:
 
 
 def replaced(ctx: Context, jsonl: str, *, admitting: bool) -> MemoryRestored:
-    """Replace the memories of the caller, and answer with those that were there."""
+    """Replace the memories of the caller, and answer with the replaced ones as a backup.
+
+    With `admitting` the new memories wait for a place in the workspace.
+    """
     lines = read_lines(jsonl)
     write = write_here(ctx, NO_REQUEST)
     items, refused, notes = without_secrets(ctx, lines)

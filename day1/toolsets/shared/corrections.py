@@ -81,7 +81,9 @@ def _retention_columns(request: Corrected) -> dict[str, Cell]:
         if getattr(request, name) is not None
     }
     if request.space == EVERY:
-        raise InvalidRequest("A memory has one space or none: name it, or `shared`.")
+        raise InvalidRequest(
+            "A memory has one space or none, not all spaces: name one, or `shared` for none."
+        )
     if request.space is not None:
         columns["space"] = None if request.space == SHARED else request.space
     if request.sensitivity is not None:

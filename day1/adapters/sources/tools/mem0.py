@@ -24,7 +24,7 @@ _EVENTS: Mapping[str, EventName] = {"ADD": "add", "UPDATE": "change", "DELETE": 
 
 
 class Mem0(ToolSource):
-    """`ToolSource` over such a database, or JSON."""
+    """`ToolSource` over the SQLite database of Mem0, or its memories as JSON."""
 
     name = "mem0"
 

@@ -236,7 +236,7 @@ class MatrixOneDialect(Dialect):
     def commit(
         self, connection: Connection, text: str, author: str, *, empty: bool
     ) -> CommitId | None:
-        """Commit the transaction as one commit, and stamp it with its time."""
+        """Commit the transaction as one commit, and store the commit's time."""
         position = position_of(connection)
         if not (empty or position.differs):
             connection.exec_driver_sql("ROLLBACK")

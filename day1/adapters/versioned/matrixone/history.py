@@ -50,10 +50,10 @@ class MatrixOneHistory(SqlHistory):
         self._refuse_taken(name)
         database = fresh_database(self._database, name)
         with self._connections.plain() as connection:
-            state = self._connections.state(connection, start)
-            if self._graph.branch_of(connection, state.database):
+            past_state = self._connections.state(connection, start)
+            if self._graph.branch_of(connection, past_state.database):
                 connection.exec_driver_sql("START TRANSACTION")
-                _clone(connection, database, state)
+                _clone(connection, database, past_state)
             else:
                 living = self._living(connection, start)
                 # Rows written in the clone's transaction would be missing in later comparisons.

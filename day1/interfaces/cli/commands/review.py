@@ -162,7 +162,7 @@ def merge_command(session: Session, review: str | None, **options: Any) -> None:
 @agent_option
 @command
 def approve_command(session: Session, review: str | None, **options: Any) -> None:
-    """Approve what REVIEW would merge: it counts as one of the looks that the tiers ask for.
+    """Approve what REVIEW would merge; this is one of the approvals that its changes need.
 
     The approval is of the present plan: when that changes, somebody has to look again.
     """
@@ -233,7 +233,9 @@ def _choice(rows: Iterable[Document], text: str) -> dict[str, Any]:
     letters = name.rpartition("_")[2].upper()
     ids = {str(row["id"]) for row in rows if str(row["id"]).endswith(letters)}
     if len(ids) > 1:
-        raise InvalidRequest(f"More than one row {name!r} in this review.", id=name)
+        raise InvalidRequest(
+            f"The review has several rows {name!r}: write more letters of the id.", id=name
+        )
     return {"id": ids.pop() if ids else name, "cell": cell or WHOLE, "take": side}
 
 

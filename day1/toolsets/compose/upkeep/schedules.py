@@ -95,7 +95,7 @@ class MemoryScheduleListResponse(Response):
 
 
 class MemoryScheduleCreateResponse(Response):
-    """Whether the schedules exist now, and their ids."""
+    """The ids of the created or replaced schedules, and whether there are any."""
 
     created: bool
     scheduleIds: list[str]

@@ -170,7 +170,7 @@ def branch_merge(ctx: Context, request: BranchMerge) -> BranchMerged:
 def _earlier_merge(
     ctx: Context, request: BranchMerge, merge_request: MergeRequest
 ) -> MergeRecord | None:
-    """Return the result of an earlier call with the same request, if there was one."""
+    """Return the merge that an earlier call with this `request_id` made, if there is one."""
     if request.request_id is None:
         return None
     merge_id = repeatable(ctx, request).new_id("merge", 0)
