@@ -167,10 +167,10 @@ def compete(
         wordings = _take_wordings(best, rivals, neighbours)
         others += [each.standing(number, "other_wording", best.contender.id) for each in wordings]
         weigh(_compare_anew([best, *wordings], rivals, neighbours))
-    last = max(1, len(chosen))
+    last_round = max(1, len(chosen))
     for rival in rivals.values():
-        why: Reason = "no_place" if ignites(rival) else "below_ignition"
-        others.append(rival.standing(last, why))
+        rejection: Reason = "no_place" if ignites(rival) else "below_ignition"
+        others.append(rival.standing(last_round, rejection))
     created_at = {each.id: each.created_at for each in candidates}
     others.sort(key=lambda each: (-each.score, created_at[each.id], each.id))
     return Outcome(tuple(chosen), tuple(others))
@@ -186,10 +186,10 @@ def _note_disputes(rivals: Mapping[str, _Rival], neighbours: Neighbours) -> None
 
 def _take_wordings(best: _Rival, rivals: dict[str, _Rival], neighbours: Neighbours) -> list[_Rival]:
     """Remove the other wordings of a chosen memory from the rivals, and return them."""
-    alike = neighbours.alike.get(best.contender.id, ())
+    similar_ids = neighbours.alike.get(best.contender.id, ())
     wordings = [
         rivals[i]
-        for i in sorted(alike)
+        for i in sorted(similar_ids)
         if i in rivals and not at_odds(best.contender.text, rivals[i].contender.text)
     ]
     for rival in wordings:
@@ -207,8 +207,8 @@ def _compare_anew(
     Returns:
         The rivals with a changed part of their score.
     """
-    best, chosen = wordings[0], wordings[0].contender.id
-    likeness, alike = neighbours.likeness(chosen), neighbours.alike.get(chosen, ())
+    best, chosen_id = wordings[0], wordings[0].contender.id
+    likeness, alike = neighbours.likeness(chosen_id), neighbours.alike.get(chosen_id, ())
     linked = {i for each in wordings for i in neighbours.linked.get(each.contender.id, ())}
     pull = PULL * max(max(each.contender.relevance, each.links) for each in wordings)
     changed = []
@@ -216,9 +216,9 @@ def _compare_anew(
         before = (rival.novelty, rival.links, rival.is_disputed)
         rival.novelty = min(rival.novelty, 1.0 - likeness.get(row_id, 0.0))
         if row_id in linked and pull > rival.links:
-            rival.links, rival.via = pull, chosen
+            rival.links, rival.via = pull, chosen_id
         if row_id in alike and contradict(best.contender.text, rival.contender.text):
-            rival.contradicts += (chosen,)
+            rival.contradicts += (chosen_id,)
             rival.is_disputed = True
         if before != (rival.novelty, rival.links, rival.is_disputed):
             changed.append(rival)

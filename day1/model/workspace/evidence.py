@@ -78,12 +78,12 @@ def records_in(sources: Iterable[Source]) -> Collection:
     """Read the records in rows; a lone `key: value` line is a record too."""
     return Collection(
         chain.from_iterable(
-            records_of(source) or _lone(source.id, source.text) for source in sources
+            records_of(source) or _record_of_line(source.id, source.text) for source in sources
         )
     )
 
 
-def _lone(row_id: str, text: str) -> list[Record]:
+def _record_of_line(row_id: str, text: str) -> list[Record]:
     line = text.strip()
     pair = pair_in(line) if len(line) <= _LONGEST_LINE and "\n" not in line else None
     return [] if pair is None else [Record(row_id, row_id, dict([pair]), line)]
@@ -107,18 +107,18 @@ def looked_up(question: str, collection: Collection) -> Exact | None:
     "The zorp of Ada" is the value of `zorp` in the records where a field has the value Ada. None
     if there is no such value, or if records differ in it.
     """
-    asked = _words(question)
+    question_words = _words(question)
     numbers_by_value: dict[str, list[int]] = {}
     text_by_value: dict[str, str] = {}
     for name in collection.names:
         name_words = _words(name)
-        if not name_words or not name_words <= asked:
+        if not name_words or not name_words <= question_words:
             continue
-        column = collection.column(name)
-        for number in _identified(collection, name, asked - name_words):
-            if number in column:
-                key = folded_value(column[number])
-                text_by_value.setdefault(key, column[number].strip())
+        value_by_number = collection.column(name)
+        for number in _matching_numbers(collection, name, question_words - name_words):
+            if number in value_by_number:
+                key = folded_value(value_by_number[number])
+                text_by_value.setdefault(key, value_by_number[number].strip())
                 numbers_by_value.setdefault(key, []).append(number)
     if len(numbers_by_value) != 1:
         return None
@@ -126,24 +126,26 @@ def looked_up(question: str, collection: Collection) -> Exact | None:
     return Exact(text_by_value[key], "lookup", _records(collection, numbers))
 
 
-def _identified(collection: Collection, name: str, rest: frozenset[str]) -> Sequence[int]:
-    """List the numbers of the records whose cells together have every word of `rest`.
+def _matching_numbers(
+    collection: Collection, name: str, other_words: frozenset[str]
+) -> Sequence[int]:
+    """List the numbers of the records whose cells together have every word of `other_words`.
 
-    `rest` holds the words of a question without the field's name. If it is empty, the answer is
-    all records with the field `name`.
+    `other_words` holds the words of a question without the field's name. Without any, the answer
+    is all records with the field `name`.
     """
-    if not rest:
+    if not other_words:
         return sorted(collection.column(name))
-    covered: dict[int, set[str]] = {}
+    words_by_number: dict[int, set[str]] = {}
     for other in collection.names:
         if other == name:
             continue
         for value, numbers in collection.groups(other).items():
             words = _words(value)
-            if words and words <= rest:
+            if words and words <= other_words:
                 for number in numbers:
-                    covered.setdefault(number, set()).update(words, _words(other))
-    return sorted(number for number, words in covered.items() if rest <= words)
+                    words_by_number.setdefault(number, set()).update(words, _words(other))
+    return sorted(number for number, words in words_by_number.items() if other_words <= words)
 
 
 def computed(question: str, collection: Collection) -> Exact | None:
@@ -153,21 +155,21 @@ def computed(question: str, collection: Collection) -> Exact | None:
         return None
     words = _words(question) - {_stem(word) for word in _OPERATIONS}
     for metric in _metrics(collection, operation, words):
-        rest = words - (frozenset() if metric is None else _words(metric))
-        part = _part(collection, metric, rest)
-        if part is None:
+        other_words = words - (frozenset() if metric is None else _words(metric))
+        narrowed = _narrowed(collection, metric, other_words)
+        if narrowed is None:
             continue
         asked = Asked(operation, field=metric) if metric else Asked(operation)
         try:
-            result = answer(part, asked)
+            result = answer(narrowed, asked)
         except InvalidRequest:  # no number there
             continue
-        shown = result.answer
+        shown_answer = result.answer
         if operation in {"min", "max"}:
-            shown = str(result.metadata["value"])
+            shown_answer = str(result.metadata["value"])
         elif operation == "distinct":
-            shown = str(result.metadata["distinct_count"])
-        return Exact(shown, operation, tuple(result.matched))
+            shown_answer = str(result.metadata["distinct_count"])
+        return Exact(shown_answer, operation, tuple(result.matched))
     return None
 
 
@@ -176,43 +178,49 @@ def _metrics(collection: Collection, operation: str, words: frozenset[str]) -> S
 
     None stands for no field, with which records can be counted.
     """
-    named = [name for name in collection.names if _words(name) and _words(name) <= words]
-    named.sort(key=lambda name: (-len(_words(name)), name))
-    return [None, *named] if operation == "count" else named
+    named_fields = [name for name in collection.names if _words(name) and _words(name) <= words]
+    named_fields.sort(key=lambda name: (-len(_words(name)), name))
+    return [None, *named_fields] if operation == "count" else named_fields
 
 
-def _part(collection: Collection, metric: str | None, rest: frozenset[str]) -> Collection | None:
+def _narrowed(
+    collection: Collection, metric: str | None, other_words: frozenset[str]
+) -> Collection | None:
     """Narrow a collection to the records with the values that a question names.
 
-    None if a word of `rest` is no value, or may be the value of several fields.
+    None if a word of `other_words` is no value, or may be the value of several fields.
     """
-    if not rest:
+    if not other_words:
         return collection
-    cells: dict[frozenset[str], set[str]] = {}
-    numbers: dict[tuple[str, frozenset[str]], set[int]] = {}
+    fields_by_words: dict[frozenset[str], set[str]] = {}
+    numbers_by_cell: dict[tuple[str, frozenset[str]], set[int]] = {}
     for name in collection.names:
         if name == metric:
             continue
         for value, record_numbers in collection.groups(name).items():
             words = _words(value)
-            if words and words <= rest:
-                cells.setdefault(words, set()).add(name)
-                numbers.setdefault((name, words), set()).update(record_numbers)
-    chosen: dict[str, frozenset[str]] = {}
-    covered: frozenset[str] = frozenset()
-    for words in sorted(cells, key=lambda cell: (-len(cell), len(cells[cell]), sorted(cell))):
-        if words <= covered:
+            if words and words <= other_words:
+                fields_by_words.setdefault(words, set()).add(name)
+                numbers_by_cell.setdefault((name, words), set()).update(record_numbers)
+    words_by_field: dict[str, frozenset[str]] = {}
+    covered_words: frozenset[str] = frozenset()
+    for words in sorted(
+        fields_by_words, key=lambda cell: (-len(cell), len(fields_by_words[cell]), sorted(cell))
+    ):
+        if words <= covered_words:
             continue
-        fields = cells[words] - chosen.keys()
-        names = [name for name in fields if _words(name) and _words(name) <= rest] or list(fields)
+        fields = fields_by_words[words] - words_by_field.keys()
+        names = [name for name in fields if _words(name) and _words(name) <= other_words] or list(
+            fields
+        )
         if len(names) != 1:
             return None
-        chosen[names[0]] = words
-        covered |= words | _words(names[0])
-    if not chosen or not rest <= covered:
+        words_by_field[names[0]] = words
+        covered_words |= words | _words(names[0])
+    if not words_by_field or not other_words <= covered_words:
         return None
-    kept = set.intersection(*(numbers[cell] for cell in chosen.items()))
-    return Collection(_records(collection, sorted(kept)))
+    common_numbers = set.intersection(*(numbers_by_cell[cell] for cell in words_by_field.items()))
+    return Collection(_records(collection, sorted(common_numbers)))
 
 
 def _records(collection: Collection, numbers: Iterable[int]) -> tuple[Record, ...]:

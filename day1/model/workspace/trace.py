@@ -51,7 +51,7 @@ class Trace:
     @property
     def ids(self) -> set[str]:
         """The ids of all rows in the trace."""
-        return {*self.answer_ids, *(i for each in self.phases for i in each.ids)}
+        return {*self.answer_ids, *(i for step in self.phases for i in step.ids)}
 
     def among_visible(self, visible: Collection[str]) -> "Trace":
         """Leave out the ids of rows that may not be shown; the numbers of rows stay."""
@@ -59,7 +59,7 @@ class Trace:
         def shown(ids: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(i for i in ids if i in visible)
 
-        phases = tuple(replace(each, ids=shown(each.ids)) for each in self.phases)
+        phases = tuple(replace(step, ids=shown(step.ids)) for step in self.phases)
         return replace(self, answer_ids=shown(self.answer_ids), phases=phases)
 
     @property
@@ -70,7 +70,7 @@ class Trace:
 
 def read_trace(value: Mapping[str, Any]) -> Trace:
     """Read a trace from the JSON value that a mind keeps."""
-    phases = (Phase(**{**each, "ids": tuple(each["ids"])}) for each in value["phases"])
+    phases = (Phase(**{**step, "ids": tuple(step["ids"])}) for step in value["phases"])
     fields = {
         "answer_ids": tuple(value["answer_ids"]),
         "calls": tuple(value["calls"]),

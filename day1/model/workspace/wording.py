@@ -25,20 +25,20 @@ def shared_words(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other) if one and other else 0.0
 
 
-def alike_in_words(words: Mapping[str, frozenset[str]]) -> Iterable[tuple[str, str]]:
+def alike_in_words(words_by_id: Mapping[str, frozenset[str]]) -> Iterable[tuple[str, str]]:
     """List the pairs of texts, by id, that have most of their words in common.
 
     Only texts that share one of their rarest words are compared: texts that have most words in
     common share at least one of these.
     """
-    frequency = Counter(word for own in words.values() for word in own)
+    frequency = Counter(word for row_words in words_by_id.values() for word in row_words)
     ids_by_word: dict[str, list[str]] = {}
-    for row_id, own in words.items():
-        rarest = sorted(own, key=lambda word: (frequency[word], word))
-        rarest = rarest[: len(own) - ceil(ALIKE_WORDS * len(own)) + 1]
-        near = dict.fromkeys(other for word in rarest for other in ids_by_word.get(word, ()))
-        for other in near:
-            if shared_words(own, words[other]) >= ALIKE_WORDS:
+    for row_id, row_words in words_by_id.items():
+        rarest = sorted(row_words, key=lambda word: (frequency[word], word))
+        rarest = rarest[: len(row_words) - ceil(ALIKE_WORDS * len(row_words)) + 1]
+        other_ids = dict.fromkeys(other for word in rarest for other in ids_by_word.get(word, ()))
+        for other in other_ids:
+            if shared_words(row_words, words_by_id[other]) >= ALIKE_WORDS:
                 yield other, row_id
         for word in rarest:
             ids_by_word.setdefault(word, []).append(row_id)
