@@ -1,4 +1,4 @@
-"""Attending to a question: it becomes the goal, what it finds competes, and is broadcast."""
+"""Attend to a question: make it the goal, let the found memories compete, broadcast the best."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_ANSWER_IDS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """What to attend to, and how."""
+    """A question to attend to, and how to look for evidence."""
 
     question: str
     keywords: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Attention:
     passes: int = 1
     planner: str = "auto"
     admit: bool = True
-    """Whether what is found waits for a place, and is broadcast."""
+    """Whether the found memories wait for a place, and the winners are broadcast."""
 
 
 @dataclass(slots=True)
@@ -50,14 +50,14 @@ class Attended:
     mind: Mind
     """The mind afterwards."""
     admitted: tuple[str, ...] = ()
-    """Ids that were found and wait for a place, or have one."""
+    """Ids of the found memories, which wait for a place or have one."""
     broadcast: Broadcast | None = None
     """The last broadcast; None if nothing was admitted on purpose."""
 
 
 @dataclass(slots=True)
 class _Passes:
-    """The passes of one call."""
+    """The state of one call of `attend`, whose passes search and broadcast."""
 
     call: Call
     engine: SearchEngine
@@ -66,6 +66,7 @@ class _Passes:
     attention: Attention
     phases: list[Phase] = field(default_factory=list)
     done: int = 0
+    """The number of passes begun so far."""
     broadcast: Broadcast | None = None
 
     def trace(self, evidence: Evidence, phases: Sequence[Phase]) -> Trace:
@@ -83,11 +84,11 @@ class _Passes:
         )
 
     def show(self, evidence: Evidence, ids: Sequence[str]) -> bool:
-        """Let what was found wait for a place, and broadcast what wins.
+        """Let the found memories wait for a place, and broadcast the winners.
 
-        Returns whether the bus brought further memories back.
+        Returns whether the bus admitted further memories.
         """
-        found, now = tuple(ids), self.asked.now
+        found_ids, now = tuple(ids), self.asked.now
         goal = Goal(
             self.call.repo.new_id("goal", now),
             self.attention.question,
@@ -99,30 +100,30 @@ class _Passes:
         def admit(mind: Mind) -> Mind:
             if self.done == 1 and _is_new(goal, mind, self.seat):
                 mind = mind.with_goal(goal)
-            return mind.found(found, now).admitted(found, now)
+            return mind.found(found_ids, now).admitted(found_ids, now)
 
-        self.phases.append(phase("admit", self.done, found))
+        self.phases.append(phase("admit", self.done, found_ids))
         exact = evidence.exact
         asked = replace(self.asked, answer_ids=() if exact is None else exact.row_ids)
         evidence.calls += ["broadcast", "bus"]
 
         def note(mind: Mind) -> Mind:
-            phases = [*self.phases, *_shown(mind, self.done)]
+            phases = [*self.phases, *_broadcast_phases(mind, self.done)]
             return replace(mind, trace=self.trace(evidence, phases).value)
 
         options = Options(before=admit, after=note)
         self.broadcast = broadcast_now(self.call.repo, self.engine, self.seat, asked, options)
-        shown = _shown(self.broadcast.mind, self.done)
-        self.phases += shown
-        return shown[-1].count > 0
+        new_phases = _broadcast_phases(self.broadcast.mind, self.done)
+        self.phases += new_phases
+        return new_phases[-1].count > 0
 
 
-def _shown(mind: Mind, number: int) -> list[Phase]:
-    """Note what was broadcast in a pass, and what the bus brought back."""
-    back = [] if mind.bus is None else read_result(mind.bus).admitted_ids
+def _broadcast_phases(mind: Mind, number: int) -> list[Phase]:
+    """Build the phases `broadcast` and `bus` of a pass: the workspace, and what the bus added."""
+    admitted_ids = [] if mind.bus is None else read_result(mind.bus).admitted_ids
     return [
         phase("broadcast", number, [place.id for place in mind.workspace]),
-        phase("bus", number, back),
+        phase("bus", number, admitted_ids),
     ]
 
 
@@ -147,10 +148,10 @@ def attend(
     while True:
         passes.done += 1
         passes.phases.append(phase("search", passes.done, fresh))
-        is_more = bool(fresh)
+        has_more = bool(fresh)
         if attention.admit:
-            is_more = passes.show(evidence, fresh) or is_more
-        if passes.done == attention.passes or evidence.exact is not None or not is_more:
+            has_more = passes.show(evidence, fresh) or has_more
+        if passes.done == attention.passes or evidence.exact is not None or not has_more:
             break
         fresh = look_further(call, engine, question, evidence)
     trace = passes.trace(evidence, passes.phases)
@@ -162,7 +163,7 @@ def attend(
 
 
 def answer_of(call: Call, engine: SearchEngine, seat: Seat, asked: Asked, trace: Trace) -> str:
-    """Find the exact answer of a trace again, in what may be shown now; "" without one."""
+    """Find the exact answer of a trace again, in memories that may be shown now; "" without one."""
     if trace.operation is None:
         return ""
     if trace.operation != "lookup":
@@ -177,5 +178,5 @@ def _is_new(goal: Goal, mind: Mind, seat: Seat) -> bool:
     """Whether a question becomes the goal: the agents of a task keep the goal that they have."""
     if mind.goal is None:
         return True
-    same = (mind.goal.description, mind.goal.keywords) == (goal.description, goal.keywords)
-    return seat.task_id is None and not same
+    is_same = (mind.goal.description, mind.goal.keywords) == (goal.description, goal.keywords)
+    return seat.task_id is None and not is_same

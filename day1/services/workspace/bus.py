@@ -38,19 +38,19 @@ log = logging.getLogger(__name__)
 
 _THREADS: Final = 16
 """Threads of the bus in one process: a subscriber that does not end keeps one of them."""
-_OWN_ANSWER: Final = 0.95
-_CONTRADICTION: Final = 1.0
-_GAP: Final = 0.6
-_LINK: Final = 0.5
-_BY_SCORE: Final = 0.4
-"""How much the score of a memory adds to the confidence in what it is linked with."""
+_ANSWER_CONFIDENCE: Final = 0.95
+_CONTRADICTION_CONFIDENCE: Final = 1.0
+_GAP_CONFIDENCE: Final = 0.6
+_LINK_CONFIDENCE: Final = 0.5
+_SCORE_BONUS: Final = 0.4
+"""How much the score of a memory adds to the confidence in its linked memories."""
 _COVERED: Final = 0.5
 """Share of an objective's words that a memory about it has at least."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What the subscribers of a cycle read."""
+    """The data that the subscribers of a bus cycle read: a broadcast and its memories."""
 
     repo: Repository
     seat: Seat
@@ -61,13 +61,13 @@ class Scene:
     candidates: Sequence[str]
     """The texts of all memories that competed."""
     contradicts: Mapping[str, Sequence[str]]
-    """By id of a broadcast memory, the ids of those that it contradicts."""
+    """By id of a broadcast memory, the ids of the broadcast memories that it contradicts."""
     linked: Mapping[str, Collection[str]]
     """By id of a broadcast memory, the ids of the visible memories that it is linked with."""
     now: int
     """Microseconds UTC."""
     question: str | None = None
-    """The question that was asked; None: the goal alone."""
+    """The question of the call; None: there is only the goal."""
     answer_ids: tuple[str, ...] = ()
     """The rows that have an exact answer to the question, if that is known already."""
 
@@ -78,17 +78,19 @@ Subscriber = Callable[[Scene, Stopped], Iterable[Proposal]]
 
 
 def recall(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
-    """Propose to admit what the broadcast memories are linked with."""
-    present = {place.id for place in (*scene.mind.workspace, *scene.mind.buffer)}
+    """Propose to admit the memories that are linked with the broadcast ones."""
+    present_ids = {place.id for place in (*scene.mind.workspace, *scene.mind.buffer)}
     scores = {place.id: place.score or 0.0 for place in scene.mind.workspace}
     evicted = scene.mind.evicted
     for row_id in scene.chosen:
-        for far in sorted(scene.linked.get(row_id, ())):
+        for linked_id in sorted(scene.linked.get(row_id, ())):
             if stopped():
                 return
-            if far not in present and far not in evicted:
-                confidence = round(_LINK + _BY_SCORE * min(1.0, scores.get(row_id, 0.0)), 6)
-                yield Proposal("recall", "admit", f"admit:{far}", confidence, (far,))
+            if linked_id not in present_ids and linked_id not in evicted:
+                confidence = round(
+                    _LINK_CONFIDENCE + _SCORE_BONUS * min(1.0, scores.get(row_id, 0.0)), 6
+                )
+                yield Proposal("recall", "admit", f"admit:{linked_id}", confidence, (linked_id,))
 
 
 def exact(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
@@ -97,11 +99,11 @@ def exact(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
     goal = scene.mind.goal
     question = scene.question or (None if goal is None else goal.description)
     if not ids and question is not None and not stopped():
-        found = looked_up(question, records_in(map(record_source, scene.chosen.values())))
-        ids = () if found is None else found.row_ids
+        answer = looked_up(question, records_in(map(record_source, scene.chosen.values())))
+        ids = () if answer is None else answer.row_ids
     if ids:
         key = f"answer:{ids[0]}"
-        yield Proposal("exact", "resolve_answer", key, _OWN_ANSWER, ids[:MOST_PROPOSED])
+        yield Proposal("exact", "resolve_answer", key, _ANSWER_CONFIDENCE, ids[:MOST_PROPOSED])
 
 
 def contradiction(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
@@ -113,23 +115,27 @@ def contradiction(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
         if stopped():
             return
         key = f"contradiction:{one}:{other}"
-        yield Proposal("contradiction", "flag_contradiction", key, _CONTRADICTION, (one, other))
+        yield Proposal(
+            "contradiction", "flag_contradiction", key, _CONTRADICTION_CONFIDENCE, (one, other)
+        )
 
 
 def gap(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
     """Propose to note each open objective of the task that no memory is about."""
     if scene.seat.task_id is None:
         return
-    known = [frozenset(content_words(text)) for text in scene.candidates]
+    words_of_memories = [frozenset(content_words(text)) for text in scene.candidates]
     objectives = scene.repo.ledger.records(Objective, task_id=scene.seat.task_id)
     for objective in sorted(objectives, key=lambda each: each.position):
         words = frozenset(content_words(objective.description))
         if stopped():
             return
-        about = max((len(words & own) for own in known), default=0)
-        if objective.status != "completed" and words and about < _COVERED * len(words):
+        shared_count = max(
+            (len(words & memory_words) for memory_words in words_of_memories), default=0
+        )
+        if objective.status != "completed" and words and shared_count < _COVERED * len(words):
             number = objective.position
-            yield Proposal("gap", "note_gap", f"gap:{number}", _GAP, (), number)
+            yield Proposal("gap", "note_gap", f"gap:{number}", _GAP_CONFIDENCE, (), number)
 
 
 SUBSCRIBERS: Final[Mapping[str, Subscriber]] = {
@@ -138,7 +144,7 @@ SUBSCRIBERS: Final[Mapping[str, Subscriber]] = {
     "contradiction": contradiction,
     "gap": gap,
 }
-"""Who reads each broadcast, by name."""
+"""The functions that read each broadcast, by name."""
 
 
 def run_bus(
@@ -149,17 +155,19 @@ def run_bus(
     """Ask the subscribers after a broadcast, and decide which proposals are accepted.
 
     Args:
-        scene: what was broadcast.
-        subscribers: whom to ask.
-        budget_s: how many seconds they have.
+        scene: the broadcast and its memories.
+        subscribers: the subscribers to ask, by name.
+        budget_s: time limit in seconds for all of them together.
     """
-    before = None if scene.mind.bus is None else read_result(scene.mind.bus)
-    circuits = {} if before is None else dict(before.circuits)
+    last_result = None if scene.mind.bus is None else read_result(scene.mind.bus)
+    circuits = {} if last_result is None else dict(last_result.circuits)
     cycle = scene.mind.cycles
-    asked = {n: s for n, s in subscribers.items() if not circuits.get(n, Circuit()).is_open(cycle)}
-    proposals, reports = _ask(scene, asked, budget_s)
-    reports |= {n: Report(n, "circuit_open") for n in subscribers if n not in asked}
-    repeated = () if before is None else [proposal.key for proposal in before.accepted]
+    asked_subscribers = {
+        n: s for n, s in subscribers.items() if not circuits.get(n, Circuit()).is_open(cycle)
+    }
+    proposals, reports = _ask(scene, asked_subscribers, budget_s)
+    reports |= {n: Report(n, "circuit_open") for n in subscribers if n not in asked_subscribers}
+    repeated = () if last_result is None else [proposal.key for proposal in last_result.accepted]
     return BusResult(
         cycle,
         arbitrate(proposals, repeated),

@@ -1,8 +1,8 @@
 """The memories that may compete for a workspace: where they come from, and how they are related.
 
-They are what waits and what is attended to, what a search for the goal finds, pinned facts, rows
-linked with these, and in a task the newest rows of its agents. Words are read here, through the
-mask, and only of rows that may be shown now.
+They are the rows in the buffer and the workspace, the rows that a search for the goal finds, pinned
+facts, rows linked with these, and in a task the newest rows of its agents. Texts are read here,
+through the mask, and only of rows that may be shown now.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from day1.services.workspace.pinned import pinned_facts
 _FOUND: Final = 30
 """Rows that the search for the goal finds, at most."""
 _FOUND_IN_TASK: Final = 60
-"""The same in a task, whose agents say one thing in several wordings."""
+"""Rows that the search finds in a task, at most; its agents say one thing in several wordings."""
 _LINKED: Final = 20
 """Further rows that are linked with candidates, at most."""
 _STEPS: Final = 2
-"""Links between a candidate and a row that becomes one by them, at most."""
+"""Links from a found candidate to a row that becomes a candidate by them, at most."""
 _NEWEST: Final = 200
 """The newest rows of a task that are considered, of each kind."""
 _PINNED: Final = 20
@@ -47,12 +47,12 @@ _COLUMNS: Final = {
     FACT: (*_OF_BOTH, "fact_text", "category", "verification"),
     OBSERVATION: (*_OF_BOTH, "summary", "observation_type"),
 }
-"""What a memory that competes is read with: its other columns may be long, and are not used."""
+"""The columns of a candidate that are read; the others may be long, and are not used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a workspace is filled for."""
+    """The instant, the spaces and the question of a call that fills a workspace."""
 
     now: int
     """Microseconds UTC."""
@@ -68,7 +68,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A row that competes."""
+    """A row that competes for a place, and the branches that have it."""
 
     item: Item
     branch: str
@@ -83,12 +83,12 @@ class Found:
 
     memories: Mapping[str, Memory]
     relevance: Mapping[str, float]
-    """By id, 0 to 1; 0 for those that are missing."""
+    """By id, 0 to 1; a missing id means 0."""
     linked: Mapping[str, frozenset[str]]
     alike: Mapping[str, frozenset[str]]
     """By id, the candidates that say nearly the same, or the contrary."""
     likeness: Callable[[str], Mapping[str, float]]
-    """Returns how like a candidate the others are, 0 to 1."""
+    """Returns the similarity of the others to a candidate, 0 to 1, by id."""
     without_vector: int
     """The number of candidates whose texts have no vector yet."""
     agents: Mapping[str, str]
@@ -103,7 +103,7 @@ class Found:
 
 
 def goal_text(mind: Mind, question: str | None = None) -> str:
-    """Return what is searched for: the goal, its keywords and the question; "" without any."""
+    """Return the text to search for: the goal, its keywords and the question; "" without any."""
     goal = mind.goal
     parts = [] if goal is None else [goal.description, " ".join(goal.keywords)]
     return "\n".join(part for part in (*parts, question or "") if part)
@@ -123,16 +123,16 @@ def gather(repo: Repository, engine: SearchEngine, seat: Seat, mind: Mind, asked
     ids = dict.fromkeys((*(place.id for place in (*mind.workspace, *mind.buffer)), *scores))
     ids |= dict.fromkeys(reader.newest())
     memories, linked = reader.read(ids)
-    near = Likeness(engine, {i: memory.item for i, memory in memories.items()})
-    scores |= near.scores(goal, vector, [i for i in memories if i not in scores])
+    similarities = Likeness(engine, {i: memory.item for i, memory in memories.items()})
+    scores |= similarities.scores(goal, vector, [i for i in memories if i not in scores])
     priority = 1.0 if mind.goal is None else mind.goal.priority
     return Found(
         memories=memories,
         relevance={i: min(1.0, scores.get(i, 0.0) * priority) for i in memories},
         linked={i: frozenset(linked.get(i, ())) & memories.keys() for i in memories},
-        alike=near.alike(),
-        likeness=near.of,
-        without_vector=near.without_vector,
+        alike=similarities.alike(),
+        likeness=similarities.of,
+        without_vector=similarities.without_vector,
         agents=reader.agents(),
         elsewhere=frozenset(reader.elsewhere),
         state=reader.state,
@@ -144,7 +144,7 @@ def gather(repo: Repository, engine: SearchEngine, seat: Seat, mind: Mind, asked
 def memories_of(
     repo: Repository, engine: SearchEngine, seat: Seat, ids: Iterable[str], asked: Asked
 ) -> dict[str, Memory]:
-    """Read those of these rows that may be shown now, by id, in the order of the ids.
+    """Read the rows of some ids that may be shown now, by id, in the order of the ids.
 
     Raises:
         NotFound: the task is gone.
@@ -154,7 +154,7 @@ def memories_of(
 
 
 class _Reader:
-    """Reads the branches of a seat: its own, or all of its task."""
+    """Reads candidates on the branches of a seat: on its own branch, or on all of its task."""
 
     def __init__(self, repo: Repository, engine: SearchEngine, seat: Seat, asked: Asked) -> None:
         self._repo, self._engine, self._seat, self._asked = repo, engine, seat, asked
@@ -183,7 +183,7 @@ class _Reader:
             answer = search(self._engine, place.ref, place.branch.id, request)
             return {str(hit.row["id"]): hit.score for hit in answer.hits}, [answer]
         team = search_branches(self._engine, self._written, self._seat.task_id, request)
-        scores = {str(each.hit.row["id"]): each.hit.score for each in team.hits}
+        scores = {str(team_hit.hit.row["id"]): team_hit.hit.score for team_hit in team.hits}
         return scores, [answer for _, answer in team.asked]
 
     def newest(self) -> list[str]:
@@ -201,49 +201,51 @@ class _Reader:
         return [i for of_kind in written.values() for _, i in sorted(of_kind)[-_NEWEST:]]
 
     def read(self, ids: Iterable[str]) -> tuple[dict[str, Memory], dict[str, set[str]]]:
-        """Read candidates, pinned facts and what is linked with these.
+        """Read candidates, pinned facts and the rows that are linked with these.
 
         Each branch is opened once for each step along the links.
 
         Returns:
-            Those that may be shown now, in the order in which they were found, and by id with
-            which rows each is linked.
+            The memories that may be shown now, in the order in which they were found, and by id of
+            a row the ids of the rows that it is linked with.
         """
-        wanted = dict.fromkeys(ids)
+        candidate_ids = dict.fromkeys(ids)
         memories: dict[str, Memory] = {}
         linked: dict[str, set[str]] = {}
-        nearest: Sequence[str] = list(wanted)
-        left = _LINKED
+        nearest: Sequence[str] = list(candidate_ids)
+        links_left = _LINKED
         for step in range(_STEPS + 1):
             pairs: set[tuple[str, str]] = set()
             for place in self._places:
                 with self._repo.store.reading(place.ref) as reading:
                     if step == 0 and place is self._places[0]:
-                        wanted |= dict.fromkeys(self._pinned(reading))
-                        nearest = list(wanted)
+                        candidate_ids |= dict.fromkeys(self._pinned(reading))
+                        nearest = list(candidate_ids)
                     self._show(reading, place, nearest, memories)
                     if step < _STEPS:
                         pairs |= self._links(reading, nearest)
-            fresh: dict[str, None] = {}
-            for one, other in _first_ones(pairs, nearest):
+            new_ids: dict[str, None] = {}
+            for one, other in _sorted_links(pairs, nearest):
                 linked.setdefault(one, set()).add(other)
                 linked.setdefault(other, set()).add(one)
-                fresh |= dict.fromkeys(each for each in (one, other) if each not in wanted)
-            nearest = list(fresh)[:left]
+                new_ids |= dict.fromkeys(
+                    row_id for row_id in (one, other) if row_id not in candidate_ids
+                )
+            nearest = list(new_ids)[:links_left]
             if not nearest:
                 break
-            left -= len(nearest)
-            wanted |= dict.fromkeys(nearest)
-        return {row_id: memories[row_id] for row_id in wanted if row_id in memories}, linked
+            links_left -= len(nearest)
+            candidate_ids |= dict.fromkeys(nearest)
+        return {row_id: memories[row_id] for row_id in candidate_ids if row_id in memories}, linked
 
     def shown(self, ids: Iterable[str]) -> dict[str, Memory]:
         """Read the rows that may be shown now, by id, in the order of the ids."""
-        wanted = list(ids)
+        row_ids = list(ids)
         memories: dict[str, Memory] = {}
         for place in self._places:
             with self._repo.store.reading(place.ref) as reading:
-                self._show(reading, place, wanted, memories)
-        return {row_id: memories[row_id] for row_id in wanted if row_id in memories}
+                self._show(reading, place, row_ids, memories)
+        return {row_id: memories[row_id] for row_id in row_ids if row_id in memories}
 
     def _pinned(self, reading: Reading) -> list[str]:
         asked = self._asked
@@ -284,22 +286,24 @@ class _Reader:
         return {agent.agent_id: agent.branch_id for agent in agents}
 
 
-def _first_ones(pairs: Iterable[tuple[str, str]], ids: Sequence[str]) -> list[tuple[str, str]]:
+def _sorted_links(pairs: Iterable[tuple[str, str]], ids: Sequence[str]) -> list[tuple[str, str]]:
     """Sort the links between rows that may compete, those of the first ids first."""
     rank_of = {row_id: number for number, row_id in enumerate(ids)}
     last = len(rank_of)
 
-    def first(pair: tuple[str, str]) -> tuple[int, tuple[str, str]]:
+    def rank_of_link(pair: tuple[str, str]) -> tuple[int, tuple[str, str]]:
         return min(rank_of.get(end, last) for end in pair), pair
 
-    return sorted((pair for pair in pairs if all(kind_of(i) in KINDS for i in pair)), key=first)
+    return sorted(
+        (pair for pair in pairs if all(kind_of(i) in KINDS for i in pair)), key=rank_of_link
+    )
 
 
-def _with(known: Memory | None, item: Item, place: WrittenBranch) -> Memory:
-    """Join a branch's copy of a row to the known one; the copy on its author's branch is shown."""
+def _with(earlier: Memory | None, item: Item, place: WrittenBranch) -> Memory:
+    """Join a branch's copy of a row to an earlier one; the one on its author's branch is shown."""
     copy = Memory(item, place.branch.name, frozenset({place.branch.id}))
-    if known is None:
+    if earlier is None:
         return copy
     agent = item.row["agent_id"]
-    shown = copy if agent is not None and place.branch.agent_id == agent else known
-    return replace(shown, on=known.on | copy.on)
+    shown = copy if agent is not None and place.branch.agent_id == agent else earlier
+    return replace(shown, on=earlier.on | copy.on)

@@ -1,4 +1,4 @@
-"""The cycle of a workspace: what competes, what is broadcast, and what is evicted by hand."""
+"""The cycle of a workspace: the competition, the broadcast, and evictions by hand."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from day1.services.workspace.candidates import Asked, Found, Memory, gather
 from day1.services.workspace.desks import Seat, change_mind, mind_of
 
 _NO_GOAL: Final = ""
-"""The id in `Mind.evicted` for what was evicted while there was no goal."""
+"""The goal id in `Mind.evicted` for memories that were evicted while there was no goal."""
 _VERDICTS: Final = {"verified": 1.0}
 """The stake of a fact by its verification; other facts have the usefulness of their votes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """A competition, and what it was about."""
+    """A competition for the places of a workspace: its candidates, rules and outcome."""
 
     mind: Mind
-    """The mind before it."""
+    """The mind before the competition."""
     found: Found
     outcome: Outcome
     rules: Rules
@@ -49,19 +49,19 @@ class Round:
 
     @property
     def admitted(self) -> list[Standing]:
-        """Those who are new in the workspace."""
+        """The chosen memories that are new in the workspace."""
         return [standing for standing in self.outcome.chosen if standing.reason == "admitted"]
 
     @property
     def evicted(self) -> list[str]:
-        """Ids that leave the workspace, in its order."""
-        stays = {standing.id for standing in self.outcome.chosen} | {*self.hidden}
-        return [place.id for place in self.mind.workspace if place.id not in stays]
+        """Ids of the memories that leave the workspace, in its order."""
+        staying_ids = {standing.id for standing in self.outcome.chosen} | {*self.hidden}
+        return [place.id for place in self.mind.workspace if place.id not in staying_ids]
 
     def also(self, row_id: str) -> list[Memory]:
         """Return the other wordings that joined a chosen memory."""
-        joined = sorted(each.id for each in self.outcome.others if each.joins == row_id)
-        return [self.found.memories[each] for each in joined]
+        joined_ids = sorted(each.id for each in self.outcome.others if each.joins == row_id)
+        return [self.found.memories[each] for each in joined_ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Broadcast:
     known: frozenset[str]
     """Ids of the chosen memories that the reader knew before."""
     bus: BusResult
-    """What the subscribers of the bus proposed after it."""
+    """The decisions on what the subscribers of the bus proposed after the broadcast."""
 
 
 def _same(mind: Mind) -> Mind:
@@ -83,12 +83,12 @@ def _same(mind: Mind) -> Mind:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a broadcast differs from the usual one."""
+    """Optional settings of a broadcast."""
 
     rules: Rules | None = None
-    """None: those of `rules_of`."""
+    """The weights and limits; None: those of `rules_of`."""
     subscribers: Mapping[str, Subscriber] = field(default_factory=lambda: SUBSCRIBERS)
-    """Who reads the broadcast."""
+    """The functions that read the broadcast, by name."""
     before: Callable[[Mind], Mind] = _same
     """Changes the mind before the competition, in the same write."""
     after: Callable[[Mind], Mind] = _same
@@ -116,8 +116,8 @@ def compete_now(
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """A round, its text for the caller, and what the bus said to it."""
+class _Draft:
+    """A broadcast before it is written to the desk."""
 
     round: Round
     text: Text
@@ -131,14 +131,14 @@ def broadcast_now(
 ) -> Broadcast:
     """Let the candidates compete, write the text for the caller, and let the bus read it.
 
-    Who won and what the bus proposed is written to the desk in one write.
+    The winners and the proposals of the bus are written to the desk in one write.
 
     Args:
         repo: the repository.
-        engine: finds what competes.
-        seat: whose mind.
-        asked: what the workspace is filled for.
-        options: how it differs from the usual broadcast.
+        engine: the search engine that finds candidates.
+        seat: the seat whose mind is changed.
+        asked: the instant, the spaces and the question of the call.
+        options: settings that differ from the usual ones.
 
     Raises:
         NotFound: the task is gone.
@@ -147,9 +147,9 @@ def broadcast_now(
     """
     options = options or Options()
     rules = options.rules or rules_of(seat)
-    told: list[_Told] = []
+    drafts: list[_Draft] = []
 
-    def tell(mind: Mind) -> _Told:
+    def draft(mind: Mind) -> _Draft:
         found = gather(repo, engine, seat, mind, asked)
         round_ = _round(found, mind, asked, rules, engine.votes())
         text = _text(round_, seat)
@@ -158,16 +158,16 @@ def broadcast_now(
         if seat.task_id is not None and seat.agent is not None:
             after = told_to(after, seat.agent, text.shown)
         bus = run_bus(_scene(repo, seat, round_, after, asked), options.subscribers)
-        return _Told(round_, text, after, bus)
+        return _Draft(round_, text, after, bus)
 
     def change(mind: Mind) -> Mind:
         mind = options.before(mind)
-        if not told or told[-1].round.mind != mind:
-            told.append(tell(mind))
-        return options.after(applied(told[-1].mind, told[-1].bus, asked.now))
+        if not drafts or drafts[-1].round.mind != mind:
+            drafts.append(draft(mind))
+        return options.after(applied(drafts[-1].mind, drafts[-1].bus, asked.now))
 
     after = change_mind(repo, seat, change, asked.now)
-    last = told[-1]
+    last = drafts[-1]
     chosen_ids = [standing.id for standing in last.round.outcome.chosen]
     known = frozenset(i for i in chosen_ids if _knows(last.round, seat.agent, i))
     return Broadcast(last.round, after, last.text, known, last.bus)
@@ -177,28 +177,28 @@ def evict(repo: Repository, seat: Seat, row_id: str, now: int) -> str:
     """Take a memory out of the workspace and the buffer, for as long as the goal is active.
 
     Returns:
-        Where it was: `workspace` or `buffer`.
+        Where the memory was: `workspace` or `buffer`.
 
     Raises:
         NotFound: it is in neither.
         StoreBusy: others change the same workspace all the time.
     """
-    was = ""
+    place_name = ""
 
     def change(mind: Mind) -> Mind:
-        nonlocal was
+        nonlocal place_name
         attended = tuple(place for place in mind.workspace if place.id != row_id)
         waiting = tuple(place for place in mind.buffer if place.id != row_id)
         if len(attended) + len(waiting) == len(mind.workspace) + len(mind.buffer):
             raise NotFound("This memory is neither in the workspace nor in the buffer.", id=row_id)
-        was = "workspace" if len(attended) < len(mind.workspace) else "buffer"
+        place_name = "workspace" if len(attended) < len(mind.workspace) else "buffer"
         goal_id = _goal_id(mind)
         evicted = {i: goal for i, goal in mind.evicted.items() if goal == goal_id}
         evicted[row_id] = goal_id
         return replace(mind, workspace=attended, buffer=waiting, evicted=evicted)
 
     change_mind(repo, seat, change, now)
-    return was
+    return place_name
 
 
 def _goal_id(mind: Mind) -> str:
@@ -212,86 +212,88 @@ def _round(found: Found, mind: Mind, asked: Asked, rules: Rules, votes: Votes) -
         for row_id in attended
         if row_id not in found.memories and (asked.is_limited or row_id in found.elsewhere)
     )
-    out = {i for i, goal_id in mind.evicted.items() if goal_id == _goal_id(mind)}
-    words = frozenset[str]()
+    evicted_ids = {i for i, goal_id in mind.evicted.items() if goal_id == _goal_id(mind)}
+    no_words = frozenset[str]()
     contenders = [
         Contender(
             id=row_id,
             text=memory.item.text,
             created_at=memory.item.created_at,
             relevance=found.relevance.get(row_id, 0.0),
-            recency=recency(_touched(mind, memory), asked.now),
+            recency=recency(_last_touched(mind, memory), asked.now),
             frequency=frequency(mind.uses.get(row_id, (0, 0))[0]),
             need=_need(found, mind, row_id),
             stake=max(
                 _VERDICTS.get(str(memory.item.row.get("verification")), 0.0),
-                votes[row_id].usefulness(words) if row_id in votes else 0.0,
+                votes[row_id].usefulness(no_words) if row_id in votes else 0.0,
                 _agreement(found, row_id),
             ),
             is_held=row_id in attended,
             is_pinned=memory.item.row.get("category") == PINNED,
         )
         for row_id, memory in found.memories.items()
-        if row_id not in out
+        if row_id not in evicted_ids
     ]
     neighbours = Neighbours(found.linked, found.alike, found.likeness)
-    left = replace(rules, slots=max(0, rules.slots - len(hidden)))
+    free_rules = replace(rules, slots=max(0, rules.slots - len(hidden)))
     goal = mind.goal is not None or asked.question is not None
-    return Round(mind, found, compete(contenders, neighbours, left, goal=goal), left, hidden)
+    return Round(
+        mind, found, compete(contenders, neighbours, free_rules, goal=goal), free_rules, hidden
+    )
 
 
-def _touched(mind: Mind, memory: Memory) -> int:
+def _last_touched(mind: Mind, memory: Memory) -> int:
     """Return when a memory was written, or when a question last found it."""
     return max(memory.item.created_at, mind.uses.get(memory.item.id, (0, 0))[1])
 
 
 def _wordings(found: Found, row_id: str) -> list[Memory]:
     """Return a memory and its other wordings."""
-    own = found.memories[row_id]
+    memory = found.memories[row_id]
     others = (found.memories[i] for i in sorted(found.alike.get(row_id, ())))
-    return [own, *(other for other in others if not at_odds(own.item.text, other.item.text))]
+    return [memory, *(other for other in others if not at_odds(memory.item.text, other.item.text))]
 
 
-def _having(found: Found, mind: Mind, row_id: str) -> set[str]:
+def _agents_with(found: Found, mind: Mind, row_id: str) -> set[str]:
     """Return the agents that wrote a memory, have it on their branch or were told it.
 
     Another wording of it counts too.
     """
-    having: set[str] = set()
+    agents: set[str] = set()
     for memory in _wordings(found, row_id):
-        having |= {text_of(memory.item.row["agent_id"]) or ""}
-        having |= {agent for agent, branch_id in found.agents.items() if branch_id in memory.on}
-        having |= {agent for agent, ids in mind.told.items() if memory.item.id in ids}
-    return having
+        agents |= {text_of(memory.item.row["agent_id"]) or ""}
+        agents |= {agent for agent, branch_id in found.agents.items() if branch_id in memory.on}
+        agents |= {agent for agent, ids in mind.told.items() if memory.item.id in ids}
+    return agents
 
 
 def _agreement(found: Found, row_id: str) -> float:
-    """Return how many of the task's other agents say the same as a memory, 0 to 1."""
-    sayers = {memory.item.row["agent_id"] for memory in _wordings(found, row_id)}
-    others = len(sayers & found.agents.keys()) - 1
+    """Return the share, 0 to 1, of the task's other agents that say the same as a memory."""
+    authors = {memory.item.row["agent_id"] for memory in _wordings(found, row_id)}
+    others = len(authors & found.agents.keys()) - 1
     return max(0, others) / max(1, len(found.agents) - 1)
 
 
 def _need(found: Found, mind: Mind, row_id: str) -> float:
     """Return 1 while an agent of the task does not know a memory, else 0."""
-    return float(bool(found.agents.keys() - _having(found, mind, row_id)))
+    return float(bool(found.agents.keys() - _agents_with(found, mind, row_id)))
 
 
 def _knows(round_: Round, agent: str | None, row_id: str) -> bool:
-    return agent is not None and agent in _having(round_.found, round_.mind, row_id)
+    return agent is not None and agent in _agents_with(round_.found, round_.mind, row_id)
 
 
 def _scene(repo: Repository, seat: Seat, round_: Round, mind: Mind, asked: Asked) -> Scene:
-    """Show the subscribers what was broadcast."""
+    """Build the scene of a broadcast for the subscribers of the bus."""
     found, chosen = round_.found, round_.outcome.chosen
     return Scene(
         repo=repo,
         seat=seat,
         mind=mind,
-        chosen={each.id: found.memories[each.id].item for each in chosen},
+        chosen={standing.id: found.memories[standing.id].item for standing in chosen},
         candidates=[memory.item.text for memory in found.memories.values()],
-        contradicts={each.id: each.contradicts for each in chosen},
-        linked={each.id: found.linked.get(each.id, ()) for each in chosen},
+        contradicts={standing.id: standing.contradicts for standing in chosen},
+        linked={standing.id: found.linked.get(standing.id, ()) for standing in chosen},
         now=asked.now,
         question=asked.question,
         answer_ids=asked.answer_ids,

@@ -23,7 +23,7 @@ _TRIES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Whose mind a call is about."""
+    """The branch, the task and the agent whose mind a call is about."""
 
     branch: Branch
     """The branch that the call reads and writes."""
@@ -64,7 +64,7 @@ def seat_of(call: Call) -> Seat:
 
 
 def mind_of(repo: Repository, seat: Seat) -> Mind:
-    """Read a mind; an empty one if nothing was ever noted."""
+    """Read a mind from its desk; without a desk, return an empty mind."""
     desk = repo.ledger.record(Desk, desk_id(*seat.whose))
     return Mind() if desk is None else read_mind(desk.value)
 
@@ -74,7 +74,7 @@ def change_mind(repo: Repository, seat: Seat, change: Callable[[Mind], Mind], no
 
     Args:
         repo: whose ledger has the desks.
-        seat: whose mind.
+        seat: the seat whose mind is changed.
         change: makes the new mind of the present one, perhaps several times; it returns the very
             same object if there is nothing to write.
         now: the present time: microseconds UTC.

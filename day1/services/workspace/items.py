@@ -91,7 +91,7 @@ def checked_items(
     """Read rows that must all be visible.
 
     Raises:
-        NotFound: a row is not here; whether the caller may not see it is not told.
+        NotFound: a row is missing, or the caller may not see it; the error does not say which.
     """
     ids = list(ids)
     items = visible_items(reading, ids, spaces, now)
@@ -112,7 +112,7 @@ class Links:
     ids: dict[str, tuple[str, ...]]
     """By id of a row, the ids of the rows that it is linked with, the oldest link first."""
     items: dict[str, Item]
-    """The linked rows that were read for this, by id."""
+    """The linked rows that were read to find the links, by id."""
 
 
 def links_of(
@@ -122,22 +122,24 @@ def links_of(
 
     The rows of the ids `known` are visible, and not read again.
     """
-    wanted = dict.fromkeys(ids)
-    links: dict[str, dict[str, None]] = {row_id: {} for row_id in wanted}
+    row_ids = dict.fromkeys(ids)
+    linked_by_id: dict[str, dict[str, None]] = {row_id: {} for row_id in row_ids}
     equal = {"relation_type": LINKED}
     rows: dict[str, Row] = {}
-    for side in ("source_entity", "target_entity") if wanted else ():
-        query = Query(equal=equal, among={side: list(wanted)}, present_at=now)
+    for side in ("source_entity", "target_entity") if row_ids else ():
+        query = Query(equal=equal, among={side: list(row_ids)}, present_at=now)
         rows |= {str(row["id"]): row for row in reading.find(RELATION, query)}
     for row in sorted(rows.values(), key=lambda row: (int(row["created_at"] or 0), str(row["id"]))):
         one, other = str(row["source_entity"]), str(row["target_entity"])
-        for end, far in ((one, other), (other, one)):
-            if end in links and far != end:
-                links[end][far] = None
-    others = {far for ends in links.values() for far in ends}
+        for end, linked_id in ((one, other), (other, one)):
+            if end in linked_by_id and linked_id != end:
+                linked_by_id[end][linked_id] = None
+    others = {linked_id for ends in linked_by_id.values() for linked_id in ends}
     items = visible_items(reading, others.difference(known), spaces, now)
     visible = {*known, *items}
-    ids_by_row = {row_id: tuple(f for f in ends if f in visible) for row_id, ends in links.items()}
+    ids_by_row = {
+        row_id: tuple(f for f in ends if f in visible) for row_id, ends in linked_by_id.items()
+    }
     return Links(ids_by_row, items)
 
 
@@ -147,7 +149,7 @@ class FoundItems:
 
     items: list[Item]
     answer: SearchAnswer
-    """What the search says of the state that it read."""
+    """The answer of the search, with the state that it read."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -175,11 +177,11 @@ def find_items(
     while True:
         answer = search(engine, ref, branch.id, request)
         items = [Item(hit.kind, hit.row) for hit in answer.hits]
-        fit = [item for item in items if memory_type in {None, item.memory_type}][:limit]
-        if len(fit) >= limit or len(items) < request.limit:
+        fitting_items = [item for item in items if memory_type in {None, item.memory_type}][:limit]
+        if len(fitting_items) >= limit or len(items) < request.limit:
             break
         request = replace(request, limit=request.limit * 4)
-    return FoundItems(fit, answer)
+    return FoundItems(fitting_items, answer)
 
 
 def links_on_branch(call: Call, ids: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""How like candidates are to one another and to the goal, by the vectors of the index and words."""
+"""The similarity of candidates to one another and to the goal, by indexed vectors or words."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def goal_vector(engine: SearchEngine, goal: str) -> Vector | None:
 
 
 class Likeness:
-    """Comparisons of some rows. Vectors come from the index; nothing is embedded."""
+    """The similarities of some rows. Vectors come from the index; nothing is embedded."""
 
     def __init__(self, engine: SearchEngine, items: Mapping[str, Item]) -> None:
         """Find the texts and vectors of items, by id."""
@@ -58,13 +58,13 @@ class Likeness:
         self._place = {number: place for place, number in enumerate(self._compared[0])}
 
     def _look_up(self) -> None:
-        for wanted in KINDS:
+        for kind in KINDS:
             hashes = {
                 row_id: str(item.row["content_hash"])
                 for row_id, item in self._items.items()
-                if item.kind is wanted
+                if item.kind is kind
             }
-            known = self._engine.index.words.known(wanted, list(dict.fromkeys(hashes.values())))
+            known = self._engine.index.words.known(kind, list(dict.fromkeys(hashes.values())))
             self._number |= {i: known[hashed] for i, hashed in hashes.items() if hashed in known}
         if self._engine.embedder is not None:
             numbers = list(dict.fromkeys(self._number.values()))
@@ -77,18 +77,22 @@ class Likeness:
         return sum(self._number.get(row_id) not in self._has_vector for row_id in self._items)
 
     def of(self, row_id: str) -> dict[str, float]:
-        """Return how like the others are to a row: by vectors, else by words; 0 to 1."""
+        """Return the similarity, 0 to 1, of each other row to a row: by vectors, else by words."""
         numbers, cosines = self._compared
-        like: dict[str, float] = {}
+        similarity_by_id: dict[str, float] = {}
         place = self._place.get(self._number.get(row_id, -1))
         if place is not None and cosines is not None:
             for number, cosine in zip(numbers, cosines[place].tolist(), strict=True):
                 if cosine > 0:
-                    like |= dict.fromkeys(self._ids[number], min(1.0, cosine))
-        own = self._words[row_id]
-        like |= {i: shared_words(own, w) for i, w in self._words.items() if i not in like}
-        like.pop(row_id)
-        return like
+                    similarity_by_id |= dict.fromkeys(self._ids[number], min(1.0, cosine))
+        row_words = self._words[row_id]
+        similarity_by_id |= {
+            i: shared_words(row_words, w)
+            for i, w in self._words.items()
+            if i not in similarity_by_id
+        }
+        similarity_by_id.pop(row_id)
+        return similarity_by_id
 
     def alike(self) -> dict[str, frozenset[str]]:
         """Return, by row, the rows that say nearly the same, or the contrary."""
@@ -96,13 +100,19 @@ class Likeness:
         ids_by_text: dict[str, list[str]] = {}
         for row_id, text in self._texts.items():
             ids_by_text.setdefault(plain(text), []).append(row_id)
-        pairs += [(a, b) for same in ids_by_text.values() for a in same for b in same if a < b]
+        pairs += [
+            (a, b)
+            for equal_ids in ids_by_text.values()
+            for a in equal_ids
+            for b in equal_ids
+            if a < b
+        ]
         numbers, cosines = self._compared
         if cosines is not None:
             ones, others = (cosines > ALIKE - _ROUNDED).nonzero()
-            near = zip(ones.tolist(), others.tolist(), strict=True)
+            similar_places = zip(ones.tolist(), others.tolist(), strict=True)
             ids = [self._ids[number] for number in numbers]
-            pairs += [(a, b) for one, other in near for a in ids[one] for b in ids[other]]
+            pairs += [(a, b) for one, other in similar_places for a in ids[one] for b in ids[other]]
         alike: dict[str, set[str]] = {}
         for one, other in pairs:
             if one != other:
@@ -134,9 +144,9 @@ class Likeness:
             if vector is not None and engine.embedder is not None:
                 some = [number for number in numbers.values() if number in self._has_vector]
                 cosines = engine.index.vectors.cosines(engine.embedder, vector, some)
-            for wanted in KINDS:
-                some = [n for i, n in numbers.items() if self._items[i].kind is wanted]
-                bm25 |= engine.index.words.scores(wanted, terms, some)
+            for kind in KINDS:
+                some = [n for i, n in numbers.items() if self._items[i].kind is kind]
+                bm25 |= engine.index.words.scores(kind, terms, some)
         except (EmbedderUnavailable, IndexBehind, IndexLost) as error:
             log.warning("memories are not compared with the goal: %s", error.code)
             return {}

@@ -1,4 +1,4 @@
-"""The pinned facts of a branch, kept in the process and moved on by what changed.
+"""The pinned facts of a branch, cached in the process and updated by the rows that changed.
 
 Categories have no index, so finding them anew would read every fact of the branch.
 """
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _BRANCHES_KEPT: Final = 200
 """Branches whose pinned facts a process keeps, at most."""
-_ASKED: Final = 1_000
-"""Pinned facts of which it is asked whether they may be shown, at most."""
+_MAX_CHECKED: Final = 1_000
+"""Maximum number of pinned facts that are checked whether they may be shown: the newest."""
 
 
 def pinned_facts(
-    repo: Repository, reading: Reading, spaces: Spaces, now: int, most: int
+    repo: Repository, reading: Reading, spaces: Spaces, now: int, limit: int
 ) -> list[str]:
     """Return the ids of the newest pinned facts that may be shown.
 
@@ -33,29 +33,29 @@ def pinned_facts(
         reading: the branch, as it is now.
         spaces: the spaces that the caller sees.
         now: the present time: microseconds UTC.
-        most: ids, at most.
+        limit: maximum number of ids.
     """
-    ids = _committed(repo, reading)
+    ids = _pinned_at_tip(repo, reading)
     if reading.pending.oldest is not None:
         ids |= _scan(reading, reading.pending.oldest - 1)
     if not ids:
         return []
-    query = present_items(spaces, now, Query(among={"id": sorted(ids)[-_ASKED:]}))[FACT.table]
+    query = present_items(spaces, now, Query(among={"id": sorted(ids)[-_MAX_CHECKED:]}))[FACT.table]
     rows = reading.scan(FACT, ("created_at", "id"), query)
     newest = sorted(((int(at or 0), str(row_id)) for at, row_id in rows), reverse=True)
-    return [row_id for _, row_id in newest[:most]]
+    return [row_id for _, row_id in newest[:limit]]
 
 
-def _committed(repo: Repository, reading: Reading) -> frozenset[str]:
+def _pinned_at_tip(repo: Repository, reading: Reading) -> frozenset[str]:
     """Return the ids of the pinned facts at the tip; ids of rows that are gone may be among them.
 
-    The kept ids are moved to the tip by the rows that changed since.
+    The cached ids are updated by the rows that changed since.
     """
     branch = reading.branch or ""
-    kept_tip, kept = repo.pinned.get(branch, ("", frozenset[str]()))
-    if kept_tip and kept_tip == reading.tip:
-        return kept
-    ids = _moved(repo, kept_tip, kept, reading) if kept_tip else None
+    cached_tip, cached_ids = repo.pinned.get(branch, ("", frozenset[str]()))
+    if cached_tip and cached_tip == reading.tip:
+        return cached_ids
+    ids = _updated(repo, cached_tip, cached_ids, reading) if cached_tip else None
     if ids is None:
         ids = _scan(reading, None)
     repo.pinned.pop(branch, None)
@@ -65,16 +65,16 @@ def _committed(repo: Repository, reading: Reading) -> frozenset[str]:
     return ids
 
 
-def _moved(
-    repo: Repository, kept_tip: str, kept: frozenset[str], reading: Reading
+def _updated(
+    repo: Repository, cached_tip: str, cached_ids: frozenset[str], reading: Reading
 ) -> frozenset[str] | None:
-    """Move the kept ids from the kept commit to the tip; None if that commit is not there."""
+    """Update cached ids from their commit to the tip; None if that commit does not exist here."""
     try:
-        changes = repo.history.changes(kept_tip, Ref(commit=reading.tip)).get(FACT.table, ())
+        changes = repo.history.changes(cached_tip, Ref(commit=reading.tip)).get(FACT.table, ())
     except (NotFound, StoreUnavailable):  # of another branch of this name, or compacted away
         return None
-    pinned = {c.id for c in changes if c.after is not None and c.after["category"] == PINNED}
-    return kept.difference(c.id for c in changes) | pinned
+    newly_pinned = {c.id for c in changes if c.after is not None and c.after["category"] == PINNED}
+    return cached_ids.difference(c.id for c in changes) | newly_pinned
 
 
 def _scan(reading: Reading, since: int | None) -> frozenset[str]:

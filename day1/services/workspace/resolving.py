@@ -29,7 +29,7 @@ _STEPS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and how much evidence is wanted."""
+    """A question, and the number of memories that a search for it may find."""
 
     text: str
     k: int
@@ -38,13 +38,13 @@ class Question:
 
     @property
     def query(self) -> str:
-        """What is searched for: the question and its keywords."""
+        """The text to search for: the question and its keywords."""
         return "\n".join([self.text, *([" ".join(self.keywords)] if self.keywords else [])])
 
 
 @dataclass(slots=True)
 class Evidence:
-    """What was found for a question, and how."""
+    """The memories, records and exact answer found for a question, and how they were found."""
 
     strategy: str
     """The way in which the evidence was found."""
@@ -54,20 +54,20 @@ class Evidence:
     records: tuple[Record, ...] = ()
     """The records of an exact answer that was found among all records."""
     queries: list[str] = field(default_factory=list)
-    """What was searched for."""
+    """The texts of the searches, in order."""
     calls: list[str] = field(default_factory=list)
-    """What was really called: `search`, `links`, `collection`."""
+    """The calls that were made, in order: `search`, `links` or `collection`."""
     state: ReadState = _NO_STATE
     """The state of the branch whose records were read."""
     answer: SearchAnswer | None = None
-    """What the last search says of the state that it read."""
+    """The answer of the last search, with the state that it read."""
 
-    def quotes(self, most: int) -> list[tuple[str, str]]:
-        """Return the ids and texts of the evidence, at most so many: records first."""
+    def quotes(self, limit: int) -> list[tuple[str, str]]:
+        """Return the ids and texts of the evidence, at most `limit`: records first."""
         quotes = [(record.row_id, record.text) for record in self.records]
-        shown = {row_id for row_id, _ in quotes}
-        quotes += [(i, item.text) for i, item in self.items.items() if i not in shown]
-        return quotes[:most]
+        record_ids = {row_id for row_id, _ in quotes}
+        quotes += [(i, item.text) for i, item in self.items.items() if i not in record_ids]
+        return quotes[:limit]
 
 
 @dataclass(slots=True)
@@ -84,25 +84,25 @@ class _Looker:
         evidence.queries.append(query)
         evidence.calls.append("search")
         evidence.answer = found.answer
-        fresh = [item for item in found.items if item.id not in evidence.items]
-        evidence.items |= {item.id: item for item in fresh}
-        return [item.id for item in fresh]
+        new_items = [item for item in found.items if item.id not in evidence.items]
+        evidence.items |= {item.id: item for item in new_items}
+        return [item.id for item in new_items]
 
     def follow_links(self, evidence: Evidence) -> None:
         """Add the memories that are linked with the evidence, the nearest first."""
         branch, spaces = branch_of(self.call), spaces_of(self.call, None)
         now = self.call.clock()
         with self.call.repo.store.reading(Ref(branch=branch.name)) as reading:
-            nearest, room = list(evidence.items)[:_SEEDS], self.question.k
+            nearest, links_left = list(evidence.items)[:_SEEDS], self.question.k
             for _ in range(_STEPS):
                 links = links_of(reading, nearest, spaces, now, evidence.items.keys())
                 evidence.calls.append("links")
-                far_ids = [far for ends in links.ids.values() for far in ends]
-                nearest = list(dict.fromkeys(i for i in far_ids if i not in evidence.items))
-                nearest = nearest[:room]
+                linked_ids = [linked_id for ends in links.ids.values() for linked_id in ends]
+                nearest = list(dict.fromkeys(i for i in linked_ids if i not in evidence.items))
+                nearest = nearest[:links_left]
                 if not nearest:
                     break
-                room -= len(nearest)
+                links_left -= len(nearest)
                 evidence.items |= {row_id: links.items[row_id] for row_id in nearest}
 
     def look_up(self, evidence: Evidence) -> None:
@@ -137,7 +137,7 @@ def resolve(call: Call, engine: SearchEngine, question: Question, planner: str) 
 
     Args:
         call: the call, whose branch and spaces are searched.
-        engine: what a search needs.
+        engine: the search engine.
         question: the question.
         planner: a name of `PLANNERS`.
 
@@ -150,7 +150,7 @@ def resolve(call: Call, engine: SearchEngine, question: Question, planner: str) 
 def look_further(
     call: Call, engine: SearchEngine, question: Question, evidence: Evidence
 ) -> list[str]:
-    """Search with the best memory that was not searched for yet; return the ids that are new.
+    """Search for the text of the best memory not yet searched for; return the ids that are new.
 
     What a question does not name may be near to what it found. If there are new ones, the exact
     answer is looked for again.
@@ -160,10 +160,10 @@ def look_further(
     query = next((i.text for i in evidence.items.values() if i.text not in searched), None)
     if query is None:
         return []
-    fresh = looker.search(evidence, query, question.k)
-    if evidence.exact is None and fresh and evidence.strategy != "generic":
+    new_ids = looker.search(evidence, query, question.k)
+    if evidence.exact is None and new_ids and evidence.strategy != "generic":
         looker.look_up(evidence)
-    return fresh
+    return new_ids
 
 
 def _generic(looker: _Looker) -> Evidence:

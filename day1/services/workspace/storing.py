@@ -42,11 +42,11 @@ class NewItem:
     memory_type: str = "semantic"
     tags: tuple[str, ...] = ()
     source: str | None = None
-    """Where an import has it from, in the words of its file."""
+    """The source that an imported file names."""
     happened_at: int | None = None
     space: str | None = None
     last_accessed: int | None = None
-    """When it was last used, in the words of an imported file (microseconds UTC)."""
+    """When the item was last used, as an imported file says (microseconds UTC)."""
     expires_at: int | None = None
     valid_until: int | None = None
     """Facts only: until when it is true."""
@@ -59,14 +59,14 @@ class NewItem:
         else:
             row = observation_row(row_id, NewObservation(str(label), self.text), origin, now)
         accessed = show_optional(self.last_accessed)
-        ends: Row = {"valid_until": self.valid_until} if "valid_until" in row else {}
+        end_column: Row = {"valid_until": self.valid_until} if "valid_until" in row else {}
         return row | {
             "tags": canonical(list(self.tags)) if self.tags else None,
             "detail": detail_of(source=self.source, last_accessed=accessed),
             "happened_at": self.happened_at,
             "space": self.space,
             "expires_at": self.expires_at,
-            **ends,
+            **end_column,
         }
 
 
@@ -83,7 +83,7 @@ class Stored:
 def store_item(
     write: Writing, new: NewItem, linked: Sequence[str], spaces: Spaces, request_id: str | None
 ) -> Stored:
-    """Store an item and link it, unless the same request or the same words did so lately.
+    """Store an item and link it, unless the same request or an equal text stored it lately.
 
     Args:
         write: the branch, the author and the space.
@@ -93,20 +93,22 @@ def store_item(
         request_id: the id that the client gave its request.
 
     Raises:
-        NotFound: a row to link it with is not here.
+        NotFound: a row to link the item with is missing, or the caller does not see it.
         RequestReused: the request id was used for another row, or its row was removed since.
     """
     kind, repo = kind_of_type(new.memory_type), write.repo
     with repo.store.adding(write.branch.name) as work:
-        ends = checked_items(work, linked, spaces, repo.clock())
+        linked_items = checked_items(work, linked, spaces, repo.clock())
         row = new.row(repo.new_id(kind.prefix, work.now), write.origin, work.now)
-        put = put_once(work, kind, row, request_id)
-        item = Item(kind, put.row)
-        others = [end for row_id, end in ends.items() if row_id != item.id]
-        added = add_links(work, [(item.row, end.row) for end in others], write.origin)
-        after = BranchAfter.of(work, put.fresh + added)
+        stored = put_once(work, kind, row, request_id)
+        item = Item(kind, stored.row)
+        others = [linked_item for row_id, linked_item in linked_items.items() if row_id != item.id]
+        added = add_links(
+            work, [(item.row, linked_item.row) for linked_item in others], write.origin
+        )
+        after = BranchAfter.of(work, stored.fresh + added)
     repo.point("gwt.stored")
-    return Stored(item, tuple(end.id for end in others), after, put.notes)
+    return Stored(item, tuple(linked_item.id for linked_item in others), after, stored.notes)
 
 
 def link_items(write: Writing, one: str, other: str, spaces: Spaces) -> BranchAfter:
@@ -128,10 +130,10 @@ def link_items(write: Writing, one: str, other: str, spaces: Spaces) -> BranchAf
 def add_links(work: Additions, pairs: Iterable[tuple[Row, Row]], origin: Origin) -> int:
     """Add the links between pairs of rows that are not linked yet; return how many."""
     row_by_id = {str(row["id"]): row for row in (_link(*pair, origin, work.now) for pair in pairs)}
-    present = work.get(RELATION, list(row_by_id))
-    fresh = [row for row_id, row in row_by_id.items() if row_id not in present]
-    work.add(RELATION, fresh)
-    return len(fresh)
+    existing = work.get(RELATION, list(row_by_id))
+    new_rows = [row for row_id, row in row_by_id.items() if row_id not in existing]
+    work.add(RELATION, new_rows)
+    return len(new_rows)
 
 
 def missing_links(reading: Reading, pairs: Iterable[tuple[str, str]]) -> bool:

@@ -23,11 +23,11 @@ from day1.services.workspace.upkeep.removing import Backup, BranchIngestion, Own
 TAG: Final = "compaction:working"
 """The tag of a summary."""
 _SOURCE: Final = "compaction"
-_MOST: Final = 1_000
+_MAX_COMPACTED: Final = 1_000
 """Items that become one fact, at most: the oldest. Another call takes the next ones."""
-_QUOTED: Final = 100
+_MAX_QUOTED: Final = 100
 """Items that a summary quotes, at most: the newest of them."""
-_LONGEST: Final = 160
+_MAX_QUOTATION: Final = 160
 """Characters of a quotation, at most."""
 
 
@@ -43,7 +43,7 @@ class CompactionPlan:
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What became of working memory, and the state of the branch."""
+    """The result of compacting working memory, and the state of the branch."""
 
     plan: CompactionPlan
     summary_id: str | None
@@ -51,8 +51,8 @@ class Compacted:
     after: BranchAfter
 
 
-def plan_compaction(reading: Reading, owner: Owner, most: int, now: int) -> CompactionPlan:
-    """Choose the oldest working items beyond the newest `most` ones.
+def plan_compaction(reading: Reading, owner: Owner, keep: int, now: int) -> CompactionPlan:
+    """Choose the oldest working items beyond the newest `keep` ones.
 
     An item that ends by itself is left alone: a summary that does not end may not have its words.
 
@@ -65,13 +65,13 @@ def plan_compaction(reading: Reading, owner: Owner, most: int, now: int) -> Comp
         if item.memory_type == "working" and item.row["expires_at"] is None
     ]
     lasting.sort(key=lambda item: (when(item.row), item.id))
-    compacted = lasting[: max(0, len(lasting) - most)][:_MOST]
+    compacted = lasting[: max(0, len(lasting) - keep)][:_MAX_COMPACTED]
     return CompactionPlan(
         compacted, len(lasting) - len(compacted), back_up(reading, compacted, owner, now)
     )
 
 
-def compact_working(write: Writing, most: int) -> Compacted:
+def compact_working(write: Writing, keep: int) -> Compacted:
     """Turn the oldest working items into one fact and remove them, in one commit.
 
     Raises:
@@ -80,7 +80,7 @@ def compact_working(write: Writing, most: int) -> Compacted:
     """
     repo, now = write.repo, write.repo.clock()
     with repo.store.adding(find_open_again(repo, write.branch).name) as adding:
-        plan = plan_compaction(adding, Owner.of(write), most, now)
+        plan = plan_compaction(adding, Owner.of(write), keep, now)
         if not plan.compacted:
             return Compacted(plan, None, BranchAfter.of(adding, 0))
         work = adding.to_change()
@@ -99,12 +99,12 @@ def compact_working(write: Writing, most: int) -> Compacted:
 
 def _summary(write: Writing, items: Sequence[Item], now: int) -> Row:
     """Build the fact that stands for items; it names all of them, and quotes the newest."""
-    quoted = items[-_QUOTED:]
+    quoted = items[-_MAX_QUOTED:]
     first, last = (show(when(item.row))[:10] for item in (items[0], items[-1]))
     lines = [f"Summary of {len(items)} working memories, from {first} to {last}:"]
     if len(items) > len(quoted):
         lines.append(f"- {len(items) - len(quoted)} older ones")
-    lines += [f"- {one_line(item.text, _LONGEST)}" for item in quoted]
+    lines += [f"- {one_line(item.text, _MAX_QUOTATION)}" for item in quoted]
     row_id = write.repo.new_id(FACT.prefix, now)
     ids = [item.id for item in items]
     return fact_row(row_id, NewFact("\n".join(lines), space=write.space), write.origin, now) | {

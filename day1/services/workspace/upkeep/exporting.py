@@ -1,4 +1,4 @@
-"""Items of a branch as lines: what a caller sees, and nothing that is secret or has ended."""
+"""Export the items that a caller sees as lines, without secret and ended ones."""
 
 from __future__ import annotations
 

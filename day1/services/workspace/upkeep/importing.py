@@ -36,14 +36,14 @@ class Duplicate(NamedTuple):
 
 @dataclass(slots=True)
 class Incoming:
-    """What becomes of the lines of a file."""
+    """The lines of a file, sorted into new items, duplicates and bad lines."""
 
     fresh: dict[str, ItemLine] = field(default_factory=dict)
     """By id of the new row, in the order of the file."""
     duplicates: list[Duplicate] = field(default_factory=list)
     bad: list[BadLine] = field(default_factory=list)
     row_by_file_id: dict[str, str] = field(default_factory=dict)
-    """By id in the file, the row that is there after the import."""
+    """By id in the file, the id of the row that has the item after the import."""
     links: list[tuple[str, str]] = field(default_factory=list)
     """Pairs of rows to link: both ends are in the file."""
 
@@ -82,36 +82,36 @@ def sort_lines(
     lines: Sequence[NumberedLine],
     *,
     dedupe: bool,
-    gone: Collection[str] = (),
+    removed_ids: Collection[str] = (),
 ) -> Incoming:
-    """Tell which lines are new, which memory has, and which may not come in.
+    """Sort lines into new items, duplicates of items in memory, and bad lines.
 
     Args:
         reading: the state of the branch, under its lock.
         write: the space of new rows, and their author.
         lines: the lines of the file.
         dedupe: whether lines that memory has are left out.
-        gone: ids of rows that do not count, since they are about to be removed.
+        removed_ids: ids of rows that do not count, since they are about to be removed.
     """
     now, incoming = write.repo.clock(), Incoming()
-    redacted = write.repo.ledger.mask().hashes | {REDACTED_HASH}
-    present = dict(_present(reading, write, now, gone)) if dedupe else {}
+    redacted_hashes = write.repo.ledger.mask().hashes | {REDACTED_HASH}
+    row_id_by_key = dict(_present(reading, write, now, removed_ids)) if dedupe else {}
     keys = [_key(line, write) for _, line in lines]
     ids = [ids_of(line, write) for _, line in lines]
-    taken = _taken(reading, itertools.chain.from_iterable(ids))
+    taken_ids = _taken(reading, itertools.chain.from_iterable(ids))
     for (number, line), key, own_ids in zip(lines, keys, ids, strict=True):
-        if why := _refusal(line, redacted, now):
-            incoming.bad.append(BadLine(number, why))
+        if refusal := _refusal(line, redacted_hashes, now):
+            incoming.bad.append(BadLine(number, refusal))
             continue
-        row_id = present.get(key) if dedupe else None
+        row_id = row_id_by_key.get(key) if dedupe else None
         if row_id is not None:
             incoming.duplicates.append(Duplicate(number, row_id))
         else:
             kind = kind_of_type(line.memory_type)
-            row_id = next((i for i in own_ids if i not in taken), None)
+            row_id = next((i for i in own_ids if i not in taken_ids), None)
             row_id = row_id or write.repo.new_id(kind.prefix, now)
-            present[key] = row_id
-            taken.add(row_id)
+            row_id_by_key[key] = row_id
+            taken_ids.add(row_id)
             incoming.fresh[row_id] = line
         if line.id is not None:
             incoming.row_by_file_id.setdefault(line.id, row_id)
@@ -139,10 +139,10 @@ def add_incoming(work: Additions, write: Writing, incoming: Incoming) -> int:
         rows_by_kind.setdefault(kind, []).append(new.row(row_id, write.origin, work.now))
     for kind, rows in rows_by_kind.items():
         work.add(kind, rows)
-    ends = [
+    pairs = [
         [Row({"id": row_id, "space": write.space}) for row_id in pair] for pair in incoming.links
     ]
-    add_links(work, [(one, other) for one, other in ends], write.origin)
+    add_links(work, [(one, other) for one, other in pairs], write.origin)
     return len(incoming.fresh)
 
 
@@ -162,14 +162,14 @@ def ids_of(line: ItemLine, write: Writing) -> list[str]:
 
 
 def _present(
-    reading: Reading, write: Writing, now: int, gone: Collection[str]
+    reading: Reading, write: Writing, now: int, removed_ids: Collection[str]
 ) -> Iterator[tuple[Key, str]]:
     """Yield the keys of the items in the space of an import, each with the id of its row."""
     for kind in KINDS:
         columns = ("id", str(kind.text), "tags", "detail", "source")
         query = present_items((write.space,), now)[kind.table]
         for row_id, text, tags, detail, source in reading.scan(kind, columns, query):
-            if row_id not in gone:
+            if row_id not in removed_ids:
                 item = ItemLine(
                     str(text), tags=tuple(read_tags(tags)), source=source_of(detail, source)
                 )
@@ -182,9 +182,9 @@ def _taken(reading: Reading, ids: Iterable[str]) -> set[str]:
     for row_id in ids:
         ids_by_kind[FACT if kind_of(row_id) is FACT else OBSERVATION].append(row_id)
     return {
-        str(found)
-        for kind, some in ids_by_kind.items()
-        for (found,) in reading.scan(kind, ("id",), Query(among={"id": some}))
+        str(row_id)
+        for kind, kind_ids in ids_by_kind.items()
+        for (row_id,) in reading.scan(kind, ("id",), Query(among={"id": kind_ids}))
     }
 
 

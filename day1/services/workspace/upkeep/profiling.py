@@ -1,4 +1,4 @@
-"""The profile of a caller's memory and workspace, and whether all that they need works."""
+"""The profile of a caller's memory and workspace, and checks of the parts that they need."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whose memory and workspace are looked at, and with what."""
+    """The call, seat and search engine with which memory and workspace are examined."""
 
     call: Call
     engine: SearchEngine
@@ -113,8 +113,8 @@ def count_indexed(subject: Subject, persisted: Persisted) -> int:
             _catch_up(reading, engine, seat)
     count = 0
     for kind, hashes in persisted.hashes.items():
-        known = engine.index.words.known(kind, list(hashes))
-        count += sum(number for hashed, number in hashes.items() if hashed in known)
+        indexed_texts = engine.index.words.known(kind, list(hashes))
+        count += sum(number for hashed, number in hashes.items() if hashed in indexed_texts)
     return count
 
 
@@ -143,7 +143,7 @@ def _ref(subject: Subject) -> Ref:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether each part works, and what it says."""
+    """Whether each checked part works, the problems found, and the profile."""
 
     checks: Mapping[str, bool]
     problems: Mapping[str, str]
@@ -192,7 +192,7 @@ class _Trial:
     problems: dict[str, str] = field(default_factory=dict)
 
     def run(self, name: str, part: Callable[[], T], otherwise: T) -> T:
-        """Use a part; return what it gives, or `otherwise` if it fails."""
+        """Call the function of a check; return its result, or `otherwise` if it fails."""
         try:
             result = part()
         except Day1Error as error:

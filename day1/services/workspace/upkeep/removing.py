@@ -1,4 +1,4 @@
-"""Removing items: whose memory a call may remove, and the one path that all removals take.
+"""Removing items: the memory that a call may remove, and the functions that remove it.
 
 In a space, a call removes what the space has. Without one, it removes only what the tools of gwt
 stored outside of all spaces for its agent or its task: the memory of others stays. Nothing is
@@ -69,28 +69,28 @@ class SeatCycle:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose memory a call may remove."""
+    """The space, or the agent and task, whose memory a call may remove."""
 
     space: str | None
     agent: str | None = None
-    """Without a space: whose rows; None for rows that name no agent."""
+    """Without a space: the agent whose rows may be removed; None: rows that name no agent."""
     task_id: str | None = None
 
     @staticmethod
     def of(write: Writing) -> Owner:
-        """Return whose memory a write may remove."""
+        """Return the owner whose memory a write may remove."""
         return Owner(write.space, write.origin.agent_id, write.origin.task_id)
 
     def items(self, reading: Reading, now: int) -> list[Item]:
         """Read the items that the owner may remove and that may be shown, by kind and id."""
         if self.space is not None:
             return present_rows(reading, (self.space,), now)
-        whose: list[Row] = [{"agent_id": self.agent}]
+        conditions: list[Row] = [{"agent_id": self.agent}]
         if self.task_id is not None:
-            whose.append({"task_id": self.task_id})
+            conditions.append({"task_id": self.task_id})
         items = {
             item.id: item
-            for equal in whose
+            for equal in conditions
             for item in present_rows(reading, (None,), now, Query(equal=equal))
             if item.is_own
         }
@@ -129,10 +129,10 @@ def count_present(reading: Reading, now: int) -> int:
     return len(present_rows(reading, (), now))
 
 
-def snapshot_before(write: Writing, what: str) -> str:
-    """Keep the state of a branch under a label before much of it is removed; return the id."""
+def snapshot_before(write: Writing, reason: str) -> str:
+    """Make a snapshot of a branch before a removal; return its id. `reason` is in its label."""
     repo = write.repo
-    taken = snapshot(repo, write.branch, f"before {what}", repo.clock())
+    taken = snapshot(repo, write.branch, f"before {reason}", repo.clock())
     repo.point("gwt.snapshot")
     return taken.id
 

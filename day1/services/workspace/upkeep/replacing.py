@@ -65,25 +65,27 @@ def replace_memory(write: Writing, lines: Sequence[NumberedLine]) -> Replaced:
     snapshot_id = snapshot_before(write, "a restore") if owned(write) else None
     with repo.store.adding(find_open_again(repo, write.branch).name) as adding:
         owner = Owner.of(write)
-        own = {item.id: item for item in owner.items(adding, now)}
-        backup = back_up(adding, list(own.values()), owner, now)
-        kept = count_present(adding, now) - len(own)
-        staying = dict(_staying(lines, backup.lines, write))
-        gone = own.keys() - staying.values()
-        incoming = _incoming(adding, write, lines, staying, gone)
-        outdated = _outdated_links(adding, incoming, set(staying.values()))
+        own_items = {item.id: item for item in owner.items(adding, now)}
+        backup = back_up(adding, list(own_items.values()), owner, now)
+        kept = count_present(adding, now) - len(own_items)
+        staying_ids = dict(_staying(lines, backup.lines, write))
+        removed_ids = own_items.keys() - staying_ids.values()
+        incoming = _incoming(adding, write, lines, staying_ids, removed_ids)
+        outdated_links = _outdated_links(adding, incoming, set(staying_ids.values()))
         after = BranchAfter.of(adding, 0)
-        if gone or incoming.fresh or outdated or missing_links(adding, incoming.links):
+        if removed_ids or incoming.fresh or outdated_links or missing_links(adding, incoming.links):
             work = adding.to_change()
             editor = Editor(repo, work, write.origin, "replaced by a file")
-            BranchIngestion(editor).delete_items([own[row_id] for row_id in sorted(gone)])
-            if outdated:
-                editor.remove([(RELATION, row) for row in outdated])
+            BranchIngestion(editor).delete_items(
+                [own_items[row_id] for row_id in sorted(removed_ids)]
+            )
+            if outdated_links:
+                editor.remove([(RELATION, row) for row in outdated_links])
             add_incoming(work, write, incoming)
             repo.point("gwt.replaced")
-            line = f"replace {len(gone)} memories by {len(incoming.fresh)}"
+            line = f"replace {len(removed_ids)} memories by {len(incoming.fresh)}"
             after = BranchAfter(work.commit(Message("import", line)), 0, work.now)
-    return Replaced(incoming, len(gone), kept, backup, snapshot_id, after)
+    return Replaced(incoming, len(removed_ids), kept, backup, snapshot_id, after)
 
 
 def refuse_bad(bad: Sequence[BadLine]) -> None:
@@ -110,18 +112,18 @@ def _staying(
     lines: Sequence[NumberedLine], own: Sequence[ItemLine], write: Writing
 ) -> Iterator[tuple[int, str]]:
     """Yield the number of each line that an owned item fits already, and the id of its row."""
-    left: dict[str, ItemLine] = {str(line.id): line for line in own}
+    unmatched: dict[str, ItemLine] = {str(line.id): line for line in own}
     for number, line in lines:
         for row_id in ids_of(line, write):
-            if row_id in left and _says(line, left[row_id], write):
-                del left[row_id]
+            if row_id in unmatched and _equals_line(line, unmatched[row_id], write):
+                del unmatched[row_id]
                 yield number, row_id
                 break
 
 
-def _says(line: ItemLine, own: ItemLine, write: Writing) -> bool:
-    """Whether an item is already as a line of a file says; what the line leaves out is as it is."""
-    given = replace(
+def _equals_line(line: ItemLine, own: ItemLine, write: Writing) -> bool:
+    """Whether an item equals a line of a file; values that the line leaves out do not count."""
+    expected = replace(
         line,
         id=own.id,
         linked_ids=own.linked_ids,
@@ -129,7 +131,7 @@ def _says(line: ItemLine, own: ItemLine, write: Writing) -> bool:
         created_at=own.created_at if line.created_at is None else line.created_at,
         last_accessed=own.last_accessed if line.last_accessed is None else line.last_accessed,
     )
-    return given == own
+    return expected == own
 
 
 def _incoming(
@@ -137,11 +139,11 @@ def _incoming(
     write: Writing,
     lines: Sequence[NumberedLine],
     staying: Mapping[int, str],
-    gone: set[str],
+    removed_ids: set[str],
 ) -> Incoming:
     """Sort the lines of a file into new items and duplicates, such as lines of items that stay."""
     others = [line for line in lines if line.number not in staying]
-    incoming = sort_lines(reading, write, others, dedupe=True, gone=gone)
+    incoming = sort_lines(reading, write, others, dedupe=True, removed_ids=removed_ids)
     refuse_bad(incoming.bad)
     incoming.duplicates = sorted([*incoming.duplicates, *(Duplicate(*p) for p in staying.items())])
     for number, line in lines:
@@ -152,11 +154,11 @@ def _incoming(
 
 
 def _outdated_links(reading: Reading, incoming: Incoming, staying: set[str]) -> list[Row]:
-    """Find the links between items that stay which the file does not have."""
-    wanted = {link_id(*pair) for pair in incoming.links}
+    """Find the links between staying items that the file does not have."""
+    incoming_links = {link_id(*pair) for pair in incoming.links}
     return [
         row
         for row in links_at(reading, sorted(staying))
         if {str(row["source_entity"]), str(row["target_entity"])} <= staying
-        and str(row["id"]) not in wanted
+        and str(row["id"]) not in incoming_links
     ]
