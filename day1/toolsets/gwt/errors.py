@@ -59,7 +59,7 @@ def unsupported(argument: str, given: str, supported: str, values: tuple[str, ..
 def unconfirmed(required: str, **where: Json) -> Day1Error:
     """Build the error for a call that removes memory and lacks its confirmation."""
     return ConfirmationNeeded(
-        f"This removes what is there: pass `confirm` as exactly {required!r}.",
+        f"This call removes data: pass `confirm` as exactly {required!r}.",
         required_confirm=required,
         **where,
     )

@@ -103,7 +103,7 @@ class Explained(Response):
 
 
 class Competed(Response):
-    """Who would enter the workspace now, who would leave it, and why (S0-005)."""
+    """The memories that would enter or leave the workspace now, and why (S0-005)."""
 
     winners: list[Part]
     would_evict: list[Part]
@@ -131,7 +131,7 @@ class Attended(Response):
 
 
 class Summary(Response):
-    """What a broadcast did."""
+    """The ids and counts of a broadcast: which memories entered, stayed, left and are shown."""
 
     cycle: int
     slots: int
@@ -236,7 +236,7 @@ class LineSkipped(Response):
 
 
 class MemoryImported(Response):
-    """What came in, and what did not (S0-028)."""
+    """The imported lines, and those that were refused or skipped (S0-028)."""
 
     status: Label
     imported_count: int
@@ -261,7 +261,7 @@ class BackupShown(Response):
 
 
 class MemoryRestored(MemoryImported):
-    """What a file brought, and what it replaced (S0-031)."""
+    """The lines imported from a file, and the memories that they replaced (S0-031)."""
 
     mode: Label
     deleted_count: int | None = absent()
@@ -287,7 +287,7 @@ class MemoryCompacted(Response):
 
 
 class MemoryReset(Response):
-    """What was reset (S0-035, S0-036, S0-037); it has what belongs to the scope."""
+    """The result of a reset (S0-035, S0-036, S0-037); fields of other scopes are missing."""
 
     status: Label
     scope: Label
@@ -304,7 +304,7 @@ class MemoryReset(Response):
 
 
 class EmbeddingShown(Response):
-    """What makes vectors; without a model, searches are by words."""
+    """The model that makes vectors; without one, searches are by words."""
 
     provider: str
     model: str | None

@@ -35,51 +35,51 @@ from day1.toolsets.shared.answers import read_of
 _MOST_LISTED: Final = 1_000
 """Lines that an answer lists as refused or skipped, at most; it counts all of them."""
 NO_REQUEST: Final = Repeatable()
-"""The request id of calls that have none: to repeat an import brings nothing new."""
+"""The arguments of calls without a request id; repeating an import adds nothing."""
 _HIDDEN_PLACE: Final = "store"
-"""What a caller reads who does not administer the store, in place of where it is."""
+"""The word that replaces the store's place for callers who do not administer the store."""
 
 
 def exported(ctx: Context, memory_type: str | None, tag: str | None) -> MemoryExported:
     """Answer with the memories as lines."""
-    found = _found(ctx, memory_type, tag)
+    exported_items = _exported(ctx, memory_type, tag)
     return MemoryExported(
         status="ok",
         format=LINES,
-        item_count=found.count,
+        item_count=exported_items.count,
         filters={"memory_type": memory_type, "tag": tag},
-        jsonl=found.jsonl,
-        read=read_of(found.state, found.branch),
+        jsonl=exported_items.jsonl,
+        read=read_of(exported_items.state, exported_items.branch),
     )
 
 
 def backed_up(ctx: Context, memory_type: str | None, tag: str | None) -> MemoryBackedUp:
     """Answer with the memories as lines, and with where they are from."""
-    found = _found(ctx, memory_type, tag)
+    exported_items = _exported(ctx, memory_type, tag)
     return MemoryBackedUp(
         status="ok",
         format=BACKUP,
-        namespace=namespace_of(ctx, found.branch),
+        namespace=namespace_of(ctx, exported_items.branch),
         file_sizes=file_sizes(ctx),
-        item_count=found.count,
-        jsonl=found.jsonl,
-        read=read_of(found.state, found.branch),
+        item_count=exported_items.count,
+        jsonl=exported_items.jsonl,
+        read=read_of(exported_items.state, exported_items.branch),
     )
 
 
-def _found(ctx: Context, memory_type: str | None, tag: str | None) -> Exported:
+def _exported(ctx: Context, memory_type: str | None, tag: str | None) -> Exported:
     return export_items(ctx, None if memory_type is None else checked_type(memory_type), tag)
 
 
 def namespace_of(ctx: Context, branch: str) -> NamespaceShown:
-    """Say whose memory a call is about: that of its caller's space, else all of its branch."""
+    """Return the namespace of a call: its caller's space, else the whole branch."""
     space, access = ctx.caller.space, ctx.caller.access
-    administers = access.scope == "admin" and not access.branches
+    is_admin = access.scope == "admin" and not access.branches
     return NamespaceShown(
         scope="branch" if space is None else "space",
         name=space or branch,
         branch=branch,
-        data_dir=ctx.place if administers else _HIDDEN_PLACE,
+        data_dir=ctx.place if is_admin else _HIDDEN_PLACE,
     )
 
 
@@ -102,7 +102,7 @@ class Import:
 
 
 def imported(ctx: Context, request: Import) -> MemoryImported:
-    """Import lines, and answer with what came in."""
+    """Import lines, and answer with the imported, refused and skipped ones."""
     default_type = checked_type(request.default_memory_type, "default_memory_type")
     lines = read_lines(request.jsonl, default_type, request.tags or ())
     write = write_here(ctx, NO_REQUEST)
@@ -151,7 +151,7 @@ def result_of(
     after: BranchAfter,
     notes: Sequence[str],
 ) -> dict[str, Any]:
-    """Build the part of an answer that says what became of the lines of a file."""
+    """Build the part of an answer that lists the imported, refused and skipped lines."""
     bad = sorted([*bad, *incoming.bad])
     shown, skipped = bad[:_MOST_LISTED], incoming.duplicates[:_MOST_LISTED]
     return {

@@ -1,4 +1,4 @@
-"""Answers about the caller's memory and workspace as a whole, and about what they need."""
+"""Answers about the caller's memory and workspace, and about the parts that they need."""
 
 from typing import Any, Final
 
@@ -33,42 +33,42 @@ _POLICY: Final[dict[str, int | str]] = {
 def profile(ctx: Context) -> MemoryProfile:
     """Answer with the numbers of memory and workspace."""
     subject = _subject(ctx)
-    branch, found = subject.seat.branch.name, profile_of(subject)
+    branch, totals = subject.seat.branch.name, profile_of(subject)
     namespace = namespace_of(ctx, branch)
     return MemoryProfile(
         status="ok",
         namespace=namespace,
         data_dir=namespace.data_dir,
         embedding=_embedding(ctx),
-        persisted_item_count=found.persisted.count,
-        runtime_index_count=found.indexed,
-        structured_record_count=len(found.collection.records),
-        structured_fields=list(found.collection.names[:_MOST_FIELDS]),
-        counts_by_type=dict(found.persisted.by_type),
-        counts_by_source=dict(found.persisted.by_source),
+        persisted_item_count=totals.persisted.count,
+        runtime_index_count=totals.indexed,
+        structured_record_count=len(totals.collection.records),
+        structured_fields=list(totals.collection.names[:_MOST_FIELDS]),
+        counts_by_type=dict(totals.persisted.by_type),
+        counts_by_source=dict(totals.persisted.by_source),
         file_sizes=file_sizes(ctx),
-        restored_runtime_items=found.restored,
-        cycle_stats=stats_shown(found.mind),
+        restored_runtime_items=totals.restored,
+        cycle_stats=stats_shown(totals.mind),
         retention_policy=_POLICY,
-        read=read_of(found.persisted.state, branch),
+        read=read_of(totals.persisted.state, branch),
     )
 
 
 def readiness(ctx: Context) -> ReadinessShown:
     """Check all parts, and answer which ones work."""
     subject = _subject(ctx)
-    branch, found = subject.seat.branch.name, check_readiness(subject)
+    branch, result = subject.seat.branch.name, check_readiness(subject)
     return ReadinessShown(
-        status="degraded" if found.problems else "ready",
-        checks=dict(found.checks),
-        problems=dict(found.problems),
+        status="degraded" if result.problems else "ready",
+        checks=dict(result.checks),
+        problems=dict(result.problems),
         namespace=namespace_of(ctx, branch),
         embedding=_embedding(ctx),
-        counts=_counts(found.profile),
-        broadcast_bus=_bus(found.bus),
+        counts=_counts(result.profile),
+        broadcast_bus=_bus(result.bus),
         file_sizes=file_sizes(ctx),
-        restored_runtime_items=found.profile.restored,
-        read=read_of(found.profile.persisted.state, branch),
+        restored_runtime_items=result.profile.restored,
+        read=read_of(result.profile.persisted.state, branch),
     )
 
 
@@ -87,16 +87,16 @@ def _embedding(ctx: Context) -> EmbeddingShown:
     return EmbeddingShown(provider=provider, model=None, dim=None)
 
 
-def _counts(found: Profile) -> dict[str, int]:
+def _counts(totals: Profile) -> dict[str, int]:
     return {
-        "persisted_items": found.persisted.count,
-        "runtime_index_items": found.indexed,
-        "structured_records": len(found.collection.records),
-        "workspace_occupied": len(found.mind.workspace),
+        "persisted_items": totals.persisted.count,
+        "runtime_index_items": totals.indexed,
+        "structured_records": len(totals.collection.records),
+        "workspace_occupied": len(totals.mind.workspace),
         "workspace_capacity": SLOTS,
-        "buffer_size": len(found.mind.buffer),
-        "broadcasts": found.mind.cycles,
-        "active_goals": int(found.mind.goal is not None),
+        "buffer_size": len(totals.mind.buffer),
+        "broadcasts": totals.mind.cycles,
+        "active_goals": int(totals.mind.goal is not None),
     }
 
 

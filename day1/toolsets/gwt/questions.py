@@ -36,12 +36,12 @@ _MOST_FIELDS: Final = 50
 
 
 def attended(ctx: Context, arguments: Mapping[str, Any]) -> QuestionAttended:
-    """Attend to a question, and show how."""
+    """Attend to a question, and answer with the evidence, the broadcast and the trace."""
     seat = seat_of(ctx)
     keywords = tuple(dict.fromkeys(arguments["keywords"] or ()))
     attention = Attention(**{**arguments, "keywords": keywords})
-    beside = attention.question if seat.task_id is not None else None
-    asked = asked_by(ctx, beside)
+    extra_question = attention.question if seat.task_id is not None else None
+    asked = asked_by(ctx, extra_question)
     done = attend(ctx, ctx.search, seat, asked, attention)
     note_shown(ctx, done.evidence.items, seat.branch.id)
     attended_to = done.mind.workspace
@@ -146,12 +146,12 @@ def explained(ctx: Context) -> TraceExplained:
     )
 
 
-def _plan(evidence: Evidence, most: int) -> EvidencePlan:
+def _plan(evidence: Evidence, limit: int) -> EvidencePlan:
     exact = evidence.exact
-    quotes = evidence.quotes(most)
+    quotes = evidence.quotes(limit)
     metadata: dict[str, Json] = {
         "operation": None if exact is None else exact.operation,
-        "answer_ids": [] if exact is None else list[Json](exact.row_ids[:most]),
+        "answer_ids": [] if exact is None else list[Json](exact.row_ids[:limit]),
         "evidence_ids": [row_id for row_id, _ in quotes],
         "calls": list[Json](evidence.calls),
         "mode": None if evidence.answer is None else evidence.answer.mode_used,
@@ -193,21 +193,21 @@ def _explanation(trace: Trace, mind: Mind, answer: str) -> str:
     """Say in sentences what was done for a question."""
     passes = "one pass" if trace.passes == 1 else f"{trace.passes} passes"
     found = sum(p.count for p in trace.phases if p.name == "search")
-    said = [
+    sentences = [
         f"The planner {trace.planner} looked for evidence in {passes}, by the strategy "
         f"{trace.strategy}, with {len(trace.calls)} calls; it found {found} "
         f"{'memory' if found == 1 else 'memories'}."
     ]
     if answer:
-        said.append(f"The exact answer was found by {trace.operation}.")
+        sentences.append(f"The exact answer was found by {trace.operation}.")
     elif trace.operation is not None:
-        said.append("The exact answer that was found is not visible any more.")
+        sentences.append("The exact answer that was found is not visible any more.")
     else:
-        said.append("No memory has an exact answer, so the answer is empty.")
+        sentences.append("No memory has an exact answer, so the answer is empty.")
     if any(p.name == "broadcast" for p in trace.phases):
         held = len(mind.workspace)
-        some = "memory has" if held == 1 else "memories have"
-        said.append(f"Now {held} {some} a place in the workspace.")
+        memories_have = "memory has" if held == 1 else "memories have"
+        sentences.append(f"Now {held} {memories_have} a place in the workspace.")
     else:
-        said.append("Nothing was admitted or broadcast, since admit was false.")
-    return " ".join(said)
+        sentences.append("Nothing was admitted or broadcast, since admit was false.")
+    return " ".join(sentences)

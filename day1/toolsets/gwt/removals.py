@@ -70,33 +70,33 @@ def _shown(backup: Backup) -> BackupShown:
     return BackupShown(format=LINES, item_count=len(backup.lines), jsonl=backup.jsonl)
 
 
-def would_compact(ctx: Context, most: int) -> MemoryCompacted:
+def would_compact(ctx: Context, keep: int) -> MemoryCompacted:
     """Answer which working memories would become one fact."""
     repo, branch, space = ctx.repo, branch_of(ctx), ctx.caller.space
     origin = origin_of(ctx, WriteRequest(), branch)
     owner = Owner(None if space in {SHARED, EVERY} else space, origin.agent_id, origin.task_id)
     with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
-        plan = plan_compaction(reading, owner, most, repo.clock())
+        plan = plan_compaction(reading, owner, keep, repo.clock())
         read = read_of(reading, branch.name)
-    return MemoryCompacted(status="dry_run", read=read, **_plan_shown(plan, most))
+    return MemoryCompacted(status="dry_run", read=read, **_plan_shown(plan, keep))
 
 
-def compacted(ctx: Context, most: int) -> MemoryCompacted:
-    """Turn working memories into one fact, and answer with those that were there."""
+def compacted(ctx: Context, keep: int) -> MemoryCompacted:
+    """Turn working memories into one fact, and answer with the removed ones as a backup."""
     write = write_here(ctx, NO_REQUEST)
-    done = compact_working(write, most)
+    done = compact_working(write, keep)
     return MemoryCompacted(
         status="compacted",
         deleted_count=len(done.plan.compacted),
         summary_id=done.summary_id,
         written=written(write.branch.name, done.after.tip, done.after.pending),
-        **_plan_shown(done.plan, most),
+        **_plan_shown(done.plan, keep),
     )
 
 
-def _plan_shown(plan: CompactionPlan, most: int) -> dict[str, Any]:
+def _plan_shown(plan: CompactionPlan, keep: int) -> dict[str, Any]:
     return {
-        "max_items": most,
+        "max_items": keep,
         "keep_count": plan.kept,
         "compact_count": len(plan.compacted),
         "candidate_ids": [item.id for item in plan.compacted],
@@ -130,7 +130,7 @@ def workspace_reset(ctx: Context) -> MemoryReset:
 
 
 def persistent_reset(ctx: Context) -> MemoryReset:
-    """Remove the memories of the caller, and answer with them."""
+    """Remove the memories of the caller, and answer with the removed ones as a backup."""
     write = write_here(ctx, NO_REQUEST)
     done = reset_memory(write)
     forget_collections(ctx.repo)

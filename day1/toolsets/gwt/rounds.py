@@ -79,7 +79,7 @@ _SETTINGS: Final[dict[str, Json]] = {
 
 
 def asked_by(ctx: Context, question: str | None = None) -> Asked:
-    """Return what the workspace of a call is filled for."""
+    """Return the instant, the spaces and the question for which a call fills its workspace."""
     is_limited = bool(ctx.caller.access.branches)
     return Asked(ctx.clock(), spaces_of(ctx, None), question, is_limited=is_limited)
 
@@ -234,9 +234,9 @@ def bus_shown(ctx: Context, seat: Seat, mind: Mind) -> dict[str, Json]:
     if mind.bus is not None:
         result = read_result(mind.bus)
         pairs, answer_ids = mind.bus.get("contradictions", ()), mind.bus.get("answer_ids", ())
-        named = {*answer_ids, *(i for pair in pairs for i in pair)}
-        named |= {i for decision in result.decisions for i in decision.proposal.ids}
-        memories = memories_of(ctx.repo, ctx.search, seat, sorted(named), asked_by(ctx))
+        named_ids = {*answer_ids, *(i for pair in pairs for i in pair)}
+        named_ids |= {i for decision in result.decisions for i in decision.proposal.ids}
+        memories = memories_of(ctx.repo, ctx.search, seat, sorted(named_ids), asked_by(ctx))
         result = among_visible(result, memories)
         shown["result"] = result_shown = _result(result)
         shown |= {name: result_shown[name] for name in ("summary", "proposal_groups")}
@@ -283,7 +283,7 @@ def _proposal(proposal: Proposal) -> dict[str, Json]:
 
 
 def _reactivations(mind: Mind, result: BusResult, memories: Mapping[str, Memory]) -> list[Json]:
-    """Show the linked memories that the last cycle brought back."""
+    """Show the linked memories that the last cycle of the bus admitted."""
     return [
         {
             "id": row_id,

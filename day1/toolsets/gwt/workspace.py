@@ -147,7 +147,7 @@ class GwtInspect(Request):
 
 
 class Inspected(Response):
-    """A workspace as it is (S0-020); it has what belongs to the target."""
+    """The part of a workspace that `target` names (S0-020); other parts are missing."""
 
     target: str
     status: Label
