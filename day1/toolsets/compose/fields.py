@@ -299,7 +299,7 @@ class AgentMemoryLoopEnvelope(Response):
 
 
 def envelope(step: AgentMemoryLoopStep, *following: AgentMemoryLoopStep) -> AgentMemoryLoopEnvelope:
-    """Say which step was answered, and which may follow."""
+    """Build the part of an answer that names the answered step and those that may follow."""
     return AgentMemoryLoopEnvelope(v=VERSION, step=step, next=list(following))
 
 

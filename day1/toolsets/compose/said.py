@@ -19,7 +19,7 @@ from day1.toolsets.compose.fields import (
 def to_store(
     messages: Sequence[AgentMemoryTurnMessage], model: str | None = None
 ) -> list[NewMessage]:
-    """Make the messages to store: without frames of memory, and without those that were only such.
+    """Convert messages for storing: cut out frames of memory, and drop messages of frames only.
 
     `model` wrote the messages of the assistant.
     """
@@ -28,8 +28,8 @@ def to_store(
         text = without_frames(message.content)
         if text.strip():
             calls = None if message.toolCalls is None else _calls_json(message.toolCalls)
-            by = model if message.role == "assistant" else None
-            stored.append(new_message(message.role, text, calls, by, message.timestamp))
+            model_name = model if message.role == "assistant" else None
+            stored.append(new_message(message.role, text, calls, model_name, message.timestamp))
     return stored
 
 
@@ -42,7 +42,7 @@ def new_message(
 
 
 def as_said(row: Row) -> AgentMemoryTurnMessage:
-    """Show a stored message."""
+    """Convert a stored message to the form of Compose."""
     calls = _calls_in(row["tool_calls"])
     return AgentMemoryTurnMessage.model_construct(
         role=cast("Role", row["role"]),

@@ -1,4 +1,4 @@
-"""Whose rows a call of Compose reads and writes."""
+"""The owner of the rows that a call of Compose reads and writes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Signature:
 
 
 def owner_of(ctx: Context, request: Whose) -> Owner:
-    """Find whose rows a call is about.
+    """Find the owner of the rows that a call is about.
 
     Raises:
         Forbidden: the token is bound to another agent than the wallet.
@@ -79,5 +79,5 @@ def own_words(ctx: Context, field: str, text: str) -> tuple[str, list[str]]:
     """
     words = without_frames(text).strip()
     if not words:
-        raise missing(field, "has no words beside those that memory gave")
+        raise missing(field, "has no words beside quotations from memory")
     return words, secret_notes(ctx.limits.secrets, words)

@@ -42,11 +42,11 @@ _DIGITS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class ItemContext:
-    """What items are shown with beside their rows; made by `item_context`."""
+    """The data that items are shown with, beside their rows; made by `item_context`."""
 
     now: int
     owner: Owner
-    """Whose call it is; a row that Compose did not write is shown as of this wallet."""
+    """The caller; a row that Compose did not write is shown with the caller's wallet."""
     embeds: bool
     """Whether each text has a vector or gets one."""
     uses: Mapping[str, Use]
@@ -69,7 +69,7 @@ class ItemContext:
 
 
 def item_context(ctx: Context, branch: str, rows: Iterable[Row], owner: Owner) -> ItemContext:
-    """Read what rows are shown with: their uses, last edits and conversations."""
+    """Read the uses, last edits and conversations of rows that are to be shown."""
     row_by_id = {str(row["id"]): row for row in rows}
     conversation_ids = {str(c) for r in row_by_id.values() if (c := r.get("conversation_id"))}
     has_vectors = embeds(ctx.search.embedder)  # may ask an endpoint, so not during a reading
@@ -101,16 +101,16 @@ def vector_item(
     row: Row, context: ItemContext, embedding: Sequence[float] | None = None
 ) -> MemoryVectorItem:
     """Show a fact or message with all that is known of it; its score is 1, as nobody searched."""
-    use, changed = context.uses.get(str(row["id"])), context.changed_at.get(str(row["id"]))
+    use, changed_at = context.uses.get(str(row["id"])), context.changed_at.get(str(row["id"]))
     detail = read_detail(row.get("detail"))
     metadata, retention = detail.get("metadata"), detail.get("retention")
-    is_changed = changed is not None and changed > int(row["created_at"] or 0)
+    is_changed = changed_at is not None and changed_at > int(row["created_at"] or 0)
     return MemoryVectorItem(
         **_columns(row, 1.0, context),
         embedding=None if embedding is None else list(embedding),
         metadata=metadata if isinstance(metadata, dict) else None,
         lastAccessedAt=None if use is None else milliseconds(use.last),
-        updatedAt=milliseconds(changed) if is_changed and changed is not None else None,
+        updatedAt=milliseconds(changed_at) if is_changed and changed_at is not None else None,
         type=text_of(row.get("category")),
         retention=retention if isinstance(retention, str) else None,
         confidence=_number(row.get("confidence")),
@@ -125,21 +125,21 @@ def vector_id(row: Row, *, has_vectors: bool) -> str | None:
 
 
 def source_of(row: Row) -> Source:
-    """Tell what a fact or message is, in the words of vector search."""
+    """Return the `source` that vector search shows for a fact or message."""
     if kind_of(str(row["id"])) is MESSAGE:
         return "session"
     return source_of_category(row.get("category"))
 
 
 def source_of_category(category: Cell) -> Source:
-    """Tell what the facts of a category are, in the words of vector search."""
+    """Return the `source` that vector search shows for the facts of a category."""
     return _SOURCES.get(str(category), "fact")
 
 
 def _columns(row: Row, score: float, context: ItemContext) -> dict[str, Any]:
     row_id, created = str(row["id"]), int(row["created_at"] or 0)
     use, owner = context.uses.get(row_id), context.owner_of(row)
-    last = max(created, context.changed_at.get(row_id, 0), 0 if use is None else use.last)
+    last_used_at = max(created, context.changed_at.get(row_id, 0), 0 if use is None else use.last)
     kind: Kind = kind_of(row_id) or FACT
     return {
         "id": row_id,
@@ -152,7 +152,7 @@ def _columns(row: Row, score: float, context: ItemContext) -> dict[str, Any]:
         "threadId": text_of(context.detail(row).get("threadId")),
         "scope": "global" if owner.device is None else "local",
         "haiId": owner.device,
-        "decayScore": round(decay_score(last, context.now), _DIGITS),
+        "decayScore": round(decay_score(last_used_at, context.now), _DIGITS),
         "accessCount": 0 if use is None else use.times,
         "createdAt": milliseconds(created),
     }

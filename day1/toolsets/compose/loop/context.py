@@ -228,11 +228,11 @@ def state_of_layers(branch: str, found: FoundLayers) -> Read:
     return Read(branch=branch, commit=found.commit, pending=pending, notes=list(found.notes))
 
 
-def _compact(each: PackedItem) -> AgentMemoryCompactItem:
-    item = each.item
+def _compact(packed_item: PackedItem) -> AgentMemoryCompactItem:
+    item = packed_item.item
     return AgentMemoryCompactItem(
         layer=item.layer,
-        text=each.text,
+        text=packed_item.text,
         id=item.id,
         score=round(item.score, _DIGITS),
         source=None if item.row is None else source_of(item.row),
@@ -240,12 +240,12 @@ def _compact(each: PackedItem) -> AgentMemoryCompactItem:
     )
 
 
-def _usage(assembled: Assembled, most: int) -> AgentMemoryContextUsage:
+def _usage(assembled: Assembled, budget_characters: int) -> AgentMemoryContextUsage:
     packed = assembled.packed
     return AgentMemoryContextUsage(
         characters=packed.characters,
         rawCharacters=packed.raw_characters,
-        budgetCharacters=most,
+        budgetCharacters=budget_characters,
         savedCharactersVsRaw=packed.raw_characters - packed.characters,
         items=len(packed.items),
     )

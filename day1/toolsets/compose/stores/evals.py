@@ -46,7 +46,7 @@ class MemoryEvalTestCase(ComposeRequest):
         return self
 
 
-def _some(cases: list[MemoryEvalTestCase]) -> list[MemoryEvalTestCase]:
+def _few_cases(cases: list[MemoryEvalTestCase]) -> list[MemoryEvalTestCase]:
     if not 1 <= len(cases) <= _MOST:
         raise ValueError(f"must have from 1 to {_MOST} items")
     return cases
@@ -61,7 +61,7 @@ class MemoryEvalRunRequest(AgentMemoryScope):
     """
 
     layers: Maybe[list[AgentMemoryLayer]] = None
-    testCases: Annotated[list[MemoryEvalTestCase], AfterValidator(_some)]
+    testCases: Annotated[list[MemoryEvalTestCase], AfterValidator(_few_cases)]
 
 
 class MemoryEvalScores(Response):

@@ -153,8 +153,8 @@ def _users_texts(messages: Sequence[Mapping[str, JsonValue]]) -> list[str]:
         elif role == "user" and (text := without_frames(str(content)).strip()):
             texts.append(text)
     if problems:
-        said = "; ".join(f"{each['argument']}: {each['problem']}" for each in problems[:3])
-        raise InvalidRequest(f"{said}.", problems=list(problems))
+        problem_texts = "; ".join(f"{each['argument']}: {each['problem']}" for each in problems[:3])
+        raise InvalidRequest(f"{problem_texts}.", problems=list(problems))
     return texts
 
 

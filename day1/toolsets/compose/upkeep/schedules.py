@@ -147,7 +147,7 @@ def schedules_create(
     branch = refuse_closed(branch_of(ctx))
     if not branch.protection:
         note_token(ctx, branch)
-    made = [
+    schedule_ids = [
         schedule.id
         for wallet in wallets_of(ctx, *request.agentWallets)
         for schedule in schedules.create_all(
@@ -156,7 +156,7 @@ def schedules_create(
             ctx.jobs.calendar,
         )
     ]
-    return MemoryScheduleCreateResponse(created=bool(made), scheduleIds=made)
+    return MemoryScheduleCreateResponse(created=bool(schedule_ids), scheduleIds=schedule_ids)
 
 
 def schedules_delete(ctx: Context, request: SchedulesDelete) -> MemoryScheduleDeleteResponse:
