@@ -44,7 +44,7 @@ _ELSEWHERE: Final = {
     ),
 }
 """The operations that methods call, by the toolset that has them; all others are in `core`."""
-_TOOLSET_BY_NAME: Final = {name: each for each, names in _ELSEWHERE.items() for name in names}
+_TOOLSET_BY_NAME: Final = {name: toolset for toolset, names in _ELSEWHERE.items() for name in names}
 
 
 @cache

@@ -33,7 +33,7 @@ class EntryReads(Handle):
     """Reads entries of a branch: in its present state, or in that of a moment."""
 
     _at: When | None = None
-    """The moment; None: as it is."""
+    """The moment to read; None: the present state."""
 
     def get(self, key: str, *, space: SpaceName | None = None) -> EntryItem | None:
         """Get an entry by its key, as it is or was.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Memory(Branch):
-    """A connected memory; it is the handle of its own branch, and makes those of others.
+    """A connected memory; it is the handle of its own branch, and makes handles of others.
 
     Threads may share it. As a context manager it is closed at the end of the block.
     """

@@ -1,4 +1,4 @@
-"""Objects of a merge: what it would do, what it did, and what it held back."""
+"""Objects of a merge: its preview, its result, and the items that it held back."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ class Held(Handle):
             InvalidRequest: `value` does not fit.
         """
         if (take == "value") != (value is not None):
-            raise InvalidRequest('`value` goes with take="value", and only there.')
+            raise InvalidRequest(
+                '`value` must be given with take="value", and with no other `take`.'
+            )
         answer: HeldAnswer = self._ask(
             "memory_held", action=_ACTIONS.get(take, take), id=self.id, value=value, **signed
         )
@@ -77,7 +79,7 @@ class Held(Handle):
 
 
 class Merge(Handle):
-    """A merge that was done: what came, what was held, what waits for a review."""
+    """A merge that was done: its counts, its conflicts and the review in which changes wait."""
 
     def __init__(self, calls: Calls, who: Who, answer: BranchMerged) -> None:
         """Wrap the answer of a merge into the branch of `who`."""
@@ -112,11 +114,11 @@ class Merge(Handle):
 
     @property
     def review_id(self) -> str | None:
-        """The review in which the rest waits; None if nothing waits."""
+        """The id of the review in which the other changes wait; None if none waits."""
         return self.answer.review_id
 
     def held(self) -> list[Held]:
-        """Read what this merge held back and nobody has decided yet.
+        """Read the items that this merge held back and nobody has decided yet.
 
         Raises:
             UnknownBranch: the target does not exist any more.
@@ -130,7 +132,7 @@ class Preview(Handle):
     """The plan of a merge; `merge` does exactly this plan, or nothing."""
 
     def __init__(self, calls: Calls, who: Who, plan: Plan, request: Mapping[str, Any]) -> None:
-        """Wrap the plan of a merge into the branch of `who`; `request` is the merge itself."""
+        """Wrap the plan of a merge into the branch of `who`; `request` has its arguments."""
         super().__init__(calls, who)
         self._request = request
         self.plan = plan

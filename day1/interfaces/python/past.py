@@ -22,5 +22,5 @@ class Past(Reads):
 
     @property
     def at(self) -> When:
-        """The moment."""
+        """The moment that is read."""
         return self._at or ""

@@ -38,7 +38,7 @@ _REDIRECTED: Final = 300
 
 
 class RemoteCalls:
-    """Calls operations of a server; it is asked once at the beginning."""
+    """Calls operations of a server, which must answer a first call when the object is made."""
 
     def __init__(self, address: str, token: str | None, who: Who) -> None:
         """Ask the server whether it lets the caller in.
@@ -169,7 +169,7 @@ def _checked(address: str) -> str:
 
 
 def _headers(who: Who) -> dict[bytes, bytes]:
-    """Say who calls, as the server reads it; names may be in any script."""
+    """Build the headers that name the caller; names may be in any script."""
     names = {
         b"Day1-Branch": who.branch,
         b"Day1-Agent-Id": who.agent,
@@ -181,22 +181,22 @@ def _headers(who: Who) -> dict[bytes, bytes]:
 
 
 def _request(tool: Tool, route: Route, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Build a request: what the path, the query and the body give."""
-    left = dict(arguments)
+    """Build the request of a route: its path, query and body."""
+    other_arguments = dict(arguments)
     path = route.path
     for name, argument in route.in_path.items():
-        path = path.replace(f"{{{name}}}", quote(str(left.pop(argument, "")), safe=""))
+        path = path.replace(f"{{{name}}}", quote(str(other_arguments.pop(argument, "")), safe=""))
     request: dict[str, Any] = {
         "method": route.method,
         "url": tool.toolset.namespace.prefix + path,
     }
     query = {
-        name: left.pop(argument)
+        name: other_arguments.pop(argument)
         for name, argument in route.binding.query.items()
-        if argument in left
+        if argument in other_arguments
     }
     if query:
         request["params"] = query
     if route.method in _BODIES:
-        request["json"] = left
+        request["json"] = other_arguments
     return request

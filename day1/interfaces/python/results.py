@@ -1,4 +1,4 @@
-"""The answer of a call that finds several things."""
+"""The answer of a call that finds several items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Results(Sequence[T], Generic[T]):
-    """The things that a call found, in order, with the branch and commit of the answer.
+    """The items that a call found, in order, with the branch and commit of the answer.
 
     Attributes:
         read: the branch and the commit of the answer.
@@ -39,19 +39,19 @@ class Results(Sequence[T], Generic[T]):
     def __getitem__(self, index: slice) -> Sequence[T]: ...
 
     def __getitem__(self, index: int | slice) -> T | Sequence[T]:
-        """Return one of the things found, or some of them."""
+        """Return the found item at an index, or the items of a slice."""
         return self._found[index]
 
     def __len__(self) -> int:
-        """Return how many things there are in this answer."""
+        """Return the number of items in this answer."""
         return len(self._found)
 
     def __eq__(self, other: object) -> bool:
-        """Whether another sequence has the same things in the same order."""
+        """Whether another sequence has the same items in the same order."""
         return isinstance(other, Sequence) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # as for every sequence that compares its parts
 
     def __repr__(self) -> str:
-        """Show the things found."""
+        """Show the found items."""
         return f"Results({list(self._found)!r})"

@@ -14,7 +14,7 @@ _TRY_LATER: Final = frozenset({408, 429, 503, 507})
 
 
 def error_of(body: Any, status: int, address: str, *, has_token: bool) -> Day1Error:
-    """Return the error that an answer is, with steps in the words of Python.
+    """Return the error that a server answered, with steps in the words of Python.
 
     An error with a code that this version does not know is a `Day1Error` with that code.
     """
@@ -30,8 +30,8 @@ def error_of(body: Any, status: int, address: str, *, has_token: bool) -> Day1Er
         )
     code, details = str(error.get("code")), error.get("details")
     kind = _kinds().get(code, Day1Error)
-    known: dict[str, Any] = details if isinstance(details, dict) else {}
-    raised = kind(from_http(str(error["message"])), **known)
+    known_details: dict[str, Any] = details if isinstance(details, dict) else {}
+    raised = kind(from_http(str(error["message"])), **known_details)
     if kind is Day1Error:
         raised.code = code  # type: ignore[misc]  # of this error only
         raised.retryable = status in _TRY_LATER  # type: ignore[misc]  # likewise
@@ -50,11 +50,11 @@ def _unauthorized(address: str, error: Any, *, has_token: bool) -> Unauthorized:
 
 @cache
 def _kinds() -> dict[str, type[Day1Error]]:
-    return {kind.code: kind for kind in _below(Day1Error)}
+    return {kind.code: kind for kind in _subclasses(Day1Error)}
 
 
-def _below(kind: type[Day1Error]) -> Iterator[type[Day1Error]]:
+def _subclasses(kind: type[Day1Error]) -> Iterator[type[Day1Error]]:
     for child in kind.__subclasses__():
         if child.__module__ == Day1Error.__module__:
             yield child
-            yield from _below(child)
+            yield from _subclasses(child)

@@ -56,7 +56,9 @@ class ChoiceGiven(Request):
                 cell=cell,
             )
         if (self.take == "value") != (self.value is not None):
-            raise InvalidRequest("choices: `value` goes with take=value, and only there.")
+            raise InvalidRequest(
+                "choices: `value` must be given with take=value, and with no other `take`."
+            )
         value = None if self.value is None else given_columns(kind, cell, self.value)
         return Choice(self.id, self.take, cell, value)
 

@@ -1,4 +1,4 @@
-"""Calls for asyncio: each runs in a worker thread, and is never left half known."""
+"""Calls for asyncio: each runs in a worker thread; a cancelled one says if it was done."""
 
 from __future__ import annotations
 

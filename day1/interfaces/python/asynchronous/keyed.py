@@ -28,7 +28,7 @@ class AsyncEntryReads(AsyncHandle):
     """Reads entries of a branch: in its present state, or in that of a moment."""
 
     _at: When | None = None
-    """The moment; None: as it is."""
+    """The moment to read; None: the present state."""
 
     async def get(self, key: str, *, space: SpaceName | None = None) -> EntryItem | None:
         """Get an entry by its key, as it is or was.

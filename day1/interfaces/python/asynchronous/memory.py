@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AsyncMemory(AsyncBranch):
-    """A connected memory; it is the handle of its own branch, and makes those of others.
+    """A connected memory; it is the handle of its own branch, and makes handles of others.
 
     Tasks may share it. As a context manager it is closed at the end of the block.
     """

@@ -1,5 +1,5 @@
 # Written by scripts/asynchronous.py: do not edit.
-"""Objects of a merge: what it would do, what it did, and what it held back."""
+"""Objects of a merge: its preview, its result, and the items that it held back."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ class AsyncHeld(AsyncHandle):
             InvalidRequest: `value` does not fit.
         """
         if (take == "value") != (value is not None):
-            raise InvalidRequest('`value` goes with take="value", and only there.')
+            raise InvalidRequest(
+                '`value` must be given with take="value", and with no other `take`.'
+            )
         answer: HeldAnswer = await self._ask(
             "memory_held", action=_ACTIONS.get(take, take), id=self.id, value=value, **signed
         )
@@ -79,7 +81,7 @@ class AsyncHeld(AsyncHandle):
 
 
 class AsyncMerge(AsyncHandle):
-    """A merge that was done: what came, what was held, what waits for a review."""
+    """A merge that was done: its counts, its conflicts and the review in which changes wait."""
 
     def __init__(self, calls: AsyncCalls, who: Who, answer: BranchMerged) -> None:
         """Wrap the answer of a merge into the branch of `who`."""
@@ -114,11 +116,11 @@ class AsyncMerge(AsyncHandle):
 
     @property
     def review_id(self) -> str | None:
-        """The review in which the rest waits; None if nothing waits."""
+        """The id of the review in which the other changes wait; None if none waits."""
         return self.answer.review_id
 
     async def held(self) -> list[AsyncHeld]:
-        """Read what this merge held back and nobody has decided yet.
+        """Read the items that this merge held back and nobody has decided yet.
 
         Raises:
             UnknownBranch: the target does not exist any more.
@@ -132,7 +134,7 @@ class AsyncPreview(AsyncHandle):
     """The plan of a merge; `merge` does exactly this plan, or nothing."""
 
     def __init__(self, calls: AsyncCalls, who: Who, plan: Plan, request: Mapping[str, Any]) -> None:
-        """Wrap the plan of a merge into the branch of `who`; `request` is the merge itself."""
+        """Wrap the plan of a merge into the branch of `who`; `request` has its arguments."""
         super().__init__(calls, who)
         self._request = request
         self.plan = plan

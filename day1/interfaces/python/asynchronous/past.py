@@ -24,5 +24,5 @@ class AsyncPast(AsyncReads):
 
     @property
     def at(self) -> When:
-        """The moment."""
+        """The moment that is read."""
         return self._at or ""
