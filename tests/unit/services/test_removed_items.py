@@ -309,8 +309,8 @@ def test_a_note_is_as_old_as_what_it_tells_of(bench: Bench) -> None:
 def test_a_summary_quotes_some_and_at_most_a_thousand_become_one(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compacting, "_MOST", 3)
-    monkeypatch.setattr(compacting, "_QUOTED", 2)
+    monkeypatch.setattr(compacting, "_MAX_COMPACTED", 3)
+    monkeypatch.setattr(compacting, "_MAX_QUOTED", 2)
     ids = notes(bench, 4)
     done = compact_working(writing(bench), 0)
     assert ([item.id for item in done.plan.compacted], done.plan.kept) == (ids[:3], 1)
