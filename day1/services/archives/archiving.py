@@ -78,7 +78,7 @@ def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
     add_bundle(repo, bundle)
     rows = exported_rows(repo, bundle)
     cid = cid_of(file_lines(bundle, rows))
-    about = {
+    description = {
         "bundle_id": bundle.id,
         "cid": cid,
         "format": format_of(rows),
@@ -90,7 +90,10 @@ def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
     with repo.store.changing(archiving.branch.name) as work:
         archive_id = repo.new_id(FACT.prefix, work.now)
         fact = NewFact(_text(count_by_table, bundle), ARCHIVE, space=owner.space)
-        columns: Row = {"structure": canonical({"archive": about}), "detail": detail_of(owner)}
+        columns: Row = {
+            "structure": canonical({"archive": description}),
+            "detail": detail_of(owner),
+        }
         work.add(FACT, [fact_row(archive_id, fact, archiving.origin, work.now) | columns])
         commit = work.commit(Message("change", "describe an archive"))
     return Archived(archive_id, cid, bundle, commit)
@@ -127,13 +130,13 @@ def sync_archive(
     with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
         row = reading.get(FACT, [archive_id]).get(archive_id)
         state = ReadState(reading.tip, reading.pending)
-    about = {} if row is None or row["space"] != owner.space else _about(row["structure"])
-    bundle = repo.ledger.record(Bundle, str(about.get("bundle_id")))
+    description = {} if row is None or row["space"] != owner.space else _about(row["structure"])
+    bundle = repo.ledger.record(Bundle, str(description.get("bundle_id")))
     if bundle is None or bundle.space is None or bundle.space != owner.space:
         return None
     content = b"".join(file_lines(bundle, exported_rows(repo, bundle)))
     cid = cid_of([content])
-    notes = [] if cid == about.get("cid") else [_changed(about.get("cid"))]
+    notes = [] if cid == description.get("cid") else [_changed(description.get("cid"))]
     content_id, is_pinned = cid, False
     if pinning is None:
         notes.append("No pinning service is configured: the file was handed to nobody.")

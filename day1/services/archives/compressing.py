@@ -134,11 +134,13 @@ def compress(repo: Repository, request: CompressRequest) -> Compressed | None:
         if present is not None:
             return _as_compressed(present, BranchAfter.of(unit, 0), summary.notes)
         row = _fact(row_id, summary, session, request.origin, unit.now)
-        older = _earlier(unit, row)
-        if older:
+        earlier_summaries = _earlier(unit, row)
+        if earlier_summaries:
             work = unit.to_change()
             _add(work, row, summary, request.origin)
-            after = _supersede(Editor(repo, work, request.origin, "summarized again"), older, row)
+            after = _supersede(
+                Editor(repo, work, request.origin, "summarized again"), earlier_summaries, row
+            )
         else:
             _add(unit, row, summary, request.origin)
             after = BranchAfter.of(unit, 1)
@@ -267,11 +269,11 @@ def _fact(row_id: str, summary: _Summary, session: _Session, origin: Origin, now
     return fact_row(row_id, new, origin, now) | columns
 
 
-def _supersede(editor: Editor, older: Sequence[Row], row: Row) -> BranchAfter:
+def _supersede(editor: Editor, earlier_summaries: Sequence[Row], row: Row) -> BranchAfter:
     """End the earlier summaries of a session in favour of a new one, and commit."""
     work = editor.work
     end_columns: Row = {"status": "superseded", "superseded_by": row["id"], "valid_until": work.now}
-    for earlier in older:
+    for earlier in earlier_summaries:
         editor.change(FACT, earlier, end_columns)
     editor.repo.point("compress.written")
     commit = work.commit(Message("change", "summarize a session again"))

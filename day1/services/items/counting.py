@@ -65,12 +65,12 @@ def count_items(
     if not items:
         return Counts()
     uses = engine.uses.of([item.id for item in items])
-    last = (max(i.created_at, uses[i.id].last if i.id in uses else 0) for i in items)
+    last_used = (max(i.created_at, uses[i.id].last if i.id in uses else 0) for i in items)
     times = [item.created_at for item in _with_vectors(engine, items)]
     return Counts(
         vectors=len(times),
         transcripts=transcripts,
-        decay=sum(decay_score(at, now) for at in last) / len(items),
+        decay=sum(decay_score(at, now) for at in last_used) / len(items),
         oldest=min(times, default=0),
         newest=max(times, default=0),
         by_category=dict(categories),
@@ -95,8 +95,8 @@ def _facts(
 
 
 def _messages(reading: Reading, spaces: Sequence[str | None]) -> tuple[list[_Counted], int]:
-    among = Query(among={"space": list(spaces)})
-    ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), among)]
+    in_spaces = Query(among={"space": list(spaces)})
+    ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), in_spaces)]
     columns = ("id", "created_at", "content_hash", "conversation_id", "session_id")
     in_conversations = Query(among={"conversation_id": ids})
     rows = reading.scan(MESSAGE, columns, in_conversations) if ids else []

@@ -25,7 +25,7 @@ from day1.services.rows.recording import BranchAfter, NewFact, fact_row
 
 Policy = Literal["supersede", "keep", "merge"]
 POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
-"""What to do with a fact that a new one conflicts with."""
+"""The ways to treat a fact that conflicts with a new one."""
 
 TextAndKey = tuple[str, str | None]
 """The text of a fact, and the key under which its caller keeps it."""
@@ -92,7 +92,7 @@ def remember(repo: Repository, branch: Branch, new: ToRemember, origin: Origin) 
         InvalidRequest: the merged text would be too long.
     """
     with repo.store.adding(branch.name) as adding:
-        same, conflicts = _known(adding, new)
+        same, conflicts = _same_and_conflicting(adding, new)
         if same is None and not conflicts:
             row = new.row(repo, origin, adding)
             adding.add(FACT, [row])
@@ -125,12 +125,12 @@ def remember_each(
             {**new.row(repo, origin, adding), "id": row_id}
             for new, row_id in zip(new_facts, ids, strict=True)
         ]
-        row_by_place = _known_texts(adding, rows)
+        row_by_key = _known_texts(adding, rows)
         for row in rows:
-            if _place(row) not in row_by_place:
-                row_by_place[_place(row)] = row
+            if _text_key(row) not in row_by_key:
+                row_by_key[_text_key(row)] = row
                 added.append(row)
-            result.append(row_by_place[_place(row)])
+            result.append(row_by_key[_text_key(row)])
         if added:
             adding.add(FACT, added)
         return result, BranchAfter.of(adding, len(added))
@@ -173,14 +173,14 @@ def metadata_of(detail: Mapping[str, Any]) -> Mapping[str, Any]:
     return metadata if isinstance(metadata, Mapping) else {}
 
 
-def _known(adding: Additions, new: ToRemember) -> tuple[Row | None, list[Row]]:
+def _same_and_conflicting(adding: Additions, new: ToRemember) -> tuple[Row | None, list[Row]]:
     """Find the fact with the same text, and those that conflict with the new one, newest first.
 
     A row with a structure, such as a lesson or a skill, is no plain fact: it is never
     returned.
     """
     equal: Row = {"space": new.fact.space, "sensitivity": new.fact.sensitivity, "structure": None}
-    same: str | None = None
+    same_id: str | None = None
     conflicts: list[str] = []
     is_conflict = conflicting((new.fact.text, new.key))
     query = present_facts(equal, adding.now)
@@ -188,12 +188,12 @@ def _known(adding: Additions, new: ToRemember) -> tuple[Row | None, list[Row]]:
     for row_id, text, *detail in adding.scan(FACT, columns, query):
         key = key_of(detail[0]) if detail else None  # unread if the new fact has no key
         if text == new.fact.text and (new.key is None or key in {None, new.key}):
-            same = str(row_id)
+            same_id = str(row_id)
         elif is_conflict((str(text), key)):
             conflicts.append(str(row_id))
-    rows = adding.get(FACT, [*conflicts, *([] if same is None else [same])])
-    by_age = sorted((rows[i] for i in conflicts), key=_age, reverse=True)
-    return None if same is None else rows[same], by_age
+    rows = adding.get(FACT, [*conflicts, *([] if same_id is None else [same_id])])
+    newest_first = sorted((rows[i] for i in conflicts), key=_age, reverse=True)
+    return None if same_id is None else rows[same_id], newest_first
 
 
 def _age(row: Row) -> tuple[int, str]:
@@ -225,7 +225,7 @@ def present_facts(equal: Row, now: int) -> Query:
     )
 
 
-def _place(row: Row) -> tuple[Cell, ...]:
+def _text_key(row: Row) -> tuple[Cell, ...]:
     return row["content_hash"], row["space"], row["sensitivity"]
 
 
@@ -233,12 +233,12 @@ def _known_texts(adding: Additions, rows: Sequence[Row]) -> dict[tuple[Cell, ...
     """Find the facts of the branch that have the texts of new rows, by text and space."""
     among = {"content_hash": [row["content_hash"] for row in rows]}
     query = replace(present_facts({}, adding.now), among=among)
-    return {_place(row): row for row in adding.find(FACT, query)} if rows else {}
+    return {_text_key(row): row for row in adding.find(FACT, query)} if rows else {}
 
 
 def known_text(adding: Additions, row: Row) -> Row | None:
     """Find the fact that has the text of a new row in the same space."""
-    return _known_texts(adding, [row]).get(_place(row))
+    return _known_texts(adding, [row]).get(_text_key(row))
 
 
 def new_columns(new: ToRemember, old: Row) -> Row:

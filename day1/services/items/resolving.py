@@ -124,13 +124,13 @@ def _active(adding: Additions, fact_id: str, sees: Sees) -> Row | None:
 def _conflicts_of(adding: Additions, fact: Row) -> list[Row]:
     """Find the active facts of its space that conflict with a fact, except those kept apart."""
     equal: Row = {column: fact[column] for column in ("space", "sensitivity")}
-    apart = set(read_detail(fact["detail"]).get(_KEPT_APART, ()))
+    kept_apart_ids = set(read_detail(fact["detail"]).get(_KEPT_APART, ()))
     is_conflict = conflicting((str(fact["fact_text"]), key_of(fact["detail"])))
     query = present_facts({**equal, "structure": None}, adding.now)
     ids = [
         str(row_id)
         for row_id, text, detail in adding.scan(FACT, ("id", "fact_text", "detail"), query)
-        if row_id not in {fact["id"], *apart}
+        if row_id not in {fact["id"], *kept_apart_ids}
         and fact["id"] not in read_detail(detail).get(_KEPT_APART, ())
         and is_conflict((str(text), key_of(detail)))
     ]
@@ -168,18 +168,18 @@ def _resolve_held(
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         is_seen = offer is not None and _is_seen(reading, offer, sees)
         state = (reading.tip, reading.pending.count)
-    nothing = Resolved(
+    unresolved = Resolved(
         is_resolved=False, memory_id=decision.item_id, commit=state[0], pending=state[1]
     )
     if offer is None or not is_seen:
-        return nothing
+        return unresolved
     held_decision = _held_decision(decision, offer)
     if held_decision is None:
-        return nothing
+        return unresolved
     try:
         decided = decide(repo, branch, held_decision, origin)
     except NotFound:  # decided by somebody else meanwhile
-        return nothing
+        return unresolved
     return Resolved(is_resolved=True, memory_id=decided.item.row_id, commit=decided.commit)
 
 

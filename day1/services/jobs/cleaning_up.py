@@ -79,16 +79,18 @@ def _cleanup_candidates(
     run: JobRun, reading: Reading, before: int, days: float
 ) -> _CleanupCandidates:
     candidates = _CleanupCandidates()
-    oldest = run.shop.services.transcript_days
-    if oldest is None:
+    min_transcript_days = run.shop.services.transcript_days
+    if min_transcript_days is None:
         candidates.notes.append("No transcript is removed: DAY1_JOBS__TRANSCRIPT_DAYS is not set.")
-    elif days < oldest:
-        candidates.notes.append(f"No transcript is removed before it is {oldest} days old.")
+    elif days < min_transcript_days:
+        candidates.notes.append(
+            f"No transcript is removed before it is {min_transcript_days} days old."
+        )
     for space in run.spaces(reading):
         run.go_on()
         facts = reading.find(FACT, Query(equal={"status": "active", "space": space}))
         candidates.facts += [row for row in facts if run.covers(row) and _has_expired(row, before)]
-        if oldest is not None and days >= oldest:
+        if min_transcript_days is not None and days >= min_transcript_days:
             _find_transcripts(run, reading, space, before, candidates)
     return candidates
 
@@ -127,8 +129,8 @@ def _archive(editor: Editor, rows: Sequence[Row]) -> int:
 
 def _remove(editor: Editor, kind: Kind, rows: Sequence[Row]) -> int:
     """Remove the rows that are still there; history keeps them."""
-    present = editor.work.get(kind, [str(row["id"]) for row in rows])
-    for row_id, row in present.items():
+    present_by_id = editor.work.get(kind, [str(row["id"]) for row in rows])
+    for row_id, row in present_by_id.items():
         editor.work.apply({kind.table: {row_id: None}})
         editor.add_edits(kind, row, [WHOLE])
-    return len(present)
+    return len(present_by_id)

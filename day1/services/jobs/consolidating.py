@@ -159,17 +159,17 @@ def _refuse_too_much(work: Work, touched: int) -> None:
 def _superseded(editor: Editor, pairs: Sequence[tuple[Row, Row]]) -> list[str]:
     """Supersede the facts of the pairs that are still as they were planned."""
     ids = [str(row["id"]) for pair in pairs for row in pair]
-    present = editor.work.get(FACT, ids)
-    done = []
+    present_by_id = editor.work.get(FACT, ids)
+    superseded_ids = []
     for row, best in pairs:
-        if all(_is_as_planned(planned, present) for planned in (row, best)):
+        if all(_is_as_planned(planned, present_by_id) for planned in (row, best)):
             end = end_of(row, best)
             values: Row = {"status": "superseded", "superseded_by": best["id"], "valid_until": end}
             editor.change(FACT, row, values)
-            done.append(str(row["id"]))
-    return done
+            superseded_ids.append(str(row["id"]))
+    return superseded_ids
 
 
-def _is_as_planned(planned: Row, present: dict[str, Row]) -> bool:
-    row = present.get(str(planned["id"]))
+def _is_as_planned(planned: Row, present_by_id: dict[str, Row]) -> bool:
+    row = present_by_id.get(str(planned["id"]))
     return row is not None and revision(FACT, row) == revision(FACT, planned)

@@ -132,10 +132,10 @@ def run(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:
     with _renewed(shop.repo, job) as lease:
         try:
             branch = _branch_of(shop.repo, job)
-            at_work = JobRun(shop, job, branch, lambda: stopped() or lease.is_over())
-            at_work.go_on()
+            job_run = JobRun(shop, job, branch, lambda: stopped() or lease.is_over())
+            job_run.go_on()
             shop.repo.point("job.claimed")
-            data = RUNS[job.kind](at_work)
+            data = RUNS[job.kind](job_run)
         except JobStoppedError:
             if job.execution == "temporal":
                 return lease.give_back()
@@ -205,8 +205,8 @@ class _JobLease:
         with self._guard:
             self._ended.set()
             now = self._repo.clock()
-            over = self._job.is_over(now)
-            self._write(self._job.ended(now) if over else self._job.waiting_again(now))
+            is_over = self._job.is_over(now)
+            self._write(self._job.ended(now) if is_over else self._job.waiting_again(now))
             return self._job
 
     def _write(self, job: Job) -> bool:

@@ -1,4 +1,4 @@
-"""What a job needs to run: the store, the search engine and settings; and a running job."""
+"""The store, search engine and settings that jobs run with, and a running job."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from day1.services.search.search_engine import SearchEngine
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What every job needs to run: the store, the search engine and settings."""
+    """The store, the search engine and the settings that every job runs with."""
 
     repo: Repository
     engine: SearchEngine

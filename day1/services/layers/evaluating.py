@@ -92,7 +92,7 @@ def evaluate(
         assemble(repo, engine, branch, replace(layers_query, query=case.query), budget)
         for case in cases
     ]
-    spent_ms = (time.perf_counter() - started) * 1_000 / len(cases)
+    mean_ms = (time.perf_counter() - started) * 1_000 / len(cases)
     results = [_result(case, prompt.packed) for case, prompt in zip(cases, prompts, strict=True)]
     scores, now, last = _scores(results), repo.clock(), prompts[-1].found
     run = EvalRun(
@@ -108,19 +108,19 @@ def evaluate(
     )
     repo.ledger.put(run)
     notes = list(dict.fromkeys(note for prompt in prompts for note in prompt.found.notes))
-    return Evaluation(run, scores, results, last.pending, notes, round(spent_ms, 3))
+    return Evaluation(run, scores, results, last.pending, notes, round(mean_ms, 3))
 
 
 def _result(case: Case, packed: Packed) -> Result:
     ids = {packed_item.item.id for packed_item in packed.items}
     has_row = case.expected_id is not None and case.expected_id in ids
-    has_words = case.expected is not None and any(
-        _says(packed_item.text, case.expected) for packed_item in packed.items
+    shows_words = case.expected is not None and any(
+        _has_words(packed_item.text, case.expected) for packed_item in packed.items
     )
-    return Result(has_row or has_words, len(packed.items), packed.characters)
+    return Result(has_row or shows_words, len(packed.items), packed.characters)
 
 
-def _says(text: str, expected: str) -> bool:
+def _has_words(text: str, expected: str) -> bool:
     """Whether a text has all words of another; in scripts without spaces, as parts of words."""
     folded, words = text.casefold(), _WORD.findall(expected.casefold())
     text_words = set(_WORD.findall(folded))

@@ -72,8 +72,8 @@ def mined(repo: Repository, reading: Reading, space: str | None) -> Mined:
 
 
 def _threads(reading: Reading, spaces: Sequence[str | None]) -> dict[str, tuple[ToolUse, ...]]:
-    among = Query(among={"space": list(spaces)})
-    ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), among)]
+    in_spaces = Query(among={"space": list(spaces)})
+    ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), in_spaces)]
     messages_by_thread: dict[str, list[Spoken]] = {}
     columns = (*_COLUMNS, "agent_id")
     query = Query(among={"conversation_id": ids})

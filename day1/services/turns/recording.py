@@ -39,14 +39,14 @@ from day1.services.rows.recording import BranchAfter, changed_groups, new_row
 NewMessages = Sequence[tuple[str, NewMessage]]
 """Messages to add at the end of a thread, with their ids, which ascend."""
 HIDDEN: Final = (
-    "What this session's record said was redacted, so its summary, tokens and metadata are not "
-    "kept: begin another session to keep new ones."
+    "The record of this session was redacted, so its summary, tokens and metadata are not kept: "
+    "begin another session to keep new ones."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """What a caller says of a session; what is None or empty stays as it was."""
+    """A caller's description of a session; values that are None or empty stay as they were."""
 
     summary: str | None = None
     tokens: int | None = None
@@ -125,18 +125,18 @@ class ThreadUnit:
 
     def _columns(self, before: Row | None, record: SessionRecord) -> Row:
         """Build the columns of the session's record: those of `before` with what is new."""
-        old = {} if before is None else read_detail(before["detail"])
+        old_detail = {} if before is None else read_detail(before["detail"])
         thread = self.thread
         placeholder = f"Session {thread.session} of thread {thread.name}."
         summary = placeholder if before is None else str(before["summary"])
-        metadata = _fitting({**_object(old.get("metadata")), **record.metadata})
+        metadata = _fitting({**_object(old_detail.get("metadata")), **record.metadata})
         detail = detail_of(
             thread.owner,
             threadId=thread.name,
             sessionId=thread.session,
-            tokenCount=old.get("tokenCount") if record.tokens is None else record.tokens,
+            tokenCount=old_detail.get("tokenCount") if record.tokens is None else record.tokens,
             metadata=metadata,
-            summarized=True if record.summary is not None else old.get("summarized"),
+            summarized=True if record.summary is not None else old_detail.get("summarized"),
         )
         return {
             "summary": record.summary or summary,
@@ -147,7 +147,7 @@ class ThreadUnit:
 
 
 def removed_of(work: Additions, message_ids: Sequence[str]) -> set[str]:
-    """Return those of some ids of missing messages that somebody removed."""
+    """Return the ids of those missing messages that somebody removed."""
     query = Query(equal={"cell": WHOLE, "value": REMOVED}, among={"row_id": message_ids})
     return {str(row[0]) for row in work.scan(EDIT, ("row_id",), query)} if message_ids else set()
 
@@ -227,18 +227,18 @@ def _was_recorded(work: Additions, turn: Turn, origin: Origin) -> bool:
         RequestReused: it has another turn of this id, or had this one.
     """
     ids = turn.message_ids
-    present = work.get(MESSAGE, [*ids, turn.next_id])
-    if removed_of(work, [row_id for row_id in ids if row_id not in present]):
+    present_rows = work.get(MESSAGE, [*ids, turn.next_id])
+    if removed_of(work, [row_id for row_id in ids if row_id not in present_rows]):
         raise RequestReused(
             f"A message of the turn {turn.id!r} was removed since it was recorded.",
             Advice("{memory_restore} restores it; to record the turn anew, use another turnId."),
             turn_id=turn.id,
         )
-    if not present:
+    if not present_rows:
         return False
-    said = dict(zip(ids, turn.messages, strict=True))
-    if present.keys() != said.keys() or not all(
-        _is_same(row, said[row_id], origin) for row_id, row in present.items()
+    message_by_id = dict(zip(ids, turn.messages, strict=True))
+    if present_rows.keys() != message_by_id.keys() or not all(
+        _is_same(row, message_by_id[row_id], origin) for row_id, row in present_rows.items()
     ):
         raise RequestReused(
             f"The turn {turn.id!r} was recorded before with other messages: give each turn a "

@@ -69,14 +69,14 @@ def _missing(
     """Find which messages the thread lacks; return the ids of all, and the new ones with theirs."""
     conversation, session = transcript.thread.conversation_id, transcript.thread.session
     query = Query(equal={"conversation_id": conversation, "session_id": session})
-    present: dict[tuple[str, str], list[str]] = defaultdict(list)
+    ids_by_message: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row_id, role, hashed in work.scan(MESSAGE, ("id", "role", "content_hash"), query):
-        present[str(role), str(hashed)].append(str(row_id))
+        ids_by_message[str(role), str(hashed)].append(str(row_id))
     ids: list[str] = []
     new: dict[str, NewMessage] = {}
     for place, message in enumerate(transcript.messages, start=1):
         hashed = content_hash(message.content)
-        equal_ids = present[message.role, hashed]
+        equal_ids = ids_by_message[message.role, hashed]
         if equal_ids:
             ids.append(equal_ids.pop(0))
         elif hashed not in work.mask.hashes:
@@ -84,8 +84,8 @@ def _missing(
             ids.append(row_id)
             new[row_id] = message
     removed = removed_of(work, list(new))
-    kept = [(row_id, message) for row_id, message in new.items() if row_id not in removed]
-    return [row_id for row_id in ids if row_id not in removed], kept
+    new_messages = [(row_id, message) for row_id, message in new.items() if row_id not in removed]
+    return [row_id for row_id in ids if row_id not in removed], new_messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,12 +48,12 @@ def find_working(
 
     A wallet without a user sees the sessions of all its users, by their ids.
     """
-    desk = repo.ledger.record(Desk, desk_id(*_whose(branch, owner, session)))
+    desk = repo.ledger.record(Desk, desk_id(*_desk_key(branch, owner, session)))
     working = None if desk is None else _session_of(desk, now)
     if working is None:
         return None
-    ends = ((owner.user, working.memory.user), (owner.device, working.memory.device))
-    is_hidden = any(None not in pair and pair[0] != pair[1] for pair in ends)
+    owner_pairs = ((owner.user, working.memory.user), (owner.device, working.memory.device))
+    is_hidden = any(None not in pair and pair[0] != pair[1] for pair in owner_pairs)
     return None if is_hidden else working
 
 
@@ -80,9 +80,9 @@ def write_working(
         InvalidRequest: the working memory would be too long.
     """
     owner, session = key
-    whose = _whose(branch, owner, session)
+    desk_key = _desk_key(branch, owner, session)
     for _ in range(_TRIES):
-        desk = repo.ledger.record(Desk, desk_id(*whose))
+        desk = repo.ledger.record(Desk, desk_id(*desk_key))
         present = None if desk is None else _session_of(desk, now)
         memory = WorkingMemory(owner.user, owner.device) if present is None else present.memory
         if not memory.is_of(owner):
@@ -91,9 +91,9 @@ def write_working(
         if changed is memory and present is not None:
             return present
         value = _checked_value(changed)
-        fresh = next_desk(None if present is None else desk, whose, value, now)
-        if write_desk(repo, desk, fresh):
-            return WorkingSession(working_memory(value), fresh.created_at, fresh.changed_at)
+        new_desk = next_desk(None if present is None else desk, desk_key, value, now)
+        if write_desk(repo, desk, new_desk):
+            return WorkingSession(working_memory(value), new_desk.created_at, new_desk.changed_at)
     raise Conflict("Others write to the working session at the same time: try again.")
 
 
@@ -105,13 +105,13 @@ def remember_messages(
     The messages are stored whatever happens here.
     """
 
-    def noted(memory: WorkingMemory) -> WorkingMemory:
-        fresh = replace(memory.with_messages(message_ids), thread=thread.name)
-        return memory if fresh == memory else fresh
+    def with_new_messages(memory: WorkingMemory) -> WorkingMemory:
+        changed = replace(memory.with_messages(message_ids), thread=thread.name)
+        return memory if changed == memory else changed
 
     repo.point("turn.recorded")
     try:
-        write_working(repo, branch, (thread.owner, thread.session), noted, now)
+        write_working(repo, branch, (thread.owner, thread.session), with_new_messages, now)
     except Day1Error as error:
         log.warning("the working session was not updated: %s", error.code)
         return False
@@ -139,7 +139,7 @@ def drop_ended(repo: Repository, branch: Branch, wallets: Sequence[str], now: in
     return len(ended)
 
 
-def _whose(branch: Branch, owner: Owner, session: str) -> tuple[str, str, str]:
+def _desk_key(branch: Branch, owner: Owner, session: str) -> tuple[str, str, str]:
     return branch.id, CLIENT, canonical([owner.wallet, session])
 
 
