@@ -196,12 +196,12 @@ def _name(value: Mapping[str, Json], name: str) -> str | None:
     return _checked(text, name)
 
 
-def _names(value: Mapping[str, Json], name: str, most: int) -> Iterator[str]:
+def _names(value: Mapping[str, Json], name: str, limit: int) -> Iterator[str]:
     texts = value.get(name)
     if texts is None:
         return
-    if not isinstance(texts, list) or len(texts) > most:
-        raise ValueError(f"its `{name}` is not a list of at most {most} texts")
+    if not isinstance(texts, list) or len(texts) > limit:
+        raise ValueError(f"its `{name}` is not a list of at most {limit} texts")
     for text in texts:
         if not isinstance(text, str) or len(text) > MAX_LABEL:
             raise ValueError(f"its `{name}` has other than texts of at most {MAX_LABEL} characters")

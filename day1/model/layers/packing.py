@@ -106,12 +106,12 @@ def _distinct(found: Iterable[LayerItem], near: Near) -> list[LayerItem]:
     return kept
 
 
-def _in_order(items: Iterable[LayerItem], most: int) -> list[PackedItem]:
+def _in_order(items: Iterable[LayerItem], max_length: int) -> list[PackedItem]:
     """Sort items by how much they say for their length; their texts are on one line, not cut."""
     lines = [PackedItem(item, line) for item in items if (line := _line(item))]
 
     def worth(each: PackedItem) -> float:
-        return each.item.score / float(min(len(each.text), most) ** _LENGTH_POWER)
+        return each.item.score / float(min(len(each.text), max_length) ** _LENGTH_POWER)
 
     return sorted(lines, key=lambda each: (-worth(each), each.item.place))
 
@@ -121,13 +121,13 @@ def _line(item: LayerItem) -> str:
     return one_line(f"{item.quotation or item.text}{relations}", _WHOLE)
 
 
-def _fitted(item: LayerItem, line: str, most: int) -> str | None:
+def _fitted(item: LayerItem, line: str, max_length: int) -> str | None:
     """Return a line that fits: whole, else without its relations, else cut; None if none does."""
     text = one_line(item.quotation or item.text, _WHOLE)
-    whole = next((each for each in (line, text) if each and len(each) <= most), None)
-    if whole is not None or most < _SHORTEST_CUT or not text:
+    whole = next((each for each in (line, text) if each and len(each) <= max_length), None)
+    if whole is not None or max_length < _SHORTEST_CUT or not text:
         return whole
-    return one_line(text, most)
+    return one_line(text, max_length)
 
 
 def _by_layer(items: Iterable[LayerItem]) -> dict[str, int]:

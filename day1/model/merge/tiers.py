@@ -218,9 +218,9 @@ def strictest(tiers: Iterable[Judged]) -> Judged:
 
 def _closed(plan: MergePlan) -> Iterator[str]:
     """Yield the ids of rows whose held items on the target were decided on the source."""
-    coming = plan.records.get(HELD.table, {})
-    for item in coming.values():
-        if item is not None and item["closes"] is not None and item["closes"] not in coming:
+    incoming_items = plan.records.get(HELD.table, {})
+    for item in incoming_items.values():
+        if item is not None and item["closes"] is not None and item["closes"] not in incoming_items:
             yield str(item["row_id"])
 
 

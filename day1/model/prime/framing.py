@@ -28,8 +28,8 @@ def size(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def one_line(text: str, most: int) -> str:
-    """Write a text on one line of at most `most` characters; a cut one ends in an ellipsis."""
+def one_line(text: str, max_size: int) -> str:
+    """Write a text on one line of at most `max_size` characters; a cut one ends in an ellipsis."""
     line = text if text.isascii() and text.isprintable() else seen(text)
     if _MARK.search(unicodedata.normalize("NFKC", line)):
         line = _MARK.sub("memory of day1", unicodedata.normalize("NFKC", line))
@@ -37,12 +37,12 @@ def one_line(text: str, most: int) -> str:
     if not line.isascii():  # behind a bracket a joiner is not seen any more
         line = seen(line)
     line = " ".join(line.split())
-    return line if size(line) <= most else _shortened(line, most)
+    return line if size(line) <= max_size else _shortened(line, max_size)
 
 
-def _shortened(line: str, most: int) -> str:
+def _shortened(line: str, max_size: int) -> str:
     """Cut a text after its last whole word that fits, or in the first word if that is too long."""
-    length, room = 0, most - size(_CUT)
+    length, room = 0, max_size - size(_CUT)
     for length, letter in enumerate(line):  # noqa: B007 - where it ended is what is wanted
         room -= size(letter)
         if room < 0:
@@ -67,11 +67,12 @@ def without_frames(text: str) -> str:
 class Frame:
     """Lines between two marks, with a limit on their characters together."""
 
-    def __init__(self, attributes: Iterable[tuple[str, str]], notice: str, most: int) -> None:
+    def __init__(self, attributes: Iterable[tuple[str, str]], notice: str, max_size: int) -> None:
         """Begin with the mark, and a notice that explains the lines."""
         attribute_text = "".join(f' {name}="{_attribute(value)}"' for name, value in attributes)
         self._lines, self._end = [f"<{FRAME}{attribute_text}>", notice], f"</{FRAME}>"
-        self._room = most - size("\n".join([*self._lines, self._end])) - 1  # print ends the last
+        marks_size = size("\n".join([*self._lines, self._end]))
+        self._room = max_size - marks_size - 1  # for the line end that print adds
         self._reserved = 0
 
     def reserve(self, line: str) -> None:

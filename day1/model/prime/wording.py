@@ -41,12 +41,12 @@ class Situation:
     """The facts, best first."""
 
 
-def prime_text(situation: Situation, most: int) -> str:
-    """Write the prime in at most `most` characters; lines that do not fit are left out.
+def prime_text(situation: Situation, max_size: int) -> str:
+    """Write the prime in at most `max_size` characters; lines that do not fit are left out.
 
-    The branch and what waits come first, then the facts with the rest of the room.
+    The branch, open reviews and held items come first, then facts while characters are left.
     """
-    frame = Frame(_state(situation.branch, situation.commit, situation.pending), _NOTICE, most)
+    frame = Frame(_state(situation.branch, situation.commit, situation.pending), _NOTICE, max_size)
     frame.reserve(_MORE)
     if situation.about:
         frame.add(_note("The branch", situation.about))
@@ -58,48 +58,49 @@ def prime_text(situation: Situation, most: int) -> str:
         source, at, summary = situation.handoff
         origin = f"{_day(at)}, from {one_line(source, _LONGEST_FACT)}"
         frame.add(_note(f"Last handoff ({origin})", summary))
-    lines = _lines(situation.facts, frame.room(), most // _SHORTEST_FACT)
-    begun = 0
-    while begun < len(lines) and not frame.add("Known:", lines[begun]):
-        begun += 1
-    for line in lines[begun + 1 :]:
+    lines = _lines(situation.facts, frame.room(), max_size // _SHORTEST_FACT)
+    first_shown = 0
+    while first_shown < len(lines) and not frame.add("Known:", lines[first_shown]):
+        first_shown += 1
+    for line in lines[first_shown + 1 :]:
         frame.add(line)
     frame.release()
     frame.add(_MORE)
     return frame.text()
 
 
-def _lines(facts: Sequence[KnownFact], room: int, most: int) -> list[str]:
-    """List the lines of facts in the order in which they are tried, with a limit for each sort.
+def _lines(facts: Sequence[KnownFact], room: int, limit: int) -> list[str]:
+    """List the lines of facts in the order in which they are added, at most `limit` of each sort.
 
-    Pinned facts come first, but with no more than half of the room: else many of them would leave
-    none for anything else. One always does. The others come last, for what is left.
+    Pinned facts come first while they fit half of the room, and one of them in any case, so that
+    they leave room for other facts. The other pinned facts come last.
     """
-    pinned = [_said(fact) for fact in facts if fact.pinned][:most]
-    unpinned = [_said(fact) for fact in facts if not fact.pinned][:most]
-    first, later, half = pinned[:1], list[str](), room // 2 - sum(map(size, pinned[:1])) - 1
+    pinned = [_fact_line(fact) for fact in facts if fact.pinned][:limit]
+    unpinned = [_fact_line(fact) for fact in facts if not fact.pinned][:limit]
+    early_lines, late_lines = pinned[:1], list[str]()
+    half = room // 2 - sum(map(size, pinned[:1])) - 1
     for line in pinned[1:]:
         needed = size(line) + 1
-        (first if needed <= half else later).append(line)
+        (early_lines if needed <= half else late_lines).append(line)
         half -= needed if needed <= half else 0
-    return [*first, *unpinned, *later]
+    return [*early_lines, *unpinned, *late_lines]
 
 
 def ends_of(text: str, facts: Sequence[KnownFact]) -> tuple[tuple[int, int], ...]:
     """Find the lines of a prime's text with facts that end: the end by line number."""
-    end_by_line = {_said(fact): fact.until for fact in facts if fact.until is not None}
+    end_by_line = {_fact_line(fact): fact.until for fact in facts if fact.until is not None}
     lines = enumerate(text.split("\n")) if end_by_line else ()
     return tuple((place, end_by_line[line]) for place, line in lines if line in end_by_line)
 
 
-def hint_text(branch: str, commit: str, rows: Sequence[tuple[str, int]], most: int) -> str:
-    """Write memories near a prompt (text and time) in at most `most` characters.
+def hint_text(branch: str, commit: str, rows: Sequence[tuple[str, int]], max_size: int) -> str:
+    """Write memories near a prompt (text and time) in at most `max_size` characters.
 
-    Each may be as long as an equal share of the room that is left. Nothing without rows.
+    Each may be as long as an equal share of the characters that are left. Nothing without rows.
     """
     if not rows:
         return ""
-    frame = Frame(_state(branch, commit, 0), _NEAR, most)
+    frame = Frame(_state(branch, commit, 0), _NEAR, max_size)
     for place, (text, at) in enumerate(rows):
         ending = f" ({_day(at)})"
         share = (frame.room() + 1) // (len(rows) - place) - len(ending) - len("- ") - 1
@@ -122,7 +123,7 @@ def _waiting(reviews: int, held: int) -> str:
     return ", ".join(parts)
 
 
-def _said(fact: KnownFact) -> str:
+def _fact_line(fact: KnownFact) -> str:
     of = [_day(fact.at)]
     of += ["verified"] * fact.verified
     of += [] if fact.until is None else [f"until {_day(fact.until)}"]

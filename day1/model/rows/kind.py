@@ -43,8 +43,8 @@ class Kind:
     @cached_property
     def column(self) -> Mapping[str, Column]:
         """Every column by name, id first."""
-        own = (column for cell in self.cells for column in cell)
-        return {column.name: column for column in (_ID, *own, *_ORIGIN)}
+        own_columns = (column for cell in self.cells for column in cell)
+        return {column.name: column for column in (_ID, *own_columns, *_ORIGIN)}
 
     @cached_property
     def columns(self) -> tuple[str, ...]:

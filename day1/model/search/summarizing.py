@@ -26,7 +26,7 @@ class Quote:
     sentence: str
 
 
-def summarize(texts: Sequence[str], most: int = MOST_CHARACTERS) -> list[Quote]:
+def summarize(texts: Sequence[str], max_characters: int = MOST_CHARACTERS) -> list[Quote]:
     """Choose the sentences with the most names and numbers; they come in the order of the texts.
 
     Of sentences that say the same the first counts. Those without a name or number are left out,
@@ -36,22 +36,22 @@ def summarize(texts: Sequence[str], most: int = MOST_CHARACTERS) -> list[Quote]:
     for number, text in enumerate(texts):
         for sentence in sentences(text):
             quote_by_text.setdefault(plain(sentence), Quote(number, sentence[:_LONGEST]))
-    listed = [quote for key, quote in quote_by_text.items() if key]
-    names = _inner_names(quote.sentence for quote in listed)
-    scores = [_specifics(quote.sentence, names) for quote in listed]
-    least = min(1, max(scores, default=0))
+    quotes = [quote for key, quote in quote_by_text.items() if key]
+    names = _inner_names(quote.sentence for quote in quotes)
+    scores = [_specifics(quote.sentence, names) for quote in quotes]
+    min_score = min(1, max(scores, default=0))
     ranked = sorted(
-        (place for place, score in enumerate(scores) if score >= least),
+        (place for place, score in enumerate(scores) if score >= min_score),
         key=lambda place: (-scores[place], place),
     )
-    chosen: list[int] = []
-    room = most
+    chosen_places: list[int] = []
+    room = max_characters
     for place in ranked:
-        length = len(listed[place].sentence) + 1
-        if length <= room + 1 and len(chosen) < _MOST_SENTENCES:
-            chosen.append(place)
+        length = len(quotes[place].sentence) + 1
+        if length <= room + 1 and len(chosen_places) < _MOST_SENTENCES:
+            chosen_places.append(place)
             room -= length
-    return [listed[place] for place in sorted(chosen)]
+    return [quotes[place] for place in sorted(chosen_places)]
 
 
 def names_in(texts: Sequence[str]) -> list[str]:

@@ -198,11 +198,11 @@ class Mined:
             self._runs[steps] = [r for uses in self.threads.values() for r in runs_in(steps, uses)]
         return self._runs[steps]
 
-    def recurring(self, most: int) -> list[Steps]:
-        """Find the runs that several threads have: those of the most threads first, at most `most`.
+    def recurring(self, limit: int) -> list[Steps]:
+        """Find up to `limit` runs that several threads have, those of the most threads first.
 
         A run that is part of a longer one in the same threads is left out.
         """
         steps_by_thread = {name: [use.name for use in uses] for name, uses in self.threads.items()}
         runs = recurring_runs(steps_by_thread)
-        return sorted(runs, key=lambda steps: (-len(runs[steps]), -len(steps), steps))[:most]
+        return sorted(runs, key=lambda steps: (-len(runs[steps]), -len(steps), steps))[:limit]

@@ -124,18 +124,18 @@ def _mark(text: str) -> re.Match[str] | None:
     return None if at < 0 else _PLACE.fullmatch(text, at)
 
 
-def cut(text: str, most: int) -> list[str]:
-    """Cut a text into pieces of at most `most` characters that are the text again when joined.
+def cut(text: str, max_length: int) -> list[str]:
+    """Cut a text into pieces of at most `max_length` characters that join to the same text.
 
     They are about equally long: each ends at the best place within a quarter of the equal length,
     and never within a character and what is combined with it, if that fits a piece.
     """
     pieces: list[str] = []
     start = 0
-    while len(text) - start > most:
+    while len(text) - start > max_length:
         rest = len(text) - start
-        equal = rest // -(-rest // most)
-        low, high = start + max(1, equal * 3 // 4), start + max(1, min(most, equal * 5 // 4))
+        equal = rest // -(-rest // max_length)
+        low, high = start + max(1, equal * 3 // 4), start + max(1, min(max_length, equal * 5 // 4))
         end = _end(text, start, (low, start + equal, high))
         pieces.append(text[start:end])
         start = end
