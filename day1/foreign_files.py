@@ -76,17 +76,17 @@ def open_file_or_pipe(path: Path) -> IO[bytes]:
     return os.fdopen(descriptor, "rb")
 
 
-def open_file(path: Path, most: int | None = None) -> IO[bytes]:
+def open_file(path: Path, max_bytes: int | None = None) -> IO[bytes]:
     """Open a file for reading.
 
     Args:
         path: the path of the file; a link is followed.
-        most: the maximum number of bytes; None: any number.
+        max_bytes: the maximum number of bytes; None: any number.
 
     Raises:
         ImportBroken: it is a pipe, a device or a folder, has more bytes, or cannot be opened.
     """
-    return _ordinary(_opened(path), path, most)
+    return _ordinary(_opened(path), path, max_bytes)
 
 
 def _opened(path: Path) -> int:
@@ -97,14 +97,14 @@ def _opened(path: Path) -> int:
         raise broken(path, 1, f"the file cannot be read ({exc.strerror})") from exc
 
 
-def _ordinary(descriptor: int, path: Path, most: int | None = None) -> IO[bytes]:
+def _ordinary(descriptor: int, path: Path, max_bytes: int | None = None) -> IO[bytes]:
     status = os.fstat(descriptor)
-    why = "" if stat.S_ISREG(status.st_mode) else "it is no ordinary file"
-    if not why and most is not None and status.st_size > most:
-        why = f"the file is larger than {most >> 20} MB"
-    if why:
+    problem = "" if stat.S_ISREG(status.st_mode) else "it is no ordinary file"
+    if not problem and max_bytes is not None and status.st_size > max_bytes:
+        problem = f"the file is larger than {max_bytes >> 20} MB"
+    if problem:
         os.close(descriptor)
-        raise broken(path, 1, why)
+        raise broken(path, 1, problem)
     return os.fdopen(descriptor, "rb")
 
 
@@ -124,18 +124,18 @@ def bytes_of(path: Path) -> bytes:
     return data
 
 
-def lines_in(file: Lines, path: object, most: int = MOST_LINE) -> Iterator[bytes]:
+def lines_in(file: Lines, path: object, max_bytes: int = MOST_LINE) -> Iterator[bytes]:
     """Yield the lines of an open file, with their line ends.
 
     Raises:
-        ImportBroken: a line has more than `most` bytes, or reading fails; `details` names the line.
+        ImportBroken: a line is longer than `max_bytes`, or reading fails; `details` names the line.
     """
     number = 0
     try:
-        while line := file.readline(most + 1):
+        while line := file.readline(max_bytes + 1):
             number += 1
-            if len(line) > most:
-                raise broken(path, number, f"the line is longer than {most >> 20} MB")
+            if len(line) > max_bytes:
+                raise broken(path, number, f"the line is longer than {max_bytes >> 20} MB")
             yield line
     except OSError as exc:
         raise broken(path, number + 1, f"the file cannot be read ({exc.strerror})") from exc

@@ -130,9 +130,9 @@ async def aconnect(
 def _refuse_unknown(more: Mapping[str, Any]) -> None:
     unknown = sorted(set(more) - set(Connection.__annotations__))
     if unknown:
-        known = ", ".join(("branch", "agent", "space", "token", *Connection.__annotations__))
+        known_names = ", ".join(("branch", "agent", "space", "token", *Connection.__annotations__))
         raise InvalidRequest(
-            f"day1.connect has no argument {', '.join(unknown)}; known are: {known}.",
+            f"day1.connect has no argument {', '.join(unknown)}; known are: {known_names}.",
             problems=[{"argument": name, "problem": "unknown argument"} for name in unknown],
         )
 

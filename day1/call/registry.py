@@ -91,8 +91,8 @@ class Registry(Mapping[str, Toolset]):
         Raises:
             KeyError: there is no such tool.
         """
-        beside = (other for other in self.values() if other.namespace is toolset.namespace)
-        for candidate in (toolset, *beside):
+        same_namespace = (other for other in self.values() if other.namespace is toolset.namespace)
+        for candidate in (toolset, *same_namespace):
             if operation in candidate.tools:
                 return candidate.tools[operation]
         return self._first[operation]

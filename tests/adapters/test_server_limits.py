@@ -101,7 +101,7 @@ def test_a_lock_is_waited_for_longer_than_an_answer(
 def test_who_finds_all_connections_in_use_is_told_to_try_again(dolt_database: str) -> None:
     """F5: it waited 30 s whatever the setting, and was told of an internal error."""
     place = parse(dolt_database)
-    engine = connect(place, wait_s=0.2, most=1)
+    engine = connect(place, wait_s=0.2, max_connections=1)
 
     def second() -> None:
         with opened(engine, place.name):

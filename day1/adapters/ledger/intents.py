@@ -155,19 +155,21 @@ class Intents:
     def _claimed(self, names: Collection[str], intent: Intent | None = None) -> Iterator[None]:
         """Hold the locks of some names; no open intent touches them, and `intent` is open."""
         until = time.monotonic() + self._locks.limit_s
-        wanted = frozenset(names)
+        locked_names = frozenset(names)
         while True:
-            with self._taken(wanted, until):
+            with self._taken(locked_names, until):
                 others = self._added(names, intent)
                 if others == []:
                     yield
                     return
                 # An orphan is recovered under all of its locks, which may be more than these.
-                lacking = [other for other in others or () if not wanted.issuperset(other.names)]
+                lacking = [
+                    other for other in others or () if not locked_names.issuperset(other.names)
+                ]
                 for other in others or ():
                     if other.names and other not in lacking:
                         self._rows.finish_intent(other)
-            wanted = frozenset(names).union(*(other.names for other in lacking))
+            locked_names = frozenset(names).union(*(other.names for other in lacking))
             if others is None or any(not other.names for other in others):
                 self._wait_for_whole(names, until)
 

@@ -85,15 +85,17 @@ class Queues:
     Otherwise the queue could take all connections, and the holder could not go on.
     """
 
-    def __init__(self, wait_s: float, hold: Locked = locked, most: int | None = None) -> None:
+    def __init__(
+        self, wait_s: float, hold: Locked = locked, max_threads: int | None = None
+    ) -> None:
         """Make the queues empty; a thread will wait at most `wait_s` seconds.
 
-        At most `most` threads hold locks at once; None: any number.
+        At most `max_threads` threads hold locks at once; None: any number.
         """
         self._wait_s, self._hold = wait_s, hold
         self._guard = threading.Lock()
         self._first: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
-        self._places = None if most is None else threading.BoundedSemaphore(most)
+        self._places = None if max_threads is None else threading.BoundedSemaphore(max_threads)
 
     @contextmanager
     def held(

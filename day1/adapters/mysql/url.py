@@ -126,12 +126,12 @@ _LONGEST = 40
 """Characters of a database's name: the ledger's, and MatrixOne's of branches, are longer."""
 
 
-def connect(place: ServerUrl, wait_s: float = 10.0, most: int = 64) -> Engine:
+def connect(place: ServerUrl, wait_s: float = 10.0, max_connections: int = 64) -> Engine:
     """Make a pool of connections to a server; their users switch them to a database or branch.
 
-    A transaction is begun and ended in so many words: what the driver says by itself a
-    Dolt server does not hear (a rollback would keep the row). Who finds all `most` connections in
-    use waits `wait_s` seconds for one.
+    Transactions must be begun and ended by statements: a Dolt server ignores the driver's own
+    rollback, which would keep the row. If all `max_connections` connections are in use, a caller
+    waits `wait_s` seconds for one.
 
     Raises:
         InvalidRequest: the driver is not installed.
@@ -140,8 +140,8 @@ def connect(place: ServerUrl, wait_s: float = 10.0, most: int = 64) -> Engine:
         engine = create_engine(
             place.url,
             poolclass=QueuePool,
-            pool_size=min(_KEPT, most),
-            max_overflow=max(0, most - _KEPT),
+            pool_size=min(_KEPT, max_connections),
+            max_overflow=max(0, max_connections - _KEPT),
             pool_timeout=wait_s,
             pool_use_lifo=True,
             pool_reset_on_return=None,

@@ -286,15 +286,15 @@ class SqlReading(Reading):
 
     @override
     def tally(self, kind: Kind, column: str, query: Query | None = None) -> dict[Cell, int]:
-        wanted = query or Query()
+        row_query = query or Query()
         absent = column not in columns_at(kind, self.version)  # MatrixOne groups nothing by NULL
         if self.mask.rows or (absent and query):
-            return Counter(value for (value,) in self.scan(kind, (column,), wanted))
+            return Counter(value for (value,) in self.scan(kind, (column,), row_query))
         if absent:
             row_count = self.count(kind)
             return {None: row_count} if row_count else {}
         table = table_at(kind.table, self.version)
-        values, empty = self._bound(kind, wanted)
+        values, empty = self._bound(kind, row_query)
         tests = conditions(table, empty, tuple(values))
         statement = select(table.c[column], func.count()).select_from(table.table).where(*tests)
         statement = statement.group_by(table.c[column])

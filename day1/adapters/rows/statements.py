@@ -83,8 +83,8 @@ def named_at(kind: Kind, version: int, form: str) -> str:
 @cache
 def table_at(name: str, version: int) -> TableAt:
     """Return a table as a version of the schema has it."""
-    table, there = TABLES[name], columns_at(BY_TABLE[name], version)
-    columns = ((c.name, c if c.name in there else _ABSENT) for c in table.columns)
+    table, existing_columns = TABLES[name], columns_at(BY_TABLE[name], version)
+    columns = ((c.name, c if c.name in existing_columns else _ABSENT) for c in table.columns)
     return TableAt(table, Columns(columns))
 
 

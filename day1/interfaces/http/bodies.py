@@ -23,12 +23,12 @@ _SLOWEST_S: Final = 60.0
 class WholeBodies:
     """ASGI middleware that hands the app each body in one piece."""
 
-    def __init__(self, app: ASGIApp, most: int, shape: Callable[[str], ErrorShape]) -> None:
-        """Wrap an app and limit bodies to `most` bytes.
+    def __init__(self, app: ASGIApp, max_bytes: int, shape: Callable[[str], ErrorShape]) -> None:
+        """Wrap an app and limit bodies to `max_bytes` bytes.
 
         `shape` returns the error shape of a path.
         """
-        self._app, self._most, self._shape = app, most, shape
+        self._app, self._most, self._shape = app, max_bytes, shape
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body and call the app, or refuse the request.

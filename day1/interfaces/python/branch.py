@@ -275,8 +275,8 @@ class Branch(Traces, Writes):
             UnknownBranch: the branch does not exist.
         """
         answer: Reviews = self._ask("review_list", status=status, limit=limit, branch=self.name)
-        found = [Review(self._calls, self._who, state) for state in answer.result]
-        return Results(found, answer.read)
+        reviews = [Review(self._calls, self._who, state) for state in answer.result]
+        return Results(reviews, answer.read)
 
     def revert(
         self,

@@ -49,9 +49,10 @@ def recent_conversations(
         for i in shown
         if rows[i]["title"] is None and i in keys_by_conversation
     }
-    firsts = reading.get(MESSAGE, [*first_id_by_conversation.values()])
+    first_messages = reading.get(MESSAGE, [*first_id_by_conversation.values()])
     title_by_id = {
-        i: _headline(str(firsts[first]["content"])) for i, first in first_id_by_conversation.items()
+        i: _headline(str(first_messages[first]["content"]))
+        for i, first in first_id_by_conversation.items()
     }
     return [
         ListedConversation(

@@ -218,10 +218,10 @@ def decide(
             continue
         row = _decidable(examined.rows, decision)
         value = None if decision.choice.value is None else dict(decision.choice.value)
-        seen = fingerprint(row, decision.cell)
+        digest = fingerprint(row, decision.cell)
         agent, token = by
         decisions.append(
-            Decision(row.id, decision.cell, decision.choice.take, value, agent, now, seen, token)
+            Decision(row.id, decision.cell, decision.choice.take, value, agent, now, digest, token)
         )
     with no_merge_meanwhile(repo, review):
         fresh = check_open(find_review(repo, review.id)).with_decisions(decisions, cleared_cells)

@@ -170,10 +170,10 @@ def _new_candidates(
     }
     edits = reading.get(EDIT, list(row_by_edit))
     consolidated_ids = {row_by_edit[edit_id]["id"] for edit_id in edits}
-    firsts = [
+    worded_sources = [
         row_by_edit[i] for i, edit in edits.items() if str(edit["reason"]).startswith(_FROM_SOURCES)
     ]
-    wordings = {(row["space"], plain(str(row["summary"]))) for row in firsts}
+    wordings = {(row["space"], plain(str(row["summary"]))) for row in worded_sources}
     spaces = {space for space, _ in wordings}
     both = [pair for a, b, _ in grouped.pairs for pair in ((a, b), (b, a))]
     similar_texts = {

@@ -286,8 +286,8 @@ class AsyncBranch(AsyncTraces, AsyncWrites):
         answer: Reviews = await self._ask(
             "review_list", status=status, limit=limit, branch=self.name
         )
-        found = [AsyncReview(self._calls, self._who, state) for state in answer.result]
-        return Results(found, answer.read)
+        reviews = [AsyncReview(self._calls, self._who, state) for state in answer.result]
+        return Results(reviews, answer.read)
 
     async def revert(
         self,

@@ -147,11 +147,11 @@ def turn_record(
     ctx: Context, request: AgentMemoryRecordTurnRequest
 ) -> AgentMemoryRecordTurnResponse:
     """Store a turn after the final answer: its messages, its tools and the working session."""
-    said = _messages(request)
+    turn_messages = _messages(request)
     owner = owner_of(ctx, request)
     ids = _ids(request, owner)
     thread = Thread(owner, ids.thread, ids.session)
-    messages = [*to_store(said, request.modelUsed), *map(_event, request.toolEvents or ())]
+    messages = [*to_store(turn_messages, request.modelUsed), *map(_event, request.toolEvents or ())]
     texts = (text for message in messages for text in (message.content, message.tool_calls))
     notes = secret_notes(ctx.limits.secrets, *texts, request.summary)
     write = write_of(ctx, owner, ids.session)
@@ -217,9 +217,9 @@ def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMess
         return [
             AgentMemoryTurnMessage(role=role, content=text) for _, role, text in single_messages
         ]
-    said = {(message.role, message.content) for message in request.messages}
+    role_and_text = {(message.role, message.content) for message in request.messages}
     for name, role, text in single_messages:
-        if (role, text) not in said:
+        if (role, text) not in role_and_text:
             raise missing(name, "is no message of `messages`: give one of the two")
     return request.messages
 
@@ -234,8 +234,8 @@ class _Ids:
 def _ids(request: AgentMemoryRecordTurnRequest, owner: Owner) -> _Ids:
     """Complete the ids of a turn: thread and session name each other, else the turn names both."""
     turn = request.turnId or f"turn_{secrets.token_hex(16)}"
-    made = f"thread_{short_hash('compose', owner.space or '', turn)}"
-    thread = request.threadId or request.sessionId or made
+    default_thread = f"thread_{short_hash('compose', owner.space or '', turn)}"
+    thread = request.threadId or request.sessionId or default_thread
     return _Ids(thread, request.sessionId or thread, turn)
 
 

@@ -136,9 +136,11 @@ def items_update(ctx: Context, request: MemoryItemUpdateRequest) -> MemoryItemUp
         expiry_of(ctx, request.retention),
         request.status,
     )
-    wanted = Wanted(request.id, owner.spaces, Narrowing(request.filters or {}, request.threadId))
+    item_query = Wanted(
+        request.id, owner.spaces, Narrowing(request.filters or {}, request.threadId)
+    )
     write = write_of(ctx, owner)
-    result = update_item(write.repo, write.branch, wanted, update, write.origin)
+    result = update_item(write.repo, write.branch, item_query, update, write.origin)
     return MemoryItemUpdateResponse(
         updated=result.is_changed,
         item=_shown(ctx, write.branch, result.row, owner),
@@ -152,8 +154,8 @@ def items_delete(ctx: Context, request: MemoryItemDeleteRequest) -> MemoryItemDe
     if request.hardDelete:
         return _hard_delete(ctx, request, owner)
     write = write_of(ctx, owner)
-    wanted = Wanted(request.id, owner.spaces)
-    result = delete_item(write.repo, write.branch, wanted, write.origin)
+    item_query = Wanted(request.id, owner.spaces)
+    result = delete_item(write.repo, write.branch, item_query, write.origin)
     return MemoryItemDeleteResponse(
         deleted=True,
         hardDeleted=False,

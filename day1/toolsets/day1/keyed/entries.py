@@ -154,8 +154,8 @@ def entry_get(ctx: Context, request: EntryGet) -> EntriesGot:
     now = ctx.clock() if ref.shown_at is None else ref.shown_at
     # Who names the space and the key of a secret entry may read it.
     with ctx.repo.store.reading(replace(ref, shown_at=None)) as reading:
-        found = entries.get(reading, keys, now)
-        items = [None if entry is None else _item(entry) for entry in found]
+        found_entries = entries.get(reading, keys, now)
+        items = [None if entry is None else _item(entry) for entry in found_entries]
         return EntriesGot(entries=items, read=read_of(reading, branch.name))
 
 
@@ -204,8 +204,8 @@ def entry_find(ctx: Context, request: EntryFind) -> EntriesFound:
     query = EntryQuery(now, within, request.where or {})
     offset, limit = request.offset or 0, request.limit or 50
     if request.query is not None:
-        wanted = EntrySearch(request.query, offset + limit, wait=bool(request.wait))
-        found = search_entries(ctx.search, ref, branch.id, query, wanted)
+        entry_search = EntrySearch(request.query, offset + limit, wait=bool(request.wait))
+        found = search_entries(ctx.search, ref, branch.id, query, entry_search)
         items = [_item(entry, score) for entry, score in found.entries]
         read = read_found(branch.name, found.answer)
         return EntriesFound(entries=items[offset:], total=len(items), read=read)

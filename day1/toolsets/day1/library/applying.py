@@ -219,13 +219,13 @@ def _change(ctx: Context, asked: ChangeAsked, reason: str | None) -> Change:
 
 
 def _observation(ctx: Context, asked: AddObservation) -> NewObservation:
-    most = ctx.limits.raw_characters
+    max_raw = ctx.limits.raw_characters
     return NewObservation(
         asked.observation_type,
         asked.summary,
         asked.tool_name,
-        asked.raw_input and asked.raw_input[:most],
-        asked.raw_output and asked.raw_output[:most],
+        asked.raw_input and asked.raw_input[:max_raw],
+        asked.raw_output and asked.raw_output[:max_raw],
         parse_optional(asked.happened_at),
         new_space(ctx, asked.space),
         **retention(asked.expires_at, asked.sensitivity, ctx.clock()),
