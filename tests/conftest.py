@@ -25,8 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)  # around pytest-xdist, which reads the groups
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None]:
     """Leave out what runs once a week; run tests that share a module's fixture in one process.
 
     Else each of the processes would make the fixture, which is often a server.
@@ -37,6 +39,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(skipped)
         if _shares_a_fixture(item) and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    yield
+    if getattr(config.option, "loadgroup", False):
+        _append_groups(items)
+
+
+def _append_groups(items: list[pytest.Item]) -> None:
+    """Append the group of a test to its id, by which pytest-xdist distributes tests.
+
+    pytest-xdist 3.8 writes the id to `_nodeid`, and pytest reads it from `_id` since 9.2. Without
+    this no test is grouped, and nothing says so: pytest-dev/pytest-xdist#1386.
+    """
+    for item in items:
+        groups = sorted({str(mark.args[0]) for mark in item.iter_markers("xdist_group")})
+        suffix = "@" + "_".join(groups)
+        if groups and not item.nodeid.endswith(suffix):
+            item._id = type(item._id).parse(item.nodeid + suffix)
 
 
 @pytest.hookimpl(wrapper=True)
