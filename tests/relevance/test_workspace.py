@@ -11,7 +11,7 @@ from day1.settings import Settings
 from tests.relevance.generated_tasks import AGENTS, FACTS, LINKS, NOTES, made_task
 from tests.relevance.team_tasks import BUDGETS, WAYS, all_measured, best_call, committed
 
-pytestmark = pytest.mark.xdist_group("relevance")
+pytestmark = pytest.mark.xdist_group("team")
 
 TIMES = 1.5
 """How many times the must-know facts of the best call a broadcast has at least."""
