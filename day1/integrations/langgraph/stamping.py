@@ -30,10 +30,10 @@ BranchOfRun = Callable[[], str | None]
 
 
 def forked() -> str | None:
-    """Return the branch of the forked run that calls; None if it is no forked run.
+    """Return the branch that the config of the calling run names; None if it names none.
 
-    Give it as `branch` to `Day1Store`: a run with the config that `fork` returned then reads and
-    writes the branch of the fork, and every other run that of the memory.
+    Give it as `branch` to `Day1Store`: a run whose config has `day1_branch` in its `configurable`
+    part then reads and writes that branch, and every other run that of the memory.
     """
     config = var_child_runnable_config.get() or {}
     branch = config.get("configurable", {}).get(_BRANCH)
