@@ -107,13 +107,19 @@ def test_a_match_of_all_words_is_asked_of_fts5(tmp_path):
     index.close()
 
 
-def test_few_texts_and_the_first_questions_need_no_lists(tmp_path, monkeypatch):
+def test_few_texts_need_no_lists(tmp_path):
     index = LocalIndex(tmp_path)
     learn(index, "The gateway drops a call.")
     for _ in range(9):
         index.words.best(FACT, phrase("call"), 9)
     assert not has_lists(index)
+    index.close()
+
+
+def test_the_first_questions_need_no_lists(tmp_path, monkeypatch):
     monkeypatch.setattr(words, "_MANY", 1)
+    index = LocalIndex(tmp_path)
+    learn(index, "The gateway drops a call.")
     for asked in range(words._PATIENCE + 1):
         assert not has_lists(index), asked
         index.words.best(FACT, phrase("call"), 9)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from day1.adapters.index.bm25 import extent
 from day1.adapters.index.database import Database, changed_edition, fts5_expression, words_of
 from day1.adapters.index.small_set_bm25 import SmallSetBm25
 from day1.model.rows.kind import Kind
@@ -23,9 +22,9 @@ if TYPE_CHECKING:  # imports numpy, which costs 0.1 s
 _AT_ONCE = 2_000
 """Maximum number of texts in one transaction, for which other writers wait some 30 ms."""
 _MANY = 5_000
-"""Number of texts of a kind from which posting lists are quicker than FTS5."""
+"""Number of texts from which posting lists are quicker than FTS5."""
 _PATIENCE = 3
-"""Questions among many texts that FTS5 answers first: a process that asks a few reads no lists."""
+"""Number of questions that FTS5 answers first: a process that asks a few reads no lists."""
 
 
 class SqliteWords(Words):
@@ -107,7 +106,7 @@ class SqliteWords(Words):
         words, expression = words_of(kind.table), fts5_expression(match)
         terms = _terms_of(match)
         with self._database.reading() as connection:
-            if terms and self._has_many(connection, words):
+            if terms and self._has_many(connection):
                 best = self._posting_lists().best(connection, kind, terms, limit)
                 if best is not None:
                     return best
@@ -118,12 +117,16 @@ class SqliteWords(Words):
             )
             return dict(rows.fetchall())
 
-    def _has_many(self, connection: sqlite3.Connection, words: str) -> bool:
-        """Whether a table has so many texts, and was asked so often, that posting lists pay off."""
-        if extent(connection, words)[0] < _MANY:
-            return False
+    def _has_many(self, connection: sqlite3.Connection) -> bool:
+        """Whether the index has so many texts, and is asked so often, that posting lists pay off.
+
+        Numbers of texts only grow, so the highest one tells about how many there are.
+        """
         self._asked += 1
-        return self._asked > _PATIENCE
+        if self._asked <= _PATIENCE:
+            return False
+        highest = connection.execute("SELECT max(id) FROM texts").fetchone()[0]
+        return (highest or 0) >= _MANY
 
     def _posting_lists(self) -> PostingLists:
         if self._lists is None:
@@ -193,7 +196,7 @@ class SqliteWords(Words):
             )
             if small_set_scores is not None:
                 return small_set_scores
-            if again is False and self._lists is not None and self._has_many(connection, words):
+            if again is False and self._lists is not None and self._has_many(connection):
                 scores = self._lists.each(connection, kind, terms, texts)
                 if scores is not None:
                     return scores
