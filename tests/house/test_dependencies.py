@@ -44,12 +44,16 @@ def imported(path: Path) -> set[str]:
 
 
 def packages(*folders: str) -> dict[str, str]:
-    """Package -> a file that imports it; neither Python's own nor ours."""
-    of = packages_distributions()
+    """Package -> a file that imports it; neither Python's own nor ours.
+
+    Of several packages that share a module's name, those that are declared bring it.
+    """
+    of, declared = packages_distributions(), {name(one) for one in TESTED}
     found = {}
     for path in (one for folder in folders for one in programs(ROOT / folder)):
         for module in imported(path) - sys.stdlib_module_names - OWN - {"_typeshed"}:
-            for package in of.get(module, [module]):
+            owners = of.get(module, [module])
+            for package in [each for each in owners if name(each) in declared] or owners:
                 found[name(package)] = str(path.relative_to(ROOT))
     return found
 
