@@ -1,23 +1,30 @@
-"""What FTS5's BM25 is made of: the stems of texts, their numbers, and the weight of a term.
+"""What FTS5's BM25 is made of: the stems of texts, the weight of a term, and the formula.
 
 Texts that are searched again and again are scored in memory, by the formula of FTS5's `bm25`.
 """
 
+from __future__ import annotations
+
+import json
 import math
 import sqlite3
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from day1.adapters.index.database import TOKENIZER
+from day1.model.rows.kind import Kind
+from day1.ports.index import TextId
 
-K1: Final = 1.2
-"""The constant `k1` of FTS5's BM25."""
-B: Final = 0.75
-"""The constant `b` of FTS5's BM25."""
-_LEAST: Final = 1e-6
-"""The least weight of a term in FTS5's BM25."""
+if TYPE_CHECKING:  # numpy costs 0.1 s to import
+    import numpy as np
+    from numpy.typing import NDArray
+
+_K1, _B, _LEAST = 1.2, 0.75, 1e-6
+"""The constants `k1` and `b` of FTS5's BM25, and its least weight of a term."""
 _MORE: Final = 0x80
 """The bit that is set in all bytes of an encoded number but the last."""
+_OPEN, _SHUT = "\x01", "\x02"
+"""The marks around a stem; no stem contains them."""
 
 
 class Stemmer:
@@ -27,8 +34,8 @@ class Stemmer:
         """Begin without a database; the first text makes one in memory."""
         self._cut: sqlite3.Connection | None = None
 
-    def stems(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return the stems of each text, in their order."""
+    def cut(self, texts: Sequence[str]) -> list[str]:
+        """Split texts into stems; the stems of a text follow each other, each between two marks."""
         if not texts:
             return []
         if self._cut is None:
@@ -41,9 +48,49 @@ class Stemmer:
         self._cut.executemany("INSERT INTO cut (rowid, text) VALUES (?, ?)", enumerate(texts))
         stems: list[list[str]] = [[] for _ in texts]
         for stem, number in self._cut.execute("SELECT term, doc FROM stems ORDER BY doc, offset"):
-            stems[number].append(stem)
+            stems[number].append(f"{_OPEN}{stem}{_SHUT}")
         self._cut.execute("ROLLBACK")
-        return stems
+        return ["".join(text_stems) for text_stems in stems]
+
+
+def stems_in(cut: str) -> list[str]:
+    """Return the stems of a text that `Stemmer` has cut."""
+    return cut[1:-1].split(_SHUT + _OPEN) if cut else []
+
+
+def size_of(cut: str) -> int:
+    """Count the stems of a text that `Stemmer` has cut."""
+    return cut.count(_OPEN)
+
+
+def times(term: str, text: str) -> int:
+    """Count how often a term occurs in a text, both cut; occurrences of a phrase may overlap."""
+    count, at = 0, text.find(term)
+    while at >= 0:
+        count, at = count + 1, text.find(term, at + 1)
+    return count
+
+
+@overload
+def bm25(weight: float, times: int, size: int, mean_size: float) -> float: ...
+
+
+@overload
+def bm25(
+    weight: float, times: NDArray[np.int32], size: NDArray[np.int32], mean_size: float
+) -> NDArray[np.float64]: ...
+
+
+def bm25(weight: float, times: Any, size: Any, mean_size: float) -> Any:
+    """Compute the BM25 of a text, or of each of several ones, for one term.
+
+    Args:
+        weight: the weight of the term.
+        times: how often the text has the term.
+        size: the number of stems of the text.
+        mean_size: the mean number of stems of all texts.
+    """
+    return weight * (times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * size / mean_size)))
 
 
 def weight_of(frequency: int, total: int) -> float:
@@ -73,3 +120,15 @@ def numbers_in(encoded: bytes) -> list[int]:
             numbers.append(number)
             number = 0
     return numbers
+
+
+def texts_of(
+    connection: sqlite3.Connection, kind: Kind, numbers: Sequence[TextId]
+) -> list[tuple[TextId, str]]:
+    """Read texts of a kind with their numbers, in the order of `numbers`."""
+    rows = connection.execute(
+        "SELECT t.id, t.text FROM json_each(?) AS wanted"
+        " CROSS JOIN texts AS t ON t.id = wanted.value AND t.kind = ?",
+        (json.dumps(numbers), kind.table),
+    )
+    return rows.fetchall()

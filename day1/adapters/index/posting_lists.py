@@ -9,7 +9,6 @@ Imports numpy, which costs 0.1 s: only `words.py` imports this module, on first 
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 from collections import OrderedDict
@@ -19,7 +18,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from day1.adapters.index.bm25 import K1, B, Stemmer, extent, numbers_in, weight_of
+from day1.adapters.index.bm25 import (
+    Stemmer,
+    bm25,
+    extent,
+    numbers_in,
+    stems_in,
+    texts_of,
+    times,
+    weight_of,
+)
 from day1.adapters.index.database import edition_of, fts5_expression, words_of
 from day1.model.rows.kind import Kind
 from day1.model.search.wording import phrase
@@ -67,10 +75,8 @@ class _Postings:
     def scores(self, sizes: _Sizes) -> Scores:
         """Return the BM25 of each text."""
         mean_size = sizes.length / max(1, sizes.total)
-        short = K1 * (1 - B + B * sizes.of[self.texts] / mean_size)
         weight = weight_of(len(self.texts), sizes.total)
-        scores: Scores = weight * (self.times * (K1 + 1) / (self.times + short))
-        return scores
+        return bm25(weight, self.times, sizes.of[self.texts], mean_size)
 
 
 class PostingLists:
@@ -187,22 +193,18 @@ class PostingLists:
         """Add the postings of new texts."""
         words = words_of(kind.table)
         matching = connection.execute(
-            f"SELECT rowid FROM {words} WHERE {words} MATCH ? AND rowid > ? LIMIT ?",  # noqa: S608 - our own names
+            f"SELECT rowid FROM {words} WHERE {words} MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?",  # noqa: S608 - our own names
             (fts5_expression(phrase(term)), known.last, _MAX_ADDED + 1),
         )
         new = [number for (number,) in matching]
         if len(new) > _MAX_ADDED:
             return self._all_postings(connection, kind, term, last)
-        rows = connection.execute(
-            "SELECT t.id, t.text FROM json_each(?) AS wanted"
-            " CROSS JOIN texts AS t ON t.id = wanted.value ORDER BY t.id",
-            (json.dumps(new),),
-        ).fetchall()
-        wanted, *stems = self._stemmer.stems([term, *(text for _, text in rows)])
-        texts = np.array([number for number, _ in rows], np.int32)
-        times = np.array([_times(wanted, of_text) for of_text in stems], np.int32)
+        rows = texts_of(connection, kind, new)
+        cut_term, *cut_texts = self._stemmer.cut([term, *(text for _, text in rows)])
+        new_texts = np.array([number for number, _ in rows], np.int32)
+        new_times = np.array([times(cut_term, cut_text) for cut_text in cut_texts], np.int32)
         return _Postings(
-            np.concatenate([known.texts, texts]), np.concatenate([known.times, times]), last
+            np.concatenate([known.texts, new_texts]), np.concatenate([known.times, new_times]), last
         )
 
     def _all_postings(
@@ -216,15 +218,15 @@ class PostingLists:
         )
         statement = f"SELECT doc, offset FROM temp.{words}_stems WHERE term = ?"  # noqa: S608 - our own names
         begins: NDArray[np.int64] | None = None
-        for distance, stem in enumerate(self._stemmer.stems([term])[0]):
+        for distance, stem in enumerate(stems_in(self._stemmer.cut([term])[0])):
             rows = connection.execute(statement, (stem,)).fetchall()
-            found = np.array(rows, np.int64).reshape(-1, 2)
-            places = found[:, 0] * _PLACES + found[:, 1] - distance
+            texts_and_offsets = np.array(rows, np.int64).reshape(-1, 2)
+            places = texts_and_offsets[:, 0] * _PLACES + texts_and_offsets[:, 1] - distance
             begins = places if begins is None else np.intersect1d(begins, places)
         if begins is None:
             begins = np.empty(0, np.int64)
-        texts, times = np.unique(begins // _PLACES, return_counts=True)
-        return _Postings(texts.astype(np.int32), times.astype(np.int32), last)
+        texts, counts = np.unique(begins // _PLACES, return_counts=True)
+        return _Postings(texts.astype(np.int32), counts.astype(np.int32), last)
 
     def _shrink(self) -> None:
         """Forget the terms that were not used for longest, until the rest fits."""
@@ -232,11 +234,3 @@ class PostingLists:
         while held > _MAX_POSTINGS and len(self._postings) > 1:
             _, forgotten = self._postings.popitem(last=False)
             held -= len(forgotten.texts)
-
-
-def _times(stems: Sequence[str], of_text: Sequence[str]) -> int:
-    """Count where `stems` follow one another in the stems of a text; such places may overlap."""
-    length = len(stems)
-    return sum(
-        of_text[place : place + length] == stems for place in range(len(of_text) - length + 1)
-    )

@@ -6,13 +6,12 @@ The number of texts with a term is counted once, or estimated from the oldest an
 have it. The formula is that of FTS5's `bm25`.
 """
 
-import json
 import sqlite3
 import threading
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from day1.adapters.index.bm25 import K1, B, Stemmer, extent, weight_of
+from day1.adapters.index.bm25 import Stemmer, bm25, extent, size_of, texts_of, times, weight_of
 from day1.adapters.index.database import fts5_expression, words_of
 from day1.model.rows.kind import Kind
 from day1.model.search.wording import phrase
@@ -29,8 +28,6 @@ _END = 100
 """Number of oldest and of newest texts with a term that are read to estimate how many have it."""
 _EACH = 61
 """One text in so many is sampled by its number; a prime, so that no pattern of writes fits."""
-_OPEN, _SHUT = "\x01", "\x02"
-"""The marks around a stem; no stem contains them."""
 
 
 class SmallSetBm25:
@@ -110,20 +107,16 @@ class SmallSetBm25:
             self._edition = edition
         self._read(connection, kind, texts)
         new = [term for term in terms if term not in self._stems]
-        self._stems.update(zip(new, self._cut_up(new), strict=True))
+        self._stems.update(zip(new, self._stemmer.cut(new), strict=True))
 
     def _read(self, connection: sqlite3.Connection, kind: Kind, texts: Sequence[TextId]) -> None:
         """Add the stems of new texts to the cache."""
         new = [text for text in texts if text not in self._texts]
         for start in range(0, len(new), _AT_ONCE):
-            rows = connection.execute(
-                "SELECT t.id, t.text FROM json_each(?) AS wanted"
-                " CROSS JOIN texts AS t ON t.id = wanted.value AND t.kind = ?",
-                (json.dumps(new[start : start + _AT_ONCE]), kind.table),
-            ).fetchall()
-            stems = self._cut_up([text for _, text in rows])
+            rows = texts_of(connection, kind, new[start : start + _AT_ONCE])
+            stems = self._stemmer.cut([text for _, text in rows])
             for (number, _), text_stems in zip(rows, stems, strict=True):
-                self._texts[number] = text_stems.count(_OPEN), text_stems
+                self._texts[number] = size_of(text_stems), text_stems
 
     def _weight(self, connection: sqlite3.Connection, kind: Kind, term: str, total: int) -> float:
         """Return the weight of a term; the number of texts that have it is remembered.
@@ -170,29 +163,9 @@ class SmallSetBm25:
             self._numbers[words] = total, numbers
         return numbers
 
-    def _cut_up(self, texts: Sequence[str]) -> list[str]:
-        """Split texts or terms into stems as FTS5 does; each stem stands between two marks."""
-        return [
-            "".join(f"{_OPEN}{stem}{_SHUT}" for stem in stems)
-            for stems in self._stemmer.stems(texts)
-        ]
-
 
 def _scores(
     stem: str, matching: Sequence[tuple[TextId, int, str]], weight: float, mean_size: float
 ) -> dict[TextId, float]:
     """Compute the BM25 of texts with a stem, given each text's size and stems."""
-    scores = {}
-    for text, size, stems in matching:
-        times = _times(stem, stems)
-        short = K1 * (1 - B + B * size / mean_size)
-        scores[text] = weight * times * (K1 + 1) / (times + short)
-    return scores
-
-
-def _times(stem: str, stems: str) -> int:
-    """Count how often a term occurs; occurrences of a phrase may overlap."""
-    count, at = 0, stems.find(stem)
-    while at >= 0:
-        count, at = count + 1, stems.find(stem, at + 1)
-    return count
+    return {text: bm25(weight, times(stem, cut), size, mean_size) for text, size, cut in matching}
