@@ -218,7 +218,7 @@ def _unseen(
     if cursor is None or cursor.commit != reading.tip:
         newest_seen = None
         base = cursor.commit if cursor else _nearest(reading.tip, history, index)
-        changes = None if base is None else _changes(history, base, reading.tip)
+        changes = None if base is None else changes_between(history, base, reading.tip)
         if changes is None:
             _withdraw(reading, index, secret_hashes(reading))
             for kind in INDEXED:
@@ -256,7 +256,7 @@ def _unseen(
             yield from _in_parts(kind, _public(reading, kind, rows))
 
 
-def _changes(history: History, base: CommitId, tip: CommitId) -> Changes | None:
+def changes_between(history: History, base: CommitId, tip: CommitId) -> Changes | None:
     """Find the changes between two commits; None if compaction has removed `base`."""
     try:
         return history.changes(base, Ref(commit=tip))

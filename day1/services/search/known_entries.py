@@ -12,15 +12,15 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from day1.errors import NotFound, StoreUnavailable
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.redaction.veil import is_secret
-from day1.model.rows.change import NOTHING_PENDING, Query, ReadState, Ref
+from day1.model.rows.change import NOTHING_PENDING, Query, ReadState
 from day1.model.rows.kind import Cell, Kind
 from day1.ports.history import History
 from day1.ports.index import Index, TextId
 from day1.ports.reading import Reading
 from day1.services.search.entries import Entry, columns_of, entry_of
+from day1.services.search.indexing import changes_between
 
 _MAX_KEPT = 30_000
 """Maximum number of texts whose entries are kept beside the table; each takes some 400 bytes."""
@@ -122,15 +122,15 @@ class KnownEntries:
         self, texts: Sequence[TextId], reading: Reading, index: Index
     ) -> dict[TextId, list[Entry]]:
         """Return the entries of each text at the state of `reading`, which this one is at."""
-        found: dict[TextId, list[Entry]] = {}
+        entries_by_text: dict[TextId, list[Entry]] = {}
         missing = []
         table, differing = self._table, self._differing
         for text in texts:
             kept = self._kept.get(text)
             if kept is not None:
-                found[text] = kept
+                entries_by_text[text] = kept
             elif table is not None and table.knows(text) and text not in differing:
-                found[text] = table.of(text)
+                entries_by_text[text] = table.of(text)
             else:
                 missing.append(text)
         if missing:
@@ -139,8 +139,8 @@ class KnownEntries:
             if len(self._kept) + len(fresh) > _MAX_KEPT:
                 self._kept.clear()
             self._kept.update(fresh)
-            found |= {text: fresh.get(text, []) for text in missing}
-        return found
+            entries_by_text |= {text: fresh.get(text, []) for text in missing}
+        return entries_by_text
 
     def _read(
         self, texts: Sequence[TextId], reading: Reading, index: Index
@@ -188,9 +188,8 @@ class KnownEntries:
             return None
         if self._state.tip == reading.tip:
             return frozenset()
-        try:
-            changes = history.changes(self._state.tip, Ref(commit=reading.tip))
-        except (NotFound, StoreUnavailable):  # compaction has removed that commit
+        changes = changes_between(history, self._state.tip, reading.tip)
+        if changes is None:
             return None
         every = [change for of_table in changes.values() for change in of_table]
         if any(is_secret(change.before) != is_secret(change.after) for change in every):

@@ -2,9 +2,9 @@
 
 There are two ways. A `CachedView` holds the few columns of every row that search needs, and is
 moved to a later state of its branch by the rows that changed; so a repeated search reads very
-little. A `LiveQuery` (`live_query`) holds nothing and asks SQL about the texts in question: it is
-for states of so many rows that reading all of them would take too long. A `ViewCache` keeps a
-process's views.
+little. A `LiveQuery` (`live_query`) asks SQL about the texts in question, unless earlier searches
+did (`known_entries`): it is for states of so many rows that reading all of them for one search
+would take too long. A `ViewCache` keeps a process's views.
 """
 
 import threading
@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 
-from day1.errors import NotFound, StoreUnavailable
 from day1.model.redaction.basis import may_derive
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.redaction.veil import is_secret
@@ -26,6 +25,7 @@ from day1.ports.index import Again, Index, TextId
 from day1.ports.reading import Reading
 from day1.services.search.entries import Entry, WritingOrder, columns_of, entry_of
 from day1.services.search.filters import Filter
+from day1.services.search.indexing import changes_between
 from day1.services.search.known_entries import KnownEntries
 
 _MAX_ROWS = 300_000
@@ -193,12 +193,7 @@ class CachedView:
     def _move(
         self, base: CommitId | None, reading: Reading, history: History, index: Index
     ) -> None:
-        changes = None
-        if base is not None:
-            try:
-                changes = history.changes(base, Ref(commit=reading.tip))
-            except (NotFound, StoreUnavailable):  # compaction has removed that commit
-                changes = None
+        changes = None if base is None else changes_between(history, base, reading.tip)
         if changes is None or _shows_again(changes):
             self._rows, self._by_text, self._texts, self.unindexed = {}, {}, array("q"), 0
             self._ending, self._order = {}, WritingOrder()
@@ -302,7 +297,7 @@ class ViewCache:
         self._views: OrderedDict[ViewKey, CachedView] = OrderedDict()
         self._rows: dict[ViewKey, tuple[object, int]] = {}
         self.large_states: OrderedDict[ViewKey, KnownEntries] = OrderedDict()
-        """What is known of states with many rows; the one that was searched last comes last."""
+        """The known entries of states with many rows, by key of the view; the latest come last."""
 
     @contextmanager
     def at(
@@ -339,24 +334,22 @@ class ViewCache:
 
         A branch that was not searched yet begins with what is known of another one.
         """
-        state, of_filter = state_of(reading, ref), filter_key(row_filter)
+        key = (*state_of(reading, ref), *filter_key(row_filter))
         with self._guard:
             self._check(index.edition())
-            known = self.large_states.pop((*state, *of_filter), None)
-            if known is None and ref.branch is not None and ref.until is None:
-                others = (
-                    k for key, k in self.large_states.items() if key[1:] == (*state[1:], *of_filter)
-                )
-                known = next((other for other in others if other.has_table), None)
-        if known is None:
-            known = KnownEntries(row_filter.kind, row_filter.view_query)
-        known = known.at(reading, history, index)
-        known.fill(reading, index, self.rows(reading, ref, row_filter.kind))
+            earlier = self.large_states.pop(key, None)
+            if earlier is None and ref.branch is not None and ref.until is None:
+                of_other_branches = (e for k, e in self.large_states.items() if k[1:] == key[1:])
+                earlier = next((e for e in of_other_branches if e.has_table), None)
+        if earlier is None:
+            earlier = KnownEntries(row_filter.kind, row_filter.view_query)
+        entries = earlier.at(reading, history, index)
+        entries.fill(reading, index, self.rows(reading, ref, row_filter.kind))
         with self._guard:
-            self.large_states[(*state, *of_filter)] = known
+            self.large_states[key] = entries
             while len(self.large_states) > _MAX_LARGE_STATES:
                 self.large_states.popitem(last=False)
-        return known
+        return entries
 
     def _check(self, edition: str) -> None:
         """Forget everything if the text numbers of the old views may be void."""
