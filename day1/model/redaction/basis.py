@@ -161,16 +161,19 @@ class Sources:
         absent = {i for ids in self._sources.values() for i in ids} - self._rows.keys()
         self._removed = self._removed_among(absent - self._state.mask.rows)
 
-    def all_of(self, ids: Collection[str]) -> set[str]:
-        """Return the ids of the rows that these rows were made of, and what those were made of."""
+    def of_ids(self, ids: Collection[str]) -> None:
+        """Do what `of` does, given the ids of rows that may be derived."""
         self.of(self._read(ids))
-        found: set[str] = set()
+
+    def all_of(self, ids: Collection[str]) -> set[str]:
+        """Return the ids of the sources of rows, and of their sources; `of` looked the rows up."""
+        source_ids: set[str] = set()
         unseen = set(ids)
         while unseen:
             unseen = {i for row_id in unseen for i in self._sources.get((row_id, BASIS), ())}
-            unseen -= found
-            found |= unseen
-        return found
+            unseen -= source_ids
+            source_ids |= unseen
+        return source_ids
 
     def _look_up(self, rows: Mapping[str, Row]) -> set[str]:
         """Record the sources of rows by their edits and columns; returns the sources' ids."""

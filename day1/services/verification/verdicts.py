@@ -46,6 +46,8 @@ def write_verdicts(
     find_open_again(repo, branch)  # it may have been closed while the facts were judged
     with repo.store.changing(branch.name) as work:
         rows = work.get(FACT, ids)
+        sources = Sources(work)
+        sources.of_ids({row_id for verdict in verdicts for row_id in verdict.read})
         for fact_id, verdict in zip(ids, verdicts, strict=True):
             row, judgement = rows.get(fact_id), verdict.judgement
             if row is None or verdict.row["content_hash"] != row["content_hash"]:
@@ -54,7 +56,7 @@ def write_verdicts(
                 columns = {"verification": judgement.verdict, "scores": _as_json(judgement)}
                 Editor(repo, work, origin, judgement.reason).change(FACT, row, columns)
                 # What a row was made of is listed too: a revert may take that row away.
-                read_ids = {*verdict.read, *Sources(work).all_of(verdict.read)}
+                read_ids = {*verdict.read, *sources.all_of(verdict.read)}
                 read = [{"id": row_id} for row_id in read_ids]
                 basis = basis_columns(FACT, fact_id, read, VERDICT_BASIS)
                 add_new(work, [basis_edit(basis, origin, work.now)] * bool(read))
