@@ -179,14 +179,14 @@ def remove(
     """
     with repo.store.adding(branch.name) as adding:
         before = _removed_before(adding, keys, first_edit)
-        rows = [] if before else rows_at(adding, keys)
-        if not rows:
+        entries = [] if before else _entries_at(adding, keys)
+        if not entries:
             return RemovedEntries(before, adding.tip, adding.pending.count)
+        rows = _with_facts(adding, entries)
         work = adding.to_change()
         Editor(repo, work, origin).remove(rows)
-        entries = [str(row["id"]) for kind, row in rows if kind is OBSERVATION]
         tip = work.commit(Message("remove", f"remove {len(entries)} keyed rows"))
-        return RemovedEntries(entries, tip, 0)
+        return RemovedEntries([str(row["id"]) for row in entries], tip, 0)
 
 
 def remove_expired(
@@ -204,20 +204,27 @@ def remove_expired(
         ]
         if not ids:
             return RemovedEntries([], adding.tip, adding.pending.count)
-        entries = adding.get(OBSERVATION, ids)
-        facts = adding.get(FACT, [i for row_id in ids for i in passage_ids(row_id)])
+        rows = _with_facts(adding, list(adding.get(OBSERVATION, ids).values()))
         work = adding.to_change()
-        rows = [(OBSERVATION, row) for row in entries.values()]
-        Editor(repo, work, origin).remove([*rows, *((FACT, row) for row in facts.values())])
+        Editor(repo, work, origin).remove(rows)
         tip = work.commit(Message("remove", f"remove {len(ids)} expired keyed rows"))
         return RemovedEntries(ids, tip, 0)
 
 
 def rows_at(reading: Reading, keys: Sequence[EntryKey]) -> list[tuple[Kind, Row]]:
     """Return the rows of entries, expired ones too, and of the facts made of them."""
+    return _with_facts(reading, _entries_at(reading, keys))
+
+
+def _entries_at(reading: Reading, keys: Sequence[EntryKey]) -> list[Row]:
+    """Return the rows of entries, expired ones too."""
     key_by_id = {key.row_id: key for key in keys}
     rows = reading.get(OBSERVATION, list(key_by_id))
-    entries = [row for row_id, row in rows.items() if _is_at(row, key_by_id[row_id])]
+    return [row for row_id, row in rows.items() if _is_at(row, key_by_id[row_id])]
+
+
+def _with_facts(reading: Reading, entries: Sequence[Row]) -> list[tuple[Kind, Row]]:
+    """Return rows of entries, and the rows of the facts made of them."""
     facts = reading.get(FACT, [i for row in entries for i in passage_ids(str(row["id"]))])
     return [*((OBSERVATION, row) for row in entries), *((FACT, row) for row in facts.values())]
 
