@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import statistics
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import day1
-from benchmarks.bench import Bench
+from benchmarks.bench import Bench, Work
 from benchmarks.report import Row, quotient, skipped
 
 _BATCH: Final = 100
@@ -64,10 +63,9 @@ def rows(bench: Bench, memory: day1.Memory) -> Iterator[Row]:
             _fill(store, bench.sizes.small)
         for name, (turn, limit) in _TURNS.items():
             count = _BATCHES if turn is _batch else min(_MOST, bench.sizes.calls)
-            yield quotient(
-                f"LangGraph {name}", *_alternated(turn, ours, theirs, count), limit, _WHAT
-            )
-    yield _stamping(memory, folder, adapter.stamped, savers.SqliteSaver)
+            above, below = _by_turns(bench, count, partial(turn, ours), partial(turn, theirs))
+            yield quotient(f"LangGraph {name}", above, below, limit, _WHAT)
+    yield _stamping(bench, memory, adapter.stamped, savers.SqliteSaver)
 
 
 def _fill(store: Any, count: int) -> None:
@@ -78,22 +76,16 @@ def _fill(store: Any, count: int) -> None:
     store.batch([*items, *(PutOp(("held",), f"k{n}", _value(n)) for n in range(_MOST + 1))])
 
 
-def _alternated(turn: Turn, ours: Any, theirs: Any, count: int) -> tuple[float, float]:
-    """Medians of a call on both stores, by turns, after one that is not counted."""
-    spent: list[tuple[float, float]] = []
-    for number in range(count + 1):
-        started = time.perf_counter()
-        turn(ours, number)
-        between = time.perf_counter()
-        turn(theirs, number)
-        spent.append((between - started, time.perf_counter() - between))
-    above, below = (statistics.median(each) for each in zip(*spent[1:], strict=True))
-    return above, below
+def _by_turns(bench: Bench, count: int, *works: Work) -> list[float]:
+    """The median seconds of each, of so many calls after one that is not counted."""
+    return replace(bench, sizes=replace(bench.sizes, calls=count, warm=1)).by_turns(*works)
 
 
-def _stamping(memory: day1.Memory, folder: Path, stamped: Any, kind: Any) -> Row:
+def _stamping(bench: Bench, memory: day1.Memory, stamped: Any, kind: Any) -> Row:
     """A checkpoint that is stamped against one that is not, each in a file of its own."""
     from langgraph.checkpoint.base import empty_checkpoint  # noqa: PLC0415 - it may be missing
+
+    folder = bench.folder / "langgraph"
 
     def put(saver: Any, number: int) -> None:
         config = {"configurable": {"thread_id": "bench", "checkpoint_ns": ""}}
@@ -103,5 +95,5 @@ def _stamping(memory: day1.Memory, folder: Path, stamped: Any, kind: Any) -> Row
         stamped(kind, memory).from_conn_string(str(folder / "stamped")) as ours,
         kind.from_conn_string(str(folder / "plain")) as theirs,
     ):
-        spent = _alternated(put, ours, theirs, _MOST)
-    return quotient("LangGraph checkpoint, stamped", *spent, 1.1, "SqliteSaver's")
+        above, below = _by_turns(bench, _MOST, partial(put, ours), partial(put, theirs))
+    return quotient("LangGraph checkpoint, stamped", above, below, 1.1, "SqliteSaver's")
