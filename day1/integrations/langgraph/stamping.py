@@ -120,12 +120,12 @@ class Stamped(BaseCheckpointSaver[Any]):
         The stamp of another checkpoint is replaced: LangGraph copies the metadata of a checkpoint
         that it forks.
         """
-        given: Mapping[str, Any] = {**metadata}
-        if given.get(_STAMP, {}).get("checkpoint") == checkpoint["id"]:
+        fields: Mapping[str, Any] = {**metadata}
+        if fields.get(_STAMP, {}).get("checkpoint") == checkpoint["id"]:
             return metadata  # `aput` of a saver may call its `put`
         branch, at = self._place(config, datetime.fromisoformat(checkpoint["ts"]))
         stamp = {"branch": branch, "at": at.isoformat(), "checkpoint": checkpoint["id"]}
-        result: Any = {**given, _STAMP: stamp}
+        result: Any = {**fields, _STAMP: stamp}
         return result  # type: ignore[no-any-return]  # a TypedDict that takes further keys
 
     def _place(self, config: RunnableConfig, made: datetime) -> tuple[str, datetime]:
@@ -151,10 +151,11 @@ class Stamped(BaseCheckpointSaver[Any]):
         ahead = timedelta() if same_clock else now - (before + (after - before) / 2)
         return name, made + ahead
 
-    def _memory_of(self, found: CheckpointTuple | None) -> day1.Past:
-        stamp = {} if found is None else {**found.metadata}.get(_STAMP)
+    def _memory_of(self, written: CheckpointTuple | None) -> day1.Past:
+        stamp = {} if written is None else {**written.metadata}.get(_STAMP)
         if not isinstance(stamp, Mapping) or not stamp:
-            what = "There is no such checkpoint" if found is None else "The checkpoint has no stamp"
+            missing = written is None
+            what = "There is no such checkpoint" if missing else "The checkpoint has no stamp"
             raise errors.NotFound(
                 f"{what}: only a saver of a class that `stamped` made writes checkpoints with a "
                 "stamp."

@@ -308,9 +308,8 @@ class Day1Store(BaseStore):
 
     def _renew(self, on: day1.Branch, read: Sequence[dict[str, Any]]) -> None:
         """Give the entries that were read their time to live anew, in one commit."""
-        renews = (self.ttl_config or {}).get(
-            "refresh_on_read", False
-        )  # as in LangGraph's SqliteStore
+        # Without the setting a read renews nothing, as in LangGraph's SqliteStore.
+        renews = (self.ttl_config or {}).get("refresh_on_read", False)
         if self._at is not None or not renews or not any(entry.get("expires_at") for entry in read):
             return
         now = datetime.now(UTC)

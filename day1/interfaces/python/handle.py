@@ -58,7 +58,7 @@ class Handle(Bound[Calls]):
 
 
 def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out the arguments that are None, and write times in ISO 8601.
+    """Return arguments as JSON: without those that are None, and with times in ISO 8601.
 
     Raises:
         InvalidRequest: a time has no zone.

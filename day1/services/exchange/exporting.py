@@ -119,7 +119,8 @@ def _rows(store: Store, ref: Ref, part: _Part, version: int) -> Iterator[bytes]:
             rows = (kind.row(values) for values in reading.scan(kind, kind.columns, query))
             # Sorted here: engines do not all collate ids alike.
             in_order = sorted(rows, key=itemgetter("id"))
-            hidden |= {row["id"] for row in in_order if kind is HELD and part.hides(row, ref)}
+            if kind is HELD:
+                hidden |= {row["id"] for row in in_order if part.hides(row, ref)}
             for row in in_order:
                 if hidden & {row["id"], row[kind.about], row.get("closes")}:
                     continue

@@ -20,7 +20,7 @@ from day1.services.search.search_engine import SearchEngine
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """The store, the search engine and the settings that every job runs with."""
+    """What every job uses: the store, the search engine and the settings of jobs."""
 
     repo: Repository
     engine: SearchEngine

@@ -124,6 +124,6 @@ class WaitingPoller:
 
 
 def stamp_of(repo: Repository) -> Hashable:
-    """Return a value that changes with every write to the memory; None if the ledger has none."""
+    """Return a stamp, which every write to the memory changes; None if the ledger has no stamp."""
     store, ledger = repo.store.stamp(), repo.ledger.stamp()
     return None if ledger is None else (store, ledger)

@@ -46,7 +46,7 @@ HIDDEN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """A caller's description of a session; values that are None or empty stay as they were."""
+    """A caller's description of a session. None, or an empty value, leaves a field unchanged."""
 
     summary: str | None = None
     tokens: int | None = None
