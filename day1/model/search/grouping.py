@@ -31,7 +31,6 @@ _MOST_SPECIFICS = 3
 
 _DENIAL = re.compile(r"\b(?:no|not|never|none|nor|cannot|without|\w+n['\u2019]t)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+(?:[.:,]\d+)*")
-_SPACE = re.compile(r"\s+")
 # What names one particular thing: a number, a path or dotted name, camelCase, snake_case, a name
 # in the middle of a sentence.
 _SPECIFIC = re.compile(
@@ -46,7 +45,7 @@ _END = re.compile(r"[.!?][\"')\]]*$")
 
 def plain(text: str) -> str:
     """Normalize a text: without case, repeated spaces and a final stop, which carry no meaning."""
-    return _SPACE.sub(" ", text).strip().rstrip(".!").casefold()
+    return " ".join(text.split()).rstrip(".!").casefold()
 
 
 def at_odds(one: str, other: str) -> bool:

@@ -91,34 +91,38 @@ class _Rival:
     """A candidate during the competition."""
 
     contender: Contender
-    novelty: float = 1.0
-    links: float = 0.0
+    parts: dict[str, float]
     via: str | None = None
     contradicts: tuple[str, ...] = ()
-    is_disputed: bool = False
-    """Whether the candidate contradicts another one, chosen or not."""
     score: float = 0.0
     """The weighted sum of the parts, kept up to date by `compete`."""
+    ignites: bool = False
+    """Whether the candidate may enter the workspace, kept up to date by `compete`."""
 
-    @property
-    def parts(self) -> Parts:
-        contender = self.contender
-        return {
-            "relevance": contender.relevance,
-            "novelty": self.novelty,
-            "links": self.links,
-            "recency": contender.recency,
-            "held": float(contender.is_held),
-            "frequency": contender.frequency,
-            "need": contender.need,
-            "stake": 1.0 if self.is_disputed else contender.stake,
-        }
+    def dispute(self) -> None:
+        """Note that the candidate contradicts another one, chosen or not."""
+        self.parts["stake"] = 1.0
 
     def standing(self, number: int, reason: Reason, joins: str | None = None) -> Standing:
-        row_id, parts = self.contender.id, self.parts
+        row_id, parts = self.contender.id, dict(self.parts)
         return Standing(
             row_id, self.score, parts, number, reason, self.via, joins, self.contradicts
         )
+
+
+def _rival(contender: Contender) -> _Rival:
+    """Return a candidate as it is before the first choice."""
+    parts = {
+        "relevance": contender.relevance,
+        "novelty": 1.0,
+        "links": 0.0,
+        "recency": contender.recency,
+        "held": float(contender.is_held),
+        "frequency": contender.frequency,
+        "need": contender.need,
+        "stake": contender.stake,
+    }
+    return _Rival(contender, parts)
 
 
 def compete(
@@ -133,30 +137,32 @@ def compete(
         goal: whether there is a goal; without one, the score itself must reach the ignition.
     """
     candidates = sorted(contenders, key=lambda each: each.id)
-    rivals = {each.id: _Rival(each) for each in candidates}
+    rivals = {each.id: _rival(each) for each in candidates}
     _note_disputes(rivals, neighbours)
     chosen: list[Standing] = []
     others: list[Standing] = []
 
+    def ignites(rival: _Rival) -> bool:
+        if rival.contender.is_pinned or rival.contradicts:
+            return True
+        # A contradiction raises the score, and is no reason to enter.
+        stake = rival.contender.stake if rules.weights["stake"] else 0.0
+        strongest = max(rival.contender.relevance, rival.parts["links"], stake)
+        return (strongest if goal else rival.score) >= rules.ignition
+
     def weigh(rivals: Iterable[_Rival]) -> None:
         for rival in rivals:
             rival.score = score_of(rival.parts, rules.weights)
+            rival.ignites = ignites(rival)
 
     def order(rival: _Rival) -> tuple[bool, bool, float, int, str]:
         contender = rival.contender
         first = (not contender.is_pinned, not rival.contradicts)
         return (*first, -rival.score, contender.created_at, contender.id)
 
-    def ignites(rival: _Rival) -> bool:
-        if rival.contender.is_pinned or rival.contradicts:
-            return True
-        stake = rival.contender.stake if rules.weights["stake"] else 0.0
-        strongest = max(rival.contender.relevance, rival.links, stake) if goal else rival.score
-        return strongest >= rules.ignition
-
     weigh(rivals.values())
     while len(chosen) < rules.slots:
-        ready = [rival for rival in rivals.values() if ignites(rival)]
+        ready = [rival for rival in rivals.values() if rival.ignites]
         if not ready:
             break
         best = min(ready, key=order)
@@ -169,7 +175,7 @@ def compete(
         weigh(_compare_anew([best, *wordings], rivals, neighbours))
     last_round = max(1, len(chosen))
     for rival in rivals.values():
-        rejection: Reason = "no_place" if ignites(rival) else "below_ignition"
+        rejection: Reason = "no_place" if rival.ignites else "below_ignition"
         others.append(rival.standing(last_round, rejection))
     created_at = {each.id: each.created_at for each in candidates}
     others.sort(key=lambda each: (-each.score, created_at[each.id], each.id))
@@ -181,7 +187,8 @@ def _note_disputes(rivals: Mapping[str, _Rival], neighbours: Neighbours) -> None
     pairs = ((i, j) for i in rivals for j in sorted(neighbours.alike.get(i, ())) if i < j)
     for one, other in islice(pairs, _MOST_PAIRS):
         if other in rivals and contradict(rivals[one].contender.text, rivals[other].contender.text):
-            rivals[one].is_disputed = rivals[other].is_disputed = True
+            rivals[one].dispute()
+            rivals[other].dispute()
 
 
 def _take_wordings(best: _Rival, rivals: dict[str, _Rival], neighbours: Neighbours) -> list[_Rival]:
@@ -210,18 +217,23 @@ def _compare_anew(
     best, chosen_id = wordings[0], wordings[0].contender.id
     likeness, alike = neighbours.likeness(chosen_id), neighbours.alike.get(chosen_id, ())
     linked = {i for each in wordings for i in neighbours.linked.get(each.contender.id, ())}
-    pull = PULL * max(max(each.contender.relevance, each.links) for each in wordings)
+    pull = PULL * max(max(each.contender.relevance, each.parts["links"]) for each in wordings)
     changed = []
     for row_id, rival in rivals.items():
-        before = (rival.novelty, rival.links, rival.is_disputed)
-        rival.novelty = min(rival.novelty, 1.0 - likeness.get(row_id, 0.0))
-        if row_id in linked and pull > rival.links:
-            rival.links, rival.via = pull, chosen_id
-        if row_id in alike and contradict(best.contender.text, rival.contender.text):
+        parts = rival.parts
+        novelty = 1.0 - likeness.get(row_id, 0.0)
+        is_pulled = row_id in linked and pull > parts["links"]
+        is_denied = row_id in alike and contradict(best.contender.text, rival.contender.text)
+        if novelty < parts["novelty"]:
+            parts["novelty"] = novelty
+        elif not is_pulled and not is_denied:
+            continue
+        if is_pulled:
+            parts["links"], rival.via = pull, chosen_id
+        if is_denied:
             rival.contradicts += (chosen_id,)
-            rival.is_disputed = True
-        if before != (rival.novelty, rival.links, rival.is_disputed):
-            changed.append(rival)
+            rival.dispute()
+        changed.append(rival)
     return changed
 
 

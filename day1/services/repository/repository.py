@@ -18,6 +18,7 @@ from day1.ports.store import Store
 if TYPE_CHECKING:
     from day1.model.collection.records import CollectionRead
     from day1.model.skills.mined import Mined
+    from day1.model.workspace.known_rows import KnownRows
 
 T = TypeVar("T")
 
@@ -63,6 +64,8 @@ class Repository:
     """
     pinned: dict[str, tuple[CommitId, frozenset[str]]] = field(default_factory=dict)
     """Cache by branch: a commit, and the pinned facts there (`services.workspace.pinned`)."""
+    known_rows: dict[str, KnownRows] = field(default_factory=dict)
+    """Cache by branch id: the rows that workspaces read there (`services.workspace.known_rows`)."""
     of_request: bool = False
     """Whether new ids are derived from a request id, so that their rows may exist already."""
 

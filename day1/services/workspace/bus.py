@@ -124,8 +124,9 @@ def gap(scene: Scene, stopped: Stopped) -> Iterable[Proposal]:
     """Propose to note each open objective of the task that no memory is about."""
     if scene.seat.task_id is None:
         return
-    words_of_memories = [frozenset(content_words(text)) for text in scene.candidates]
     objectives = scene.repo.ledger.records(Objective, task_id=scene.seat.task_id)
+    texts = scene.candidates if objectives else ()
+    words_of_memories = [frozenset(content_words(text)) for text in texts]
     for objective in sorted(objectives, key=lambda each: each.position):
         words = frozenset(content_words(objective.description))
         if stopped():

@@ -7,14 +7,16 @@ through the mask, and only of rows that may be shown now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
 from day1.model.records.task import TaskAgent
-from day1.model.rows.change import NOTHING_PENDING, Query, ReadState
-from day1.model.rows.kind import FACT, OBSERVATION, RELATION, kind_of
+from day1.model.rows.change import NOTHING_PENDING, ReadState
+from day1.model.rows.kind import Kind, kind_of
 from day1.model.workspace.item import Item
+from day1.model.workspace.known_rows import KnownRows, Link
 from day1.model.workspace.mind import Mind
 from day1.ports.reading import Reading
 from day1.services.repository.repository import Repository
@@ -25,7 +27,15 @@ from day1.services.tasks.sessions import WrittenBranch, ref_of
 from day1.services.tasks.task_rows import task_branches_written
 from day1.services.tasks.task_search import search_branches
 from day1.services.workspace.desks import Seat
-from day1.services.workspace.items import KINDS, present_items, visible_items
+from day1.services.workspace.items import KINDS
+from day1.services.workspace.known_rows import (
+    NEWEST,
+    known_rows,
+    newest_rows,
+    read_ahead,
+    read_rows,
+    seen_rows,
+)
 from day1.services.workspace.likeness import Likeness, goal_vector
 from day1.services.workspace.pinned import pinned_facts
 
@@ -37,17 +47,8 @@ _LINKED: Final = 20
 """Further rows that are linked with candidates, at most."""
 _STEPS: Final = 2
 """Links from a found candidate to a row that becomes a candidate by them, at most."""
-_NEWEST: Final = 200
-"""The newest rows of a task that are considered, of each kind."""
 _PINNED: Final = 20
 """Pinned facts that are considered: the newest."""
-_RELATIONS: Final = 1_000
-_OF_BOTH: Final = ("id", "content_hash", "structure", "space", "agent_id", "created_at")
-_COLUMNS: Final = {
-    FACT: (*_OF_BOTH, "fact_text", "category", "verification"),
-    OBSERVATION: (*_OF_BOTH, "summary", "observation_type"),
-}
-"""The columns of a candidate that are read; the others may be long, and are not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +121,8 @@ def gather(repo: Repository, engine: SearchEngine, seat: Seat, mind: Mind, asked
     goal = goal_text(mind, asked.question)
     vector = goal_vector(engine, goal)
     scores, answers = reader.searched(goal, vector)
-    ids = dict.fromkeys((*(place.id for place in (*mind.workspace, *mind.buffer)), *scores))
-    ids |= dict.fromkeys(reader.newest())
-    memories, linked = reader.read(ids)
+    attended = (place.id for place in (*mind.workspace, *mind.buffer))
+    memories, linked = reader.read(dict.fromkeys((*attended, *scores)))
     similarities = Likeness(engine, {i: memory.item for i, memory in memories.items()})
     scores |= similarities.scores(goal, vector, [i for i in memories if i not in scores])
     priority = 1.0 if mind.goal is None else mind.goal.priority
@@ -165,6 +165,8 @@ class _Reader:
             others = (place for place in self._written if place.branch.id != seat.branch.id)
             self._places += others
         self.state = ReadState("", NOTHING_PENDING)
+        self._known: dict[str, KnownRows] = {}
+        """By id of a branch, what is known of it at the state that was read last."""
         self.elsewhere: set[str] = set()
 
     def searched(self, goal: str, vector: object) -> tuple[dict[str, float], list[SearchAnswer]]:
@@ -186,46 +188,24 @@ class _Reader:
         scores = {str(team_hit.hit.row["id"]): team_hit.hit.score for team_hit in team.hits}
         return scores, [answer for _, answer in team.asked]
 
-    def newest(self) -> list[str]:
-        """Return the ids of the newest rows of the task, of each kind; none outside of a task."""
-        if self._seat.task_id is None:
-            return []
-        of_task = Query(equal={"task_id": self._seat.task_id}, descending=True, limit=_NEWEST)
-        queries = present_items((), self._asked.now, of_task)
-        written: dict[str, set[tuple[int, str]]] = {kind.table: set() for kind in KINDS}
-        for place in self._places:
-            with self._repo.store.reading(place.ref) as reading:
-                for kind in KINDS:
-                    rows = reading.scan(kind, ("id", "created_at"), queries[kind.table])
-                    written[kind.table] |= {(int(at or 0), str(row_id)) for row_id, at in rows}
-        return [i for of_kind in written.values() for _, i in sorted(of_kind)[-_NEWEST:]]
-
     def read(self, ids: Iterable[str]) -> tuple[dict[str, Memory], dict[str, set[str]]]:
-        """Read candidates, pinned facts and the rows that are linked with these.
+        """Read candidates and the rows that are linked with these.
 
-        Each branch is opened once for each step along the links.
+        The newest rows of a task and the pinned facts are candidates too.
 
         Returns:
             The memories that may be shown now, in the order in which they were found, and by id of
             a row the ids of the rows that it is linked with.
         """
-        candidate_ids = dict.fromkeys(ids)
+        candidate_ids = self._with_newest_and_pinned(list(ids))
         memories: dict[str, Memory] = {}
         linked: dict[str, set[str]] = {}
         nearest: Sequence[str] = list(candidate_ids)
         links_left = _LINKED
         for step in range(_STEPS + 1):
-            pairs: set[tuple[str, str]] = set()
-            for place in self._places:
-                with self._repo.store.reading(place.ref) as reading:
-                    if step == 0 and place is self._places[0]:
-                        candidate_ids |= dict.fromkeys(self._pinned(reading))
-                        nearest = list(candidate_ids)
-                    self._show(reading, place, nearest, memories)
-                    if step < _STEPS:
-                        pairs |= self._links(reading, nearest)
+            links = self._show(nearest, memories, linked=step < _STEPS)
             new_ids: dict[str, None] = {}
-            for one, other in _sorted_links(pairs, nearest):
+            for one, other in _sorted_links(links, nearest):
                 linked.setdefault(one, set()).add(other)
                 linked.setdefault(other, set()).add(one)
                 new_ids |= dict.fromkeys(
@@ -242,41 +222,63 @@ class _Reader:
         """Read the rows that may be shown now, by id, in the order of the ids."""
         row_ids = list(ids)
         memories: dict[str, Memory] = {}
-        for place in self._places:
-            with self._repo.store.reading(place.ref) as reading:
-                self._show(reading, place, row_ids, memories)
+        self._show(row_ids, memories, linked=False)
         return {row_id: memories[row_id] for row_id in row_ids if row_id in memories}
 
-    def _pinned(self, reading: Reading) -> list[str]:
-        asked = self._asked
-        return pinned_facts(self._repo, reading, asked.spaces, asked.now, _PINNED)
+    def _with_newest_and_pinned(self, ids: Sequence[str]) -> dict[str, None]:
+        """Open each branch, and return ids with those of the task's newest rows and pinned facts.
 
-    def _links(self, reading: Reading, ids: Sequence[str]) -> set[tuple[str, str]]:
-        """Return the links from or to rows."""
-        pairs: set[tuple[str, str]] = set()
-        for side in ("source_entity", "target_entity"):
-            query = Query(among={side: ids}, present_at=self._asked.now, limit=_RELATIONS)
-            ends = reading.scan(RELATION, ("source_entity", "target_entity"), query)
-            pairs.update((str(one), str(other)) for one, other in ends)
-        return pairs
+        What is known of each branch at its present state is looked up, and the rows of the ids are
+        read in the same opening.
+        """
+        asked, task_id = self._asked, self._seat.task_id
+        newest: dict[Kind, set[tuple[int, str]]] = {kind: set() for kind in KINDS}
+        pinned: list[str] = []
+        for place in self._places:
+            own_ids = [*ids]
+            with self._reading(place) as reading:
+                known = self._known[place.branch.id]
+                if place is self._places[0]:
+                    pinned = pinned_facts(self._repo, reading, asked.spaces, asked.now, _PINNED)
+                    own_ids += pinned
+                if task_id is not None:
+                    for kind, rows in newest_rows(known, reading, task_id, asked.now).items():
+                        newest[kind] |= {(int(r["created_at"] or 0), str(r["id"])) for r in rows}
+                        own_ids += (str(row["id"]) for row in rows)
+                read_ahead(known, reading, own_ids, asked.now)
+        newest_ids = [i for of_kind in newest.values() for _, i in sorted(of_kind)[-NEWEST:]]
+        return dict.fromkeys((*ids, *newest_ids, *pinned))
 
-    def _show(
-        self,
-        reading: Reading,
-        place: WrittenBranch,
-        ids: Iterable[str],
-        memories: dict[str, Memory],
-    ) -> None:
-        """Add the rows of a branch that may be shown now."""
-        spaces = self._asked.spaces
-        if place is self._places[0]:
-            self.state = ReadState(reading.tip, reading.pending)
-        items = visible_items(reading, ids, (), self._asked.now, _COLUMNS)
-        for row_id, item in items.items():
-            if spaces and item.row["space"] not in spaces:
-                self.elsewhere.add(row_id)
-            else:
-                memories[row_id] = _with(memories.get(row_id), item, place)
+    @contextmanager
+    def _reading(self, place: WrittenBranch) -> Iterator[Reading]:
+        """Open a branch, and look up what is known of it at its present state."""
+        with self._repo.store.reading(place.ref) as reading:
+            self._known[place.branch.id] = known_rows(self._repo, place.branch.id, reading)
+            if place is self._places[0]:
+                self.state = self._known[place.branch.id].state
+            yield reading
+
+    def _show(self, ids: Sequence[str], memories: dict[str, Memory], *, linked: bool) -> set[Link]:
+        """Add the rows of all branches that may be shown now; returns their links if `linked`.
+
+        A branch is opened only if something of it is not known.
+        """
+        spaces, now = self._asked.spaces, self._asked.now
+        links: set[Link] = set()
+        for place in self._places:
+            known = self._known.get(place.branch.id)
+            seen = None if known is None else seen_rows(known, ids, now, linked=linked)
+            if seen is None:
+                with self._reading(place) as reading:
+                    known = self._known[place.branch.id]
+                    seen = read_rows(known, reading, ids, now, linked=linked)
+            links |= seen.links
+            for row_id, item in seen.items.items():
+                if spaces and item.row["space"] not in spaces:
+                    self.elsewhere.add(row_id)
+                else:
+                    memories[row_id] = _with(memories.get(row_id), item, place)
+        return links
 
     def agents(self) -> dict[str, str]:
         """Return the agents of the task, and the id of the branch of each."""
@@ -286,16 +288,16 @@ class _Reader:
         return {agent.agent_id: agent.branch_id for agent in agents}
 
 
-def _sorted_links(pairs: Iterable[tuple[str, str]], ids: Sequence[str]) -> list[tuple[str, str]]:
+def _sorted_links(links: Iterable[Link], ids: Sequence[str]) -> list[Link]:
     """Sort the links between rows that may compete, those of the first ids first."""
     rank_of = {row_id: number for number, row_id in enumerate(ids)}
     last = len(rank_of)
 
-    def rank_of_link(pair: tuple[str, str]) -> tuple[int, tuple[str, str]]:
-        return min(rank_of.get(end, last) for end in pair), pair
+    def rank_of_link(link: Link) -> tuple[int, Link]:
+        return min(rank_of.get(end, last) for end in link), link
 
     return sorted(
-        (pair for pair in pairs if all(kind_of(i) in KINDS for i in pair)), key=rank_of_link
+        (link for link in links if all(kind_of(i) in KINDS for i in link)), key=rank_of_link
     )
 
 

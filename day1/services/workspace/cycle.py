@@ -213,24 +213,8 @@ def _round(found: Found, mind: Mind, asked: Asked, rules: Rules, votes: Votes) -
         if row_id not in found.memories and (asked.is_limited or row_id in found.elsewhere)
     )
     evicted_ids = {i for i, goal_id in mind.evicted.items() if goal_id == _goal_id(mind)}
-    no_words = frozenset[str]()
     contenders = [
-        Contender(
-            id=row_id,
-            text=memory.item.text,
-            created_at=memory.item.created_at,
-            relevance=found.relevance.get(row_id, 0.0),
-            recency=recency(_last_touched(mind, memory), asked.now),
-            frequency=frequency(mind.uses.get(row_id, (0, 0))[0]),
-            need=_need(found, mind, row_id),
-            stake=max(
-                _VERDICTS.get(str(memory.item.row.get("verification")), 0.0),
-                votes[row_id].usefulness(no_words) if row_id in votes else 0.0,
-                _agreement(found, row_id),
-            ),
-            is_held=row_id in attended,
-            is_pinned=memory.item.row.get("category") == PINNED,
-        )
+        _contender(found, mind, memory, asked.now, votes)
         for row_id, memory in found.memories.items()
         if row_id not in evicted_ids
     ]
@@ -242,45 +226,55 @@ def _round(found: Found, mind: Mind, asked: Asked, rules: Rules, votes: Votes) -
     )
 
 
-def _last_touched(mind: Mind, memory: Memory) -> int:
-    """Return when a memory was written, or when a question last found it."""
-    return max(memory.item.created_at, mind.uses.get(memory.item.id, (0, 0))[1])
+def _contender(found: Found, mind: Mind, memory: Memory, now: int, votes: Votes) -> Contender:
+    """Return a memory with the parts of its score that no other choice changes."""
+    item, row_id = memory.item, memory.item.id
+    question_count, last_found_at = mind.uses.get(row_id, (0, 0))
+    wordings = _wordings(found, memory)
+    verdict = _VERDICTS.get(str(item.row.get("verification")), 0.0)
+    usefulness = votes[row_id].usefulness(frozenset()) if row_id in votes else 0.0
+    return Contender(
+        id=row_id,
+        text=item.text,
+        created_at=item.created_at,
+        relevance=found.relevance.get(row_id, 0.0),
+        recency=recency(max(item.created_at, last_found_at), now),
+        frequency=frequency(question_count),
+        need=float(bool(found.agents.keys() - _agents_with(found, mind, wordings))),
+        stake=max(verdict, usefulness, _agreement(found, wordings)),
+        is_held=any(place.id == row_id for place in mind.workspace),
+        is_pinned=item.row.get("category") == PINNED,
+    )
 
 
-def _wordings(found: Found, row_id: str) -> list[Memory]:
-    """Return a memory and its other wordings."""
-    memory = found.memories[row_id]
-    others = (found.memories[i] for i in sorted(found.alike.get(row_id, ())))
-    return [memory, *(other for other in others if not at_odds(memory.item.text, other.item.text))]
+def _wordings(found: Found, memory: Memory) -> list[Memory]:
+    """Return a memory and its other wordings in a task; alone, just the memory."""
+    others = sorted(found.alike.get(memory.item.id, ())) if found.agents else ()
+    texts = ((found.memories[i], found.memories[i].item.text) for i in others)
+    return [memory, *(other for other, text in texts if not at_odds(memory.item.text, text))]
 
 
-def _agents_with(found: Found, mind: Mind, row_id: str) -> set[str]:
-    """Return the agents that wrote a memory, have it on their branch or were told it.
-
-    Another wording of it counts too.
-    """
+def _agents_with(found: Found, mind: Mind, wordings: Iterable[Memory]) -> set[str]:
+    """Return the agents that wrote one of the wordings, have it on their branch or were told it."""
     agents: set[str] = set()
-    for memory in _wordings(found, row_id):
+    for memory in wordings:
         agents |= {text_of(memory.item.row["agent_id"]) or ""}
         agents |= {agent for agent, branch_id in found.agents.items() if branch_id in memory.on}
         agents |= {agent for agent, ids in mind.told.items() if memory.item.id in ids}
     return agents
 
 
-def _agreement(found: Found, row_id: str) -> float:
+def _agreement(found: Found, wordings: Iterable[Memory]) -> float:
     """Return the share, 0 to 1, of the task's other agents that say the same as a memory."""
-    authors = {memory.item.row["agent_id"] for memory in _wordings(found, row_id)}
+    authors = {memory.item.row["agent_id"] for memory in wordings}
     others = len(authors & found.agents.keys()) - 1
     return max(0, others) / max(1, len(found.agents) - 1)
 
 
-def _need(found: Found, mind: Mind, row_id: str) -> float:
-    """Return 1 while an agent of the task does not know a memory, else 0."""
-    return float(bool(found.agents.keys() - _agents_with(found, mind, row_id)))
-
-
 def _knows(round_: Round, agent: str | None, row_id: str) -> bool:
-    return agent is not None and agent in _agents_with(round_.found, round_.mind, row_id)
+    found = round_.found
+    wordings = _wordings(found, found.memories[row_id])
+    return agent is not None and agent in _agents_with(found, round_.mind, wordings)
 
 
 def _scene(repo: Repository, seat: Seat, round_: Round, mind: Mind, asked: Asked) -> Scene:

@@ -55,7 +55,15 @@ class Likeness:
         for row_id, number in self._number.items():
             self._ids.setdefault(number, []).append(row_id)
         self._compared = self._compare()
-        self._place = {number: place for place, number in enumerate(self._compared[0])}
+        place_by_text = {number: place for place, number in enumerate(self._compared[0])}
+        self._places = {
+            row_id: place_by_text[number]
+            for row_id, number in self._number.items()
+            if number in place_by_text
+        }
+        """By id, the place of a row's text among the compared ones."""
+        self._others = {i: words for i, words in self._words.items() if i not in self._places}
+        """By id, the words of the rows whose vectors cannot be compared."""
 
     def _look_up(self) -> None:
         for kind in KINDS:
@@ -78,19 +86,15 @@ class Likeness:
 
     def of(self, row_id: str) -> dict[str, float]:
         """Return the similarity, 0 to 1, of each other row to a row: by vectors, else by words."""
-        numbers, cosines = self._compared
+        place, cosines = self._places.get(row_id), self._compared[1]
         similarity_by_id: dict[str, float] = {}
-        place = self._place.get(self._number.get(row_id, -1))
+        compared_in_words = self._words
         if place is not None and cosines is not None:
-            for number, cosine in zip(numbers, cosines[place].tolist(), strict=True):
-                if cosine > 0:
-                    similarity_by_id |= dict.fromkeys(self._ids[number], min(1.0, cosine))
+            similarities = cosines[place].clip(0.0, 1.0).tolist()
+            similarity_by_id = {i: similarities[other] for i, other in self._places.items()}
+            compared_in_words = self._others
         row_words = self._words[row_id]
-        similarity_by_id |= {
-            i: shared_words(row_words, w)
-            for i, w in self._words.items()
-            if i not in similarity_by_id
-        }
+        similarity_by_id |= {i: shared_words(row_words, w) for i, w in compared_in_words.items()}
         similarity_by_id.pop(row_id)
         return similarity_by_id
 
