@@ -13,7 +13,7 @@ approximately if this process can, else by comparing all; if still too few, all 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -52,13 +52,25 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+ReadHits = Callable[["Reading", Sequence[Filter], Iterable[str]], dict[str, Row]]
+"""Reads the rows of hits, by id, as `shown_rows` does."""
+
 
 def search(
-    engine: SearchEngine, ref: Ref, branch_id: str | None, request: SearchRequest
+    engine: SearchEngine,
+    ref: Ref,
+    branch_id: str | None,
+    request: SearchRequest,
+    read_hits: ReadHits = shown_rows,
 ) -> SearchAnswer:
     """Find rows of a state by meaning and by words, best first.
 
-    `branch_id` is the id of the branch that `ref` names.
+    Args:
+        engine: the search engine.
+        ref: the state.
+        branch_id: the id of the branch that `ref` names.
+        request: what to find.
+        read_hits: reads the rows of the hits, or as many of their columns as the caller uses.
 
     Raises:
         InvalidRequest: a requested kind has no text.
@@ -69,10 +81,10 @@ def search(
     engine.running.add(running)
     try:
         try:
-            answer = _Search(engine, ref, branch_id, request).run()
+            answer = _Search(engine, ref, branch_id, request, read_hits).run()
         except IndexLost:
             notes.append("the index was damaged and is being built again; vectors follow")
-            answer = _Search(engine, ref, branch_id, request).run()
+            answer = _Search(engine, ref, branch_id, request, read_hits).run()
         if engine.fallback_index.held is not None:
             engine.fallback_index.give_back()
     except (IndexBehind, IndexLost) as error:
@@ -81,7 +93,8 @@ def search(
         notes = [f"the index cannot be used ({code}): only words were searched, in memory"]
         index, views = engine.fallback_index.take(engine.index)
         in_memory = replace(engine, index=index, views=views)
-        answer = _Search(in_memory, ref, branch_id, replace(request, mode="keyword")).run()
+        by_words_alone = replace(request, mode="keyword")
+        answer = _Search(in_memory, ref, branch_id, by_words_alone, read_hits).run()
     finally:
         engine.running.discard(running)
     return replace(answer, notes=[*notes, *answer.notes])
@@ -91,10 +104,15 @@ class _Search:
     """One search, from its request to its answer."""
 
     def __init__(
-        self, engine: SearchEngine, ref: Ref, branch_id: str | None, request: SearchRequest
+        self,
+        engine: SearchEngine,
+        ref: Ref,
+        branch_id: str | None,
+        request: SearchRequest,
+        read_hits: ReadHits,
     ) -> None:
         self._engine, self._index = engine, engine.index
-        self._ref, self._request = ref, request
+        self._ref, self._request, self._read_hits = ref, request, read_hits
         self._live_id = branch_id if ref.branch is not None and ref.until is None else None
         now = engine.clock() if ref.until is None else ref.until
         self._filters, self._mode = _filters(request, now), request.mode
@@ -278,7 +296,7 @@ class _Search:
             [f.candidate for f in found.values()],
             self._request.limit,
             lambda candidates, limit: rank(candidates, question, limit, read),
-            partial(shown_rows, reading, self._filters),
+            partial(self._read_hits, reading, self._filters),
         )
         passages: dict[TextId, int] = {}
         vector, vectors = self._query_vector, self._index.vectors

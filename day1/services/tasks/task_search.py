@@ -1,6 +1,6 @@
 """Search on all branches of a task."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -8,10 +8,11 @@ from day1.model.rows.kind import Row
 from day1.model.search.passages import once_each, text_key
 from day1.ports.index import IndexBehind, IndexLost
 from day1.services.repository.repository import Repository
+from day1.services.search.candidates import shown_rows
 from day1.services.search.indexing import catch_up
 from day1.services.search.request import Hit, SearchAnswer, SearchRequest
 from day1.services.search.search_engine import SearchEngine
-from day1.services.search.searching import search
+from day1.services.search.searching import ReadHits, search
 from day1.services.tasks.sessions import WrittenBranch
 from day1.services.tasks.task_rows import task_branches_written
 
@@ -52,16 +53,19 @@ def search_branches(
     branches_written: Sequence[WrittenBranch],
     task_id: str,
     request: SearchRequest,
+    read_hits: Callable[[WrittenBranch], ReadHits] = lambda _: shown_rows,
 ) -> TeamFound:
     """Search the rows written for a task on branches, of which the first is the task's own.
 
-    `request` and the result are as those of `search_task`.
+    `request` and the result are as those of `search_task`; `read_hits` returns how the rows of a
+    branch's hits are read.
     """
     request = replace(request, equal={**request.equal, "task_id": task_id})
     for place in branches_written:  # all before the search: word scores depend on all texts
         _index_new_texts(engine, place)
     answers = [
-        (place, search(engine, place.ref, place.branch.id, request)) for place in branches_written
+        (place, search(engine, place.ref, place.branch.id, request, read_hits(place)))
+        for place in branches_written
     ]
     best_by_row: dict[str, TeamHit] = {}
     for place, answer in answers:

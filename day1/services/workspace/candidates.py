@@ -7,14 +7,13 @@ through the mask, and only of rows that may be shown now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from day1.model.records.task import TaskAgent
 from day1.model.rows.change import NOTHING_PENDING, ReadState
-from day1.model.rows.kind import Kind, kind_of
+from day1.model.rows.kind import Kind, Row, kind_of
 from day1.model.workspace.item import Item
 from day1.model.workspace.known_rows import KnownRows, Link
 from day1.model.workspace.mind import Mind
@@ -22,7 +21,7 @@ from day1.ports.reading import Reading
 from day1.services.repository.repository import Repository
 from day1.services.search.request import SearchAnswer, SearchRequest
 from day1.services.search.search_engine import SearchEngine
-from day1.services.search.searching import search
+from day1.services.search.searching import ReadHits, search
 from day1.services.tasks.sessions import WrittenBranch, ref_of
 from day1.services.tasks.task_rows import task_branches_written
 from day1.services.tasks.task_search import search_branches
@@ -182,11 +181,24 @@ class _Reader:
         )
         if self._seat.task_id is None:
             place = self._places[0]
-            answer = search(self._engine, place.ref, place.branch.id, request)
+            read_hits = self._reading_hits(place)
+            answer = search(self._engine, place.ref, place.branch.id, request, read_hits)
             return {str(hit.row["id"]): hit.score for hit in answer.hits}, [answer]
-        team = search_branches(self._engine, self._written, self._seat.task_id, request)
+        task_id = self._seat.task_id
+        team = search_branches(self._engine, self._written, task_id, request, self._reading_hits)
         scores = {str(team_hit.hit.row["id"]): team_hit.hit.score for team_hit in team.hits}
         return scores, [answer for _, answer in team.asked]
+
+    def _reading_hits(self, place: WrittenBranch) -> ReadHits:
+        """Return how the rows of a branch's hits are read: what is known of the branch is not."""
+        spaces, now = self._asked.spaces, self._asked.now
+
+        def read(reading: Reading, _: object, ids: Iterable[str]) -> dict[str, Row]:
+            items = read_rows(self._at(place, reading), reading, ids, now, linked=False).items
+            rows = {row_id: item.row for row_id, item in items.items()}
+            return {i: row for i, row in rows.items() if not spaces or row["space"] in spaces}
+
+        return read
 
     def read(self, ids: Iterable[str]) -> tuple[dict[str, Memory], dict[str, set[str]]]:
         """Read candidates and the rows that are linked with these.
@@ -226,37 +238,35 @@ class _Reader:
         return {row_id: memories[row_id] for row_id in row_ids if row_id in memories}
 
     def _with_newest_and_pinned(self, ids: Sequence[str]) -> dict[str, None]:
-        """Open each branch, and return ids with those of the task's newest rows and pinned facts.
+        """Return ids with those of the task's newest rows and of pinned facts.
 
-        What is known of each branch at its present state is looked up, and the rows of the ids are
-        read in the same opening.
+        Each branch is opened, unless its state was read in the search and all of this is known.
         """
         asked, task_id = self._asked, self._seat.task_id
         newest: dict[Kind, set[tuple[int, str]]] = {kind: set() for kind in KINDS}
         pinned: list[str] = []
         for place in self._places:
-            own_ids = [*ids]
-            with self._reading(place) as reading:
-                known = self._known[place.branch.id]
-                if place is self._places[0]:
-                    pinned = pinned_facts(self._repo, reading, asked.spaces, asked.now, _PINNED)
-                    own_ids += pinned
-                if task_id is not None:
-                    for kind, rows in newest_rows(known, reading, task_id, asked.now).items():
-                        newest[kind] |= {(int(r["created_at"] or 0), str(r["id"])) for r in rows}
-                        own_ids += (str(row["id"]) for row in rows)
-                read_ahead(known, reading, own_ids, asked.now)
-        newest_ids = [i for of_kind in newest.values() for _, i in sorted(of_kind)[-NEWEST:]]
+            known = self._known.get(place.branch.id)
+            rows = None if known is None or task_id is None else known.newest(task_id, asked.now)
+            if rows is None or place is self._places[0]:
+                with self._repo.store.reading(place.ref) as reading:
+                    known = self._at(place, reading)
+                    if place is self._places[0]:
+                        pinned = pinned_facts(self._repo, reading, asked.spaces, asked.now, _PINNED)
+                    rows = newest_rows(known, reading, task_id, asked.now) if task_id else {}
+                    newest_ids = (str(row["id"]) for of_kind in rows.values() for row in of_kind)
+                    read_ahead(known, reading, (*ids, *pinned, *newest_ids), asked.now)
+            for kind, of_kind in rows.items():
+                newest[kind] |= {(int(row["created_at"] or 0), str(row["id"])) for row in of_kind}
+        newest_ids = (i for of_kind in newest.values() for _, i in sorted(of_kind)[-NEWEST:])
         return dict.fromkeys((*ids, *newest_ids, *pinned))
 
-    @contextmanager
-    def _reading(self, place: WrittenBranch) -> Iterator[Reading]:
-        """Open a branch, and look up what is known of it at its present state."""
-        with self._repo.store.reading(place.ref) as reading:
-            self._known[place.branch.id] = known_rows(self._repo, place.branch.id, reading)
-            if place is self._places[0]:
-                self.state = self._known[place.branch.id].state
-            yield reading
+    def _at(self, place: WrittenBranch, reading: Reading) -> KnownRows:
+        """Look up what is known of a branch at the state of `reading`."""
+        known = self._known[place.branch.id] = known_rows(self._repo, place.branch.id, reading)
+        if place is self._places[0]:
+            self.state = known.state
+        return known
 
     def _show(self, ids: Sequence[str], memories: dict[str, Memory], *, linked: bool) -> set[Link]:
         """Add the rows of all branches that may be shown now; returns their links if `linked`.
@@ -269,9 +279,8 @@ class _Reader:
             known = self._known.get(place.branch.id)
             seen = None if known is None else seen_rows(known, ids, now, linked=linked)
             if seen is None:
-                with self._reading(place) as reading:
-                    known = self._known[place.branch.id]
-                    seen = read_rows(known, reading, ids, now, linked=linked)
+                with self._repo.store.reading(place.ref) as reading:
+                    seen = read_rows(self._at(place, reading), reading, ids, now, linked=linked)
             links |= seen.links
             for row_id, item in seen.items.items():
                 if spaces and item.row["space"] not in spaces:

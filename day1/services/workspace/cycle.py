@@ -214,7 +214,7 @@ def _round(found: Found, mind: Mind, asked: Asked, rules: Rules, votes: Votes) -
     )
     evicted_ids = {i for i, goal_id in mind.evicted.items() if goal_id == _goal_id(mind)}
     contenders = [
-        _contender(found, mind, memory, asked.now, votes)
+        _contender(found, mind, memory, asked.now, votes, is_held=row_id in attended)
         for row_id, memory in found.memories.items()
         if row_id not in evicted_ids
     ]
@@ -226,7 +226,9 @@ def _round(found: Found, mind: Mind, asked: Asked, rules: Rules, votes: Votes) -
     )
 
 
-def _contender(found: Found, mind: Mind, memory: Memory, now: int, votes: Votes) -> Contender:
+def _contender(
+    found: Found, mind: Mind, memory: Memory, now: int, votes: Votes, *, is_held: bool
+) -> Contender:
     """Return a memory with the parts of its score that no other choice changes."""
     item, row_id = memory.item, memory.item.id
     question_count, last_found_at = mind.uses.get(row_id, (0, 0))
@@ -242,16 +244,18 @@ def _contender(found: Found, mind: Mind, memory: Memory, now: int, votes: Votes)
         frequency=frequency(question_count),
         need=float(bool(found.agents.keys() - _agents_with(found, mind, wordings))),
         stake=max(verdict, usefulness, _agreement(found, wordings)),
-        is_held=any(place.id == row_id for place in mind.workspace),
+        is_held=is_held,
         is_pinned=item.row.get("category") == PINNED,
     )
 
 
 def _wordings(found: Found, memory: Memory) -> list[Memory]:
     """Return a memory and its other wordings in a task; alone, just the memory."""
-    others = sorted(found.alike.get(memory.item.id, ())) if found.agents else ()
-    texts = ((found.memories[i], found.memories[i].item.text) for i in others)
-    return [memory, *(other for other, text in texts if not at_odds(memory.item.text, text))]
+    similar_ids = found.alike.get(memory.item.id) if found.agents else None
+    if not similar_ids:
+        return [memory]
+    others = (found.memories[i] for i in sorted(similar_ids))
+    return [memory, *(other for other in others if not at_odds(memory.item.text, other.item.text))]
 
 
 def _agents_with(found: Found, mind: Mind, wordings: Iterable[Memory]) -> set[str]:

@@ -21,12 +21,15 @@ NEWEST: Final = 200
 """The newest rows of a task that are considered, of each kind."""
 _RELATIONS: Final = 1_000
 """Relations from, and relations to some rows that are read, at most."""
-_ENDS: Final = ("expires_at", "valid_until", "origin_id", "category")
+_OF_NEWEST: Final = {
+    FACT: ("id", "created_at", "expires_at", "valid_until", "origin_id", "category"),
+    OBSERVATION: ("id", "created_at", "expires_at", "origin_id"),
+}
 """The columns that tell until when a row may be shown, and whether it was derived from others."""
-_OF_BOTH: Final = ("id", "created_at", "content_hash", "structure", "space", "agent_id")
+_OF_BOTH: Final = ("content_hash", "structure", "space", "agent_id")
 _COLUMNS: Final = {
-    FACT: (*_OF_BOTH, *_ENDS, "fact_text", "verification"),
-    OBSERVATION: (*_OF_BOTH, "expires_at", "summary", "observation_type"),
+    FACT: (*_OF_NEWEST[FACT], *_OF_BOTH, "fact_text", "verification"),
+    OBSERVATION: (*_OF_NEWEST[OBSERVATION], *_OF_BOTH, "summary", "observation_type"),
 }
 """The columns of a candidate that are read; the others may be long, and are not used."""
 
@@ -87,10 +90,7 @@ def newest_rows(
     if rows is None:
         of_task = Query(equal={"task_id": task_id}, descending=True, limit=NEWEST)
         queries = present_items((), now, of_task)
-        names = {
-            kind: [n for n in ("id", "created_at", *_ENDS) if n in _COLUMNS[kind]] for kind in KINDS
-        }
-        rows = {kind: _rows(reading, kind, names[kind], queries[kind.table]) for kind in KINDS}
+        rows = {kind: _rows(reading, kind, _OF_NEWEST[kind], queries[kind.table]) for kind in KINDS}
         known.keep_newest(task_id, rows)
     return rows
 
