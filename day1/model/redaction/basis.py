@@ -247,33 +247,37 @@ class Sources:
             self._hidings[row_id] = NOTHING  # should the sources lead back here
         combined_hiding = NOTHING
         sources = self._sources.get((row_id, cell), ())
-        # A source that was compacted into a row of the same words is hidden as that row is.
-        compacted = {f"{COMPACTED}{each}" for each in (row_id, *sources)}
         for source in sources:
-            combined_hiding = combined_hiding.joined(self._itself(source, compacted)).joined(
-                self.hiding(source)
-            )
+            for hiding in (self._itself(source, (row_id, *sources)), self.hiding(source)):
+                if hiding:  # most hide nothing
+                    combined_hiding = combined_hiding.joined(hiding)
         if cell == BASIS:
             self._hidings[row_id] = combined_hiding
         return combined_hiding
 
-    def _itself(self, row_id: str, compacted: Collection[str]) -> Hiding:
+    def _itself(self, row_id: str, others: Collection[str]) -> Hiding:
         """Return how one source is hidden by its own columns, or by its removal.
 
-        A removal for a reason in `compacted` hides nothing.
+        A source that was compacted into one of `others`, a row of the same words, is hidden as
+        that row is: its removal hides nothing.
         """
         row = self._rows.get(row_id)
         if row_id in self._state.mask.rows:
             return Hiding(redacted=True)
         if row is None:
+            compacted = {f"{COMPACTED}{other}" for other in others}
             reasons = self._removed.get(row_id, set()).difference(compacted)
             return Hiding(ends=GONE) if reasons else NOTHING
-        ends = row.get("expires_at")
+        redacted = row.get("content_hash") == REDACTED_HASH
+        secret = row.get("sensitivity") == SECRET
+        ends, space = row.get("expires_at"), row.get("space")
+        if not (redacted or secret) and ends is None and space is None:
+            return NOTHING
         return Hiding(
-            redacted=row.get("content_hash") == REDACTED_HASH,
-            secret=row.get("sensitivity") == SECRET,
+            redacted,
+            secret,
             ends=None if ends is None else int(ends),
-            spaces=frozenset() if row.get("space") is None else frozenset({str(row["space"])}),
+            spaces=frozenset() if space is None else frozenset({str(space)}),
         )
 
 
