@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
 _CHUNK = 500
 """Ids in one IN list; engines limit the number of bound values."""
-_SHORT = 8
-"""Most values of a list in a prepared statement; it takes 1, 2, 4 or 8, the last one repeated."""
+_SHORT = 64
+"""Maximum number of values of a list in a prepared statement. It takes 1, 2, 4 and so on to 64
+values; the last one is repeated."""
 
 
 class Prepared:
@@ -95,7 +96,7 @@ class _Compiled:
         return whole if self._names is None else [whole[name] for name in self._names]
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=1_024)
 def prepared(build: Callable[..., ClauseElement], *shape: Hashable) -> Prepared:
     """Return the prepared statement that `build` makes for a shape, built once."""
     return Prepared(build(*shape))
