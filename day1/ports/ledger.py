@@ -29,7 +29,12 @@ class Ledger(Protocol):
         """Read the whole ledger; return a description of each fault."""
 
     def stamp(self) -> Hashable:
-        """Return a value that changes with every write of any process; None if none is known."""
+        """Return a value that changes with every write of any process; None if none is known.
+
+        It may stay the same where kinds of records that need no stamp were swapped and nothing else
+        was written (`RecordKind.stamped`): they are written so often that what is remembered by
+        the stamp, such as branches and redactions, would be read again all the time.
+        """
 
     def same_version(self) -> AbstractContextManager[None]:
         """Let this thread ask for the stamp only once during the block, which is one call.

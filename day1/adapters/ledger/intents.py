@@ -15,13 +15,19 @@ import threading
 import time
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Final, Protocol
+from dataclasses import asdict
+from typing import Any, Final, Protocol, TypeVar
+
+from typing_extensions import override
 
 from day1.adapters.ledger.lock_and_watch import WHOLE, Locks
 from day1.errors import StoreBusy, StoreUnavailable
-from day1.model.records.intent import Intent
+from day1.model.records.intent import Intent, IntentKind
+from day1.model.values.ids import new_id
 from day1.model.values.instant import show
+from day1.ports.ledger import Ledger
 
+P = TypeVar("P")
 _LOOK_AGAIN_S: Final = 0.02
 """Seconds between two looks whether the lock of the whole store is free."""
 
@@ -220,3 +226,29 @@ class Intents:
                 )
                 return StoreBusy(text, limit_s=limit_s, operation=other.op)
         return StoreBusy(text, limit_s=limit_s)
+
+
+class LedgerWithIntents(Ledger):
+    """The part of a ledger by which callers open intents."""
+
+    _intents: Intents
+
+    @override
+    def open_intent(
+        self, kind: IntentKind[Any, P], payload: P, now: int, names: Collection[str] = ()
+    ) -> AbstractContextManager[None]:
+        fields = asdict(payload)  # type: ignore[call-overload]  # a dataclass
+        folded = tuple(sorted({name.lower() for name in names}))
+        return self._intents.opened(Intent(new_id("intent", now), kind.name, fields, now, folded))
+
+    @override
+    def ending(self, *, own: bool = False) -> AbstractContextManager[None]:
+        return self._intents.ending(own=own)
+
+    @override
+    def exclusive(self, *names: str) -> AbstractContextManager[None]:
+        return self._intents.exclusive(tuple(name.lower() for name in names))
+
+    @override
+    def recover_orphans(self) -> int:
+        return self._intents.recover_orphans()

@@ -2,9 +2,8 @@
 
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,22 +12,22 @@ from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
 
-from day1.adapters.ledger.intents import Intents
+from day1.adapters.ledger.faults import faults
+from day1.adapters.ledger.intents import Intents, LedgerWithIntents
 from day1.adapters.ledger.lock_and_watch import Locks, Watch
 from day1.adapters.ledger.schema import make_tables
 from day1.adapters.ledger.statements import inserting, selecting, selecting_by, updating
-from day1.adapters.ledger.tables import HEADS, TABLES, as_record, as_row, is_changed, refuse_later
+from day1.adapters.ledger.tables import HEADS, TABLES, as_record, as_row, refuse_later
 from day1.adapters.rows.ownership import Columns
 from day1.adapters.rows.rows import prepared
 from day1.adapters.sqlite_failures import raise_translated
 from day1.errors import BranchExists, Conflict, StoreDamaged
 from day1.model.branches.branch import Branch
 from day1.model.lessons.rating import KnownVotes, Rating, Votes
-from day1.model.records.intent import Intent, IntentKind
+from day1.model.records.intent import Intent
 from day1.model.redaction.mask import CLEAR, Mask, mask_of
 from day1.model.redaction.redaction import Redaction
-from day1.model.values.ids import new_id
-from day1.ports.ledger import Ledger, Recover
+from day1.ports.ledger import Recover
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -45,6 +44,8 @@ class FileWatch(Watch):
         self._guard = threading.Lock()
         self._opened: Hashable = None
         self._connection: sqlite3.Connection | None = None
+        self._same: tuple[Hashable, Hashable] = (None, None)
+        """What was counted after a commit that is overlooked, and the version before it."""
 
     def file(self) -> tuple[int, ...]:
         """Return the device and inode of the file; empty if it does not exist."""
@@ -56,20 +57,46 @@ class FileWatch(Watch):
 
     @override
     def version(self) -> Hashable:
-        """Return a value that changes with every commit; the watch itself commits nothing."""
+        """Return a value that changes with every commit that is not overlooked."""
+        counted, (overlooked, before) = self._counted(), self._same
+        return before if counted == overlooked else counted
+
+    def _counted(self) -> tuple[tuple[int, ...], int]:
+        """Return the opened file, and SQLite's count of its commits: the watch makes none."""
         file = self.file()
         with self._guard:
             if self._connection is None or file != self._opened:
                 self.close()
-                self._connection = self._connect()
+                self._connection, self._same = self._connect(), (None, None)
                 self._opened = file
-            return file, self._connection.execute("PRAGMA data_version").fetchone()[0]
+            return file, _commits_of_others(self._connection)
+
+    @override
+    @contextmanager
+    def overlooking(self, writer: sqlite3.Connection) -> Iterator[None]:
+        """Keep the version over the block, in which `writer` commits its transaction.
+
+        Nobody else can commit before the writer does. If somebody does afterwards, before the
+        watch has counted, the writer counts that commit and not its own: the version changes then.
+        """
+        (file, _), before, others = self._counted(), self.version(), _commits_of_others(writer)
+        yield
+        with suppress(sqlite3.Error):  # the commit has succeeded
+            counted = self._counted()
+            if _commits_of_others(writer) == others and counted[0] == file:
+                self._same = counted, before
 
     @override
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _commits_of_others(connection: sqlite3.Connection) -> int:
+    """Return a number that changes when another connection has committed."""
+    number: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return number
 
 
 def renew(engine: Engine, opened: Callable[[], Hashable]) -> None:
@@ -88,7 +115,7 @@ def renew(engine: Engine, opened: Callable[[], Hashable]) -> None:
             raise DisconnectionError
 
 
-class SqlLedger(Ledger):
+class SqlLedger(LedgerWithIntents):
     """A ledger in the tables of a database: of a SQLite file, unless a subclass changes that."""
 
     recover: Recover
@@ -138,33 +165,25 @@ class SqlLedger(Ledger):
     @override
     def check(self) -> list[str]:
         """Read every row, and every page and checksum of a file; return the problems found."""
-        problems = []
         with self._reading() as connection:
-            if self._own_sums:
-                refuse_later(connection, self._name)
-                lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
-                problems = [str(line) for line in lines if line != "ok"]
-            for kind, table in TABLES.items():
-                rows = connection.execute(selecting(kind)).all()
-                changed = self._own_sums and sum(is_changed(kind, row) for row in rows)
-                if changed:
-                    problems.append(f"{changed} of {len(rows)} rows of {table.name} were changed")
-        return problems
+            return faults(connection, self._name, has_sums=self._own_sums)
 
     @override
     @contextmanager
     def transaction(self, *, own: bool = False) -> Iterator[None]:
-        with self._writing(own=own):
+        with self._writing(own=own, stamped=False):
             yield
 
     @contextmanager
-    def _writing(self, *, own: bool = False) -> Iterator[Connection]:
+    def _writing(self, *, own: bool = False, stamped: bool = True) -> Iterator[Connection]:
+        """Open a transaction, or go on with this thread's; `stamped` writes change the stamp."""
         current: Connection | None = getattr(self._local, "connection", None)
         if current is not None:
+            self._local.stamped |= stamped
             yield current
             return
         with self._begun(own=own) as connection:
-            self._local.connection = connection
+            self._local.connection, self._local.stamped = connection, stamped
             try:
                 yield connection
             finally:
@@ -174,11 +193,14 @@ class SqlLedger(Ledger):
     def _begun(self, *, own: bool) -> Iterator[Connection]:  # noqa: ARG002 - a server asks
         """Open a transaction, which leaving the block commits; a file has one at a time."""
         try:
-            with self._engine.begin() as connection:
+            with self._engine.connect() as connection, connection.begin() as transaction:
                 raw: Any = connection.connection.driver_connection
                 raw.execute("BEGIN IMMEDIATE")
                 refuse_later(connection, self._name)
                 yield connection
+                watch = None if self._local.stamped else self._watch
+                with nullcontext() if watch is None else watch.overlooking(raw):
+                    transaction.commit()
         except Exception as exc:
             raise_translated(exc, self._name, self._if_damaged)
             raise
@@ -224,7 +246,7 @@ class SqlLedger(Ledger):
     @override
     def swap(self, there: T | None, record: T) -> bool:
         kind, row = type(record), as_row(record)
-        with self._writing() as connection:
+        with self._writing(stamped=kind.KIND.stamped) as connection:  # type: ignore[attr-defined]  # every record has one
             if self.record(kind, row["id"]) != there:
                 return False
             statement = prepared(inserting if there is None else updating, TABLES[kind])
@@ -327,26 +349,6 @@ class SqlLedger(Ledger):
             statement = delete(TABLES[kind]).where(TABLES[kind].c.id == bindparam("gone"))
             with self._writing() as connection:
                 connection.execute(statement, [{"gone": record_id} for record_id in record_ids])
-
-    @override
-    def open_intent(
-        self, kind: IntentKind[Any, P], payload: P, now: int, names: Collection[str] = ()
-    ) -> AbstractContextManager[None]:
-        fields = asdict(payload)  # type: ignore[call-overload]  # a dataclass
-        folded = tuple(sorted({name.lower() for name in names}))
-        return self._intents.opened(Intent(new_id("intent", now), kind.name, fields, now, folded))
-
-    @override
-    def ending(self, *, own: bool = False) -> AbstractContextManager[None]:
-        return self._intents.ending(own=own)
-
-    @override
-    def exclusive(self, *names: str) -> AbstractContextManager[None]:
-        return self._intents.exclusive(tuple(name.lower() for name in names))
-
-    @override
-    def recover_orphans(self) -> int:
-        return self._intents.recover_orphans()
 
     @override
     def open_intents(self) -> list[Intent]:

@@ -1,8 +1,8 @@
 """The protocols of a ledger's locks and of the watch on its database."""
 
 from collections.abc import Collection, Hashable
-from contextlib import AbstractContextManager
-from typing import Protocol
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
 
 WHOLE: tuple[str, ...] = ()
 """No names: the lock of the whole store."""
@@ -39,6 +39,13 @@ class Watch(Protocol):
 
     def version(self) -> Hashable:
         """Return a value that changes whenever any process writes to the database."""
+
+    def overlooking(self, writer: Any) -> AbstractContextManager[None]:  # noqa: ARG002 - a file's
+        """Keep the version over the block, in which `writer` commits, if that can be known.
+
+        `writer` is the driver's connection, in a transaction that keeps out other writers.
+        """
+        return nullcontext()
 
     def close(self) -> None:
         """Close the connection of the watch."""

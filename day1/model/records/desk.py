@@ -15,7 +15,7 @@ from day1.model.values.record_kind import RecordKind
 class Desk:
     """A named JSON text of a client on a branch."""
 
-    KIND: ClassVar = RecordKind("desks", ("branch_id",), branch_ids=("branch_id",))
+    KIND: ClassVar = RecordKind("desks", ("branch_id",), stamped=False, branch_ids=("branch_id",))
 
     id: str
     branch_id: str

@@ -20,6 +20,9 @@ class RecordKind:
     """The fields that records are looked up by; each has an index."""
     carried: bool = True
     """Whether a copy of a store gets the records."""
+    stamped: bool = True
+    """Whether a swap of a record must change the ledger's stamp. Otherwise nothing that hangs on
+    these records may be remembered by the stamp."""
     branch_ids: tuple[str, ...] = ()
     """Fields that hold the id of a branch."""
     branch_names: tuple[str, ...] = ()
