@@ -4,11 +4,11 @@ Every method of a store that reaches the engine may raise `StoreUnavailable` (a 
 succeed) or `StoreDamaged`. Other errors are named beside the method.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from day1.model.redaction.mask import Mask
-from day1.model.rows.change import Changes, CommitId, Pending, Query
+from day1.model.rows.change import Changes, Commit, CommitId, Pending, Query
 from day1.model.rows.kind import Cell, Kind, Row
 
 
@@ -49,6 +49,9 @@ class Reading(Protocol):
 
     def tally(self, kind: Kind, column: str, query: Query | None = None) -> dict[Cell, int]:
         """Count the rows by their value of `column`: all of a kind, or those that a query finds."""
+
+    def log(self) -> Iterator[Commit]:
+        """Yield the commit of this state and its first parents, newest first."""
 
     def merge_base(self, other: CommitId) -> CommitId:
         """Return the merge base of this state and an older commit."""

@@ -277,3 +277,25 @@ def test_connections_of_the_branch_that_was_merged_into_last_keep_most(store):
     with store.changing("other") as work:
         work.merge(source, {})
     assert [cache_of(store, branch) for branch in ("main", "other")] == [16, 128]
+
+
+def test_a_reading_walks_its_past_without_another_connection(store, clock, monkeypatch):
+    for number in range(3):
+        add(store, number)
+        store.commit_pending("main")
+    log = commits(store)
+    store.history._known.clear()  # as in a process that has read none of them
+    add(store, 3)  # a row that no commit holds yet
+
+    def refuse(*_):
+        raise AssertionError("another connection was opened")
+
+    with store.adding("main") as work:
+        monkeypatch.setattr(store._connections, "fresh", refuse)
+        assert list(work.log()) == log
+        assert next(work.log()).id == work.tip
+    monkeypatch.undo()
+    with store.reading(Ref(commit=log[1].id)) as reading:
+        assert list(reading.log()) == log[1:]
+    with store.reading(Ref(empty=True)) as reading:
+        assert list(reading.log()) == []

@@ -99,6 +99,9 @@ class MemoryReading:
     def tally(self, kind: Kind, column: str, query: Query | None = None) -> dict[Cell, int]:
         return dict(Counter(row[column] for row in self.find(kind, query or Query())))
 
+    def log(self) -> Iterator[Commit]:
+        return self.store.history.log(self.tip)
+
     def merge_base(self, other: CommitId) -> CommitId:
         return self.store.history.merge_base(self.tip, other)
 

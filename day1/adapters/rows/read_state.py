@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from sqlalchemy import Connection
+
 from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.model.redaction.mask import CLEAR, Mask
-from day1.model.rows.change import NOTHING_PENDING, Changes, CommitId, Pending
+from day1.model.rows.change import NOTHING_PENDING, Changes, Commit, CommitId, Pending
 
 R_contra = TypeVar("R_contra", contravariant=True)
 """An open reading."""
@@ -32,6 +35,9 @@ class ReadState:
 
 class Past(Protocol[R_contra]):
     """Reads the commits with which a state is compared, on the connections of readings."""
+
+    def log_over(self, connection: Connection, commit: CommitId | None) -> Iterator[Commit]:
+        """Yield a commit and its first parents, read over a connection as far as not known."""
 
     def base(self, reading: R_contra, other: CommitId) -> CommitId:
         """Return the merge base of a reading and a commit, as `SqlReading.merge_base`."""

@@ -31,7 +31,7 @@ from day1.adapters.rows.statements import (
 from day1.model.redaction.derived import Shown, as_shown, needed
 from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.redaction.veil import SECRET, asks_for_words, tells, veil_tuples
-from day1.model.rows.change import NOTHING_PENDING, Changes, CommitId, Pending, Query, RowChange
+from day1.model.rows.change import Changes, Commit, CommitId, Pending, Query, RowChange
 from day1.model.rows.kind import Cell, Kind, Row, when
 from day1.model.values.space import names_below
 from day1.ports.additions import Additions
@@ -140,7 +140,7 @@ class SqlReading(Reading):
 
     branch: str | None = None
     tip: CommitId = ""
-    pending: Pending = NOTHING_PENDING
+    pending: Pending = Pending()
     mask: Mask = CLEAR
 
     def __init__(self, connection: Connection, state: ReadState, past: Past[SqlReading]) -> None:
@@ -278,8 +278,6 @@ class SqlReading(Reading):
             return len(self._select(kind, ("id",), "id", query))
         conditions = query.equal.items()
         values = {f"equal_{column}": value for column, value in conditions if value is not None}
-        if query.order == "created_at":  # a bound by which an engine takes the index on it
-            values.setdefault("created_after", -1)
         values |= self._seen(kind, query)
         empty = tuple(column for column, value in conditions if value is None)
         count = prepared(counting, kind.table, empty, tuple(values), self.version)
@@ -300,6 +298,10 @@ class SqlReading(Reading):
         statement = select(table.c[column], func.count()).select_from(table.table).where(*tests)
         statement = statement.group_by(table.c[column])
         return {value: int(n) for value, n in self.connection.execute(statement, values)}
+
+    @override
+    def log(self) -> Iterator[Commit]:
+        return self.past.log_over(self.connection, self.tip)
 
     @override
     def merge_base(self, other: CommitId) -> CommitId:

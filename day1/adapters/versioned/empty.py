@@ -1,11 +1,11 @@
 """The state before a store's first commit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from typing_extensions import override
 
 from day1.model.redaction.mask import CLEAR, Mask
-from day1.model.rows.change import Changes, CommitId, Pending, Query
+from day1.model.rows.change import Changes, Commit, CommitId, Pending, Query
 from day1.model.rows.kind import Cell, Kind, Row
 from day1.ports.reading import Reading
 
@@ -41,6 +41,10 @@ class EmptyReading(Reading):
     @override
     def tally(self, _kind: Kind, _column: str, _query: Query | None = None) -> dict[Cell, int]:
         return {}
+
+    @override
+    def log(self) -> Iterator[Commit]:
+        return iter(())
 
     @override
     def merge_base(self, other: CommitId) -> CommitId:

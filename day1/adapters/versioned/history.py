@@ -105,18 +105,20 @@ class SqlHistory(History):
 
     @override
     def log(self, start: str | CommitId) -> Iterator[Commit]:
-        commit_by_id = self._remembered()
         with self._connections.fresh() as connection:
-            commit: CommitId | None = self._dialect.resolve(connection, start)
-            unknown = 0
-            while commit is not None:
-                if commit not in commit_by_id:
-                    unknown += 1
-                    if unknown == _FEW:
-                        self._dialect.read_all(connection, commit, commit_by_id)
-                current = self.read(connection, commit, commit_by_id)
-                yield current
-                commit = current.parents[0] if current.parents else None
+            yield from self.log_over(connection, self._dialect.resolve(connection, start))
+
+    def log_over(self, connection: Connection, commit: CommitId | None) -> Iterator[Commit]:
+        """Yield a commit and its first parents; those that are not remembered are read."""
+        commit_by_id, unknown = self._remembered(), 0
+        while commit is not None:
+            if commit not in commit_by_id:
+                unknown += 1
+                if unknown == _FEW:
+                    self._dialect.read_all(connection, commit, commit_by_id)
+            current = self.read(connection, commit, commit_by_id)
+            yield current
+            commit = current.parents[0] if current.parents else None
 
     @override
     def graph(self, starts: Sequence[CommitId]) -> list[Commit]:
@@ -255,8 +257,7 @@ class SqlHistory(History):
         with self._connections.fresh(branch) as connection:
             tip = self.tip(connection)
             if instant >= tip.ts:
-                pending = pending_rows(connection, tip.ts)
-                if pending.count:
+                if pending_rows(connection, tip.ts).count:
                     return Ref(branch=branch, until=instant)
                 return Ref(commit=tip.id)
         return self.before(tip, instant)
@@ -385,8 +386,7 @@ def decode(
             meta = parsed
     ts = meta.get("ts")
     if not isinstance(ts, int):
-        moment = datetime.fromisoformat(date).replace(tzinfo=UTC)
-        ts = int(moment.timestamp()) * SECOND
+        ts = int(datetime.fromisoformat(date).replace(tzinfo=UTC).timestamp()) * SECOND
     op = str(meta.get("op", FOREIGN))
     return Commit(commit, tuple(parents), op, ts, author, line, meta)
 

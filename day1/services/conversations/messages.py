@@ -145,7 +145,7 @@ def last_message(repo: Repository, work: Additions, conversation_id: str) -> str
     written_at, oldest = int(at or 0), work.pending.oldest
     # Pending rows are later than every commit.
     is_pending = oldest is not None and written_at >= oldest
-    for commit in () if is_pending else repo.history.log(work.tip):
+    for commit in () if is_pending else work.log():
         if commit.ts < written_at:
             break
         if may_bring_messages(commit):
