@@ -57,11 +57,9 @@ class WholeBodies:
         await self._app(scope, next_message, send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes | Response:
-        message = f"A body has at most {self._most} bytes (DAY1_HTTP__BODY_BYTES): send less."
-        too_long = failure(BodyTooLong(message), self._shape(scope["path"]))
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared) > self._most:
-            return too_long
+            return self._too_long(scope)
         body, has_more = bytearray(), True
         while has_more:
             part = await receive()
@@ -69,6 +67,10 @@ class WholeBodies:
                 raise ClientDisconnect
             body += part.get("body", b"")
             if len(body) > self._most:
-                return too_long
+                return self._too_long(scope)
             has_more = part.get("more_body", False)
         return bytes(body)
+
+    def _too_long(self, scope: Scope) -> Response:
+        message = f"A body has at most {self._most} bytes (DAY1_HTTP__BODY_BYTES): send less."
+        return failure(BodyTooLong(message), self._shape(scope["path"]))

@@ -183,24 +183,24 @@ class AccessMiddleware:
             )
 
     async def _refusal(self, scope: Scope) -> Response | None:
-        headers, shape = Headers(scope=scope), self._rules.shape(scope["path"])
+        headers = Headers(scope=scope)
         if "transfer-encoding" in headers and (
             "content-length" in headers or scope["http_version"] == "1.0"
         ):  # a proxy may end the body at another place than this server
             message = "A body has one length: send Content-Length, or Transfer-Encoding."
-            refusal = failure(BodyAmbiguous(message), shape)
+            refusal = self._failure(BodyAmbiguous(message), scope)
             refusal.headers["Connection"] = "close"
             return refusal
         host = headers.get("host", "")
         if not self._is_ours(host):
             message = f"This server is not called {host[:100]!r}: name it in DAY1_HTTP__NAMES."
-            return failure(HostUnknown(message), shape)
+            return self._failure(HostUnknown(message), scope)
         origin = headers.get("origin")
         if origin is not None and origin != f"{scope['scheme']}://{host}":
             message = "Pages of other sites may not call this one."
             if origin.partition("://")[2] == host:
                 message += f" This server is asked by {scope['scheme']}: {_BEHIND_TLS}"
-            return failure(OriginForbidden(message), shape)
+            return self._failure(OriginForbidden(message), scope)
         if self._rules.public(scope["path"]):
             return None
         try:
@@ -209,15 +209,18 @@ class AccessMiddleware:
         except Day1Error as exc:
             error = without_place(exc)
             if not self._rules.page(scope["path"]) or "authorization" in headers:
-                return failure(error, shape)
+                return self._failure(error, scope)
             return self._rules.refused(error, Request(scope))
         except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
-            return fault(exc, shape)
+            return fault(exc, self._rules.shape(scope["path"]))
         scope[ACCESS] = access
         if access.token_id is not None:  # the SDK ties MCP sessions to this user
             token = AccessToken(token="", client_id=access.token_id, scopes=[access.scope])
             scope["user"] = AuthenticatedUser(token)
         return None
+
+    def _failure(self, error: Day1Error, scope: Scope) -> Response:
+        return failure(error, self._rules.shape(scope["path"]))
 
     def _is_ours(self, host: str) -> bool:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host

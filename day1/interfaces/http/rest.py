@@ -12,8 +12,10 @@ from typing import Annotated, Any, Final, Union, get_args, get_origin
 from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Match
 from starlette.routing import Route as Path
+from starlette.types import Receive, Scope, Send
+from typing_extensions import override
 
 from day1.call.fields import Repeatable
 from day1.call.registry import Registry
@@ -26,17 +28,39 @@ from day1.interfaces.http.openapi import openapi, takes_body
 
 _IDEMPOTENCY: Final = "idempotency-key"
 """The HTTP header that stands for the argument `request_id`."""
+_ROUTE: Final = "day1.route"
+"""Key of the ASGI scope under which the matching route stands."""
 _BODY: Final = "body"
 """The name of a whole body among the problems of a request."""
 
 
 def routes(registry: Registry, callers: Callers) -> list[BaseRoute]:
     """Build the routes of all toolsets, and of the OpenAPI document of each namespace."""
-    paths: list[BaseRoute] = []
+    paths: list[Path] = []
     for namespace, toolsets in namespaces(registry):
         paths.append(Path(namespace.document, _document(namespace, toolsets), methods=["GET"]))
         paths += _paths(namespace, toolsets, callers)
-    return paths
+    return [_ByPath(paths)]
+
+
+class _ByPath(BaseRoute):
+    """Many routes as one: a fixed path is looked up, and not compared with every route."""
+
+    def __init__(self, routes: Sequence[Path]) -> None:
+        self._routes = routes
+        self._fixed = {route.path: (route,) for route in routes if not route.param_convertors}
+
+    @override
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        for route in self._fixed.get(scope["path"], self._routes):
+            match, found = route.matches(scope)
+            if match is not Match.NONE:
+                return match, {**found, _ROUTE: route}
+        return Match.NONE, {}
+
+    @override
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await scope[_ROUTE].handle(scope, receive, send)
 
 
 def namespaces(registry: Registry) -> list[tuple[Namespace, list[Toolset]]]:
@@ -66,7 +90,7 @@ def _document(namespace: Namespace, toolsets: list[Toolset]) -> Any:
     return answer
 
 
-def _paths(namespace: Namespace, toolsets: Sequence[Toolset], callers: Callers) -> list[BaseRoute]:
+def _paths(namespace: Namespace, toolsets: Sequence[Toolset], callers: Callers) -> list[Path]:
     """Build one route for each path, with all methods of the path.
 
     Fixed paths come before paths with parameters that would match them too, and take every method:
