@@ -324,3 +324,21 @@ def test_a_connection_let_go_gives_up_its_lock(path):
     next_one = driver.connect(path, busy_timeout_ms=1)
     next_one.execute("BEGIN IMMEDIATE")
     assert next_one.in_transaction
+
+
+REPREPARED = 5
+"""The counter of a statement that says how often it was prepared again."""
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id FROM notes WHERE id IN (?, ?) AND value = ? ORDER BY id",
+        "SELECT id FROM notes WHERE id > ? LIMIT ? OFFSET ?",
+    ],
+)
+def test_a_statement_is_not_prepared_again_for_other_values(connection, sql):
+    for number in range(3):
+        connection.execute(sql, ("a", number, number))
+    kept = connection._statements[sql]
+    assert connection._lib.stmt_status(kept.handle, REPREPARED, 0) == 0

@@ -158,6 +158,7 @@ class Connection:
             self.close()
             raise error
         self._lib.busy_timeout(self._handle, busy_timeout_ms)
+        self._lib.db_config(opened, engine.ENABLE_QPSG, 1, None)
 
     def __del__(self) -> None:
         if self._handle is not None:
@@ -309,8 +310,7 @@ class Connection:
     def _take(self, sql: str) -> Statement | None:
         """Take the prepared statement of `sql` from the cache, or prepare it; None if empty."""
         handle = self._open_handle()
-        cached = self._statements.pop(sql, None)
-        if cached:
+        if cached := self._statements.pop(sql, None):
             return cached
         try:
             code, statement = prepare(self._lib, handle, sql)

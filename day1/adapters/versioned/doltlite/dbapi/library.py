@@ -23,6 +23,9 @@ ENGINE_VERSION = "0.51.3"
 OK, CANTOPEN, ROW, DONE = 0, 14, 100, 101
 OPEN_FLAGS = 0x02 | 0x04 | 0x40 | 0x02000000  # read and write, create, URI, extended codes
 UTF8, DETERMINISTIC = 0x001, 0x800
+ENABLE_QPSG = 1007
+"""The option by which the plan of a statement hangs on its text only: otherwise the engine prepares
+a statement again for each value that it would look at, such as that of a LIMIT."""
 TRANSIENT = ctypes.c_void_p(-1)
 INTEGER, FLOAT, TEXT, BLOB, NULL = 1, 2, 3, 4, 5
 
@@ -72,6 +75,8 @@ class Library:
     def _bind_connection(self, quick: ctypes.PyDLL) -> None:
         self.libversion = _bound(quick, "libversion", ctypes.c_char_p)
         self.busy_timeout = _bound(quick, "busy_timeout")
+        self.db_config = _bound(quick, "db_config")
+        self.db_config.argtypes = [ctypes.c_void_p, ctypes.c_int]  # the others are variadic
         self.interrupt = _bound(quick, "interrupt", None)
         self.get_autocommit = _bound(quick, "get_autocommit")
         self.errmsg = _bound(quick, "errmsg", ctypes.c_char_p)
