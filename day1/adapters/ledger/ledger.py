@@ -58,7 +58,10 @@ class FileWatch(Watch):
     @override
     def version(self) -> Hashable:
         """Return a value that changes with every commit that is not overlooked."""
-        counted, (overlooked, before) = self._counted(), self._same
+        return self._version_at(self._counted())
+
+    def _version_at(self, counted: Hashable) -> Hashable:
+        overlooked, before = self._same
         return before if counted == overlooked else counted
 
     def _counted(self) -> tuple[tuple[int, ...], int]:
@@ -79,7 +82,8 @@ class FileWatch(Watch):
         Nobody else can commit before the writer does. If somebody does afterwards, before the
         watch has counted, the writer counts that commit and not its own: the version changes then.
         """
-        (file, _), before, others = self._counted(), self.version(), _commits_of_others(writer)
+        counted, others = self._counted(), _commits_of_others(writer)
+        file, before = counted[0], self._version_at(counted)
         yield
         with suppress(sqlite3.Error):  # the commit has succeeded
             counted = self._counted()

@@ -93,7 +93,7 @@ def write_working(
         value = _checked_value(changed)
         new_desk = next_desk(None if present is None else desk, desk_key, value, now)
         if write_desk(repo, desk, new_desk):
-            return WorkingSession(working_memory(value), new_desk.created_at, new_desk.changed_at)
+            return WorkingSession(changed, new_desk.created_at, new_desk.changed_at)
     raise Conflict("Others write to the working session at the same time: try again.")
 
 

@@ -34,6 +34,7 @@ from day1.toolsets.compose.fields import (
     Count,
     Messages,
     Name,
+    Role,
     Timestamp,
     envelope,
     few,
@@ -204,7 +205,7 @@ def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMess
     Raises:
         InvalidRequest: there are none, or both forms are given and disagree.
     """
-    single = {
+    single: dict[str, tuple[Role, str | None]] = {
         "userMessage": ("user", request.userMessage),
         "assistantMessage": ("assistant", request.assistantMessage),
     }
@@ -215,7 +216,8 @@ def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMess
         if not single_messages:
             raise missing("messages", "is needed, or `userMessage` or `assistantMessage`")
         return [
-            AgentMemoryTurnMessage(role=role, content=text) for _, role, text in single_messages
+            AgentMemoryTurnMessage.model_construct(role=role, content=text)  # both are checked
+            for _, role, text in single_messages
         ]
     role_and_text = {(message.role, message.content) for message in request.messages}
     for name, role, text in single_messages:
