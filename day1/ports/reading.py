@@ -35,7 +35,7 @@ class Reading(Protocol):
         """Return rows by id; unknown ids are left out."""
 
     def find(self, kind: Kind, query: Query) -> list[Row]:
-        """List rows by conditions, ordered by time and id, whatever order the query says."""
+        """List rows by conditions, ordered as `place_in_time`, whatever order the query says."""
 
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
         """Some columns of the rows that `find` would give, as tuples.

@@ -32,8 +32,18 @@ from day1.model.rows.change import (
     Ref,
     RowChange,
     Writes,
+    place_in_time,
 )
-from day1.model.rows.kind import BY_TABLE, HELD, KINDS, Cell, Kind, Row, text_of, when
+from day1.model.rows.kind import (
+    BY_TABLE,
+    HELD,
+    KINDS,
+    Cell,
+    Kind,
+    Row,
+    text_of,
+    when,
+)
 from day1.model.values.space import is_within
 from day1.ports.reading import Reading
 from day1.ports.store import Capabilities
@@ -84,7 +94,7 @@ class MemoryReading:
 
     def find(self, kind: Kind, query: Query) -> list[Row]:
         rows = [row for row in self.tables[kind.table].values() if _fits(row, query)]
-        rows.sort(key=lambda row: (when(row), str(row["id"])), reverse=query.descending)
+        rows.sort(key=place_in_time, reverse=query.descending)
         return [dict(row) for row in rows[: query.limit]]
 
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:

@@ -18,13 +18,13 @@ from day1.adapters.ledger.tables import VERSION
 
 ROOT = Path(__file__).parents[2]
 _EDITS = {
-    "adapters/rows/tables.py": [("SCHEMA_VERSION = 2\n", "SCHEMA_VERSION = 3\n")],
+    "adapters/rows/tables.py": [("SCHEMA_VERSION = 3\n", "SCHEMA_VERSION = 4\n")],
     "model/rows/kind.py": [
         (
             '(Column("sensitivity", since=2),),\n',
             '(Column("sensitivity", since=2),),\n    (_L,),\n',
         ),
-        ("_KEPT: Final = (\n", '_L = Column("later", since=3)\n_KEPT: Final = (\n'),
+        ("_KEPT: Final = (\n", '_L = Column("later", since=4)\n_KEPT: Final = (\n'),
     ],
 }
 _LEDGER_EDITS = {

@@ -282,7 +282,7 @@ def test_a_day1_that_knows_less_refuses_the_store_in_one_sentence(
         call(store, "memory_write_fact", fact_text="New.", branch="side")
     for module in (tables, steps, stores, histories):
         monkeypatch.setattr(module, "SCHEMA_VERSION", 1)
-    with pytest.raises(StoreVersionUnknown, match="schema version 2, this day1 reads up to 1"):
+    with pytest.raises(StoreVersionUnknown, match="schema version 3, this day1 reads up to 1"):
         opened(old).__enter__()
 
 

@@ -47,7 +47,7 @@ class EngineMemory:
 
     The place is a folder, or the URL of a database on a server. A second one on the same place is
     a second writer with a clock of its own.
-    With `old` it is made at schema 1.
+    With `old` it is made at schema 1, or at the earlier one that is named.
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class EngineMemory:
         clock: Clock | None = None,
         agent: str = "one",
         *,
-        old: bool = False,
+        old: int | bool = False,
     ) -> None:
         self.clock = clock or Clock()
         url = None if isinstance(place, Path) else SecretStr(place)
         settings = Settings(store=StoreSettings(url=url))
         folder = place if isinstance(place, Path) else Path(tempfile.mkdtemp())
-        with schema_one() if old else nullcontext():
+        with schema_one(int(old)) if old else nullcontext():
             create_store(settings, folder, lambda: 1, lambda: 1)
         self.opened = ExitStack()
         memory = open_engine(settings, folder, self.clock, self.opened, self.clock)

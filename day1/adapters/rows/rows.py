@@ -10,11 +10,12 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Dialect, func, select
+from sqlalchemy import Connection, Dialect, Select, func, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ClauseElement
 from typing_extensions import override
 
+from day1.adapters.rows.newest import newest_rows
 from day1.adapters.rows.read_state import Past, ReadState
 from day1.adapters.rows.statements import (
     OF_COLUMN,
@@ -28,6 +29,7 @@ from day1.adapters.rows.statements import (
     selecting,
     table_at,
 )
+from day1.adapters.rows.tables import INDEXED_BY_TIME, NARROW
 from day1.model.redaction.derived import Shown, as_shown, needed
 from day1.model.redaction.mask import CLEAR, Mask
 from day1.model.redaction.veil import SECRET, asks_for_words, tells, veil_tuples
@@ -171,7 +173,9 @@ class SqlReading(Reading):
         ]
         if len(parts) == 1:
             return rows
-        rows.sort(key=lambda row: (when(row), row["id"]), reverse=query.descending)
+        rows.sort(
+            key=lambda row: (when(row), row["created_at"], row["id"]), reverse=query.descending
+        )
         return rows[: query.limit]
 
     @override
@@ -194,14 +198,10 @@ class SqlReading(Reading):
             rows = self._veiled(kind, all_columns, order, query)
             visible_rows = as_shown(self._as_written(), kind, all_columns, rows, shown)
             left_out = len(rows) - len(visible_rows)
-            if (
-                not left_out
-                or most is None
-                or len(visible_rows) >= most
-                or len(rows) < (query.limit or 0)
-            ):
+            is_all = most is None or len(rows) < (query.limit or 0)
+            if not left_out or is_all or len(visible_rows) >= (most or 0):
                 return [row[: len(columns)] for row in visible_rows] if more else visible_rows
-            query = replace(query, limit=most + left_out)
+            query = replace(query, limit=(most or 0) + left_out)
 
     def _shown(self, kind: Kind, query: Query) -> Shown | None:
         """Return how a query's rows are shown; None: as they were written."""
@@ -241,19 +241,30 @@ class SqlReading(Reading):
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
         values, empty = self._bound(kind, query)
+        ordered = (order, query.descending)
+        shape = Shape(kind.table, columns, *ordered, empty, tuple(values), self.version)
+        if order == "time" and query.limit is not None and self.version >= INDEXED_BY_TIME:
+            narrow, named = NARROW.get(kind.table), {*query.equal, *query.among}
+            if narrow is not None and narrow.isdisjoint(named) and query.created_after is None:
+                return newest_rows(self._run, shape, values)
+        return self._run(selecting, shape, values)
+
+    def _run(
+        self, build: Callable[[Shape], Select[Any]], shape: Shape, values: dict[str, Any]
+    ) -> Sequence[tuple[Cell, ...]]:
+        """Run a statement; lists of few values are bound value by value."""
         lists = {name: value for name, value in values.items() if isinstance(value, list)}
         is_short = all(0 < len(some) <= _SHORT for some in lists.values())
         lengths = ((name, 1 << (len(some) - 1).bit_length()) for name, some in lists.items())
         sizes = tuple(lengths) if is_short else ()
-        shape = Shape(
-            kind.table, columns, order, query.descending, empty, tuple(values), self.version, sizes
-        )
+        shape = shape._replace(sizes=sizes)
         if len(sizes) < len(lists):  # a long list, for which each length is another statement
-            return [tuple(row) for row in self.connection.execute(selecting(shape), values)]
+            return [tuple(row) for row in self.connection.execute(build(shape), values)]
+        values = {name: value for name, value in values.items() if name not in lists}
         for name, size in sizes:
-            some = values.pop(name)
+            some = lists[name]
             values |= {f"{name}_{n}": some[min(n, len(some) - 1)] for n in range(size)}
-        return prepared(selecting, shape).rows(self.connection, values)
+        return prepared(build, shape).rows(self.connection, values)
 
     def _bound(self, kind: Kind, query: Query) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Return the values of a query by the names of their conditions, and its empty columns."""
@@ -276,10 +287,7 @@ class SqlReading(Reading):
         query = Query(equal=equal or {})
         if self.mask.rows and self.mask.narrowed(kind, query) != query:
             return len(self._select(kind, ("id",), "id", query))
-        conditions = query.equal.items()
-        values = {f"equal_{column}": value for column, value in conditions if value is not None}
-        values |= self._seen(kind, query)
-        empty = tuple(column for column, value in conditions if value is None)
+        values, empty = self._bound(kind, query)
         count = prepared(counting, kind.table, empty, tuple(values), self.version)
         return int(count.rows(self.connection, values)[0][0] or 0)
 
@@ -389,13 +397,8 @@ def _narrowed(query: Query) -> Iterator[Query]:
     yield query
 
 
-def pending_rows(connection: Connection, after: int) -> Pending:
-    """Count, oldest and newest of the memories that are later than a tip, by index."""
-    return pending_and(connection, after)[0]
-
-
 def pending_and(connection: Connection, after: int, *before: str) -> tuple[Pending, list[Any]]:
-    """Read the pending rows as `pending_rows` does, and some expressions in the same statement."""
+    """Count the memories after a tip, by index; the same statement reads some expressions."""
     statement = prepared(counting_pending, *before)
     ((*values, count, oldest, newest),) = statement.rows(connection, {"after": after})
     return Pending(int(count or 0), oldest, newest), values  # type: ignore[arg-type]  # times are integers

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import (
     Insert,
     Select,
-    Table,
     Update,
     and_,
     bindparam,
@@ -22,9 +21,10 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.sql import FromClause
 from sqlalchemy.sql.elements import ColumnElement
 
-from day1.adapters.rows.tables import SCHEMA_VERSION, TABLES
+from day1.adapters.rows.tables import INDEXED_BY_TIME, SCHEMA_VERSION, TABLES
 from day1.model.rows.kind import BY_TABLE, MEMORIES, Kind
 
 OF_COLUMN = {"alive_at": "expires_at", "present_at": "valid_until", "public": "sensitivity"}
@@ -49,6 +49,8 @@ class Shape(NamedTuple):
     lists are bound whole, and each length becomes another statement."""
 
 
+_NEVER: Final = 2**62
+"""Stands for the time of what has none, in an expression for which engines have no index."""
 _ABSENT: Final[ColumnElement[Any]] = literal_column("NULL")
 """A column that an earlier version of the schema does not have."""
 
@@ -63,8 +65,10 @@ class Columns(dict[str, ColumnElement[Any]]):
 class TableAt(NamedTuple):
     """A table as a version of the schema has it: a younger column reads as NULL."""
 
-    table: Table
+    table: FromClause
     c: Columns
+    when: ColumnElement[Any]
+    """The expression of a row's time: when it happened, else when it was learned."""
 
 
 @cache
@@ -85,7 +89,8 @@ def table_at(name: str, version: int) -> TableAt:
     """Return a table as a version of the schema has it."""
     table, existing_columns = TABLES[name], columns_at(BY_TABLE[name], version)
     columns = ((c.name, c if c.name in existing_columns else _ABSENT) for c in table.columns)
-    return TableAt(table, Columns(columns))
+    by_name = Columns(columns)
+    return TableAt(table, by_name, _when(by_name))
 
 
 def insert_into(table_name: str, version: int = SCHEMA_VERSION) -> Insert:
@@ -101,17 +106,31 @@ def updating(table_name: str, values: tuple[str, ...]) -> Update:
     return update(table).where(table.c.id == bindparam("row_id")).values(columns)
 
 
-def _when(table: TableAt) -> ColumnElement[int]:
+def _when(columns: Columns) -> ColumnElement[Any]:
     """Build the expression of a row's time: when it happened, else when it was learned."""
-    if "happened_at" in table.c:
-        return func.coalesce(table.c.happened_at, table.c.created_at)
-    return table.c.created_at
+    if "happened_at" in columns:
+        return func.coalesce(columns.happened_at, columns.created_at)
+    return columns.created_at
 
 
 def counting(
     table_name: str, empty: tuple[str, ...], values: tuple[str, ...], version: int
 ) -> Select[Any]:
-    """Return the statement that counts rows that meet these conditions (as `Shape` has them)."""
+    """Return the statement that counts rows that meet these conditions (as `Shape` has them).
+
+    The few rows that expired have an index: they are subtracted, and all others need not be read.
+    """
+    if "alive_at" not in values or version < INDEXED_BY_TIME:
+        return _counting(table_name, empty, values, version)
+    others = tuple(name for name in values if name != "alive_at")
+    total = _counting(table_name, empty, others, version)
+    expired = _counting(table_name, empty, (*others, "expired_at"), version)
+    return select(total.scalar_subquery() - expired.scalar_subquery())
+
+
+def _counting(
+    table_name: str, empty: tuple[str, ...], values: tuple[str, ...], version: int
+) -> Select[Any]:
     table = table_at(table_name, version)
     return select(func.count()).select_from(table.table).where(*conditions(table, empty, values))
 
@@ -126,12 +145,16 @@ def conditions(
 
     These are `equal_category`, `among_id`, `maybe_space` (one of a list, or no value), or a bound.
     An engine that knows no statistics takes an index on a column without a value, which most rows
-    have in common, for narrower than a list or a time: beside these it is not shown one.
+    have in common, for narrower than a list or a time: beside these it is not shown one. That of
+    expiry it is shown only to find the rows that expired; then it is not shown that of a space.
     """
+    is_shown_space = "expired_at" not in values
     has_list_or_time = any(name == "created_after" or name.startswith("among_") for name in values)
     for column in empty:
-        if has_list_or_time and column == "space":
-            yield func.coalesce(table.c[column], "") == ""
+        if column == "space" and (has_list_or_time or not is_shown_space):
+            yield _or(table.c[column], "") == ""
+        elif column == "expires_at":
+            yield _or(table.c[column], _NEVER) == _NEVER
         else:
             yield table.c[column].is_(None)
     for name in values:
@@ -140,10 +163,17 @@ def conditions(
             yield _BOUNDS[name](table, bindparam(name))
         elif how in {"equal", "among"} and table.c[column] is _ABSENT:
             yield false()  # Dolt fails at `NULL = 'x'` where it is the only condition
+        elif how == "equal" and column == "space" and not is_shown_space:
+            yield _or(table.c[column], "") == bindparam(name)
         elif how == "equal":
             yield table.c[column] == bindparam(name)
         elif how in {"among", "maybe", "without"}:
             yield _listed(how, table.c[column], _bound(name, sizes.get(name)))
+
+
+def _or(column: ColumnElement[Any], value: int | str) -> ColumnElement[Any]:
+    """Build the value of a column, or another one if it has none."""
+    return func.coalesce(column, value)
 
 
 def _bound(name: str, size: int | None) -> Any:
@@ -165,8 +195,11 @@ def _listed(how: str, column: ColumnElement[Any], values: Any) -> ColumnElement[
 def selecting(shape: Shape) -> Select[Any]:
     """Return the statement of a query's shape, built once: building costs more than running it."""
     table = table_at(shape.table, shape.version)
-    first = {"time": _when(table), "id": None, "created_at": table.c.created_at}[shape.order]
-    by = [table.c.id] if first is None else [first, table.c.id]
+    by = {
+        "time": (table.when, table.c.created_at, table.c.id),
+        "id": (table.c.id,),
+        "created_at": (table.c.created_at, table.c.id),
+    }[shape.order]
     statement = select(*(table.c[c] for c in shape.columns)).select_from(table.table)
     statement = statement.where(
         *conditions(table, shape.empty, shape.values, dict(shape.sizes))
@@ -204,11 +237,12 @@ def _under(table: TableAt) -> ColumnElement[bool]:
 
 _Test = Callable[[TableAt, Any], ColumnElement[bool]]
 _BOUNDS: dict[str, _Test] = {
-    "after": lambda table, value: _when(table) >= value,
-    "before": lambda table, value: _when(table) <= value,
+    "after": lambda table, value: table.when >= value,
+    "before": lambda table, value: table.when <= value,
     "created_after": lambda table, value: table.c.created_at > value,
     "until": lambda table, value: table.c.created_at <= value,
-    "alive_at": lambda table, value: _absent_or(table, "expires_at", lambda end: end > value),
+    "alive_at": lambda table, value: _or(table.c.expires_at, _NEVER) > value,
+    "expired_at": lambda table, _: table.c.expires_at <= bindparam("alive_at"),
     "present_at": _not_ended,
     "under": lambda table, _: _under(table),
     "public": lambda table, value: _absent_or(table, "sensitivity", lambda how: how != value),

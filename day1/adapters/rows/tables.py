@@ -18,10 +18,21 @@ from day1.model.rows.column import Column as Described
 from day1.model.rows.column import ColumnType
 from day1.model.rows.kind import KINDS, Kind
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 SCHEMA_ROW = {"version": SCHEMA_VERSION, "created_at": 0}
 """The row that marks a state as having this version's tables. A constant: two branches that step
 apart merge, which they would not if each row had a time of its own."""
+
+INDEXED_BY_TIME = 3
+"""The schema version that added the indexes by time and by expiry."""
+SINCE = "since"
+"""The entry of an index's `info` with the schema version that added it; without: the first."""
+BY_TIME = ("happened_at", "created_at", "id")
+"""The order of rows in time, as an index has it. Rows without `happened_at` stand together in it,
+in the order in which they were learned."""
+_YOUNGER_INDEXES = {"time": BY_TIME, "expires_at": ("expires_at",)}
+"""The indexes that version 3 added to the tables that have all of their columns, by the end of
+their names. By `expires_at`, the rows that expired are counted without reading all others."""
 
 _WORDS_OF_ENGINES = frozenset({"vector"})
 
@@ -85,10 +96,24 @@ def _table(kind: Kind) -> Table:
     for first, second in (*indexes, *((name, None) for name in kind.origin_indexes)):
         names = [name for name in (first, second) if name is not None]
         Index(f"{kind.table}_{'_'.join(names)}", *(table.c[name] for name in names))
+    for end, names_in_order in _YOUNGER_INDEXES.items():
+        if set(names_in_order) <= kind.column.keys():
+            by_columns = (table.c[name] for name in names_in_order)
+            Index(f"{kind.table}_{end}", *by_columns, info={SINCE: INDEXED_BY_TIME})
     return table
 
 
 TABLES = {kind.table: _table(kind) for kind in KINDS}
+
+
+def _narrow(kind: Kind) -> frozenset[str]:
+    indexed = {c.name for c in kind.column.values() if c.indexed or c.indexed_with}
+    return frozenset({"id", *kind.origin_indexes, *indexed} - {"space"})
+
+
+NARROW = {kind.table: _narrow(kind) for kind in KINDS if set(BY_TIME) <= kind.column.keys()}
+"""By table with an index on time, the columns whose own index finds fewer rows: those of a session,
+a task or a conversation. A space can have most rows of a table."""
 
 SCHEMA = Table(
     "schema",

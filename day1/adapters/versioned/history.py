@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Select, column, literal_column, select, table
 from sqlalchemy.sql.elements import ColumnElement
 from typing_extensions import override
 
-from day1.adapters.rows.rows import SqlReading, pending_rows
+from day1.adapters.rows.rows import SqlReading, pending_and
 from day1.adapters.rows.statements import columns_at
 from day1.adapters.rows.tables import SCHEMA_VERSION, quoted
 from day1.adapters.versioned.connections import Connections
@@ -100,7 +100,7 @@ class SqlHistory(History):
     def _pending(self, branch: str) -> Pending:
         """Return a branch's pending rows; none if it was deleted just now or is not day1's."""
         with suppress(UnknownBranch, NotAStore), self._connections.fresh(branch) as connection:
-            return pending_rows(connection, self.tip(connection).ts)
+            return pending_and(connection, self.tip(connection).ts)[0]
         return NOTHING_PENDING
 
     @override
@@ -143,7 +143,7 @@ class SqlHistory(History):
         elif ref.until is None:
             with self._connections.fresh(ref.branch) as connection:
                 tip = self.tip(connection)
-                if pending_rows(connection, tip.ts).count:
+                if pending_and(connection, tip.ts)[0].count:
                     return self._pending_too(connection, base, tip.id, self.mask())
                 result = self._between(connection, base, tip.id, self.version(connection, tip.id))
         else:
@@ -257,7 +257,7 @@ class SqlHistory(History):
         with self._connections.fresh(branch) as connection:
             tip = self.tip(connection)
             if instant >= tip.ts:
-                if pending_rows(connection, tip.ts).count:
+                if pending_and(connection, tip.ts)[0].count:
                     return Ref(branch=branch, until=instant)
                 return Ref(commit=tip.id)
         return self.before(tip, instant)

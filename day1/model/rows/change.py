@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from day1.errors import Json
-from day1.model.rows.kind import Cell, Row
+from day1.model.rows.kind import Cell, Row, when
 
 CommitId = str
 REMOVED: Final = "removed"
@@ -129,6 +129,14 @@ class Query:
     """What `scan` sorts by. `created_at`, descending, up to a limit: costs what these rows do."""
     descending: bool = False
     limit: int | None = None
+
+
+def place_in_time(row: Mapping[str, Cell]) -> tuple[int, int, str]:
+    """Return what rows are ordered by in time: when it happened, then when it was learned, its id.
+
+    An index has rows in this order, so that the newest are found without reading all others.
+    """
+    return when(row), int(row["created_at"] or 0), str(row["id"])
 
 
 def children_first(commits: Mapping[CommitId, Commit]) -> list[Commit]:

@@ -6,7 +6,7 @@
 from dataclasses import dataclass, replace
 
 from day1.errors import InvalidRequest
-from day1.model.rows.change import Query, ReadState, Ref
+from day1.model.rows.change import Query, ReadState, Ref, place_in_time
 from day1.model.rows.kind import FACT, OBSERVATION, Kind, Row, when
 from day1.ports.reading import Reading
 from day1.services.repository.repository import Repository
@@ -89,5 +89,5 @@ def timeline(reading: Reading, window: Query) -> list[Moment]:
         for kind in (FACT, OBSERVATION)
         for row in reading.find(kind, query)
     ]
-    moments.sort(key=lambda m: (m.at, str(m.row["id"])))
+    moments.sort(key=lambda moment: place_in_time(moment.row))
     return moments[-limit:]

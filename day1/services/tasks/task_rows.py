@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from day1.model.rows.change import Query
+from day1.model.rows.change import Query, place_in_time
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
 from day1.services.repository.repository import Repository
 from day1.services.rows.spaces import within
@@ -110,5 +110,5 @@ def agent_timeline(
                 moment_by_id.setdefault(
                     str(moment.row["id"]), AgentMoment(moment, place.branch.name)
                 )
-    ordered = sorted(moment_by_id.items(), key=lambda item: (item[1].moment.at, item[0]))
-    return [moment for _, moment in ordered[-limit:]]
+    ordered = sorted(moment_by_id.values(), key=lambda item: place_in_time(item.moment.row))
+    return ordered[-limit:]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from day1.adapters.rows.tables import SCHEMA_VERSION
+from day1.adapters.rows.tables import SCHEMA, SCHEMA_VERSION
 from day1.adapters.versioned.dialect import Versions
 from day1.adapters.versioned.matrixone.connections import MatrixOneConnections
 from day1.adapters.versioned.matrixone.time_cursor import PastState
@@ -63,6 +63,7 @@ class Lineage:
         self._connections = connections
         self._graph = connections.graph
         self._origins: dict[str, CommitId | None] = {}
+        self._versions: dict[CommitId, int] = {}
         self.oldest = SCHEMA_VERSION
         """The version of the schema that the store was made with."""
 
@@ -110,7 +111,7 @@ class Lineage:
                 stepped = self._connections.find(connection, step.id)
                 yield _Part((state.database, step.id), state, stepped, version)
                 state = self._connections.find(connection, step.parents[0])  # the same rows
-                version = self.oldest
+                version = self._version_before(connection, step)
                 continue
             origin = self.origin(connection, state.database)
             start = state if origin is None else self._connections.find(connection, origin)
@@ -118,6 +119,15 @@ class Lineage:
             if origin is None:
                 return
             state = start
+
+    def _version_before(self, connection: Connection, step: Commit) -> int:
+        """Return the version from which a commit stepped: an upgrade can leave versions out."""
+        parent = step.parents[0]
+        if parent not in self._versions:
+            past = self._connections.find(connection, parent).of(SCHEMA.name)
+            statement = f"SELECT MAX(version) FROM {past}"  # noqa: S608 - our own names
+            self._versions[parent] = int(connection.exec_driver_sql(statement).scalar_one())
+        return self._versions[parent]
 
     def _step(self, connection: Connection, state: PastState) -> Commit | None:
         """Find the commit of the ALTER that made a state's tables; None if the clone had them."""
