@@ -257,7 +257,7 @@ MESSAGE: Final = Kind(
     "message",
     "msg",
     (
-        (_text("content"), _CONTENT_HASH),
+        (_text("content"), _CONTENT_HASH, replace(_RENDERED[0], since=3)),
         (
             # A conversation's newest message is what a new one looks for first.
             Column(

@@ -28,6 +28,8 @@ class NewMessage:
     """The calls of tools, as canonical JSON."""
     model: str | None = None
     happened_at: int | None = None
+    structure: str | None = None
+    """What the content was made from, as canonical JSON; redacting the message hides it too."""
 
     @property
     def columns(self) -> Row:
