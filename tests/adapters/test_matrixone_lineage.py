@@ -120,3 +120,36 @@ def test_states_are_read_whole_where_a_killed_step_lies_between_them():
     pairs, whole = compared(told, "main_2", "two_1", STEPPED)
     assert pairs == [["two_1", "two_step"]]
     assert whole == ["two_old", "main_2"]
+
+
+TWICE = {
+    **STEPPED,
+    "two_next": ("two", NS - 3 * HOUR // 2),
+    "two_last": ("two", NS - 7 * HOUR // 4),
+}
+"""`two_step` stepped to schema 2, and `two_next`, after `two_last`, to schema 3."""
+
+
+def test_states_of_a_branch_that_stepped_twice_are_compared_up_to_each_step():
+    told = told_of(TWICE, ("two_step", "two_old"))
+    steps = [("two_step", "two_old"), ("two_next", "two_last")]
+    rows = [
+        (made, before, None, "day1", f'x\n\n{{"op":"schema","ts":{TWICE[made][1] // 1_000}}}')
+        for made, before in steps
+    ]
+
+    def schema(said):
+        database, ns = re.findall(r"`(\w+)`\.`\w+` {MO_TS = (\d+)}", said)[0]
+        made = [TWICE[name][1] for name, _ in steps]
+        return [(1 + sum(database == "two" and int(ns) >= since for since in made),)]
+
+    told.answers[r"SELECT id, parent, .* LIKE"] = lambda said: rows if "'two'" in said else []
+    told.answers[r"SELECT MAX\(version\)"] = schema
+    pairs, whole = compared(told, "main_1", "two_1", TWICE)
+    assert sorted(pairs) == [
+        ["main_2", "main_1"],
+        ["two_1", "two_next"],
+        ["two_last", "two_step"],
+        ["two_old", "main_2"],
+    ]
+    assert whole == []

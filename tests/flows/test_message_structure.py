@@ -29,7 +29,9 @@ MADE_FROM = '{"item":{"type":"function_call"},"word":"plover4711"}'
 ENGINES = ("doltlite", "dolt", "matrixone")
 
 
-def said(store: OpenStore | EngineMemory, branch: str = "main", structure: str | None = MADE_FROM) -> tuple[str, str]:
+def said(
+    store: OpenStore | EngineMemory, branch: str = "main", structure: str | None = MADE_FROM
+) -> tuple[str, str]:
     """Say something; answers the ids of the message and of its conversation."""
     message = NewMessage("tool", "It called a tool.", structure=structure)
     logged, _ = log_message(
