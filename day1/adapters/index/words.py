@@ -246,7 +246,7 @@ def as_text(value: object) -> str:
 
 
 def _cursors(rows: Iterable[tuple[object, object]]) -> Iterator[Cursor]:
-    """Build cursors from rows of the table.
+    """Build cursors, the states whose words are indexed, from rows of the table `cursors`.
 
     Raises:
         TypeError: a cell is of another type, because the file is damaged.

@@ -154,7 +154,7 @@ class RemoteCalls:
 
 
 def _checked(address: str) -> str:
-    """Return the address without a slash at its end.
+    """Check the address of a server, and return it without a slash at its end.
 
     Raises:
         InvalidRequest: it has no host, or more than a host and a port.

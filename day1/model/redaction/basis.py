@@ -240,7 +240,11 @@ class Sources:
         return reasons
 
     def hiding(self, row_id: str, cell: str = BASIS) -> Hiding:
-        """Return how the sources of a row's words, or of its verdict, hide them."""
+        """Return what hides a row's words, or its verdict (cell `VERDICT_BASIS`).
+
+        All sources count, and theirs: whether one is redacted or secret, when the first one
+        expires, and their spaces.
+        """
         if cell == BASIS and row_id in self._hidings:
             return self._hidings[row_id]
         if cell == BASIS:

@@ -210,7 +210,7 @@ class ScopedStore(Store):
         return self._store.capabilities
 
     def reading(self, ref: Ref) -> AbstractContextManager[Reading]:
-        """Open a visible state."""
+        """Open a state that the caller may read."""
         self._history.check_ref(ref)
         return self._store.reading(ref)
 

@@ -85,7 +85,7 @@ class Compressed:
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """The messages of a session with words, oldest first, and their conversation."""
+    """What users and assistants said in a session, oldest first, and the conversation."""
 
     messages: list[Row]
     conversation: Row

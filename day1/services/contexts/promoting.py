@@ -147,13 +147,13 @@ def _up_to_date(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set
         return are_noted and (rows[-1] is None or rows[-1]["status"] != "active")
 
     complete_ids = {row_id for row_id, count in several_by_context.items() if whole(row_id, count)}
-    return complete_ids | _promoted_last(
+    return complete_ids | _last_made_from_current(
         reading, [context_by_id[row_id] for row_id in unsure_by_context]
     )
 
 
-def _promoted_last(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set[str]:
-    """Find the contexts whose current version was promoted last, according to the edits.
+def _last_made_from_current(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set[str]:
+    """Find the contexts whose facts were last made from their current version, by the edits.
 
     Facts made by an earlier version of day1 do not note the context's version.
     """

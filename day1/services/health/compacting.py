@@ -33,7 +33,7 @@ def live_bytes(repo: Repository) -> int:
 
 
 def is_wasteful(repo: Repository, size: int) -> bool:
-    """Whether most of a store's bytes hold old versions of its pages."""
+    """Whether a store is over 20 MiB, and over 4 times its estimated size after compaction."""
     return size > _SMALL_BYTES and size > _WASTEFUL_RATIO * live_bytes(repo)
 
 

@@ -110,7 +110,7 @@ def _messages(reading: Reading, spaces: Sequence[str | None]) -> tuple[list[_Cou
 
 
 def _with_vectors(engine: SearchEngine, items: Sequence[_Counted]) -> list[_Counted]:
-    """Return the items whose texts have vectors: given ones, or those of the index."""
+    """Return the items whose texts have a vector, a given one or one in the index."""
     with_vectors = [item for item in items if item.has_given_vector]
     embedder = engine.embedder
     if embedder is None:

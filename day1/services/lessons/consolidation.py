@@ -266,8 +266,8 @@ def keep_plan(
             "recommendations": [asdict(recommendation) for recommendation in plan.recommendations],
         }
     )
-    stored = repo.ledger.record(Desk, desk_id(*desk_key))
-    write_desk(repo, stored, next_desk(stored, desk_key, value, request.now))
+    stored_desk = repo.ledger.record(Desk, desk_id(*desk_key))
+    write_desk(repo, stored_desk, next_desk(stored_desk, desk_key, value, request.now))
 
 
 def _kept_plan(

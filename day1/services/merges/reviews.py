@@ -65,7 +65,11 @@ class Examined:
 
 
 def find_review(repo: Repository, review_id: str) -> Review:
-    """Find a review by its id, as `find_record`."""
+    """Find a review by its id.
+
+    Raises:
+        NotFound: no review has this id.
+    """
     return find_record(repo, Review, review_id, Advice("{review_list} lists the reviews."))
 
 

@@ -157,7 +157,7 @@ def titles_of(reading: Reading, made: Made) -> set[str]:
 
 
 def verdicts_of(reading: Reading, made: Made) -> set[str]:
-    """Return the words of the verdicts: their scores and the reasons of their edits."""
+    """Return the texts of the verdicts: whole `scores` of facts, and `reason`s of edits."""
     if not made.verdicts:
         return set()
     facts = sorted(made.verdicts)

@@ -189,12 +189,12 @@ class _Search:
             cell is not None for cell in row_filter.scope.values()
         )
         if not has_few_rows:  # a view of few rows is quick even on a large branch
-            rows = self._engine.views.rows(reading, self._ref, row_filter.kind)
-            if rows > self._engine.limits.exact_rows:
+            row_count = self._engine.views.row_count(reading, self._ref, row_filter.kind)
+            if row_count > self._engine.limits.exact_rows:
                 self._is_large = True
                 history, index = self._engine.history, self._index
                 known = self._engine.views.large(reading, self._ref, row_filter, history, index)
-                yield LiveQuery(row_filter, reading, index, rows, known)
+                yield LiveQuery(row_filter, reading, index, row_count, known)
                 return
         with self._view(reading, row_filter) as view:
             yield view

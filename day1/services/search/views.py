@@ -362,7 +362,7 @@ class ViewCache:
         rows = sum(map(len, self._views.values()))
         return rows > _MAX_ROWS or len(self._views) > _MAX_VIEWS
 
-    def rows(self, reading: Reading, ref: Ref, kind: Kind) -> int:
+    def row_count(self, reading: Reading, ref: Ref, kind: Kind) -> int:
         """Return the number of visible rows of a kind; counted again when the state has moved."""
         key = (*state_of(reading, ref), kind.table)
         moved = (reading.tip, reading.pending)

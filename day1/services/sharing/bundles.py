@@ -184,7 +184,11 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
         if {file.sha256, unexpired_digest}.isdisjoint(
             (stored_bundle.sha256, digest(exported_rows(repo, stored_bundle)))
         ):
-            raise Conflict("This store has another bundle of the same id.", bundle_id=file.id)
+            raise Conflict(
+                "This store has a bundle of the same id with other rows: ask for a new export, or "
+                "import this file into another store.",
+                bundle_id=file.id,
+            )
         return stored_bundle
     branch_name = f"{BUNDLES}/{branch_part(file.name)}/{branch_part(file.id[-8:])}"
     branch = Branch(
