@@ -105,21 +105,21 @@ def extent(connection: sqlite3.Connection, words: str) -> tuple[int, int]:
     """
     statement = f"SELECT block FROM {words}_data WHERE id = 1"  # noqa: S608 - our own names
     record = connection.execute(statement).fetchone()
-    numbers = numbers_in(record[0]) if record else []
-    total, length, *_ = [*numbers, 0, 0]
+    counts = decoded_varints(record[0]) if record else []
+    total, length, *_ = [*counts, 0, 0]
     return total, length
 
 
-def numbers_in(encoded: bytes) -> list[int]:
-    """Decode numbers in SQLite's variable-length encoding."""
-    numbers = []
+def decoded_varints(encoded: bytes) -> list[int]:
+    """Decode integers in SQLite's variable-length encoding."""
+    decoded = []
     number = 0
     for byte in encoded:
         number = number << 7 | byte & ~_MORE
         if not byte & _MORE:
-            numbers.append(number)
+            decoded.append(number)
             number = 0
-    return numbers
+    return decoded
 
 
 def texts_of(

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from day1.adapters.index.bm25 import (
     Stemmer,
     bm25,
+    decoded_varints,
     extent,
-    numbers_in,
     stems_in,
     texts_of,
     times,
@@ -170,7 +170,7 @@ class PostingLists:
             last = rows[-1][0] if rows else known.last
             sizes = np.zeros(last + 1, np.int32)
             sizes[: len(known.of)] = known.of
-            sizes[[number for number, _ in rows]] = [numbers_in(size)[0] for _, size in rows]
+            sizes[[number for number, _ in rows]] = [decoded_varints(size)[0] for _, size in rows]
             known = self._sizes[words] = _Sizes(total, length, sizes)
         return known
 

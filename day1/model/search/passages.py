@@ -123,8 +123,8 @@ def quote(
     long = [hit for hit in texts if len(hit.text) > limit]
     if limits is None or not long:
         return [_whole(question, hit) for hit in texts]
-    stems = _stems(question)
-    words = [list(_words(stems, hit.text)) for hit in texts]
+    stems_by_start = _stems(question)
+    words = [list(_words(stems_by_start, hit.text)) for hit in texts]
     rarity, sizes = _rarity(words), _sizes(len(long), limits)
     shown = []
     for hit, hit_words in zip(texts, words, strict=True):
@@ -196,11 +196,11 @@ def _stems(question: str) -> dict[str, list[str]]:
     return stems_by_start
 
 
-def _words(stems: Mapping[str, Sequence[str]], text: str) -> Iterator[_Word]:
-    """Find the words of a question in a text, also with other endings."""
-    for match in _WORD.finditer(text) if stems else ():
+def _words(stems_by_start: Mapping[str, Sequence[str]], text: str) -> Iterator[_Word]:
+    """Find the words of a question in a text, by their stems: other endings count too."""
+    for match in _WORD.finditer(text) if stems_by_start else ():
         word = match[0]
-        for stem in stems.get(word[:2].lower(), ()):
+        for stem in stems_by_start.get(word[:2].lower(), ()):
             if word.lower().startswith(stem) and _ENDINGS.fullmatch(word.lower()[len(stem) :]):
                 yield _Word(match.start(), match.end(), stem)
                 break

@@ -62,14 +62,14 @@ def ids_of_request(request_id: str, *whose: str) -> NewId:
         request_id: as the client gives it.
         whose: what else the request is told apart by: the agent, the branch.
     """
-    time = _ULID.fullmatch(request_id)
-    millisecond = 0 if time is None else _number(time[1])
+    ulid = _ULID.fullmatch(request_id)
+    ulid_ms = 0 if ulid is None else _number(ulid[1])
     counts: Counter[str] = Counter()
 
     def make(prefix: str, _now: int) -> str:
         counts[prefix] += 1
         keys = ("request", prefix, str(counts[prefix]), request_id, *whose)
-        return derived_id(prefix, millisecond * 1000, *keys)
+        return derived_id(prefix, ulid_ms * 1000, *keys)
 
     return make
 

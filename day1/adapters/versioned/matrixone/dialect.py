@@ -122,15 +122,15 @@ class MatrixOneDialect(Dialect):
         """
         if to != "WORKING" and versions[1] == SCHEMA_VERSION:
             self._refuse_later(connection, to)
-        before = self._connections.state(connection, base)
-        after = position_of(connection).state if to == "WORKING" else None
-        after = after or self._connections.state(connection, to)
+        base_state = self._connections.state(connection, base)
+        to_state = position_of(connection).state if to == "WORKING" else None
+        to_state = to_state or self._connections.state(connection, to)
         by_table: Changes = {}
-        differing_ids = self.differing(connection, (before, after), versions)
+        differing_ids = self.differing(connection, (base_state, to_state), versions)
         for kind in KINDS:
             ids = differing_ids(kind)
-            befores = _rows(connection, kind, before, ids, versions[0])
-            afters = _rows(connection, kind, after, ids, versions[1])
+            befores = _rows(connection, kind, base_state, ids, versions[0])
+            afters = _rows(connection, kind, to_state, ids, versions[1])
             rows = row_changes(kind, _pairs(ids, befores, afters), mask)
             if rows:
                 by_table[kind.table] = rows
@@ -158,18 +158,18 @@ class MatrixOneDialect(Dialect):
         up by id. Without touched rows, the tables that may have pending rows are compared.
         """
         position = position_of(connection)
-        before = self._connections.state(connection, position.tip)
-        after = PastState(position.database, clock(connection) * 1_000)
+        base_state = self._connections.state(connection, position.tip)
+        working_state = PastState(position.database, clock(connection) * 1_000)
         tables = touched or self._may_be_pending(connection, position)
         by_table: Changes = {}
-        differing_ids = self.differing(connection, (before, after), (version, version))
+        differing_ids = self.differing(connection, (base_state, working_state), (version, version))
         position.differs = False
         for kind in KINDS:
             if kind.table not in tables:
                 continue
             ids = differing_ids(kind)
             ids |= touched.get(kind.table, set())
-            befores = _rows(connection, kind, before, ids, version)
+            befores = _rows(connection, kind, base_state, ids, version)
             pairs = list(_pairs(ids, befores, _rows(connection, kind, None, ids, version)))
             position.differs |= bool(pairs)
             rows = row_changes(kind, pairs, mask)
@@ -179,8 +179,8 @@ class MatrixOneDialect(Dialect):
 
     def _may_be_pending(self, connection: Connection, position: Position) -> set[str]:
         """Return the tables that may have pending rows; those of records always count."""
-        after = self.read(connection, position.tip).ts
-        return {*_later(connection, position.database, after), *(kind.table for kind in RECORDS)}
+        tip_time = self.read(connection, position.tip).ts
+        return {*_later(connection, position.database, tip_time), *(kind.table for kind in RECORDS)}
 
     @override
     def is_dirty(self, connection: Connection) -> bool:
