@@ -26,7 +26,7 @@ class PluginEdit:
 
     @property
     def what(self) -> str:
-        """The name of day1's part, for messages."""
+        """What day1 adds to the client, as messages name it."""
         return "plugin day1"
 
     @property

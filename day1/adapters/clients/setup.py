@@ -192,7 +192,7 @@ class ClientSetup(Setup):
             handle = take(self._own / "setup.lock", _WAIT_S)
         except OSError as exc:
             raise Refused(
-                f"{self._own} cannot be written, and copies of what clients had are kept there: "
+                f"{self._own} cannot be written, and backups of clients' files are kept there: "
                 "give yourself access, or name another folder with XDG_DATA_HOME."
             ) from exc
         if handle is None:

@@ -84,7 +84,11 @@ class MatrixOneHistory(SqlHistory):
             if database in databases:
                 return living
             living = self._lineage.origin(connection, database)
-        raise NotFound(f"No branch that commit {start} comes from exists any more.", commit=start)
+        raise NotFound(
+            f"No branch that commit {start} comes from exists any more: name a commit of a branch "
+            "that exists.",
+            commit=start,
+        )
 
     def _bring(
         self,

@@ -29,7 +29,7 @@ OBSERVATIONS = ("tool_use", "discovery", "decision", "error", "insight")
     type=click.Choice(OBSERVATIONS),
     help="TEXT is an observation of this type.",
 )
-@click.option("--tool", metavar="NAME", help="With -o: the tool that was used.")
+@click.option("--tool", metavar="NAME", help="With --observation: the tool that was used.")
 @click.option(
     "--relation", nargs=3, metavar="SOURCE TYPE TARGET", help="Link two entities, without TEXT."
 )
@@ -96,7 +96,7 @@ def _memory(
 def _check_options(text: str | None, options: dict[str, Any]) -> None:
     """Refuse options that would have no effect."""
     if options["relation"] and (text is not None or options["observation"]):
-        raise click.UsageError("--relation cannot be used with TEXT or -o.")
+        raise click.UsageError("--relation cannot be used with TEXT or --observation.")
     of_facts = [name for name in ("category", "confidence") if options[name] is not None]
     if of_facts and (options["relation"] or options["observation"]):
         raise click.UsageError(f"--{of_facts[0]} can be used for a fact only.")
@@ -105,7 +105,7 @@ def _check_options(text: str | None, options: dict[str, Any]) -> None:
     if options["observation"] and options["valid_until"]:
         raise click.UsageError("--valid-until can be used for a fact or a relation only.")
     if options["tool"] and not options["observation"]:
-        raise click.UsageError("--tool can be used with -o only.")
+        raise click.UsageError("--tool can be used with --observation only.")
 
 
 def _head(text: str, limit: int = 72) -> str:

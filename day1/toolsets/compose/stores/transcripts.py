@@ -186,7 +186,11 @@ def transcript_get(ctx: Context, request: TranscriptGet) -> SessionTranscript:
     with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch))) as reading:
         transcript = find_transcript(ctx.repo, reading, owner, request.id, request.type)
         if transcript is None:
-            raise NotFound("There is no such transcript.", id=request.id)
+            raise NotFound(
+                f"There is no session or thread {request.id!r} of this owner: check the id, or "
+                "store its messages with `transcript_store`.",
+                id=request.id,
+            )
         read = read_of(reading, branch)
     thread = transcript.thread
     return SessionTranscript(

@@ -223,7 +223,7 @@ def patterns_get(ctx: Context, request: PatternsGet) -> ProceduralPatternRespons
     found_pattern = find_counted(ctx.repo, branch, PATTERN, request.patternId, owner.spaces)
     if found_pattern.counted is None:
         raise NotFound(
-            "This wallet has no pattern of this id: `patterns_list` lists those there are.",
+            "This agentWallet has no pattern of this id: `patterns_list` lists its patterns.",
             patternId=request.patternId,
         )
     state = read_of(found_pattern.read.state, branch.name)

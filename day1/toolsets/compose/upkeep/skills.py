@@ -101,7 +101,7 @@ def skills_get(ctx: Context, request: SkillsGet) -> LearnedSkillResponse:
     found_skill = find_counted(ctx.repo, branch, SKILL, request.skillId, owner.spaces)
     if found_skill.counted is None:
         raise NotFound(
-            "This wallet has no skill of this id: `skills_list` lists those there are.",
+            "This agentWallet has no skill of this id: `skills_list` lists its skills.",
             skillId=request.skillId,
         )
     state = read_of(found_skill.read.state, branch.name)
