@@ -39,10 +39,10 @@ def attended(ctx: Context, arguments: Mapping[str, Any]) -> QuestionAttended:
     """Attend to a question, and answer with the evidence, the broadcast and the trace."""
     seat = seat_of(ctx)
     keywords = tuple(dict.fromkeys(arguments["keywords"] or ()))
-    attention = Attention(**{**arguments, "keywords": keywords})
-    extra_question = attention.question if seat.task_id is not None else None
+    evidence_request = Attention(**{**arguments, "keywords": keywords})
+    extra_question = evidence_request.question if seat.task_id is not None else None
     asked = asked_by(ctx, extra_question)
-    done = attend(ctx, ctx.search, seat, asked, attention)
+    done = attend(ctx, ctx.search, seat, asked, evidence_request)
     note_shown(ctx, done.evidence.items, seat.branch.id)
     attended_to = done.mind.workspace
     if done.broadcast is None:
@@ -50,15 +50,15 @@ def attended(ctx: Context, arguments: Mapping[str, Any]) -> QuestionAttended:
     else:
         broadcast = broadcast_shown(seat, done.broadcast)
         workspace = placed(attended_to, done.broadcast.round.found.memories, "conscious")
-    plan = _plan(done.evidence, 2 * attention.k * attention.passes)
+    plan = _plan(done.evidence, 2 * evidence_request.k * evidence_request.passes)
     return QuestionAttended(
-        question=attention.question,
-        planner=attention.planner,
+        question=evidence_request.question,
+        planner=evidence_request.planner,
         supported_planners=list(PLANNERS),
         context_count=len(plan.evidence),
-        passes_requested=attention.passes,
+        passes_requested=evidence_request.passes,
         passes_completed=done.trace.passes,
-        admit=attention.admit,
+        admit=evidence_request.admit,
         evidence_plan=plan,
         tool_call_count=len(done.evidence.calls),
         admitted_ids=list(done.admitted),

@@ -88,15 +88,15 @@ def competed(ctx: Context, slots: int | None) -> Competed:
     """Let the memories compete, and show who would win."""
     seat = seat_of(ctx)
     competed = compete_now(ctx.repo, ctx.search, seat, asked_by(ctx), rules_of(seat, slots))
-    standings = competed.outcome.standings
-    score_by_id = {standing.id: standing.score for standing in standings}
+    memory_standings = competed.outcome.standings
+    score_by_id = {standing.id: standing.score for standing in memory_standings}
     return Competed(
         winners=[_part(competed, each.id, each.score) for each in competed.admitted],
         would_evict=[_part(competed, i, score_by_id.get(i)) for i in competed.evicted],
         all_scores=score_by_id,
         reason=_reason(competed),
-        reason_breakdown={standing.id: standing.reason for standing in standings},
-        explained=[_explained(competed, standing) for standing in standings],
+        reason_breakdown={standing.id: standing.reason for standing in memory_standings},
+        explained=[_explained(competed, standing) for standing in memory_standings],
         read=_read(seat, competed),
     )
 

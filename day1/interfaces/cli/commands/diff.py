@@ -32,17 +32,17 @@ def diff_command(session: Session, a: str | None, b: str | None, category: str |
     repo = session.repo()
     b = session.branch(b)
     a = a or _parent(repo, b)
-    since = state(repo, a)
-    if since.how != "branch":
+    base = state(repo, a)
+    if base.how != "branch":
         if category is not None:
             raise click.UsageError("--category compares branches only: name two branches.")
-        _since(session, since.commit, b)
+        _since(session, base.commit, b)
         return
     answer = session.call(
-        "memory_branch_diff", source_branch=b, target_branch=since.name, category=category
+        "memory_branch_diff", source_branch=b, target_branch=base.name, category=category
     )
     if not session.answer(answer):
-        _draw_diff(session, answer, b, since.name)
+        _draw_diff(session, answer, b, base.name)
 
 
 def _parent(repo: Repository, name: str) -> str:

@@ -59,16 +59,18 @@ def branch_diff(ctx: Context, request: BranchDiff) -> Diff:
     target = branch_of(ctx, request.target_branch)
     comparison = compare(ctx.repo, source, target, request.category)
     conflicts = conflicts_of(comparison.plan, ctx.clock())
-    rows = comparison.changes
-    ids = {c.id for table in rows.values() for c in table}
+    changes_by_table = comparison.changes
+    ids = {c.id for changes in changes_by_table.values() for c in changes}
     return Diff(
-        new_facts=_added(rows, FACT),
-        new_relations=_added(rows, RELATION),
-        new_observations=_added(rows, OBSERVATION),
-        changed=[changed(BY_TABLE[t], c) for t, c in _every(rows) if c.before and c.after],
+        new_facts=_added(changes_by_table, FACT),
+        new_relations=_added(changes_by_table, RELATION),
+        new_observations=_added(changes_by_table, OBSERVATION),
+        changed=[
+            changed(BY_TABLE[t], c) for t, c in _every(changes_by_table) if c.before and c.after
+        ],
         removed=[
             shown(BY_TABLE[t], c.before)
-            for t, c in _every(rows)
+            for t, c in _every(changes_by_table)
             if c.before is not None and c.after is None
         ],
         conflicts=[c for c in conflicts if request.category is None or c.id in ids],
