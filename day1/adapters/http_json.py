@@ -99,15 +99,19 @@ class JsonEndpoint:
         self.pause: Callable[[float], None] = time.sleep
 
     def post(self, document: Json) -> Any:
-        """Send JSON; returns the endpoint's answer, parsed and no more.
+        """Send JSON; return the endpoint's answer as parsed JSON, whose fields are not checked.
 
         Raises:
-            EndpointFailed: there is none, or it is not JSON.
+            EndpointFailed: there is no answer, or it is not JSON.
         """
         return self.send(json.dumps(document).encode(), "application/json")
 
     def send(self, body: bytes, content_type: str) -> Any:
-        """Send a body of any type; as `post`."""
+        """Send a body of any type; return the endpoint's answer as parsed JSON.
+
+        Raises:
+            EndpointFailed: there is no answer, or it is not JSON.
+        """
         import tenacity  # noqa: PLC0415 - see above
 
         ask = tenacity.Retrying(

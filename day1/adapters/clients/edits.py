@@ -101,7 +101,7 @@ class ServerEdit:
 
     @property
     def what(self) -> str:
-        """The path of the entry, with dots, for messages."""
+        """The path of the entry, with dots, as messages name it."""
         return ".".join(self.keys)
 
     @property
@@ -220,7 +220,7 @@ class NotesEdit:
 
     @property
     def what(self) -> str:
-        """The name of day1's part, for messages."""
+        """What day1 adds to the file, as messages name it."""
         return "section day1"
 
     @property

@@ -91,7 +91,7 @@ class JointEdit:
 
     @property
     def what(self) -> str:
-        """The names of the parts, for messages."""
+        """What day1 adds to the file, as messages name it: the parts, joined by `and`."""
         return " and ".join(part.what for part in self.parts)
 
     @property

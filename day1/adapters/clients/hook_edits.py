@@ -49,7 +49,7 @@ class HooksEdit:
 
     @property
     def what(self) -> str:
-        """The key of the hooks in the file, for messages."""
+        """The key of the hooks in the file, as messages name it."""
         return _KEY
 
     @property

@@ -300,8 +300,10 @@ class FileVectors(Vectors):
             return False
         spaces = self._all()
         with self._database.reading() as connection:
-            rows = max((rows_written(connection, s.number) for s in spaces), default=0)
-        chroma = self._made_chroma() if rows > self._chroma_above or self.approximate() else None
+            row_count = max((rows_written(connection, s.number) for s in spaces), default=0)
+        chroma = (
+            self._made_chroma() if row_count > self._chroma_above or self.approximate() else None
+        )
         return chroma is not None and chroma.update_neighbours(spaces)
 
     def close(self) -> None:

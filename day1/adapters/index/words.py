@@ -118,7 +118,7 @@ class SqliteWords(Words):
             return dict(rows.fetchall())
 
     def _has_many(self, connection: sqlite3.Connection) -> bool:
-        """Whether the index has so many texts, and is asked so often, that posting lists pay off.
+        """Whether posting lists pay off: from `_MANY` texts on, after `_PATIENCE` questions.
 
         Numbers of texts only grow, so the highest one tells about how many there are.
         """

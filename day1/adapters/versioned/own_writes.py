@@ -149,7 +149,7 @@ class OwnWrites:
         self._count = self._dialect.written_rows(self._connection)
 
     def _may_note(self, new_rows: int) -> bool:
-        """Whether everything is known so far, and so many more rows are not too many."""
+        """Whether all writes are noted, and are at most `_MOST` rows with `new_rows` more."""
         if self._befores is None:
             return False
         count = sum(map(len, self._befores.values())) + new_rows

@@ -369,7 +369,7 @@ class SqlStore(Store):
 
 
 def _is_due(pending: Pending, now: int) -> bool:
-    """Whether pending rows are so many or old that they must be committed."""
+    """Whether pending rows reach the number or the age (microseconds) that needs a commit."""
     is_old = pending.oldest is not None and now - pending.oldest >= MOST_PENDING_AGE
     return pending.count >= MOST_PENDING_ROWS or is_old
 

@@ -117,9 +117,9 @@ def _note(what: str, text: str) -> str:
     return f"{what}: {one_line(text, _LONGEST_NOTE)}"
 
 
-def _waiting(reviews: int, held: int) -> str:
-    parts = [f"{reviews} review{'s' * (reviews != 1)}"] * bool(reviews)
-    parts += [f"{held} held"] * bool(held)
+def _waiting(review_count: int, held_count: int) -> str:
+    parts = [f"{review_count} review{'s' * (review_count != 1)}"] * bool(review_count)
+    parts += [f"{held_count} held"] * bool(held_count)
     return ", ".join(parts)
 
 

@@ -86,7 +86,7 @@ class Counts:
 
     @property
     def valid(self) -> bool:
-        """Whether the pattern ran and succeeded often enough to become a skill."""
+        """Whether the pattern may become a skill: runs, rate and confidence reach their minima."""
         return (
             self.runs >= FEWEST_RUNS
             and self.rate >= LEAST_RATE

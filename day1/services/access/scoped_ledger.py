@@ -79,7 +79,9 @@ class ScopedLedger(Ledger):
         for record in records:
             stored = self._ledger.record(type(record), record.id)  # type: ignore[attr-defined]  # every record has one
             if not self._shows(record) or not (stored is None or self._shows(stored)):
-                raise Forbidden("This token may not write records about other branches.")
+                raise Forbidden(
+                    "This token may not write records about other branches: use a token for those branches."
+                )
 
     def transaction(self) -> AbstractContextManager[None]:
         """Make the writes of the block one transaction."""

@@ -28,8 +28,8 @@ def live_bytes(repo: Repository) -> int:
     for name in tip_by_branch:
         with repo.store.reading(Ref(branch=name)) as reading:
             most_rows = max(most_rows, sum(reading.count(kind) for kind in KINDS))
-    commits = len(repo.history.graph(list(tip_by_branch.values())))
-    return most_rows * _ROW_BYTES + commits * _COMMIT_BYTES
+    commit_count = len(repo.history.graph(list(tip_by_branch.values())))
+    return most_rows * _ROW_BYTES + commit_count * _COMMIT_BYTES
 
 
 def is_wasteful(repo: Repository, size: int) -> bool:

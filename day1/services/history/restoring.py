@@ -105,13 +105,13 @@ def _from_rows(repo: Repository, work: Work, state: Ref) -> Writes:
         for kind in kinds:
             past_by_id = {str(row["id"]): row for row in past.find(kind, Query())}
             present_by_id = {str(row["id"]): row for row in work.find(kind, Query())}
-            rows = {
+            past_of_changed = {
                 i: past_by_id.get(i)
                 for i in past_by_id.keys() | present_by_id.keys()
                 if past_by_id.get(i) != present_by_id.get(i)
             }
-            if rows:
-                writes[kind.table] = rows
+            if past_of_changed:
+                writes[kind.table] = past_of_changed
     return writes
 
 

@@ -146,13 +146,13 @@ def _says_the_same(row: Row, best: Row, similar_pairs: set[tuple[str, str]]) -> 
 
 
 def _refuse_too_much(work: Work, touched: int) -> None:
-    rows = work.count(FACT, {"status": "active"}) + work.count(RELATION)
-    if touched * MOST_WITHOUT_EXPECT > rows:
+    row_count = work.count(FACT, {"status": "active"}) + work.count(RELATION)
+    if touched * MOST_WITHOUT_EXPECT > row_count:
         raise Refused(
-            f"This would supersede {touched} of {rows} rows, more than a third of the branch: "
-            "nothing was changed.",
+            f"This would supersede {touched} of {row_count} rows, more than a third of the "
+            "branch: nothing was changed.",
             touched=touched,
-            rows=rows,
+            rows=row_count,
         )
 
 

@@ -100,7 +100,7 @@ def find_job(repo: Repository, job_id: str) -> Job:
     """
     job = repo.ledger.record(Job, job_id)
     if job is None:
-        raise NotFound("There is no job of this id.")
+        raise NotFound(f"There is no job {job_id!r}: use the id that the start of a job answered.")
     return job.seen_at(repo.clock())
 
 

@@ -326,13 +326,13 @@ def consolidate_lessons(
 
 
 def _refuse_too_much(work: Work, touched_rows: int, digest: str) -> None:
-    rows = work.count(FACT, {"status": "active"}) + work.count(RELATION)
-    if touched_rows * MOST_WITHOUT_EXPECT > rows:
+    row_count = work.count(FACT, {"status": "active"}) + work.count(RELATION)
+    if touched_rows * MOST_WITHOUT_EXPECT > row_count:
         raise Refused(
-            f"This would touch {touched_rows} of {rows} rows, more than a third of the branch: "
-            "look at the plan, then pass its digest as `expect`.",
+            f"This would touch {touched_rows} of {row_count} rows, more than a third of the "
+            "branch: look at the plan, then pass its digest as `expect`.",
             touched=touched_rows,
-            rows=rows,
+            rows=row_count,
             digest=digest,
         )
 

@@ -153,10 +153,12 @@ def examine(repo: Repository, review: Review, *, both: bool = False) -> Examined
     merge_preview = look(repo, MergeRequest(source, target, "auto"), both=both)
     row_by_id = {row.id: row for row in three_ways(merge_preview.sides)}
     held = _held(merge_preview, row_by_id)
-    rows = {row.id: row for row in merge_preview.plan.rows}
-    rows |= {row_id: row_by_id[row_id] for row_id in held if row_id not in rows}
+    reviewed_by_id = {row.id: row for row in merge_preview.plan.rows}
+    reviewed_by_id |= {i: row_by_id[i] for i in held if i not in reviewed_by_id}
     return _decided(
-        Examined(review, source, target, merge_preview, merge_preview.plan, (), (), rows, held),
+        Examined(
+            review, source, target, merge_preview, merge_preview.plan, (), (), reviewed_by_id, held
+        ),
         review,
     )
 

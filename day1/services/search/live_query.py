@@ -19,9 +19,14 @@ class LiveQuery:
     """The rows of one kind at an open state, read by SQL when they are needed."""
 
     def __init__(
-        self, row_filter: Filter, reading: Reading, index: Index, rows: int, known: KnownEntries
+        self,
+        row_filter: Filter,
+        reading: Reading,
+        index: Index,
+        row_count: int,
+        known: KnownEntries,
     ) -> None:
-        """Use an open reading that has `rows` rows of a kind; `row_filter` gives kind and scope.
+        """Use an open reading with `row_count` rows of a kind; `row_filter` gives kind and scope.
 
         `known` are the entries that are known of the reading's state.
         """
@@ -31,12 +36,12 @@ class LiveQuery:
         self._all = replace(row_filter, equal={}, among={}, after=None, before=None)
         self._reading = reading
         self._index = index
-        self._rows = rows
+        self._row_count = row_count
         self._known = known
 
     def __len__(self) -> int:
         """Return the number of rows of the kind in the state."""
-        return self._rows
+        return self._row_count
 
     def entries(self, texts: Iterable[TextId], row_filter: Filter) -> list[Entry]:
         """Find the wanted rows that have one of `texts`, in the order of `texts`."""

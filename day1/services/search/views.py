@@ -70,7 +70,11 @@ def among(row_filter: Filter, entries: Iterable[Entry]) -> list[Entry]:
 
 
 def asks_again(row_filter: Filter, visible: object, max_candidates: int) -> bool:
-    """Whether a scope is so small that each query scores its texts one by one."""
+    """Whether each query scores the texts of the scope one by one.
+
+    It does for the cached view of a scope that is given rows, or has at most `_SMALL_SCOPE` times
+    `max_candidates` rows.
+    """
     if not row_filter.scope or not isinstance(visible, CachedView):
         return False
     return row_filter.only is not None or len(visible) <= _SMALL_SCOPE * max_candidates
@@ -359,8 +363,8 @@ class ViewCache:
             self._edition = edition
 
     def _full(self) -> bool:
-        rows = sum(map(len, self._views.values()))
-        return rows > _MAX_ROWS or len(self._views) > _MAX_VIEWS
+        row_count = sum(map(len, self._views.values()))
+        return row_count > _MAX_ROWS or len(self._views) > _MAX_VIEWS
 
     def row_count(self, reading: Reading, ref: Ref, kind: Kind) -> int:
         """Return the number of visible rows of a kind; counted again when the state has moved."""

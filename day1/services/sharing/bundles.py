@@ -103,7 +103,11 @@ def _rows_of(repo: Repository, bundle: Bundle) -> dict[Kind, list[Row]]:
 
 
 def find_bundle(repo: Repository, bundle_id: str) -> Bundle:
-    """Find a bundle by its id, as `find_record`."""
+    """Find a bundle by its id.
+
+    Raises:
+        NotFound: no bundle has this id.
+    """
     advice = Advice(
         "{knowledge_bundle_list} shows those there are, and `day1 bundle import FILE` takes one "
         "from another store."

@@ -108,7 +108,7 @@ def read_counted(
 def counted_rows(
     repo: Repository, reading: Reading, category: str, spaces: Sequence[str | None] | None
 ) -> list[Counted]:
-    """Count the patterns or skills of a reading; as `read_counted`."""
+    """Count the runs of a reading's patterns or skills, those with the highest confidence first."""
     among = {} if spaces is None else {"space": list(spaces)}
     equal: Row = {"category": category, "status": "active"}
     query = Query(equal=equal, among=among, alive_at=repo.clock(), public=True)

@@ -31,7 +31,7 @@ def find_counted(
     row_id: str,
     spaces: Sequence[str | None] | None,
 ) -> FoundPattern:
-    """Find a pattern or skill by its id among those that the caller sees, as `read_counted`."""
+    """Find a pattern or skill by its id in some spaces, and all that were read with it."""
     read = read_counted(repo, branch, category, spaces)
     return FoundPattern(next((c for c in read.rows if c.row["id"] == row_id), None), read)
 

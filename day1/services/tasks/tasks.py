@@ -77,7 +77,11 @@ def _objective(task_id: str, position: int, aim: NewObjective, now: int) -> Obje
 
 
 def find_task(repo: Repository, task_id: str) -> Task:
-    """Find a task by its id, as `find_record`."""
+    """Find a task by its id.
+
+    Raises:
+        NotFound: no task has this id.
+    """
     advice = Advice("{memory_task_create} answers the id to use.")
     return find_record(repo, Task, task_id, advice)
 

@@ -63,7 +63,7 @@ def fact_on(repo: Repository, branch: Branch, fact_id: str) -> Row:
         Refused: the row is not a fact, or is secret.
     """
     if kind_of(fact_id) not in {FACT, None}:
-        raise Refused("Only a fact can be verified.", id=fact_id)
+        raise Refused("Only a fact can be verified: give the id of a fact.", id=fact_id)
     with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
         row = reading.get(FACT, [fact_id]).get(fact_id)
     if is_secret(row):

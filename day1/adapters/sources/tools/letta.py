@@ -49,9 +49,9 @@ class Letta(ToolSource):
                 self.leave_out("blocks that are no text", place)
             front = FrontMatter(text_at(block, "value"))
             yield self._block((agent, label), label, front, place)
-        messages = sum(len(_list(agent, "messages")) for agent in agents)
-        if messages:
-            self.leave_out("latest messages of conversations", f"{messages:,} messages")
+        message_count = sum(len(_list(agent, "messages")) for agent in agents)
+        if message_count:
+            self.leave_out("latest messages of conversations", f"{message_count:,} messages")
 
     def _folder(self, folder: Path) -> Iterator[list[Draft]]:
         for file in files_below(folder, is_note, self.leave_out):

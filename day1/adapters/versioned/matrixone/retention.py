@@ -71,7 +71,8 @@ class Retention:
         """
         if state.ns < self._begins * 1_000:
             raise NotFound(
-                "This state is older than the server keeps states (see its PITR).",
+                "This state is older than the server keeps states: name a later one, or let the "
+                "server's administrator lengthen its PITR.",
                 kept_since=self._begins,
             )
 
