@@ -192,11 +192,11 @@ def _phases(trace: Trace) -> list[dict[str, Json]]:
 def _explanation(trace: Trace, mind: Mind, answer: str) -> str:
     """Say in sentences what was done for a question."""
     passes = "one pass" if trace.passes == 1 else f"{trace.passes} passes"
-    found = sum(p.count for p in trace.phases if p.name == "search")
+    found_count = sum(p.count for p in trace.phases if p.name == "search")
     sentences = [
         f"The planner {trace.planner} looked for evidence in {passes}, by the strategy "
-        f"{trace.strategy}, with {len(trace.calls)} calls; it found {found} "
-        f"{'memory' if found == 1 else 'memories'}."
+        f"{trace.strategy}, with {len(trace.calls)} calls; it found {found_count} "
+        f"{'memory' if found_count == 1 else 'memories'}."
     ]
     if answer:
         sentences.append(f"The exact answer was found by {trace.operation}.")

@@ -63,7 +63,7 @@ def layers_search(ctx: Context, request: MemorySearchRequest) -> LayeredSearchRe
 
 
 def items_search(ctx: Context, request: MemorySearchRequest) -> LayeredSearchResponse:
-    """Search the items of memory by layer; the same as `layers_search`."""
+    """Search the items of memory by layer, under the second name of `layers_search`."""
     return layers_search(ctx, request)
 
 

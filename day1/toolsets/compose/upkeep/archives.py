@@ -55,7 +55,11 @@ def sessions_compress(ctx: Context, request: SessionCompressRequest) -> SessionC
         CompressRequest(write.branch, owner, request.sessionId, write.origin, ctx.chat),
     )
     if compressed is None and request.userAddress is not None:
-        raise NotFound("This user has no such session.", sessionId=request.sessionId)
+        raise NotFound(
+            f"This user has no session {request.sessionId!r} that has words: check sessionId and "
+            "userAddress.",
+            sessionId=request.sessionId,
+        )
     if compressed is None:
         raise missing("sessionId", "names no session of this wallet that has words")
     after = compressed.after

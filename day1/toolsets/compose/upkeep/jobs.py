@@ -218,7 +218,9 @@ def jobs_get(ctx: Context, request: JobsGet) -> MemoryJobRecord:
     job = find_job(ctx.repo, request.jobId)
     agent = ctx.caller.access.agent_id
     if job.kind not in KINDS or (agent is not None and job.wallets != (agent,)):
-        raise NotFound("There is no job of this id.")
+        raise NotFound(
+            f"There is no job {request.jobId!r}: use the id that the start of a job answered."
+        )
     name = name_of(ctx.repo, job.branch_id)
     is_there = name in ctx.repo.history.branches()
     return _shown(job, state_of(ctx, name if is_there else None))
