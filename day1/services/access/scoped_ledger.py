@@ -80,7 +80,8 @@ class ScopedLedger(Ledger):
             stored = self._ledger.record(type(record), record.id)  # type: ignore[attr-defined]  # every record has one
             if not self._shows(record) or not (stored is None or self._shows(stored)):
                 raise Forbidden(
-                    "This token may not write records about other branches: use a token for those branches."
+                    "This token may not write records about other branches: use a token for those "
+                    "branches."
                 )
 
     def transaction(self) -> AbstractContextManager[None]:

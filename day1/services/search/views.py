@@ -348,7 +348,7 @@ class ViewCache:
         if earlier is None:
             earlier = KnownEntries(row_filter.kind, row_filter.view_query)
         entries = earlier.at(reading, history, index)
-        entries.fill(reading, index, self.rows(reading, ref, row_filter.kind))
+        entries.fill(reading, index, self.row_count(reading, ref, row_filter.kind))
         with self._guard:
             self.large_states[key] = entries
             while len(self.large_states) > _MAX_LARGE_STATES:
