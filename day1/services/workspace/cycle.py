@@ -214,7 +214,7 @@ def _round(found: Found, mind: Mind, asked: Asked, rules: Rules, votes: Votes) -
     )
     evicted_ids = {i for i, goal_id in mind.evicted.items() if goal_id == _goal_id(mind)}
     contenders = [
-        _contender(found, mind, memory, asked.now, votes, is_held=row_id in attended)
+        _contender(found, mind, memory, asked.now, votes)
         for row_id, memory in found.memories.items()
         if row_id not in evicted_ids
     ]
@@ -226,9 +226,7 @@ def _round(found: Found, mind: Mind, asked: Asked, rules: Rules, votes: Votes) -
     )
 
 
-def _contender(
-    found: Found, mind: Mind, memory: Memory, now: int, votes: Votes, *, is_held: bool
-) -> Contender:
+def _contender(found: Found, mind: Mind, memory: Memory, now: int, votes: Votes) -> Contender:
     """Return a memory with the parts of its score that no other choice changes."""
     item, row_id = memory.item, memory.item.id
     question_count, last_found_at = mind.uses.get(row_id, (0, 0))
@@ -244,7 +242,7 @@ def _contender(
         frequency=frequency(question_count),
         need=float(bool(found.agents.keys() - _agents_with(found, mind, wordings))),
         stake=max(verdict, usefulness, _agreement(found, wordings)),
-        is_held=is_held,
+        is_held=any(place.id == row_id for place in mind.workspace),
         is_pinned=item.row.get("category") == PINNED,
     )
 

@@ -93,7 +93,7 @@ def change_mind(repo: Repository, seat: Seat, change: Callable[[Mind], Mind], no
         fitting, value = _fitted(changed)
         if write_desk(repo, desk, next_desk(desk, seat.whose, value, now)):
             return fitting
-    raise StoreBusy("Others write to the same workspace at the same time: try again.")
+    raise StoreBusy("Other calls change this workspace at the same time: try again.")
 
 
 def drop_mind(repo: Repository, seat: Seat) -> None:
