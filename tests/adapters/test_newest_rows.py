@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 
-from day1.adapters.rows import rows
+from day1.adapters.rows import rows, tables
 from day1.adapters.rows.rows import SqlReading
 from day1.model.rows.change import Query, Ref, place_in_time
 from day1.model.rows.kind import FACT, MESSAGE, Row
@@ -164,3 +165,37 @@ def test_a_kind_without_expiry_is_counted_and_listed(filled: tuple[EngineMemory,
     with memory.store.reading(Ref(branch="main", shown_at=NOW)) as reading:
         assert reading.count(MESSAGE) == 0
         assert reading.find(MESSAGE, Query(descending=True, limit=5)) == []
+
+
+@pytest.mark.parametrize("old", [False, 2])
+@pytest.mark.parametrize("engine", ["sqlite", "dolt"])
+def test_the_indexes_have_the_rows_of_a_merge(
+    engine: str, old: int | bool, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Whatever either side changed, and whether the indexes were there when they parted."""
+    place = tmp_path if engine == "sqlite" else request.getfixturevalue("dolt_database")
+    memory, chance = EngineMemory(place, old=old), random.Random(3)
+    memory.store.version = 2 if old else tables.SCHEMA_VERSION
+    ends = (None, 5, 10, 50)
+    for number in range(20):
+        memory.add_fact("main", f"fact_{number:02}", fact_text="t", expires_at=chance.choice(ends))
+    memory.fork("kept", "main")
+    memory.store.version = tables.SCHEMA_VERSION
+    for turn in range(3):
+        sides = f"a{turn}", f"b{turn}"
+        for side, parent in zip(sides, ("kept" if turn else "main", "main"), strict=True):
+            memory.fork(side, parent)
+            for fact in chance.sample(sorted(memory.state(side)["facts"]), 4):
+                times = {"expires_at": chance.choice(ends), "happened_at": chance.randrange(9)}
+                memory.update_fact(side, fact, **times)
+            memory.add_fact(side, f"fact_{side}", fact_text=side, expires_at=chance.choice(ends))
+            memory.remove(side, chance.choice(sorted(memory.state(side)["facts"])))
+        memory.merge(sides[0], sides[1])
+        memory.merge(sides[1], "main")
+        for branch in (*sides, "main"):
+            with memory.store.reading(Ref(branch=branch, shown_at=20)) as reading:
+                rows = reading.find(FACT, Query(descending=True))
+                assert reading.count(FACT) == len(rows)
+                assert reading.find(FACT, Query(descending=True, limit=1_000)) == rows
+    assert memory.store.check() == []
+    memory.close()

@@ -32,7 +32,9 @@ BY_TIME = ("happened_at", "created_at", "id")
 in the order in which they were learned."""
 _YOUNGER_INDEXES = {"time": BY_TIME, "expires_at": ("expires_at",)}
 """The indexes that version 3 added to the tables that have all of their columns, by the end of
-their names. By `expires_at`, the rows that expired are counted without reading all others."""
+their names. By `expires_at`, the rows that expired are counted without reading all others. In
+a file that index has only the rows that expire, so it costs the others nothing; servers have no
+such indexes."""
 
 _WORDS_OF_ENGINES = frozenset({"vector"})
 
@@ -98,8 +100,14 @@ def _table(kind: Kind) -> Table:
         Index(f"{kind.table}_{'_'.join(names)}", *(table.c[name] for name in names))
     for end, names_in_order in _YOUNGER_INDEXES.items():
         if set(names_in_order) <= kind.column.keys():
-            by_columns = (table.c[name] for name in names_in_order)
-            Index(f"{kind.table}_{end}", *by_columns, info={SINCE: INDEXED_BY_TIME})
+            by_columns = [table.c[name] for name in names_in_order]
+            few = by_columns[0].is_not(None) if end == "expires_at" else None
+            Index(
+                f"{kind.table}_{end}",
+                *by_columns,
+                info={SINCE: INDEXED_BY_TIME},
+                sqlite_where=few,
+            )
     return table
 
 
