@@ -15,7 +15,6 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ClauseElement
 from typing_extensions import override
 
-from day1.adapters.rows.newest import newest_rows
 from day1.adapters.rows.read_state import Past, ReadState
 from day1.adapters.rows.statements import (
     OF_COLUMN,
@@ -26,6 +25,7 @@ from day1.adapters.rows.statements import (
     counting,
     counting_pending,
     insert_into,
+    newest_rows,
     selecting,
     table_at,
 )
