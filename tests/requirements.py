@@ -71,7 +71,7 @@ LINES = {
     "S1-025": "The graph is walked both ways, ends on cycles, and has a cap of depth.",
     "S1-026": "memory_timeline takes a session, a branch, a window and a limit.",
     "S1-027": "memory_timeline answers type, timestamp and content, oldest first.",
-    "S1-028": "memory_branch_create takes a name, a parent (main) and a description.",
+    "S1-028": "memory_branch_create takes a name, a parent (main), a past time and a description.",
     "S1-029": "memory_branch_create answers branch_name and created_at.",
     "S1-030": "A branch is isolated, and creating it costs the same however many rows there are.",
     "S1-031": "Taken names, unknown parents and invalid names are refused; slashes are legal.",

@@ -27,7 +27,7 @@ from day1.model.values.instant import SECOND
 from day1.ports.source import FactDraft
 from day1.services.access.caller import Caller
 from day1.services.access.calls import now
-from day1.services.branches import deleting, forking, lookup, retiring
+from day1.services.branches import deleting, forking, forking_past, lookup, retiring
 from day1.services.exchange import backup as backups
 from day1.services.exchange import importing, store_copy
 from day1.services.merges import merging, planning, proposing, protection
@@ -62,7 +62,11 @@ def commit_pending(store: OpenStore, action: Action) -> None:
 
 def fork(store: OpenStore, action: Action) -> None:
     parent = lookup.find(store.repo, action["parent"])
-    forking.create(store.repo, action["name"], parent, now())
+    if "at" not in action:
+        forking.create(store.repo, action["name"], parent, now())
+        return
+    past = forking_past.PastFork(action["name"], parent, action["at"])
+    forking_past.create_past(store.repo, past, now())
 
 
 def curate(store: OpenStore, action: Action) -> None:

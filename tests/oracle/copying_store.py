@@ -192,10 +192,13 @@ class CopyingMemory:
         alike += [k for i in rows.keys() - {row_id} for k in tip.open(i, WHOLE, new=True)]
         return self._write(branch, rows, alike)
 
-    def fork(self, name: str, parent: str) -> None:
+    def fork(self, name: str, parent: str, at: int | None = None) -> None:
         if name in self.branches:
             raise Refusal("branch_exists")
-        self.branches[name] = list(self._copies(parent))
+        copies = list(self._copies(parent))
+        if at is not None:
+            copies = [copy for copy in copies if copy.at <= at] or [Copy()]
+        self.branches[name] = copies
 
     def commit_pending(self, branch: str) -> None:
         self._copies(branch)

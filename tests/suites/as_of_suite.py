@@ -1,6 +1,7 @@
 """What every memory must answer when it is asked for the past."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -174,3 +175,30 @@ class AsOfSuite:
         memory.restore_row("main", A, at - 1)
         assert memory.state("main")["facts"] == {}
         assert code_of(lambda: memory.restore_row("main", A, at - 1)) == "not_found"
+
+    @pytest.mark.parametrize("committed", [True, False], ids=["committed", "pending"])
+    def test_a_fork_of_the_past_is_the_past(self, memory: Memory, committed: bool) -> None:
+        two_branches(memory)
+        if committed:
+            memory.commit_pending("main")
+        moments = Moments(memory)
+        for number in range(3):
+            for add in (
+                partial(memory.add_fact, "main", f"fact_{number}", fact_text="new"),
+                partial(memory.add_observation, "main", f"obs_{number}", summary="seen"),
+            ):
+                moments.around("main", add)
+            if number:
+                moments.around("main", partial(memory.update_fact, "main", B, category=f"{number}"))
+        present = memory.state("main")
+        for number, (_, at, state) in enumerate(moments.seen):
+            name = f"past{number}"
+            memory.fork(name, "main", at)
+            assert memory.state(name) == state
+            for _, earlier, then in moments.seen:
+                assert memory.state(name, earlier) == (then if earlier <= at else state)
+            memory.clock.tick()
+            memory.add_fact(name, "fact_own", fact_text="own")
+            assert memory.state(name)["facts"].keys() - state["facts"].keys() == {"fact_own"}
+        assert memory.state("main") == present
+        moments.check()

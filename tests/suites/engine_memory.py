@@ -23,7 +23,7 @@ from day1.model.rows.change import Query, Ref
 from day1.model.rows.kind import BY_PREFIX, FACT, OBSERVATION, RELATION, WHOLE, Row
 from day1.model.rows.origin import Origin
 from day1.model.values.ids import ulid
-from day1.services.branches import adopting, forking, lookup
+from day1.services.branches import adopting, forking, forking_past, lookup
 from day1.services.history import restoring, reverting, tracing
 from day1.services.merges import held, merging, planning
 from day1.services.recoveries import recover
@@ -191,10 +191,15 @@ class EngineMemory:
 
     # Branches
 
-    def fork(self, name: str, parent: str) -> None:
-        _asked(
-            lambda: forking.create(self.repo, name, lookup.find(self.repo, parent), self.clock())
-        )
+    def fork(self, name: str, parent: str, at: int | None = None) -> None:
+        def fork() -> Branch:
+            above = lookup.find(self.repo, parent)
+            if at is None:
+                return forking.create(self.repo, name, above, self.clock())
+            past = forking_past.PastFork(name, above, at)
+            return forking_past.create_past(self.repo, past, self.clock())
+
+        _asked(fork)
 
     def merge(
         self,

@@ -104,7 +104,9 @@ class Memory(Protocol):
         """Add a fact `new_id` and mark `fact_id` superseded by it, in one commit."""
 
     def remove(self, branch: str, row_id: str) -> Receipt: ...
-    def fork(self, name: str, parent: str) -> None: ...
+    def fork(self, name: str, parent: str, at: int | None = None) -> None:
+        """Fork the parent as it is, or as it was at an instant."""
+
     def merge(
         self,
         source: str,

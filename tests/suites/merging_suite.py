@@ -57,6 +57,47 @@ class MergingSuite:
         assert (done.merged, done.rejected) == (3, 0)
         assert memory.state("main") == memory.state("side")
 
+    @pytest.mark.parametrize("committed", [True, False], ids=["committed", "pending"])
+    def test_a_fork_of_the_past_merges_as_if_it_was_forked_then(
+        self, memory: Memory, committed: bool
+    ) -> None:
+        """Its first rows and those after them are one commit of the parent."""
+        *_, at = [memory.add_fact("main", row, fact_text=row).at for row in (A, B, C)]
+        memory.add_fact("main", NEW, fact_text="later")
+        if committed:
+            memory.commit_pending("main")
+        memory.fork("past", "main", at)
+        memory.fork("earlier", "main", at - 1)
+        assert memory.state("earlier")["facts"].keys() == {A, B}
+        memory.update_fact("main", A, category="ours")
+        memory.remove("main", B)
+        memory.update_fact("past", C, category="theirs")
+        memory.add_fact("past", "fact_own", fact_text="own")
+        memory.update_fact("earlier", A, confidence=0.5)
+        done = memory.merge("past", "main")
+        assert (done.merged, done.rejected, memory.held("main")) == (2, 0, [])
+        facts = memory.state("main")["facts"]
+        assert facts.keys() == {A, C, NEW, "fact_own"}
+        assert (facts[A]["category"], facts[C]["category"]) == ("ours", "theirs")
+        assert memory.merge("earlier", "past").rejected == 0
+        facts = memory.state("past")["facts"]
+        assert facts.keys() == {A, B, C, "fact_own"}
+        assert (facts[A]["confidence"], facts[C]["category"]) == (0.5, "theirs")
+
+    def test_the_present_merges_into_a_fork_of_the_past(self, memory: Memory) -> None:
+        *_, at = [memory.add_fact("main", row, fact_text=row).at for row in (A, B, C)]
+        memory.add_fact("main", NEW, fact_text="later")
+        memory.fork("past", "main", at)
+        memory.update_fact("main", A, category="ours")
+        memory.remove("main", B)
+        memory.update_fact("past", C, category="theirs")
+        assert memory.merge("main", "past").rejected == 0
+        facts = memory.state("past")["facts"]
+        assert facts.keys() == {A, C, NEW}
+        assert (facts[A]["category"], facts[C]["category"]) == ("ours", "theirs")
+        assert memory.merge("past", "main").rejected == 0
+        assert memory.state("past") == memory.state("main")
+
     def test_a_merge_that_brings_nothing_new_makes_no_commit(self, memory: Memory) -> None:
         conflicting(memory)
         state = memory.state("main")

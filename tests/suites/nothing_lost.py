@@ -75,7 +75,7 @@ class NothingLost:
             known = before.get(row_id, {}).get("superseded_by") == successor
             assert successor is None or successor in facts or known, (row_id, successor)
 
-    def _forked(self, name: str, parent: str) -> None:
+    def _forked(self, name: str, parent: str, _at: int | None = None) -> None:
         self.branches.append(name)
         for kept in (self.removed, self.declined, self.had, self.past):
             kept[name] = kept[parent]

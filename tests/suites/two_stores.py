@@ -258,15 +258,21 @@ class TwoStores:
         branch = self.one_of(self.branches)
         self.do(writer, branch, "remove", branch, self.row(branch, facts=False))
 
-    def fork(self, writer: int, name: str, parent: str) -> None:
-        self.times[name] = list(self.times[parent])
+    def fork(self, writer: int, name: str, parent: str, at: int | None = None) -> None:
+        self.times[name] = [each for each in self.times[parent] if at is None or each <= at]
         self.old |= {name} if parent in self.old else set()
         self.branches.append(name)
-        self.do(writer, name, "fork", name, parent)
+        self.do(writer, name, "fork", name, parent, at)
+        if at is not None:
+            self.compare(name, 1 - writer)
 
     def branch_off(self, writer: int) -> None:
         if len(self.branches) < BRANCHES:
-            self.fork(writer, self.fresh(f"branch_{self.root}"), self.one_of(self.branches))
+            parent = self.one_of(self.branches)
+            newest = self.oracle.branches[parent][-1].at
+            past = [at for at in self.times[parent] if at <= newest]
+            at = self.one_of([None, *past]) if self.one_of((True, False)) else None
+            self.fork(writer, self.fresh(f"branch_{self.root}"), parent, at)
         else:
             self.look_back(writer)
 

@@ -30,6 +30,7 @@ def test_branch_create_takes_the_seeds_arguments(core: Session) -> None:
     assert core.takes("memory_branch_create") == {
         "branch_name": "string!",
         "parent_branch": 'string|null = "main"',
+        "at": NULLABLE,
         "description": NULLABLE,
     }
 

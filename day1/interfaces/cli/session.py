@@ -153,13 +153,17 @@ class Session:
         return written.strip()
 
     def create_branch(
-        self, name: str, start: str | None, description: str | None
+        self, name: str, start: str | None, description: str | None, at: str | None = None
     ) -> dict[str, Any]:
-        """Create a branch from `start`, else from the current one; return the tool's answer."""
+        """Create a branch from `start`, else from the current one; return the tool's answer.
+
+        With `at` it begins as `start` was at that time.
+        """
         return self.call(
             "memory_branch_create",
             branch_name=name,
             parent_branch=start or self.branch(),
+            at=at,
             description=description,
         )
 

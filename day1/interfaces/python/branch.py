@@ -101,6 +101,7 @@ class Branch(Traces, Writes):
         name: str,
         *,
         source: str | None = None,
+        at: When | None = None,
         description: str | None = None,
         **request: Unpack[Repeatable],
     ) -> Branch:
@@ -108,18 +109,20 @@ class Branch(Traces, Writes):
 
         Args:
             name: at most 100 ASCII letters, digits and `. _ -`, in parts divided by `/`.
-            source: the branch to fork, as it is now; default: this one.
+            source: the branch to fork; default: this one.
+            at: fork it as it was at this time, as `as_of` reads it; default: as it is now.
             description: what it is for; lists of branches show it.
             **request: see `Repeatable`.
 
         Raises:
             BranchExists: there is such a branch; case does not count.
-            InvalidRequest: the name does not fit.
+            InvalidRequest: the name does not fit, or the time has no zone or is in the future.
         """
         self._ask(
             "memory_branch_create",
             branch_name=name,
             parent_branch=source or self.name,
+            at=at,
             description=description,
             **request,
         )

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 
 from day1.errors import Json
 from day1.model.rows.change import CommitId, Pending
+from day1.model.values.instant import show
 from day1.model.values.record_kind import RecordKind
 from day1.model.values.tiers import shown_rule
 
@@ -44,6 +45,9 @@ class Branch:
     writes."""
     tiers: tuple[str, ...] = ()
     """The rules of `tiers`, a line each, in the words of ledgers."""
+    began_at: int | None = None
+    """The past instant (microseconds UTC) whose state of its parent it began with; None if it began
+    with the present state."""
 
     def status(self, tip: CommitId, pending: Pending) -> Status:
         """Return the branch's status: a write after its merge makes it active again."""
@@ -73,4 +77,5 @@ class Branch:
             **({"agent_id": self.agent_id} if self.agent_id else {}),
             **({"protection": list(self.protection)} if self.protection else {}),
             **({"tiers": list(self.rules)} if self.tiers else {}),
+            **({"began_at": show(self.began_at)} if self.began_at is not None else {}),
         }

@@ -69,10 +69,9 @@ def fork(
     names = (branch.name, branch.id) if repo.of_request else (branch.name,)
     with repo.ledger.open_intent(kind, intent, branch.created_at, names):
         # Nobody else has an intent with this name, so no branch gets it meanwhile.
-        arguments = {"name": branch.name, "parent_id": branch.parent_id}
-        earlier = made_by(
-            repo.ledger, Branch, branch.id, **arguments, description=branch.description
-        )
+        arguments: dict[str, object] = {"name": branch.name, "parent_id": branch.parent_id}
+        arguments |= {"description": branch.description, "began_at": branch.began_at}
+        earlier = made_by(repo.ledger, Branch, branch.id, **arguments)
         if earlier is not None:
             return earlier
         check_free(repo, branch.name)

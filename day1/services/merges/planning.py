@@ -12,6 +12,7 @@ from day1.model.redaction.derived import veils
 from day1.model.rows.change import Changes, CommitId, Pending, Query, Ref
 from day1.model.rows.kind import BY_TABLE, FACT, HELD, WHOLE, Kind, Row, complete, kind_of
 from day1.ports.reading import Reading
+from day1.services.branches.forking_past import from_common_start
 from day1.services.branches.lookup import refuse_closed
 from day1.services.merges.held import Offer, offers_of
 from day1.services.repository.repository import Repository
@@ -131,6 +132,7 @@ def plan_of(
     """
     source, target = both
     changes = target.changes(base, of=source)
+    changes = from_common_start(repo, base, changes, (source.tip, target.tip))
     # A decision that comes along with the merge counts; a pick brings none.
     coming_rows = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
     held_items = _held(source, target, coming_rows, picks=bool(request.items))

@@ -26,6 +26,7 @@ from day1.model.values.showing import short_commit
 )
 @click.option("--unprotect", is_flag=True, help="NAME takes writes again.")
 @click.option("--description", metavar="TEXT", help="Of a new branch.")
+@click.option("--at", metavar="TIME", help="Create NAME as START was at TIME (ISO 8601).")
 @click.option("-v", "--verbose", is_flag=True, help="List with commit, parent and description.")
 @command
 def branch_command(session: Session, name: str | None, start: str | None, **options: Any) -> None:
@@ -38,7 +39,8 @@ def branch_command(session: Session, name: str | None, start: str | None, **opti
     deletes = options["delete"] or options["force"]
     protects = options["unprotect"] or options["protect"] is not None or bool(options["tiers"])
     changes_archived = options["archives"] is not None
-    actions = (deletes, changes_archived, protects, bool(start or options["description"]))
+    creates = bool(start or options["description"] or options["at"])
+    actions = (deletes, changes_archived, protects, creates)
     if sum(actions) > 1:
         raise click.UsageError("Create, delete, archive or protect: give one of them at a time.")
     if name is None:
@@ -52,9 +54,11 @@ def branch_command(session: Session, name: str | None, start: str | None, **opti
     elif changes_archived:
         _archive(session, name, archived=options["archives"])
     else:
-        answer = session.create_branch(name, start, options["description"])
+        answer = session.create_branch(name, start, options["description"], options["at"])
         if not session.answer(answer):
-            session.screen.line(f"Branch {answer['branch_name']} created from {answer['parent']}.")
+            past = f" as of {options['at']}" if options["at"] else ""
+            created = f"Branch {answer['branch_name']} created from {answer['parent']}{past}."
+            session.screen.line(created)
 
 
 def _delete(session: Session, name: str, *, force: bool) -> None:

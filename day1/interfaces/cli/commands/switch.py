@@ -12,6 +12,7 @@ from day1.interfaces.cli.session import Session, command
 @click.argument("start", required=False)
 @click.option("-c", "--create", is_flag=True, help="Create NAME from START first.")
 @click.option("--description", metavar="TEXT", help="With -c: description of the new branch.")
+@click.option("--at", metavar="TIME", help="With -c: create NAME as START was at TIME.")
 @command
 def switch_command(
     session: Session,
@@ -20,16 +21,17 @@ def switch_command(
     *,
     create: bool,
     description: str | None,
+    at: str | None,
 ) -> None:
     """Go to branch NAME; later commands then work on it.
 
     A retired branch is brought back. Only the command line moves: each agent has its own HEAD.
     """
-    if not create and (start or description):
-        raise click.UsageError("START and --description can be used with -c only.")
+    if not create and (start or description or at):
+        raise click.UsageError("START, --description and --at can be used with -c only.")
     verb = "Switched to"
     if create:
-        session.create_branch(name, start, description)
+        session.create_branch(name, start, description, at)
         verb = "Switched to a new"
     elif session.call("memory_branch_revive", branch_name=name)["revived"]:
         verb = "Brought back and switched to"

@@ -7,16 +7,27 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from day1.call.context import Context
-from day1.call.fields import Label, Labels, Read, Repeatable, Request, Response, Text, Written
+from day1.call.fields import (
+    Label,
+    Labels,
+    Read,
+    Repeatable,
+    Request,
+    Response,
+    Text,
+    When,
+    Written,
+)
 from day1.call.operation import Effect, Operation
 from day1.errors import Refused
 from day1.model.access.tokens import Token
 from day1.model.branches.branch import MAIN, Status
 from day1.model.branches.protection_change import ProtectionChange
-from day1.model.values.instant import show
+from day1.model.values.instant import parse, show
 from day1.model.values.tiers import shown_rule
 from day1.services.access.calls import active_or_none, branch_of, repeatable
 from day1.services.branches.forking import create
+from day1.services.branches.forking_past import PastFork, create_past
 from day1.services.branches.notes import mark
 from day1.services.branches.tree import Node, states, topology
 from day1.services.merges.protection import changes_of
@@ -33,11 +44,13 @@ class BranchCreate(Repeatable):
         branch_name: The new branch's name: at most 100 ASCII letters, digits and . _ - in parts
             divided by /, such as task/login.
         parent_branch: The branch to fork, as it is now; pending rows come along.
+        at: Fork it as it was at this time (ISO 8601; a bare date means its last instant).
         description: What the branch is for; lists of branches show it.
     """
 
     branch_name: Label
     parent_branch: Label | None = MAIN
+    at: Annotated[When | None, Field(description="ISO; as it was then")] = None
     description: Text | None = None
 
 
@@ -54,7 +67,12 @@ def branch_create(ctx: Context, request: BranchCreate) -> BranchCreated:
     """Fork an isolated branch (zero-copy); writes stay on it until merged."""
     repo = repeatable(ctx, request)
     parent = branch_of(ctx, request.parent_branch or MAIN)
-    branch = create(repo, request.branch_name, parent, ctx.clock(), request.description)
+    if request.at is None:
+        branch = create(repo, request.branch_name, parent, ctx.clock(), request.description)
+    else:
+        instant = parse(request.at, end=True)
+        past = PastFork(request.branch_name, parent, instant, request.description)
+        branch = create_past(repo, past, ctx.clock())
     return BranchCreated(
         branch_name=branch.name,
         created_at=show(branch.created_at),

@@ -1,0 +1,152 @@
+"""Forking a branch from a past state of its parent.
+
+A commit of added rows has the rows of up to ten minutes, so an instant may lie inside of one. Then
+no commit of the parent is the state of that instant: the branch begins before the commit and gets
+those of its rows that existed by then, as a first commit of its own. To the engine both commits add
+these rows anew. A merge takes them for rows of its base (`from_common_start`), else it would hold
+those that one side changed since, and bring back those that one side removed.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from day1.errors import InvalidRequest
+from day1.model.branches.branch import Branch
+from day1.model.rows.change import Changes, CommitId, Message, Ref, RowChange
+from day1.model.rows.kind import BY_TABLE, Row
+from day1.model.values.instant import show
+from day1.services.branches.forking import check_free, fork
+from day1.services.branches.lookup import first_commit
+from day1.services.repository.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class PastFork:
+    """Arguments of `create_past`: the new branch, and the state that it begins with."""
+
+    name: str
+    parent: Branch
+    at: int
+    """The instant (microseconds UTC)."""
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """A commit, and rows that a branch needs beyond it to have the state of an instant."""
+
+    commit: CommitId
+    added: Changes
+
+
+def create_past(repo: Repository, request: PastFork, now: int) -> Branch:
+    """Fork a branch whose rows are those that a reading of its parent as of an instant has.
+
+    Before the parent's first commit that is a branch without rows.
+
+    Raises:
+        InvalidRequest: the instant is in the future, or the name breaks the rule.
+        BranchExists: the name is taken.
+        RequestReused: the request made another branch.
+    """
+    branch_id = repo.new_id("branch", now)
+    check_free(repo, request.name, branch_id)
+    _refuse_future(repo, request, now)
+    start = _start(repo, request.parent.name, request.at)
+    branch = Branch(
+        id=branch_id,
+        name=request.name,
+        parent_id=request.parent.id,
+        fork_commit=start.commit,
+        created_at=now,
+        description=request.description,
+        began_at=request.at,
+    )
+
+    def fill() -> None:
+        rows_by_kind = {
+            BY_TABLE[table]: [change.after for change in changes if change.after is not None]
+            for table, changes in start.added.items()
+        }
+        times = [int(row["created_at"] or 0) for rows in rows_by_kind.values() for row in rows]
+        with repo.store.changing(branch.name) as work:
+            for kind, rows in rows_by_kind.items():
+                work.add(kind, rows)
+            work.turn_back(max(times))  # as every commit of additions has the time of its last row
+            work.commit(Message("add", f"add {len(times)} rows of {request.parent.name}"))
+
+    return fork(repo, branch, fill=fill if start.added else None)
+
+
+def _refuse_future(repo: Repository, request: PastFork, now: int) -> None:
+    """Refuse an instant that has not come: nobody knows what the parent will have by then.
+
+    Times of a branch are ahead of the clock where a wrong clock wrote them; those can be named.
+    """
+    if request.at <= now:
+        return
+    with repo.store.reading(Ref(branch=request.parent.name)) as reading:
+        newest = max(reading.pending.newest or 0, repo.history.commit(reading.tip).ts)
+    if request.at > newest:
+        raise InvalidRequest(
+            f"`at` is in the future ({show(request.at)}; by the store's clock it is {show(now)}): "
+            "leave `at` out to fork the branch as it is now.",
+            at=show(request.at),
+        )
+
+
+def _start(repo: Repository, parent: str, instant: int) -> _Start:
+    """Find the commit to fork at, and the rows that it lacks."""
+    ref = repo.history.at(parent, instant)
+    while ref.branch is not None:  # its pending rows, to which somebody may add meanwhile
+        repo.store.commit_pending(parent)
+        ref = repo.history.at(parent, instant)
+    if ref.empty or ref.commit is None:
+        return _Start(first_commit(repo, parent), {})
+    if ref.until is None:
+        return _Start(ref.commit, {})
+    before = repo.history.commit(ref.commit).parents[0]
+    return _Start(before, repo.history.changes(before, ref))
+
+
+def from_common_start(
+    repo: Repository, base: CommitId, changes: Changes, tips: Sequence[CommitId]
+) -> Changes:
+    """Return the changes of a side as counted from the rows that both sides began with.
+
+    Args:
+        repo: the repository.
+        base: the merge base of both sides.
+        changes: what one side changed since the base.
+        tips: a commit of each side.
+    """
+    # Only then can two commits after the base have added the same rows.
+    if not any(b.began_at is not None and b.fork_commit == base for b in repo.ledger.branches()):
+        return changes
+    one, other = (dict(_first_rows(repo, base, tip)) for tip in tips)
+    common = {key: row for key, row in one.items() if other.get(key) == row}
+    after_by_key = {(table, c.id): c for table, rows in changes.items() for c in rows}
+    for (table, row_id), row in common.items():
+        change = after_by_key.pop((table, row_id), None)
+        after = None if change is None else change.after
+        if after != row:
+            after_by_key[table, row_id] = RowChange(row_id, row, after)
+    result: Changes = {}
+    for (table, _), change in after_by_key.items():
+        result.setdefault(table, []).append(change)
+    return result
+
+
+def _first_rows(
+    repo: Repository, base: CommitId, tip: CommitId
+) -> Iterator[tuple[tuple[str, str], Row]]:
+    """Yield the rows that the commits just after a base added, by table and id."""
+    starts = {base}
+    for commit in reversed(repo.history.graph([tip])):
+        if not starts.isdisjoint(commit.parents[:1]):
+            if commit.op == "schema":  # it has no rows of its own
+                starts.add(commit.id)
+            elif commit.op == "add":
+                changes_by_table = repo.history.changes(base, Ref(commit=commit.id))
+                for table, changes in changes_by_table.items():
+                    yield from (((table, c.id), c.after) for c in changes if c.after is not None)
