@@ -112,6 +112,39 @@ class Stamped(BaseCheckpointSaver[Any]):
         """
         return self._memory_of(await self.aget_tuple(config))
 
+    def fork(self, config: RunnableConfig, name: str) -> day1.Branch:
+        """Make a branch of the memory as it was at a checkpoint.
+
+        A run whose config has `day1_branch: name` in its `configurable` part works there if the
+        `branch` of its store is `forked`.
+
+        Args:
+            config: the config of the checkpoint; without `checkpoint_id` the newest of its thread.
+            name: the name of the new branch.
+
+        Returns:
+            The new branch.
+
+        Raises:
+            NotFound: there is no such checkpoint, or it has no stamp.
+            UnknownBranch: the branch that the checkpoint stands on was deleted.
+            BranchExists: there is a branch of that name; case does not count.
+            InvalidRequest: the name does not fit.
+        """
+        return self._forked(self.memory_at(config), name)
+
+    async def afork(self, config: RunnableConfig, name: str) -> day1.Branch:
+        """Make a branch of the memory as it was at a checkpoint: see `fork`.
+
+        Args:
+            config: the config of the checkpoint.
+            name: the name of the new branch.
+        """
+        return await asyncio.to_thread(self._forked, await self.amemory_at(config), name)
+
+    def _forked(self, then: day1.Past, name: str) -> day1.Branch:
+        return self._memory.create_branch(name, source=then.name, at=then.at)
+
     def _stamp(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata
     ) -> CheckpointMetadata:
@@ -172,7 +205,7 @@ def stamped(
     """Make a class of savers that write into each checkpoint where a memory stood.
 
     The class is made and used as `saver` is, such as `stamped(InMemorySaver, memory)()`. It adds
-    the methods of `Stamped`: `memory_at`, `amemory_at`.
+    the methods of `Stamped`: `memory_at` and `fork`, `amemory_at` and `afork`.
 
     Args:
         saver: a class of savers of LangGraph.
