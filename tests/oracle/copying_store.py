@@ -195,10 +195,7 @@ class CopyingMemory:
     def fork(self, name: str, parent: str, at: int | None = None) -> None:
         if name in self.branches:
             raise Refusal("branch_exists")
-        copies = list(self._copies(parent))
-        if at is not None:
-            copies = [copy for copy in copies if copy.at <= at] or [Copy()]
-        self.branches[name] = copies
+        self.branches[name] = [c for c in self._copies(parent) if at is None or c.at <= at]
 
     def commit_pending(self, branch: str) -> None:
         self._copies(branch)

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 from day1.model.contexts.given_vector import (
     MAX_DIMENSION,
+    MAX_NUMBERS,
     as_kept,
     cosine,
     dimension_of,
     from_kept,
     sound_vector,
+    sound_vectors,
 )
 
 FLOATS = st.floats(-1e6, 1e6, width=32)
@@ -53,3 +55,18 @@ def test_the_cosine_of_two_vectors_tells_their_direction_alone() -> None:
     assert cosine([1.0, 0.0], [-5.0, 0.0]) == pytest.approx(-1)
     with pytest.raises(ValueError, match="argument"):
         cosine([1.0], [1.0, 2.0])
+
+
+def test_several_vectors_are_kept_one_after_the_other() -> None:
+    kept = as_kept([1.0, 2.0], [3.0, 4.0])
+    assert (dimension_of(kept), list(from_kept(kept))) == (2, [1.0, 2.0, 3.0, 4.0])
+    assert as_kept([1.0, 2.0]) != kept
+
+
+def test_vectors_that_cannot_be_kept_together_are_refused() -> None:
+    together = [[1.0] * MAX_DIMENSION] * (MAX_NUMBERS // MAX_DIMENSION)
+    assert sound_vectors(together) == together
+    with pytest.raises(ValueError, match="at most 65,536"):
+        sound_vectors([*together, [1.0] * MAX_DIMENSION])
+    with pytest.raises(ValueError, match="same number"):
+        sound_vectors([[1.0], [1.0, 2.0]])

@@ -113,10 +113,10 @@ def test_a_fork_says_what_is_wrong(memory: day1.Memory) -> None:
 def test_a_fork_of_a_fork_and_an_asynchronous_one(memory: day1.Memory) -> None:
     store, saver = Day1Store(memory, branch=forked), stamped(InMemorySaver, memory)()
     one, two = f"{memory.name}/one", f"{memory.name}/two"
-    for number in range(4):
+    for number in range(2):
         store.put(COUNTS, f"k{number}", {"n": number})
-        if number == 1:
-            config = put(saver, thread())
+    config = put(saver, thread())
+    store.put(COUNTS, "k2", {"n": 2})
     asyncio.run(saver.afork(config, one))
     store.on(one).put(COUNTS, "own", {"n": 9})
     later = put(saver, thread(day1_branch=one))

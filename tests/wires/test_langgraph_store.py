@@ -209,8 +209,6 @@ def test_fields_of_the_store_are_searched_unless_a_put_names_others(memory: day1
     store.put(("docs",), "a", {"title": "Lathe", "parts": [{"text": "oil"}], "note": "sand"})
     assert store.search((), query="oil")
     assert not store.search((), query="sand")
-    with pytest.raises(ValueError, match="embed"):
-        Day1Store(memory, index={"dims": 2, "embed": lambda texts: [[0.0, 1.0] for _ in texts]})
 
 
 def test_a_run_has_a_branch_of_its_own_and_a_clash_is_held(

@@ -28,6 +28,7 @@ from langgraph.store.base import (
 
 import day1
 from day1 import errors
+from day1.integrations.langgraph.embedding import Embedding, Vector, Vectors, fields_of
 from day1.integrations.langgraph.operations import (
     Namespace,
     conditions,
@@ -91,23 +92,19 @@ class Day1Store(BaseStore):
                 as `per_thread` or `forked`; it is made when it is first used. Default, also if the
                 function returns None: that of `memory`.
             index: `fields` are the paths that search reads, if a put names none. Without it search
-                reads whole values. `dims` and `embed` must be left out: the memory embeds.
+                reads whole values. With `embed` items keep the vectors that it gives, and the
+                score of a search is the cosine to the nearest one; without it the memory embeds.
             ttl: `default_ttl` in minutes. Expired items are in no answer; nothing has to sweep.
                 With `refresh_on_read` a read gives an item its time to live anew.
-
-        Raises:
-            ValueError: `index` has an embedding of its own.
         """
-        if index and index.get("embed") is not None:
-            raise ValueError(
-                "Day1Store embeds with the model of its memory: leave `embed` and `dims` out of "
-                "`index`, and set the model with DAY1_EMBEDDER__KIND."
-            )
         self._memory = memory if isinstance(memory, day1.Branch) else day1.connect(memory)
         self._owned = self._memory if memory is not self._memory else None
         self._name = name
         self._branch = branch
-        self._fields = (index or {}).get("fields")
+        self._fields = fields_of(index)
+        own = index is not None and index.get("embed") is not None
+        self._embedding = Embedding(index) if own and index is not None else None
+        self.embeddings = None if self._embedding is None else self._embedding.embeddings
         self._at: str | datetime | None = None
         self.index_config = index
         self.ttl_config = ttl
@@ -130,18 +127,11 @@ class Day1Store(BaseStore):
             InvalidRequest: a value is no JSON, or a key has not 1 to 1,024 characters.
             ValueTooLarge: a value has more than 32,768 characters as JSON.
         """
-        operations = list(ops)
-        for op in operations:
-            validate_op_namespace(op)
-        on = self._on_branch()
-        got = self._got(on, [op for op in operations if isinstance(op, GetOp)])
-        read: list[dict[str, Any]] = []
-        results = [self._read(on, op, got, read) for op in operations]
-        puts = {(tuple(op.namespace), op.key): op for op in operations if isinstance(op, PutOp)}
-        self._renew(on, [each for each in read if (namespace_of(each), each["key"]) not in puts])
-        for some in _parts(list(puts.values())):
-            self._write(on, some)
-        return results
+        operations = _validated(ops)
+        embedding = self._embedding
+        return self._run(
+            operations, Vectors() if embedding is None else embedding.vectors(operations)
+        )
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """Run operations in a worker thread: see `batch`.
@@ -149,7 +139,20 @@ class Day1Store(BaseStore):
         Args:
             ops: the operations.
         """
-        return await asyncio.to_thread(self.batch, list(ops))
+        operations, embedding = _validated(ops), self._embedding
+        vectors = Vectors() if embedding is None else await embedding.avectors(operations)
+        return await asyncio.to_thread(self._run, operations, vectors)
+
+    def _run(self, operations: Sequence[Op], vectors: Vectors) -> list[Result]:
+        on = self._on_branch()
+        got = self._got(on, [op for op in operations if isinstance(op, GetOp)])
+        read: list[dict[str, Any]] = []
+        results = [self._read(on, op, (got, vectors), read) for op in operations]
+        puts = {(tuple(op.namespace), op.key): op for op in operations if isinstance(op, PutOp)}
+        self._renew(on, [each for each in read if (namespace_of(each), each["key"]) not in puts])
+        for some in _parts(list(puts.values())):
+            self._write(on, some, vectors)
+        return results
 
     def on(self, branch: str) -> Day1Store:
         """Return the same store on another branch, which is made if it is missing.
@@ -284,17 +287,18 @@ class Day1Store(BaseStore):
         self,
         on: day1.Branch,
         op: Op,
-        got: dict[tuple[Namespace, str], Any],
+        known: tuple[dict[tuple[Namespace, str], Any], Vectors],
         read: list[dict[str, Any]],
     ) -> Result:
         """Return the result of an operation; add the entries that it renews to `read`."""
+        got, vectors = known
         match op:
             case GetOp():
                 entry = got.get((tuple(op.namespace), op.key))
                 read += [entry] if entry is not None and op.refresh_ttl else []
                 return None if entry is None else item_of(entry)
             case SearchOp():
-                found = self._searched(on, op)
+                found = self._searched(on, op, vectors.queries.get(op.query or ""))
                 read += found if op.refresh_ttl else []
                 return [found_item(entry) for entry in found]
             case ListNamespacesOp():
@@ -319,14 +323,18 @@ class Day1Store(BaseStore):
             with suppress(errors.NotFound, errors.Refused, errors.BranchClosed):
                 self._call(on, "rows_apply", changes=some, reason="read")
 
-    def _searched(self, on: day1.Branch, op: SearchOp) -> list[dict[str, Any]]:
+    def _searched(
+        self, on: day1.Branch, op: SearchOp, vector: Vector | None
+    ) -> list[dict[str, Any]]:
         arguments: dict[str, Any] = {
             "under": labels(self._name, op.namespace_prefix),
             "where": conditions(op.filter) or None,
-            "query": op.query or None,
-            "wait": bool(op.query),
             "at": self._at,
         }
+        if vector is None:
+            arguments |= {"query": op.query or None, "wait": bool(op.query)}
+        elif any(vector):  # else it has no direction, and nothing is nearer than another
+            arguments["vector"] = vector
         found: list[dict[str, Any]] = []
         while len(found) < op.limit:
             most, offset = min(_MOST, op.limit - len(found)), op.offset + len(found)
@@ -336,11 +344,11 @@ class Day1Store(BaseStore):
                 break
         return found
 
-    def _write(self, on: day1.Branch, ops: Sequence[PutOp]) -> None:
+    def _write(self, on: day1.Branch, ops: Sequence[PutOp], vectors: Vectors) -> None:
         """Put and delete items in one commit."""
         if self._at is not None:
             raise errors.Refused("This is the store as it was: write to the store itself.")
-        new = [new_entry(self._name, op, self._fields) for op in ops if op.value is not None]
+        new = [self._new_entry(op, vectors) for op in ops if op.value is not None]
         gone = [place(self._name, op.namespace, op.key) for op in ops if op.value is None]
         if new and gone:
             changes = [{"action": "set", **entry} for entry in new]
@@ -350,6 +358,18 @@ class Day1Store(BaseStore):
             self._call(on, "entry_put", entries=new)
         else:
             self._call(on, "entry_remove", keys=gone)
+
+    def _new_entry(self, op: PutOp, vectors: Vectors) -> dict[str, Any]:
+        entry = new_entry(self._name, op, self._fields)
+        given = [] if self._embedding is None else self._embedding.of_put(op, vectors)
+        return {**entry, "vectors": given} if given else entry
+
+
+def _validated(ops: Iterable[Op]) -> list[Op]:
+    operations = list(ops)
+    for op in operations:
+        validate_op_namespace(op)
+    return operations
 
 
 def _parts(values: list[T]) -> Iterable[list[T]]:

@@ -157,8 +157,11 @@ class EntryOptions(Signed, total=False):
         text: the text that search finds the entry by; default: all of its value.
         sensitivity: `secret` keeps it out of indexes, searches, lists, exports and bundles; only
             who names its space and key reads it.
+        vectors: vectors of its parts by a model of the program, all of one length; `entries`
+            compares its `vector` with them.
     """
 
+    vectors: Sequence[Sequence[float]] | None
     text: str | None
     sensitivity: Literal["secret", "public"] | None
 
@@ -168,9 +171,12 @@ class EntryFindOptions(TypedDict, total=False):
 
     Attributes:
         wait: whether a query waits until every text has its vector.
+        vector: a vector by a model of the program, in place of a query: the entries with the
+            nearest `vectors` come first, and their score is the cosine.
     """
 
     wait: bool | None
+    vector: Sequence[float] | None
 
 
 class EventOptions(TypedDict, total=False):
@@ -307,10 +313,12 @@ class BatchEntry(TypedDict, total=False):
     Attributes:
         text: the text that search finds the entry by; default: all of its value.
         sensitivity: `secret` keeps it out of indexes, searches, lists, exports and bundles.
+        vectors: vectors of its parts by a model of the program, all of one length.
     """
 
     text: str | None
     sensitivity: Literal["secret", "public"] | None
+    vectors: Sequence[Sequence[float]] | None
 
 
 class BatchObservation(TypedDict, total=False):

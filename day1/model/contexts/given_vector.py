@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from typing import Final
 
 MAX_DIMENSION: Final = 4_096
+MAX_NUMBERS: Final = 65_536
+"""Maximum number of numbers in all vectors of one row."""
 SAME: Final = 0.98
 """The lowest cosine of two vectors of one text that count as made by one model."""
 _LEAST: Final = 1e-18
@@ -39,12 +41,26 @@ def sound_vector(values: list[float]) -> list[float]:
     return values
 
 
-def as_kept(values: Sequence[float]) -> str:
-    """Write a vector for the column `vector`: its dimension, and 32-bit floats in base64."""
+def as_kept(*vectors: Sequence[float]) -> str:
+    """Write vectors of one dimension for the column `vector`: 32-bit floats in base64."""
+    values = [value for vector in vectors for value in vector]
     return json.dumps(
-        {"dimension": len(values), "values": base64.b64encode(_little(values)).decode()},
+        {"dimension": len(vectors[0]), "values": base64.b64encode(_little(values)).decode()},
         separators=(",", ":"),
     )
+
+
+def sound_vectors(vectors: list[list[float]]) -> list[list[float]]:
+    """Check that vectors, each of which is sound, can be kept together, and return them.
+
+    Raises:
+        ValueError: they differ in length, or are too many.
+    """
+    if len({len(vector) for vector in vectors}) > 1:
+        raise ValueError("must all have the same number of numbers")
+    if sum(map(len, vectors)) > MAX_NUMBERS:
+        raise ValueError(f"must have at most {MAX_NUMBERS:,} numbers in all")
+    return vectors
 
 
 def dimension_of(stored: str) -> int:
@@ -53,7 +69,7 @@ def dimension_of(stored: str) -> int:
 
 
 def from_kept(stored: str) -> list[float]:
-    """Return the numbers of a kept vector."""
+    """Return the numbers of a kept vector; those of several vectors one after the other."""
     numbers = array("f", base64.b64decode(json.loads(stored)["values"]))
     if sys.byteorder == "big":
         numbers.byteswap()

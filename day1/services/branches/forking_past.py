@@ -114,15 +114,14 @@ def from_common_start(
 ) -> Changes:
     """Return the changes of a side as counted from the rows that both sides began with.
 
+    Only after the base of a fork of the past can two commits have added the same rows.
+
     Args:
         repo: the repository.
         base: the merge base of both sides.
         changes: what one side changed since the base.
         tips: a commit of each side.
     """
-    # Only then can two commits after the base have added the same rows.
-    if not any(b.began_at is not None and b.fork_commit == base for b in repo.ledger.branches()):
-        return changes
     one, other = (dict(_first_rows(repo, base, tip)) for tip in tips)
     common = {key: row for key, row in one.items() if other.get(key) == row}
     after_by_key = {(table, c.id): c for table, rows in changes.items() for c in rows}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from day1.model.branches.branch import Branch
+from day1.model.contexts import given_vector
 from day1.model.contexts.conditions import meets
 from day1.model.contexts.content import as_kept, flattened, from_kept
 from day1.model.contexts.keyed import CONTEXT, context_id, passage_ids, value_too_large
@@ -56,6 +57,8 @@ class NewEntry:
     """The text that search finds the entry by; None: all of its value."""
     expires_at: int | None = None
     sensitivity: str | None = None
+    vectors: Sequence[Sequence[float]] = ()
+    """Vectors of one dimension that the caller made of parts of the entry with its own model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,7 @@ def entry_row(new: NewEntry) -> KeyedRow:
     columns: Mapping[str, Cell] = {
         "summary": flattened(new.value) if new.text is None else new.text,
         "structure": stored,
+        "vector": given_vector.as_kept(*new.vectors) if new.vectors else None,
         "observation_type": CONTEXT,
         "space": new.at.space,
         "detail": canonical({"key": new.at.key}),

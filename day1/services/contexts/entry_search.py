@@ -1,17 +1,21 @@
-"""Searching entries: by meaning and by words, among those that meet conditions."""
+"""Searching entries that meet conditions: by meaning and by words, or by a given vector."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from day1.model.contexts import given_vector
 from day1.model.rows.kind import OBSERVATION
 from day1.services.contexts.entries import Entry, EntryQuery, find, read
 from day1.services.search.request import SearchAnswer, SearchRequest
 from day1.services.search.searching import search
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from day1.model.rows.change import Ref
+    from day1.ports.reading import Reading
     from day1.services.search.search_engine import SearchEngine
 
 
@@ -60,3 +64,44 @@ def search_entries(
     with engine.store.reading(ref) as reading:
         entries = read(reading, list(score_by_id))
     return FoundEntries([(entry, score_by_id[entry.row_id]) for entry in entries], answer)
+
+
+@dataclass(frozen=True, slots=True)
+class NearestEntries:
+    """The entries that meet conditions, the nearest first; those without a vector come last."""
+
+    row_ids: Sequence[str]
+    cosines: Mapping[str, float]
+    """By row id: the cosine of the entry's nearest vector."""
+
+
+def nearest(reading: Reading, query: EntryQuery, vector: Sequence[float]) -> NearestEntries:
+    """Sort the entries that meet conditions by the vectors that were given with them.
+
+    Vectors of another length are of another model, and are not compared.
+    """
+    row_ids = find(reading, query)  # the newest first, which stays the order of equal cosines
+    kept_by_id = {
+        str(row_id): str(kept)
+        for row_id, kept in reading.scan(OBSERVATION, ("id", "vector"), query.rows)
+        if kept is not None and given_vector.dimension_of(str(kept)) == len(vector)
+    }
+    scored = [row_id for row_id in row_ids if row_id in kept_by_id]
+    cosines = _cosines(vector, [kept_by_id[row_id] for row_id in scored]) if scored else ()
+    cosine_by_id = dict(zip(scored, cosines, strict=True))
+    scored.sort(key=lambda row_id: -cosine_by_id[row_id])
+    return NearestEntries([*scored, *(i for i in row_ids if i not in cosine_by_id)], cosine_by_id)
+
+
+def _cosines(vector: Sequence[float], kept: Sequence[str]) -> list[float]:
+    """Compute for each row the cosine of a vector to the nearest vector of the row."""
+    import numpy as np  # noqa: PLC0415 - costs 0.1 s, which only these calls need
+
+    parts = [
+        np.array(given_vector.from_kept(text), np.float64).reshape(-1, len(vector)) for text in kept
+    ]
+    matrix, asked = np.concatenate(parts), np.array(vector, np.float64)
+    lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(asked)
+    starts = np.cumsum([0, *(len(part) for part in parts[:-1])])
+    nearest_of_rows = np.maximum.reduceat(matrix @ asked / lengths, starts)
+    return [float(cosine) for cosine in np.clip(nearest_of_rows, -1.0, 1.0)]

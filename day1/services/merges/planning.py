@@ -132,7 +132,8 @@ def plan_of(
     """
     source, target = both
     changes = target.changes(base, of=source)
-    changes = from_common_start(repo, base, changes, (source.tip, target.tip))
+    if any(b.began_at is not None and b.fork_commit == base for b in repo.ledger.branches()):
+        changes = from_common_start(repo, base, changes, (source.tip, target.tip))
     # A decision that comes along with the merge counts; a pick brings none.
     coming_rows = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
     held_items = _held(source, target, coming_rows, picks=bool(request.items))

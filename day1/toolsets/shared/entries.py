@@ -10,6 +10,7 @@ from day1.call.context import Context
 from day1.call.fields import MemoryText, Request
 from day1.errors import InvalidRequest
 from day1.model.contexts.content import as_kept, flattened
+from day1.model.contexts.given_vector import sound_vector, sound_vectors
 from day1.model.contexts.space_path import space_of_labels
 from day1.model.redaction.retention import sensitivity_of
 from day1.model.redaction.veil import SECRET
@@ -47,6 +48,11 @@ JsonValues = Annotated[dict[str, Any], AfterValidator(_object)]
 """A JSON object, kept as it is: its keys in their order, its numbers as they are."""
 
 
+Vector = Annotated[list[float], AfterValidator(sound_vector)]
+"""A vector that the caller made with its own model."""
+_Vectors = Annotated[list[Vector], Field(min_length=1), AfterValidator(sound_vectors)]
+
+
 class EntryAt(Request):
     """The place of an entry.
 
@@ -70,12 +76,15 @@ class EntryGiven(EntryAt):
         ttl_seconds: How long it is kept, more than 0 and at most 100 years; default: for ever.
         sensitivity: `secret` keeps it out of indexes, searches, lists, exports and bundles; only
             who names its space and key reads it.
+        vectors: Vectors of its parts by your own model, all of one length, each of 1 to 4,096
+            numbers, with 65,536 in all. `entry_find` compares its `vector` with them.
     """
 
     value: JsonValues
     text: MemoryText | None = None
     ttl_seconds: Lasting | None = None
     sensitivity: Sensitivity | None = None
+    vectors: _Vectors | None = None
 
 
 def place_of(ctx: Context, at: EntryAt) -> EntryKey:
@@ -96,6 +105,7 @@ def new_entry(ctx: Context, given: EntryGiven) -> NewEntry:
         given.text,
         None if ttl is None else ctx.clock() + max(1, round(ttl * SECOND)),
         sensitivity_of(given.sensitivity),
+        given.vectors or (),
     )
 
 

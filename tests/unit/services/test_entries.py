@@ -13,6 +13,7 @@ from day1.model.rows.kind import FACT, OBSERVATION, Row
 from day1.services.contexts import entries
 from day1.services.contexts.contexts import NewContext, save
 from day1.services.contexts.entries import Entry, EntryKey, EntryQuery, NewEntry
+from day1.services.contexts.entry_search import nearest
 from day1.services.contexts.keyed_rows import UpsertedRows
 from day1.services.rows.recording import NewFact, fact_row
 from tests.unit.services.conftest import ADA, Bench
@@ -274,3 +275,30 @@ def test_expired_entries_below_a_space_are_removed_in_one_commit(bench: Bench) -
     assert [entry is not None for entry in got(bench, ANN, secret, bob, other)] == [
         *(False, False, True, True),
     ]
+
+
+def test_entries_with_vectors_are_sorted_by_the_nearest_one(bench: Bench) -> None:
+    near, far, both, other, none = (EntryKey(USERS, name) for name in "nfbox")
+    put(bench, near, {"n": 1}, vectors=[[3.0, 1.0]])
+    put(bench, far, {"n": 1}, vectors=[[-2.0, 0.0]])
+    put(bench, both, {"n": 1}, vectors=[[0.0, 1.0], [5.0, 0.0]])
+    put(bench, other, {"n": 1}, vectors=[[1.0, 0.0, 0.0]])
+    put(bench, none, {"n": 2})
+    query = EntryQuery(bench.now)
+    with bench.store.reading(Ref(branch=MAIN)) as reading:
+        result = nearest(reading, query, [2.0, 0.0])
+        wanted = nearest(reading, EntryQuery(bench.now, where={"n": 2}), [2.0, 0.0])
+    assert list(result.row_ids) == [key.row_id for key in (both, near, far, none, other)]
+    assert result.cosines == pytest.approx(
+        {both.row_id: 1.0, near.row_id: 3 / 10**0.5, far.row_id: -1.0}
+    )
+    assert (list(wanted.row_ids), wanted.cosines) == ([none.row_id], {})
+
+
+def test_a_put_without_vectors_removes_them_and_equal_ones_write_nothing(bench: Bench) -> None:
+    assert put(bench, ANN, {"n": 1}, vectors=[[1.0, 2.0]]).added == 1
+    assert put(bench, ANN, {"n": 1}, vectors=[[1.0, 2.0]]).changed == 0
+    assert put(bench, ANN, {"n": 1}, vectors=[[2.0, 2.0]]).changed == 1
+    assert put(bench, ANN, {"n": 1}).changed == 1
+    with bench.store.reading(Ref(branch=MAIN)) as reading:
+        assert nearest(reading, EntryQuery(bench.now), [1.0, 2.0]).cosines == {}

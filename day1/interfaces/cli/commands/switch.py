@@ -20,18 +20,17 @@ def switch_command(
     start: str | None,
     *,
     create: bool,
-    description: str | None,
-    at: str | None,
+    **options: str | None,
 ) -> None:
     """Go to branch NAME; later commands then work on it.
 
     A retired branch is brought back. Only the command line moves: each agent has its own HEAD.
     """
-    if not create and (start or description or at):
+    if not create and (start or any(options.values())):
         raise click.UsageError("START, --description and --at can be used with -c only.")
     verb = "Switched to"
     if create:
-        session.create_branch(name, start, description, at)
+        session.create_branch(name, start, options["description"], options["at"])
         verb = "Switched to a new"
     elif session.call("memory_branch_revive", branch_name=name)["revived"]:
         verb = "Brought back and switched to"

@@ -27,7 +27,12 @@ from day1.services.access.calls import branch_of, first_edit, in_space, repeatab
 from day1.services.branches.resolving import shown_at
 from day1.services.contexts import entries
 from day1.services.contexts.entries import Entry, EntryQuery
-from day1.services.contexts.entry_search import EntrySearch, search_entries
+from day1.services.contexts.entry_search import (
+    EntrySearch,
+    NearestEntries,
+    nearest,
+    search_entries,
+)
 from day1.services.rows.spaces import empty_space
 from day1.toolsets.shared.answers import read_found, read_of
 from day1.toolsets.shared.entries import (
@@ -35,6 +40,7 @@ from day1.toolsets.shared.entries import (
     EntryGiven,
     EntrySpace,
     JsonValues,
+    Vector,
     new_entry,
     place_of,
     warnings_of,
@@ -125,7 +131,8 @@ class EntryItem(Response):
         created_at: When it was first put.
         updated_at: When it was last changed.
         expires_at: When it expires, if it does.
-        score: How well it fits the query, from 0 to 1, if there was one.
+        score: How well it fits the query, from 0 to 1, or the cosine to the vector, from -1 to 1,
+            if there was one.
     """
 
     id: str
@@ -171,6 +178,9 @@ class EntryFind(Request):
             texts with texts, lists and objects whole; a missing value counts as null. A key that a
             value does not have at its top is a path with dots.
         query: A question or words: the entries that fit best come first. Default: the newest first.
+        vector: A vector by your own model: the entries with the nearest `vectors` come first, and
+            `score` is the cosine; those without a vector of this length come last, without a score.
+            It cannot be given with `query`.
         limit: How many entries to answer at most.
         offset: How many to leave out first: with `limit` the next page.
         at: The state to read: a time (ISO 8601), a snapshot or a commit; default: as it is.
@@ -180,11 +190,18 @@ class EntryFind(Request):
     under: EntrySpace | None = None
     where: _Where | None = None
     query: Text | None = None
+    vector: Vector | None = None
     limit: Annotated[int, Field(ge=1, le=_MOST)] | None = 50
     offset: Annotated[int, Field(ge=0, le=_FARTHEST)] | None = 0
     branch: OnBranch = None
     at: Label | None = None
     wait: bool | None = False
+
+    @model_validator(mode="after")
+    def _one_question(self) -> EntryFind:
+        if self.query is not None and self.vector is not None:
+            raise ValueError("give a query or a vector, not both")
+        return self
 
 
 class EntriesFound(Response):
@@ -210,11 +227,15 @@ def entry_find(ctx: Context, request: EntryFind) -> EntriesFound:
         read = read_found(branch.name, found.answer)
         return EntriesFound(entries=items[offset:], total=len(items), read=read)
     with ctx.repo.store.reading(ref) as reading:
-        ids = entries.find(reading, query)
+        if request.vector is None:
+            found_ids = NearestEntries(entries.find(reading, query), {})
+        else:
+            found_ids = nearest(reading, query, request.vector)
+        ids, cosines = found_ids.row_ids, found_ids.cosines
         page = entries.read(reading, ids[offset : offset + limit])
         notes = () if request.where else empty_space(reading, within, ids)
         return EntriesFound(
-            entries=[_item(entry) for entry in page],
+            entries=[_item(entry, cosines.get(entry.row_id)) for entry in page],
             total=len(ids),
             read=read_of(reading, branch.name, *notes),
         )
