@@ -132,7 +132,9 @@ def plan_of(
     """
     source, target = both
     changes = target.changes(base, of=source)
-    if any(b.began_at is not None and b.fork_commit == base for b in repo.ledger.branches()):
+    if _may_share_rows(request, changes) and any(
+        forked.began_at is not None for forked in repo.ledger.records(Branch, fork_commit=base)
+    ):
         changes = from_common_start(repo, base, changes, (source.tip, target.tip))
     # A decision that comes along with the merge counts; a pick brings none.
     coming_rows = [c.after for c in changes.get(HELD.table, ()) if c.after is not None]
@@ -165,6 +167,20 @@ def plan_of(
     plan = plan_merge(sides, request.strategy, choices, items)
     check_valid_times(plan)
     return plan, sides, held_items.every
+
+
+def _may_share_rows(request: MergeRequest, changes: Changes) -> bool:
+    """Whether both sides may have begun with rows that each of them added after the base.
+
+    Such rows are older than a fork of the past; so most merges need not ask the ledger for one.
+    """
+    ends = (request.source, request.target)
+    begun_at = max(branch.created_at for branch in ends)
+    return any(branch.began_at is not None for branch in ends) or any(
+        c.before is None and c.after is not None and int(c.after["created_at"] or 0) < begun_at
+        for table in changes.values()
+        for c in table
+    )
 
 
 def veils_of(
