@@ -12,10 +12,9 @@ from sqlalchemy.event import listens_for
 from sqlalchemy.exc import DisconnectionError
 from typing_extensions import override
 
-from day1.adapters.ledger.faults import faults
 from day1.adapters.ledger.intents import Intents, LedgerWithIntents
 from day1.adapters.ledger.lock_and_watch import Locks, Watch
-from day1.adapters.ledger.schema import make_tables
+from day1.adapters.ledger.schema import faults, make_tables
 from day1.adapters.ledger.statements import inserting, selecting, selecting_by, updating
 from day1.adapters.ledger.tables import HEADS, TABLES, as_record, as_row, refuse_later
 from day1.adapters.rows.ownership import Columns

@@ -1,4 +1,4 @@
-"""The schema of a ledger: make and upgrade its tables, recognize other programs' tables."""
+"""The schema of a ledger: make, upgrade and check its tables, recognize other programs' tables."""
 
 from sqlalchemy import Connection, bindparam, update
 
@@ -9,7 +9,9 @@ from day1.adapters.ledger.tables import (
     SUM,
     TABLES,
     VERSION,
+    is_changed,
     metadata,
+    refuse_later,
     sum_of,
 )
 from day1.adapters.rows.ownership import Columns, columns, columns_of, foreign, tables
@@ -81,3 +83,27 @@ def own_tables(
     if foreign_names:
         raise foreign(where, foreign_names)
     return columns_by_table
+
+
+def faults(connection: Connection, name: str, *, has_sums: bool) -> list[str]:
+    """Read every row, and every page and checksum of a file; return the problems found.
+
+    Args:
+        connection: a connection to the ledger.
+        name: the ledger's name in errors.
+        has_sums: whether the ledger is a file, whose rows have checksums that count.
+
+    Raises:
+        StoreVersionUnknown: a later day1 has upgraded the file.
+    """
+    problems = []
+    if has_sums:
+        refuse_later(connection, name)
+        lines = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
+        problems = [str(line) for line in lines if line != "ok"]
+    for kind, table in TABLES.items():
+        rows = connection.execute(selecting(kind)).all()
+        changed = has_sums and sum(is_changed(kind, row) for row in rows)
+        if changed:
+            problems.append(f"{changed} of {len(rows)} rows of {table.name} were changed")
+    return problems
