@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 _CHUNK = 500
 """Ids in one IN list; engines limit the number of bound values."""
 _SHORT = 64
-"""Maximum number of values of a list in a prepared statement. It takes 1, 2, 4 and so on to 64
-values; the last one is repeated."""
+"""Most values of a list in a prepared statement; it takes 1, 2, 4 … 64, the last one repeated."""
 
 
 class Prepared:
@@ -256,12 +255,11 @@ class SqlReading(Reading):
         lists = {name: value for name, value in values.items() if isinstance(value, list)}
         is_short = all(0 < len(some) <= _SHORT for some in lists.values())
         lengths = ((name, 1 << (len(some) - 1).bit_length()) for name, some in lists.items())
-        sizes = tuple(lengths) if is_short else ()
-        shape = shape._replace(sizes=sizes)
-        if len(sizes) < len(lists):  # a long list, for which each length is another statement
+        shape = shape._replace(sizes=tuple(lengths) if is_short else ())
+        if len(shape.sizes) < len(lists):  # a long list, for which each length is another statement
             return [tuple(row) for row in self.connection.execute(build(shape), values)]
         values = {name: value for name, value in values.items() if name not in lists}
-        for name, size in sizes:
+        for name, size in shape.sizes:
             some = lists[name]
             values |= {f"{name}_{n}": some[min(n, len(some) - 1)] for n in range(size)}
         return prepared(build, shape).rows(self.connection, values)
@@ -298,14 +296,13 @@ class SqlReading(Reading):
         if self.mask.rows or (absent and query):
             return Counter(value for (value,) in self.scan(kind, (column,), row_query))
         if absent:
-            row_count = self.count(kind)
-            return {None: row_count} if row_count else {}
+            return {None: row_count} if (row_count := self.count(kind)) else {}
         table = table_at(kind.table, self.version)
         values, empty = self._bound(kind, row_query)
         tests = conditions(table, empty, tuple(values))
         statement = select(table.c[column], func.count()).select_from(table.table).where(*tests)
-        statement = statement.group_by(table.c[column])
-        return {value: int(n) for value, n in self.connection.execute(statement, values)}
+        counted = self.connection.execute(statement.group_by(table.c[column]), values)
+        return {value: int(n) for value, n in counted}
 
     @override
     def log(self) -> Iterator[Commit]:
@@ -391,8 +388,7 @@ def _narrowed(query: Query) -> Iterator[Query]:
     """Split a query whose list of allowed values is too long for an engine."""
     for column, values in query.among.items():
         if len(values) > _CHUNK:
-            for some in chunks(values):
-                yield replace(query, among={**query.among, column: some})
+            yield from (replace(query, among={**query.among, column: p}) for p in chunks(values))
             return
     yield query
 
