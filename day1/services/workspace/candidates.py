@@ -31,7 +31,6 @@ from day1.services.workspace.known_rows import (
     NEWEST,
     known_rows,
     newest_rows,
-    read_ahead,
     read_rows,
     seen_rows,
 )
@@ -190,7 +189,7 @@ class _Reader:
         return scores, [answer for _, answer in team.asked]
 
     def _reading_hits(self, place: WrittenBranch) -> ReadHits:
-        """Return how the rows of a branch's hits are read: what is known of the branch is not."""
+        """Return how the rows of a branch's hits are read; known rows are not read again."""
         spaces, now = self._asked.spaces, self._asked.now
 
         def read(reading: Reading, _: object, ids: Iterable[str]) -> dict[str, Row]:
@@ -254,8 +253,9 @@ class _Reader:
                     if place is self._places[0]:
                         pinned = pinned_facts(self._repo, reading, asked.spaces, asked.now, _PINNED)
                     rows = newest_rows(known, reading, task_id, asked.now) if task_id else {}
-                    newest_ids = (str(row["id"]) for of_kind in rows.values() for row in of_kind)
-                    read_ahead(known, reading, (*ids, *pinned, *newest_ids), asked.now)
+                    own_ids = (str(row["id"]) for of_kind in rows.values() for row in of_kind)
+                    # What `_show` needs next is read in the same opening.
+                    read_rows(known, reading, (*ids, *pinned, *own_ids), asked.now, linked=True)
             for kind, of_kind in rows.items():
                 newest[kind] |= {(int(row["created_at"] or 0), str(row["id"])) for row in of_kind}
         newest_ids = (i for of_kind in newest.values() for _, i in sorted(of_kind)[-NEWEST:])

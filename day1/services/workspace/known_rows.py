@@ -75,13 +75,6 @@ def seen_rows(known: KnownRows, ids: Collection[str], now: int, *, linked: bool)
     return SeenRows(known.items(ids, now), known.links(ids, now) if linked else set())
 
 
-def read_ahead(known: KnownRows, reading: Reading, ids: Iterable[str], now: int) -> None:
-    """Read and keep the rows of ids, and their relations, that are not known."""
-    row_ids = list(dict.fromkeys(ids))
-    _read_items(known, reading, row_ids, now)
-    _read_relations(known, reading, row_ids, now)
-
-
 def newest_rows(
     known: KnownRows, reading: Reading, task_id: str, now: int
 ) -> Mapping[Kind, Sequence[Row]]:
