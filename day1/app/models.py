@@ -73,7 +73,7 @@ def chat(settings: ChatSettings) -> Chat | None:
 
 
 def pinning(settings: PinningSettings) -> Pinning | None:
-    """Make the pinning service that the settings name; None if they name none.
+    """Make the service that keeps the files of archives, such as IPFS; None if none is named.
 
     Raises:
         InvalidRequest: its address is not http or https.

@@ -44,7 +44,7 @@ def test_an_event_has_what_its_line_says() -> None:
         ({"turn": None}, "^turn is not a text$"),
         ({"turn": " "}, "^turn is not a text$"),
         ({"turn": "a" * (MAX_LABEL + 1)}, "^turn is too long$"),
-        ({"turn": "a\nb"}, "^turn cannot be printed$"),
+        ({"turn": "a\nb"}, "^turn has characters that cannot be printed$"),
         ({"text": "a\0"}, "NUL"),
         ({"text": "a" * (MOST_TEXT + 101)}, "^text is too long$"),
         ({"event": ...}, "^event, agent or session is missing, or the event is unknown$"),

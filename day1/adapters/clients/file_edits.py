@@ -56,7 +56,7 @@ class PluginEdit:
         return data
 
     def put(self, data: bytes) -> bytes:
-        """Return the plugin's present text, if the file is missing or day1's."""
+        """Return the plugin's present text; raise NotUnderstood if the file is another's."""
         self.present(data)
         return self.shown().encode()
 

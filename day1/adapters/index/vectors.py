@@ -112,21 +112,22 @@ class FileVectors(Vectors):
 
         def passages() -> Iterator[Passage]:
             room = limit
-            other_passages: list[Passage] = []
+            later_passages: list[Passage] = []
             for text, content in waiting.items():
-                cut = [(text, n, passage) for n, passage in enumerate(embedder.passages(content))]
+                numbered = enumerate(embedder.passages(content))
+                all_passages = [(text, n, passage) for n, passage in numbered]
                 if text in hasty:
-                    best = best_by_words(cut, first.terms)
-                    other_passages += cut[:best] + cut[best + 1 :]
-                    chosen = cut[best : best + 1]
+                    best = best_by_words(all_passages, first.terms)
+                    later_passages += all_passages[:best] + all_passages[best + 1 :]
+                    passages_now = all_passages[best : best + 1]
                 else:
-                    chosen = cut
-                room -= len(chosen)
+                    passages_now = all_passages
+                room -= len(passages_now)
                 if counts and room < 0:
                     return
-                counts[text] = len(cut)
-                yield from (p for p in chosen if p[:2] not in begun)
-            yield from (p for p in other_passages if p[:2] not in begun)
+                counts[text] = len(all_passages)
+                yield from (p for p in passages_now if p[:2] not in begun)
+            yield from (p for p in later_passages if p[:2] not in begun)
 
         for batch in in_strides(passages(), embedder.stride if enough else None):
             vectors = embedder.embed([passage for _, _, passage in batch])

@@ -88,7 +88,7 @@ class RemoteCalls:
         return answer
 
     def close(self) -> None:
-        """Wait for running calls, and close the connections."""
+        """Wait for running calls, and close the HTTP connections."""
         self._lifetime.close()
 
     def _body(self, tool: Tool, arguments: Mapping[str, Any], who: Who) -> Any:

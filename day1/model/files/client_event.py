@@ -97,4 +97,4 @@ def _check(name: str, value: object) -> None:
     if len(value) > (_MOST_TEXT if name == "text" else MAX_LABEL):
         raise ValueError(f"{name} is too long")
     if name != "text" and not value.isprintable():
-        raise ValueError(f"{name} cannot be printed")
+        raise ValueError(f"{name} has characters that cannot be printed")

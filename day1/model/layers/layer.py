@@ -43,7 +43,7 @@ class LayerItem:
 
     @property
     def id(self) -> str | None:
-        """The id of the row; None for a line of a desk."""
+        """The id of the row; None for a line that a client wrote on its working desk."""
         return None if self.row is None else str(self.row["id"])
 
     @property

@@ -78,7 +78,7 @@ class Rules:
         if set(self.weights) != set(PARTS) or min(self.weights.values()) < 0:
             raise ValueError(f"the weights are those of {', '.join(PARTS)}, none below 0")
         if abs(fsum(self.weights.values()) - 1) > _ROUNDED:
-            raise ValueError("the weights must sum to 1")
+            raise ValueError("the weights of a workspace must sum to 1")
 
 
 def score_of(parts: Parts, weights: Parts) -> float:

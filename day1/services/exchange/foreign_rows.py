@@ -62,11 +62,11 @@ class ImportEdits:
 
 def put_rows(repo: Repository, branch: Branch, drafts: Sequence[Draft], origin: Origin) -> Imported:
     """Write one unit of drafts to a branch, as a commit if anything in it is new."""
-    unit = Imported()
+    imported = Imported()
     with repo.store.changing(find_open_again(repo, branch).name) as work:
         for kind, rows in built(drafts, origin, work.now).items():
             comparison = compare(repo, work, kind, rows)
-            unit.left += [LeftRow(i, branch.name, why) for i, why in comparison.why.items()]
+            imported.left += [LeftRow(i, branch.name, why) for i, why in comparison.why.items()]
             new_rows: list[Row] = []
             for row_id in comparison.differing:
                 if row_id in comparison.why:
@@ -76,7 +76,7 @@ def put_rows(repo: Repository, branch: Branch, drafts: Sequence[Draft], origin: 
                     continue
                 values = claimed(kind, rows[row_id])
                 give(work, kind, comparison.present[row_id], values, ImportEdits(repo.new_id))
-                unit.changed += 1
+                imported.changed += 1
             work.add(kind, new_rows)
             surplus = [row_id for row_id in comparison.surplus if row_id not in comparison.why]
             remove(
@@ -85,11 +85,11 @@ def put_rows(repo: Repository, branch: Branch, drafts: Sequence[Draft], origin: 
                 [comparison.present[row_id] for row_id in surplus],
                 ImportEdits(repo.new_id),
             )
-            unit.added += len(new_rows)
-            unit.changed += len(surplus)
-            unit.unchanged += len(rows) - len(comparison.differing)
-        commit_unit(work, unit)
-    return unit
+            imported.added += len(new_rows)
+            imported.changed += len(surplus)
+            imported.unchanged += len(rows) - len(comparison.differing)
+        commit_unit(work, imported)
+    return imported
 
 
 @dataclass(frozen=True, slots=True)

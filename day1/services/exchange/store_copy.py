@@ -25,7 +25,7 @@ from day1.services.repository.repository import Repository
 
 Carry = Callable[[object], object]
 """A function that turns a record of the source's ledger into the copy's record."""
-_Hashed = tuple[int, str]
+_CountAndHash = tuple[int, str]
 """The number of a state's rows, and the hash of all of them."""
 
 _HELPER_PREFIX: Final = "_copy"
@@ -166,7 +166,7 @@ class CommitReplay:
         """The source's stamp when it was last read."""
         self._heads: dict[str, CommitId] = {}
         self._refs = target.history.branches()
-        self._equal: dict[CommitId, _Hashed] = {}
+        self._equal: dict[CommitId, _CountAndHash] = {}
         """Number and hash of the rows of states found equal in the copy, by source commit."""
 
     def follow(self) -> None:
@@ -279,14 +279,14 @@ class CommitReplay:
             IntegrityBroken: a tag or branch has other rows.
         """
         for tag, commit in self.tags.items():
-            self._compare(f"tag {tag!r}", commit, Ref(commit=self.ids[commit]), {})
+            self._checked_equal(f"tag {tag!r}", commit, Ref(commit=self.ids[commit]), {})
         contents = []
         for name, tip in sorted(self._heads.items()):
             rows = (pending or {}).get(name, {})
             ref = Ref(branch=name) if rows else Ref(commit=self.ids[tip])
-            hashed = self._compare(f"branch {name!r}", tip, ref, rows)
+            count_and_hash = self._checked_equal(f"branch {name!r}", tip, ref, rows)
             count = sum(len(rows.get(kind.table, ())) for kind in MEMORIES)
-            contents.append(BranchContent(name, self.ids[tip], count, *hashed))
+            contents.append(BranchContent(name, self.ids[tip], count, *count_and_hash))
         state_by_branch = {content.name: (content.commit, content.waiting) for content in contents}
         if pending is not None and self._states() != state_by_branch:
             raise _unlike("branches are")
@@ -300,10 +300,12 @@ class CommitReplay:
                 states[name] = reading.tip, reading.pending.count
         return states
 
-    def _compare(self, what: str, commit: CommitId, ref: Ref, pending: Writes) -> _Hashed:
-        hashed = self._equal.get(commit)
-        if hashed is not None and not pending:
-            return hashed
+    def _checked_equal(
+        self, what: str, commit: CommitId, ref: Ref, pending: Writes
+    ) -> _CountAndHash:
+        known = self._equal.get(commit)
+        if known is not None and not pending:
+            return known
         with self._source.store.reading(Ref(commit=commit)) as reading:
             source_hashed = _hashed(reading, pending)
         with self._target.store.reading(ref) as reading:
@@ -322,7 +324,7 @@ def _unlike(what: str) -> IntegrityBroken:
     )
 
 
-def _hashed(reading: Reading, pending: Writes) -> _Hashed:
+def _hashed(reading: Reading, pending: Writes) -> _CountAndHash:
     """Count and hash the rows of a state together with pending rows.
 
     The commits that held items name are not hashed, since they differ between copies.

@@ -103,14 +103,14 @@ def history(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list
                 back=commit.id in commits_with_row,
             )
             at = int(row["created_at"] or 0) if row and commit.op == "add" else commit.ts
-            cells = _cells(traced.kind, before, row)
+            changed_cells = _changed_cells(traced.kind, before, row)
             versions.append(
-                Version(how, at, row, cells, edit_by_time.get(at), commit, entry.branch)
+                Version(how, at, row, changed_cells, edit_by_time.get(at), commit, entry.branch)
             )
     if traced.row is not None and traced.tip not in rows:  # only additions can be pending
         at = int(traced.row["created_at"] or 0)
-        cells = _cells(traced.kind, None, traced.row)
-        versions.append(Version("added", at, traced.row, cells, None, None, branch))
+        changed_cells = _changed_cells(traced.kind, None, traced.row)
+        versions.append(Version("added", at, traced.row, changed_cells, None, None, branch))
     return traced, versions[::-1]
 
 
@@ -140,7 +140,7 @@ def _how(row: Row | None, before: Row | None, commit: Commit, *, back: bool) -> 
     return "restored" if commit.op in _RESTORING_OPS else "changed"
 
 
-def _cells(kind: Kind, before: Row | None, row: Row | None) -> tuple[str, ...]:
+def _changed_cells(kind: Kind, before: Row | None, row: Row | None) -> tuple[str, ...]:
     if before is None or row is None:
         return (WHOLE,)
     return tuple(changed_groups(kind, before, row))

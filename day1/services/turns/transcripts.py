@@ -154,6 +154,6 @@ def _is_visible(conversation: Row, owner: Owner) -> bool:
 
 
 def _thread_name(conversation: Row) -> str:
-    """Return the name of a conversation's thread; "" if Compose did not write the conversation."""
+    """Return the name of a conversation's thread; "" if the toolset `compose` did not write it."""
     is_of_compose = owner_in(conversation["detail"]).wallet is not None
     return str(read_detail(conversation["detail"]).get("threadId") or "") if is_of_compose else ""

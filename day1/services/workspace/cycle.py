@@ -174,7 +174,7 @@ def broadcast_now(
 
 
 def evict(repo: Repository, seat: Seat, row_id: str, now: int) -> str:
-    """Take a memory out of the workspace and the buffer, for as long as the goal is active.
+    """Take a memory out of the workspace and the buffer while the goal is active.
 
     Returns:
         Where the memory was: `workspace` or `buffer`.

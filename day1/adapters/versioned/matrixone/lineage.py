@@ -22,7 +22,7 @@ from day1.model.rows.kind import KINDS, Kind
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Two states that the server can compare; all segments together have every differing row."""
+    """Two past states that the server can compare; all segments have every differing row."""
 
     later: PastState
     earlier: PastState

@@ -62,8 +62,8 @@ def setup_command(session: Session, clients: Sequence[str], **options: Any) -> N
     )
     point = session.app.stores.point(session.settings)
     outcomes, notes = setup.run(request, write=not any(dry_modes), point=point)
-    lacks = options["everywhere"] and not options["remove"] and _lacks_users_store()
-    if lacks:
+    needs_users_store = options["everywhere"] and not options["remove"] and _lacks_users_store()
+    if needs_users_store:
         notes = [*notes, _make_users_store(session, write=not any(dry_modes))]
     if options["prints"]:
         outcomes = [replace(outcome, state="same", why="") for outcome in outcomes]
@@ -73,7 +73,7 @@ def setup_command(session: Session, clients: Sequence[str], **options: Any) -> N
             session.screen.note(("note: ", "dim"), note)
     has_refused = any(outcome.state == "refused" for outcome in outcomes)
     if has_refused or (
-        options["check"] and (lacks or any(outcome.differs for outcome in outcomes))
+        options["check"] and (needs_users_store or any(outcome.differs for outcome in outcomes))
     ):
         raise click.exceptions.Exit(FAILED)
 

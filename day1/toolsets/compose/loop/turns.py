@@ -150,14 +150,14 @@ def turn_record(
     """Store a turn after the final answer: its messages, its tools and the working session."""
     turn_messages = _messages(request)
     owner = owner_of(ctx, request)
-    ids = _ids(request, owner)
-    thread = Thread(owner, ids.thread, ids.session)
+    turn_ids = _completed_ids(request, owner)
+    thread = Thread(owner, turn_ids.thread, turn_ids.session)
     messages = [*to_store(turn_messages, request.modelUsed), *map(_event, request.toolEvents or ())]
     texts = (text for message in messages for text in (message.content, message.tool_calls))
     notes = secret_notes(ctx.limits.secrets, *texts, request.summary)
-    write = write_of(ctx, owner, ids.session)
+    write = write_of(ctx, owner, turn_ids.session)
     record = SessionRecord(request.summary, None, request.metadata or {})
-    turn = Turn(thread, ids.turn, messages, record)
+    turn = Turn(thread, turn_ids.turn, messages, record)
     recorded = record_turn(write.repo, write.branch, turn, write.origin)
     message_ids = turn.message_ids
     working = remember_messages(write.repo, write.branch, thread, message_ids, ctx.clock())
@@ -167,9 +167,9 @@ def turn_record(
     return AgentMemoryRecordTurnResponse(
         loop=envelope("post_turn", "remember", "pre_turn"),
         success=True,
-        sessionId=ids.session,
-        threadId=ids.thread,
-        turnId=ids.turn,
+        sessionId=turn_ids.session,
+        threadId=turn_ids.thread,
+        turnId=turn_ids.turn,
         vectorId=message_ids[-1] if vector else None,
         stored=AgentMemoryTurnStored(
             transcript=bool(message_ids), working=working, vector=vector, graph=False
@@ -227,18 +227,18 @@ def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMess
 
 
 @dataclass(frozen=True, slots=True)
-class _Ids:
+class _TurnIds:
     thread: str
     session: str
     turn: str
 
 
-def _ids(request: AgentMemoryRecordTurnRequest, owner: Owner) -> _Ids:
+def _completed_ids(request: AgentMemoryRecordTurnRequest, owner: Owner) -> _TurnIds:
     """Complete the ids of a turn: thread and session name each other, else the turn names both."""
     turn = request.turnId or f"turn_{secrets.token_hex(16)}"
     default_thread = f"thread_{short_hash('compose', owner.space or '', turn)}"
     thread = request.threadId or request.sessionId or default_thread
-    return _Ids(thread, request.sessionId or thread, turn)
+    return _TurnIds(thread, request.sessionId or thread, turn)
 
 
 def _event(event: AgentMemoryToolEvent) -> NewMessage:
