@@ -17,6 +17,7 @@ import pytest
 
 from day1.errors import Day1Error, StoreVersionUnknown
 from day1.interfaces.open_store import OpenStore
+from day1.model.records.intent import Intent
 from day1.model.rows.change import Ref
 from day1.services.access.caller import Caller
 from day1.toolsets import TOOLSETS
@@ -158,7 +159,7 @@ def test_a_ledger_that_a_later_day1_has_brought_up_is_not_written(
         sums = where.startswith("/")  # in a file: that of a row counts the later field too
         assert refused(store, "memory_search", {"query": "gateway"}) == (CODE if sums else None)
         assert other.do("noted") == before
-        assert store.repo.ledger.open_intents() == []
+        assert store.repo.ledger.records(Intent) == [], "a refused deed leaves no intent"
 
 
 @pytest.mark.parametrize("seconds", sampled((1, 60), {1}))
