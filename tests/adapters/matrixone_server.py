@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from day1.adapters.mysql.url import ServerDatabase
+from day1.adapters.rows.tables import SCHEMA_VERSION
 from day1.adapters.versioned.history import encode
 from day1.adapters.versioned.matrixone.store import MatrixOneStore
 from day1.model.rows.change import Message
@@ -33,7 +34,7 @@ def server(**answers):
         r"SELECT db, ns FROM": [(MAIN, answers.get("ns", OLD))],
         r"SELECT name FROM `day1_graph`": [("main",)],
         r"SELECT id, parent, merged": [(TIP, None, None, "day1", text)],
-        r"SELECT min\(": [(2, 2)],
+        r"SELECT min\(": [(SCHEMA_VERSION, SCHEMA_VERSION)],
         r"SELECT sum\(": [(0, None, None)],
         r"SELECT count\(": [(0,)],
         r"SELECT 1 FROM `day1_graph`.`commits`": [(1,)],

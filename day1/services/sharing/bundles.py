@@ -189,8 +189,8 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
             (stored_bundle.sha256, digest(exported_rows(repo, stored_bundle)))
         ):
             raise Conflict(
-                "This store has a bundle of the same id with other rows: ask for a new export, or "
-                "import this file into another store.",
+                "This store has another bundle of the same id: ask for a new export, or import "
+                "this file into another store.",
                 bundle_id=file.id,
             )
         return stored_bundle
