@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from day1.model.search.grouping import ALIKE_WORDS
+from day1.model.search.grouping import ALIKE_WORDS, shared_words
 from day1.model.workspace.competition import contradict
-from day1.model.workspace.wording import alike_in_words, said_words, shared_words
+from day1.model.workspace.wording import alike_in_words, said_words
 
 
 @pytest.mark.parametrize(

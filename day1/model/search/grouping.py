@@ -98,24 +98,36 @@ def complete_links(things: Sequence[T], pairs: Iterable[Pair[T]]) -> list[list[T
 
 
 def word_pairs(texts: Mapping[T, str]) -> list[Pair[T]]:
-    """Find the pairs of texts that have most of their content words in common.
+    """Find the pairs of texts that have most of their content words in common."""
+    return pairs_in_common({key: frozenset(content_words(text)) for key, text in texts.items()})
 
-    Only texts that share one of their rarest words are compared: with 0.8 in common, at least one
+
+def pairs_in_common(words_by_key: Mapping[T, frozenset[str]]) -> list[Pair[T]]:
+    """Find the pairs of sets of words that have most of their words in common.
+
+    Only sets that share one of their rarest words are compared: with 0.8 in common, at least one
     of the rarest fifth must be.
     """
-    words_by_key = {key: frozenset(content_words(text)) for key, text in texts.items()}
-    frequency = Counter(word for own in words_by_key.values() for word in own)
+    frequency = Counter(word for words in words_by_key.values() for word in words)
+    by_rarity = sorted(frequency, key=lambda word: (frequency[word], word))
+    rarity = {word: place for place, word in enumerate(by_rarity)}
     keys_by_word: dict[str, list[T]] = {}
     pairs: list[Pair[T]] = []
-    for key, own in words_by_key.items():
-        rarest = sorted(own, key=lambda word: (frequency[word], word))
-        rarest = rarest[: len(own) - ceil(ALIKE_WORDS * len(own)) + 1]
+    for key, words in words_by_key.items():
+        rarest = sorted(words, key=rarity.__getitem__)
+        rarest = rarest[: len(words) - ceil(ALIKE_WORDS * len(words)) + 1]
         near = dict.fromkeys(other for word in rarest for other in keys_by_word.get(word, ()))
-        shares = ((o, len(own & words_by_key[o]) / len(own | words_by_key[o])) for o in near)
+        shares = ((other, shared_words(words, words_by_key[other])) for other in near)
         pairs += [(other, key, share) for other, share in shares if share >= ALIKE_WORDS]
         for word in rarest:
             keys_by_word.setdefault(word, []).append(key)
     return pairs
+
+
+def shared_words(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the Jaccard similarity of two sets of words, 0 to 1."""
+    in_both = len(one & other)
+    return in_both / (len(one) + len(other) - in_both) if in_both else 0.0
 
 
 def worded(text: str) -> int:

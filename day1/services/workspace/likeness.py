@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from day1.errors import EmbedderUnavailable
-from day1.model.search.grouping import ALIKE, plain
+from day1.model.search.grouping import ALIKE, plain, shared_words
 from day1.model.search.ranking import Candidate, Mode, Question, rank
 from day1.model.search.wording import keyword_terms
 from day1.model.workspace.item import Item
-from day1.model.workspace.wording import alike_in_words, said_words, shared_words
+from day1.model.workspace.wording import alike_in_words, said_words
 from day1.ports.index import IndexBehind, IndexLost, TextId
 from day1.services.search.search_engine import SearchEngine
 from day1.services.workspace.items import KINDS
@@ -100,7 +100,7 @@ class Likeness:
 
     def alike(self) -> dict[str, frozenset[str]]:
         """Return, by row, the rows that say nearly the same, or the contrary."""
-        pairs = list(alike_in_words(self._words))
+        pairs = alike_in_words(self._words)
         ids_by_text: dict[str, list[str]] = {}
         for row_id, text in self._texts.items():
             ids_by_text.setdefault(plain(text), []).append(row_id)
