@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from day1.model.redaction.basis import may_derive
+from day1.model.redaction.veil import is_expired
 from day1.model.rows.change import ReadState
 from day1.model.rows.kind import Kind, Row
 from day1.model.workspace.item import Item
@@ -109,7 +110,5 @@ def link_of(relation: Row) -> Link:
 
 def is_over(row: Row, now: int) -> bool:
     """Whether a row has expired, or stopped being true."""
-    expires_at, valid_until = row.get("expires_at"), row.get("valid_until")
-    return (expires_at is not None and int(expires_at) <= now) or (
-        valid_until is not None and int(valid_until) <= now
-    )
+    valid_until = row.get("valid_until")
+    return is_expired(row, now) or (valid_until is not None and int(valid_until) <= now)

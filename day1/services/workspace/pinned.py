@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from day1.errors import NotFound, StoreUnavailable
 from day1.model.prime.choosing import PINNED
-from day1.model.rows.change import Query, Ref
+from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT
+from day1.services.search.indexing import changes_between
 from day1.services.workspace.items import Spaces, present_items
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ def _updated(
     repo: Repository, cached_tip: str, cached_ids: frozenset[str], reading: Reading
 ) -> frozenset[str] | None:
     """Update cached ids from their commit to the tip; None if that commit does not exist here."""
-    try:
-        changes = repo.history.changes(cached_tip, Ref(commit=reading.tip)).get(FACT.table, ())
-    except (NotFound, StoreUnavailable):  # of another branch of this name, or compacted away
+    all_changes = changes_between(repo.history, cached_tip, reading.tip)
+    if all_changes is None:  # of another branch of this name, or compacted away
         return None
+    changes = all_changes.get(FACT.table, ())
     newly_pinned = {c.id for c in changes if c.after is not None and c.after["category"] == PINNED}
     return cached_ids.difference(c.id for c in changes) | newly_pinned
 
