@@ -44,7 +44,7 @@ class FileWatch(Watch):
         self._opened: Hashable = None
         self._connection: sqlite3.Connection | None = None
         self._same: tuple[Hashable, Hashable] = (None, None)
-        """What was counted after a commit that is overlooked, and the version before it."""
+        """The count after an overlooked commit, and the version that stays the same over it."""
 
     def file(self) -> tuple[int, ...]:
         """Return the device and inode of the file; empty if it does not exist."""

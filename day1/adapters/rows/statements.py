@@ -51,7 +51,7 @@ class Shape(NamedTuple):
 
 
 _NEVER: Final = 2**62
-"""Stands for the time of what has none, in an expression for which engines have no index."""
+"""The end of rows that never expire, in expressions that hide `expires_at` from the planner."""
 _ABSENT: Final[ColumnElement[Any]] = literal_column("NULL")
 """A column that an earlier version of the schema does not have."""
 
@@ -146,13 +146,14 @@ def conditions(
 
     These are `equal_category`, `among_id`, `maybe_space` (one of a list, or no value), or a bound.
     An engine that knows no statistics takes an index on a column without a value, which most rows
-    have in common, for narrower than a list or a time: beside these it is not shown one. That of
-    expiry it is shown only to find the rows that expired; then it is not shown that of a space.
+    have in common, for narrower than a list or a time. So beside these an expression hides the
+    column from it. `expires_at` is hidden too, except to find the rows that expired; then `space`
+    is hidden instead.
     """
-    is_shown_space = "expired_at" not in values
+    finds_expired = "expired_at" in values
     has_list_or_time = any(name == "created_after" or name.startswith("among_") for name in values)
     for column in empty:
-        if column == "space" and (has_list_or_time or not is_shown_space):
+        if column == "space" and (has_list_or_time or finds_expired):
             yield _or(table.c[column], "") == ""
         elif column == "expires_at":
             yield _or(table.c[column], _NEVER) == _NEVER
@@ -164,7 +165,7 @@ def conditions(
             yield _BOUNDS[name](table, bindparam(name))
         elif how in {"equal", "among"} and table.c[column] is _ABSENT:
             yield false()  # Dolt fails at `NULL = 'x'` where it is the only condition
-        elif how == "equal" and column == "space" and not is_shown_space:
+        elif how == "equal" and column == "space" and finds_expired:
             yield _or(table.c[column], "") == bindparam(name)
         elif how == "equal":
             yield table.c[column] == bindparam(name)
@@ -173,7 +174,7 @@ def conditions(
 
 
 def _or(column: ColumnElement[Any], value: int | str) -> ColumnElement[Any]:
-    """Build the value of a column, or another one if it has none."""
+    """Build an expression for a column, which is `value` in rows that have no value."""
     return func.coalesce(column, value)
 
 
@@ -306,8 +307,8 @@ def newest_rows(run: Run, shape: Shape, values: dict[str, Any]) -> Sequence[tupl
 def newest(shape: Shape) -> Select[Any]:
     """Return the statement of a query with a limit, all conditions of which most rows meet."""
     table = table_at(shape.table, shape.version)
-    found = _by_time(shape, shape.columns, shape.values, shape.empty, "limit")
-    return _first(shape, _whole(found, table), "limit")
+    halves = _by_time(shape, shape.columns, shape.values, shape.empty, "limit")
+    return _first(shape, _whole(halves, table), "limit")
 
 
 @lru_cache(maxsize=512)
@@ -318,8 +319,8 @@ def newest_walked(shape: Shape) -> Select[Any]:
     """
     kind, dense = BY_TABLE[shape.table], tuple(name for name in shape.values if name in _DENSE)
     table = table_at(shape.table, shape.version)
-    found = _by_time(shape, kind.columns, dense, (), "walk")
-    walked = _whole(_first(shape, _whole(found, table), "walk", kind.columns).subquery(), table)
+    halves = _by_time(shape, kind.columns, dense, (), "walk")
+    walked = _whole(_first(shape, _whole(halves, table), "walk", kind.columns).subquery(), table)
     others = tuple(name for name in shape.values if name not in _DENSE)
     tests = conditions(walked, shape.empty, others, dict(shape.sizes))
     return _first(shape, walked, "limit").where(*tests)
@@ -332,7 +333,7 @@ def _by_time(
     empty: tuple[str, ...],
     limit: str,
 ) -> Subquery:
-    """Build the newest rows that say when they happened, and those that do not."""
+    """Build the newest rows that have a time of the event, and the newest that have none."""
     whole = table_at(shape.table, shape.version)
     happened, names = whole.c.happened_at, tuple(dict.fromkeys((*columns, *BY_TIME)))
     halves = []
@@ -349,10 +350,10 @@ def _by_time(
     return union_all(*halves).subquery()
 
 
-def _whole(found: FromClause, of: TableAt) -> TableAt:
-    """Describe a subquery as a table."""
-    columns = Columns((name, found.c[name]) for name in of.c if name in found.c)
-    return TableAt(found, columns, found.c[_WHEN])
+def _whole(subquery: FromClause, of: TableAt) -> TableAt:
+    """Describe a subquery over a table as a table."""
+    columns = Columns((name, subquery.c[name]) for name in of.c if name in subquery.c)
+    return TableAt(subquery, columns, subquery.c[_WHEN])
 
 
 def _first(shape: Shape, table: TableAt, limit: str, columns: tuple[str, ...] = ()) -> Select[Any]:

@@ -40,7 +40,7 @@ def fields_of(index: IndexConfig | None) -> list[str] | None:
 
 
 class Embedding:
-    """The embedding of an `IndexConfig`, and the texts that it is asked for."""
+    """Embeds the texts and queries of a batch with the embedding of an `IndexConfig`."""
 
     def __init__(self, index: IndexConfig) -> None:
         """Use the embedding of `index`: an `Embeddings`, a function, or the name of a model."""
@@ -69,9 +69,9 @@ class Embedding:
         return self._checked(texts, vectors, dict(zip(queries, of_queries, strict=True)))
 
     def of_put(self, op: PutOp, vectors: Vectors) -> list[Vector]:
-        """Return the vectors of an item; a text without a direction has none."""
-        found = (vectors.documents[text] for text in self._texts(op))
-        return [vector for vector in found if any(vector)]
+        """Return the vectors of an item; vectors of zeros are left out."""
+        item_vectors = (vectors.documents[text] for text in self._texts(op))
+        return [vector for vector in item_vectors if any(vector)]
 
     def _texts(self, op: PutOp) -> list[str]:
         """Return the texts of an item that are embedded, each once."""

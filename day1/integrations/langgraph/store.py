@@ -361,8 +361,8 @@ class Day1Store(BaseStore):
 
     def _new_entry(self, op: PutOp, vectors: Vectors) -> dict[str, Any]:
         entry = new_entry(self._name, op, self._fields)
-        given = [] if self._embedding is None else self._embedding.of_put(op, vectors)
-        return {**entry, "vectors": given} if given else entry
+        item_vectors = [] if self._embedding is None else self._embedding.of_put(op, vectors)
+        return {**entry, "vectors": item_vectors} if item_vectors else entry
 
 
 def _validated(ops: Iterable[Op]) -> list[Op]:

@@ -53,9 +53,9 @@ class _ByPath(BaseRoute):
     @override
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         for route in self._fixed.get(scope["path"], self._routes):
-            match, found = route.matches(scope)
+            match, child_scope = route.matches(scope)
             if match is not Match.NONE:
-                return match, {**found, _ROUTE: route}
+                return match, {**child_scope, _ROUTE: route}
         return Match.NONE, {}
 
     @override

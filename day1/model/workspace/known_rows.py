@@ -39,11 +39,11 @@ class SeenRows:
 
 @dataclass(slots=True)
 class KnownRows:
-    """What was read of a branch at one state; threads may share it."""
+    """The rows that were read of a branch at one state, and their links; threads may share them."""
 
     state: ReadState
     mask: Mask
-    """The redactions that the rows were read with."""
+    """The redactions in force when the rows were read."""
     size: int = 0
     """The size of what is kept, in characters, roughly."""
     _known_ids: set[str] = field(default_factory=set)
