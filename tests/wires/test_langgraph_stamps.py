@@ -1,6 +1,7 @@
 """Checkpoints of a `stamped` saver say where the memory stood, and a replay finds it."""
 
 import asyncio
+import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -196,6 +197,28 @@ def test_the_times_of_a_server_with_another_clock_are_its_own(
     config = saver.put(thread(), made, {"source": "loop", "step": 1}, {})
     store.put(COUNTS, "n", {"n": 2})
     assert counted(store.as_of(saver.memory_at(config))) == 1
+
+
+def test_a_slow_answer_of_another_clock_loses_no_write_that_was_answered() -> None:
+    behind = timedelta(hours=1)
+
+    class Slow:
+        """A branch of a server whose clock is behind, and whose answers take their time."""
+
+        name = "main"
+
+        def branch(self, name: str) -> "Slow":
+            return self
+
+        def call(self, operation: str) -> dict[str, str]:
+            read = (datetime.now(UTC) - behind).isoformat()
+            time.sleep(0.05)
+            return {"now": read, "newest": read}
+
+    saver = stamped(InMemorySaver, Slow())()  # type: ignore[arg-type]  # all that is asked of it
+    answered = datetime.now(UTC) - behind
+    stamp = saver.get_tuple(put(saver, thread())).metadata["day1"]
+    assert datetime.fromisoformat(stamp["at"]) >= answered
 
 
 def test_on_a_branch_that_is_ahead_of_the_clock_its_newest_row_counts() -> None:

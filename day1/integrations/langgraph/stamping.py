@@ -181,7 +181,9 @@ class Stamped(BaseCheckpointSaver[Any]):
         if newest > now:  # a wrong clock wrote: times of the branch say nothing of a checkpoint's
             return name, newest
         same_clock = before - timedelta(milliseconds=1) <= now <= after
-        ahead = timedelta() if same_clock else now - (before + (after - before) / 2)
+        # Another clock: `now` was read between `before` and `after`. `before` is the safe choice,
+        # since every write that was answered before the checkpoint was made is then in its past.
+        ahead = timedelta() if same_clock else now - before
         return name, made + ahead
 
     def _memory_of(self, written: CheckpointTuple | None) -> day1.Past:
