@@ -30,6 +30,27 @@ def test_a_stream_that_begins_while_the_server_leaves_ends_at_once() -> None:
     assert anyio.run(told) == ["retry: 1000\n\n"]
 
 
+def test_a_listener_that_got_its_headers_misses_nothing() -> None:
+    takes: list[Callable[[Moved], None]] = []
+
+    class Feed:
+        async def subscribe(self, take: Callable[[Moved], None]) -> Callable[[], None]:
+            takes.append(take)
+            return events.close
+
+    feed: Any = Feed()
+    request: Any = None
+    events = Events(feed, lambda _: EVERYTHING)
+
+    async def told() -> str:
+        answer = await events.stream(request)
+        takes[0](Moved("main", None))
+        parts = aiter(answer.body_iterator)
+        return [str(await anext(parts)) for _ in range(2)][1]
+
+    assert "event: moved" in anyio.run(told)
+
+
 @pytest.mark.line("S3-015")
 def test_a_branch_that_moved_is_told_by_both_names_and_one_that_is_gone_by_one() -> None:
     """A client that keeps memory under seed 003 waits for `memory.updated`."""

@@ -35,8 +35,10 @@ class Events:
 
     async def stream(self, request: Request) -> StreamingResponse:
         """Answer a listener's request with a stream of events."""
+        stream = self._event_stream(self._access_of(request).sees)
+        await anext(stream)  # it has subscribed before the headers are sent, so it misses nothing
         return StreamingResponse(
-            self._event_stream(self._access_of(request).sees),
+            stream,
             media_type="text/event-stream",
             headers={"X-Accel-Buffering": "no"},
         )
@@ -57,6 +59,7 @@ class Events:
         if self._closed:  # closed while subscribing
             sender.close()
         try:
+            yield ""
             yield f"retry: {_AGAIN_MS}\n\n"
             while True:
                 moved: Moved | None = None
