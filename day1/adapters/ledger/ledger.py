@@ -15,8 +15,8 @@ from typing_extensions import override
 from day1.adapters.ledger.intents import Intents, LedgerWithIntents
 from day1.adapters.ledger.lock_and_watch import Locks, Watch
 from day1.adapters.ledger.schema import faults, make_tables
-from day1.adapters.ledger.statements import inserting, selecting, selecting_by, updating
-from day1.adapters.ledger.tables import HEADS, TABLES, as_record, as_row, refuse_later
+from day1.adapters.ledger.statements import inserting, rows_by, selecting, updating
+from day1.adapters.ledger.tables import HEADS, TABLES, as_record, as_row, is_row_of, refuse_later
 from day1.adapters.rows.ownership import Columns
 from day1.adapters.rows.rows import prepared
 from day1.adapters.sqlite_failures import raise_translated
@@ -243,14 +243,16 @@ class SqlLedger(LedgerWithIntents):
     @override
     def records(self, kind: type[T], **equal: str) -> list[T]:
         with self._reading() as connection:
-            rows = prepared(selecting_by, kind, tuple(equal)).rows(connection, equal)  # type: ignore[arg-type]  # a class is hashable
+            rows = rows_by(connection, kind, equal)
         return [self._record(kind, row) for row in rows]
 
     @override
     def swap(self, there: T | None, record: T) -> bool:
         kind, row = type(record), as_row(record)
         with self._writing(stamped=kind.KIND.stamped) as connection:  # type: ignore[attr-defined]  # every record has one
-            if self.record(kind, row["id"]) != there:
+            rows = rows_by(connection, kind, {"id": row["id"]})
+            same = bool(rows) and is_row_of(there, rows[0])
+            if not same and there != (self._record(kind, rows[0]) if rows else None):
                 return False
             statement = prepared(inserting if there is None else updating, TABLES[kind])
             statement.many(connection, [row])
@@ -317,8 +319,7 @@ class SqlLedger(LedgerWithIntents):
         if name in branches:
             return branches[name]
         with self._reading() as connection:
-            folded = {"folded": name.lower()}
-            rows = prepared(selecting_by, Branch, ("folded",)).rows(connection, folded)
+            rows = rows_by(connection, Branch, {"folded": name.lower()})
         entry = branches[name] = self._record(Branch, rows[0]) if rows else None
         return entry
 

@@ -124,10 +124,20 @@ OLDEST: Final[Columns] = {
 
 def as_row(record: object) -> dict[str, Any]:
     """Convert a record to a row of its table."""
+    row = _columns_of(record)
+    return {**row, SUM: _sum(row)}
+
+
+def is_row_of(record: object, row: Sequence[Any]) -> bool:
+    """Whether what `selecting` reads is a record's row. It may be one in older columns if not."""
+    return record is not None and [*row[:-1]] == [*_columns_of(record).values()]
+
+
+def _columns_of(record: object) -> dict[str, Any]:
+    """Return the columns of a record's row, without the checksum."""
     kind = type(record)
     row = {name: getattr(record, name) for name in FIELDS[kind]}
-    row |= {name: canonical(row[name]) for name in _FROM_JSON[kind]}
-    return {**row, SUM: _sum(row)}
+    return row | {name: canonical(row[name]) for name in _FROM_JSON[kind]}
 
 
 def as_record(kind: type[T], row: Sequence[Any], *, checked: bool) -> T | None:
