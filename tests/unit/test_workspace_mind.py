@@ -1,6 +1,9 @@
 """A mind: it stays short enough, and keeps the active goal."""
 
-from day1.model.workspace.mind import MOST_BYTES, Goal, Mind
+import json
+
+from day1.model.rows.kind import canonical
+from day1.model.workspace.mind import MOST_BYTES, Goal, Mind, Place, read_mind
 
 
 def goal(number: int, length: int) -> Goal:
@@ -33,3 +36,19 @@ def test_the_active_goal_stays_even_if_it_is_too_long_alone() -> None:
 def test_the_size_is_counted_in_bytes() -> None:
     wide, narrow = (Mind(goals=(Goal("goal_0", text),)) for text in ("\u754c", "x"))
     assert wide.size == narrow.size + 2
+
+
+def test_the_text_of_a_mind_is_canonical_json() -> None:
+    mind = Mind(
+        goals=(Goal("goal_1", 'say "é"\n', ("a", "b"), 1.5, 7, "ada"),),
+        buffer=(Place("fact_2", 2), Place("fact_1", 1)),
+        workspace=(Place("fact_3", 1, 0.25),),
+        evicted={"fact_9": "goal_1"},
+        uses={"fact_2": (1, 2)},
+        told={"bo": ("fact_3",), "ada": ()},
+        trace={"words": ["x"]},
+        bus={"b": 1, "a": None},
+        cycles=4,
+    )
+    assert mind.value == canonical(json.loads(mind.value))
+    assert read_mind(mind.value) == mind

@@ -5,12 +5,14 @@ these are read when they are shown. So a redacted, removed or expired row leaves
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from functools import lru_cache
+from typing import Any, Final, Literal, TypeVar
 
 from day1.model.rows.kind import canonical
 
+T = TypeVar("T")
 SLOTS: Final = 7
 """Default number of places in the workspace."""
 BUFFER: Final = 50
@@ -118,24 +120,32 @@ class Mind:
     @property
     def value(self) -> str:
         """The mind as canonical JSON."""
-        return canonical(
-            {
-                "goals": [_fields(goal) for goal in self.goals],
-                "buffer": [_fields(place) for place in self.buffer],
-                "workspace": [_fields(place) for place in self.workspace],
-                "evicted": self.evicted,
-                "uses": self.uses,
-                "told": self.told,
-                "trace": self.trace,
-                "bus": self.bus,
-                "cycles": self.cycles,
-            }
-        )
+        parts = {
+            "buffer": _array(_place, self.buffer),
+            "bus": canonical(self.bus),
+            "cycles": canonical(self.cycles),
+            "evicted": canonical(self.evicted),
+            "goals": _array(_object, self.goals),
+            "told": canonical(self.told),
+            "trace": canonical(self.trace),
+            "uses": canonical(self.uses),
+            "workspace": _array(_place, self.workspace),
+        }
+        return "{" + ",".join(f'"{name}":{part}' for name, part in parts.items()) + "}"
 
 
-def _fields(part: Goal | Place) -> dict[str, Any]:
-    """Return the fields of a part by name; `asdict` copies each value, which takes longer."""
-    return {name: getattr(part, name) for name in part.__slots__}
+def _array(written: Callable[[T], str], parts: Iterable[T]) -> str:
+    """Return parts of a mind as a JSON array; `written` returns one as an object."""
+    return f"[{','.join(map(written, parts))}]"
+
+
+def _object(part: Goal | Place) -> str:
+    """Return a part as canonical JSON; `asdict` copies each value, which takes longer."""
+    return canonical({name: getattr(part, name) for name in part.__slots__})
+
+
+_place = lru_cache(maxsize=1_000)(_object)
+"""Returns a place as JSON. Most places stay from one write to the next."""
 
 
 def read_mind(value: str) -> Mind:
