@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from day1.model.collection.records import CollectionRead
     from day1.model.skills.mined import Mined
     from day1.model.workspace.known_rows import KnownRows
+    from day1.model.workspace.mind import Mind
 
 T = TypeVar("T")
 
@@ -66,6 +67,8 @@ class Repository:
     """Cache by branch: a commit, and the pinned facts there (`services.workspace.pinned`)."""
     known_rows: dict[str, KnownRows] = field(default_factory=dict)
     """Cache by branch id: the rows that workspaces read there (`services.workspace.known_rows`)."""
+    minds: dict[str, tuple[str, Mind]] = field(default_factory=dict)
+    """Cache by desk id: the text of a desk, and the mind in it (`services.workspace.desks`)."""
     of_request: bool = False
     """Whether new ids are derived from a request id, so that their rows may exist already."""
 

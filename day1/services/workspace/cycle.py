@@ -166,7 +166,7 @@ def broadcast_now(
             drafts.append(draft(mind))
         return options.after(applied(drafts[-1].mind, drafts[-1].bus, asked.now))
 
-    after = change_mind(repo, seat, change, asked.now)
+    after = change_mind(repo, seat, change, asked.now, takes_long=True)
     last = drafts[-1]
     chosen_ids = [standing.id for standing in last.round.outcome.chosen]
     known = frozenset(i for i in chosen_ids if _knows(last.round, seat.agent, i))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +20,8 @@ from day1.services.tasks.tasks import find_task
 CLIENT: Final = "gwt"
 """The client of the desks of minds."""
 _TRIES: Final = 5
+_KEPT: Final = 50
+"""Maximum number of minds that a process keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,25 @@ def seat_of(call: Call) -> Seat:
 
 def mind_of(repo: Repository, seat: Seat) -> Mind:
     """Read a mind from its desk; without a desk, return an empty mind."""
-    desk = repo.ledger.record(Desk, desk_id(*seat.whose))
-    return Mind() if desk is None else read_mind(desk.value)
+    return _mind_on(repo, repo.ledger.record(Desk, desk_id(*seat.whose)))
 
 
-def change_mind(repo: Repository, seat: Seat, change: Callable[[Mind], Mind], now: int) -> Mind:
+def _mind_on(repo: Repository, desk: Desk | None) -> Mind:
+    """Return the mind on a desk: as this process wrote it, if the desk still has that text."""
+    if desk is None:
+        return Mind()
+    value, mind = repo.minds.get(desk.id, ("", Mind()))
+    return mind if value == desk.value else read_mind(desk.value)
+
+
+def change_mind(
+    repo: Repository,
+    seat: Seat,
+    change: Callable[[Mind], Mind],
+    now: int,
+    *,
+    takes_long: bool = False,
+) -> Mind:
     """Change a mind, whatever others change at the same time; return the new one.
 
     Args:
@@ -78,22 +95,37 @@ def change_mind(repo: Repository, seat: Seat, change: Callable[[Mind], Mind], no
         change: makes the new mind of the present one, perhaps several times; it returns the very
             same object if there is nothing to write.
         now: the present time: microseconds UTC.
+        takes_long: whether `change` takes so long that others should not wait for it. It is called
+            again if another call has written meanwhile.
 
     Raises:
         StoreBusy: others write to it all the time.
         UnknownBranch: its branch was deleted meanwhile.
         InvalidRequest: the mind would be too long, even with its active goal alone.
     """
+    one_at_a_time = nullcontext if takes_long else repo.ledger.transaction
     for _ in range(_TRIES):
-        desk = repo.ledger.record(Desk, desk_id(*seat.whose))
-        present = Mind() if desk is None else read_mind(desk.value)
-        changed = change(present)
-        if changed is present:
-            return present
-        fitting, value = _fitted(changed)
-        if write_desk(repo, desk, next_desk(desk, seat.whose, value, now)):
+        with one_at_a_time():
+            desk = repo.ledger.record(Desk, desk_id(*seat.whose))
+            present = _mind_on(repo, desk)
+            changed = change(present)
+            if changed is present:
+                return present
+            fitting, value = _fitted(changed)
+            fresh = next_desk(desk, seat.whose, value, now)
+            is_written = write_desk(repo, desk, fresh)
+        if is_written:
+            _keep(repo, fresh, fitting)
             return fitting
     raise StoreBusy("Other calls change this workspace at the same time: try again.")
+
+
+def _keep(repo: Repository, desk: Desk, mind: Mind) -> None:
+    """Keep a mind that was written, so that it need not be read from JSON again."""
+    repo.minds.pop(desk.id, None)
+    repo.minds[desk.id] = desk.value, mind  # the last one now
+    for desk_id_ in list(repo.minds)[:-_KEPT]:
+        repo.minds.pop(desk_id_, None)
 
 
 def drop_mind(repo: Repository, seat: Seat) -> None:

@@ -1,0 +1,99 @@
+"""Minds on desks: read again only if somebody else wrote, and changed by one call at a time."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from day1.model.records.desk import Desk, desk_id, next_desk
+from day1.model.workspace import mind as mind_module
+from day1.model.workspace.mind import Mind, Place
+from day1.services.workspace import desks
+from day1.services.workspace.desks import Seat, change_mind, mind_of
+from tests.unit.services.conftest import Bench
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts of desks that are read from JSON from now on."""
+    made: list[str] = []
+    read_mind = mind_module.read_mind
+
+    def counted(value: str) -> Mind:
+        made.append(value)
+        return read_mind(value)
+
+    monkeypatch.setattr(desks, "read_mind", counted)
+    return made
+
+
+def seat(bench: Bench, name: str = "ada") -> Seat:
+    branch = bench.branch()
+    return Seat(branch, branch.id, name)
+
+
+def admitted(bench: Bench, row_id: str, name: str = "ada", **more: Any) -> Mind:
+    return change_mind(
+        bench.repo, seat(bench, name), lambda mind: mind.admitted((row_id,), 5), 5, **more
+    )
+
+
+def test_a_mind_that_this_process_wrote_is_not_read_again(bench: Bench, reads: list[str]) -> None:
+    admitted(bench, "fact_1")
+    admitted(bench, "fact_2", takes_long=True)
+    assert mind_of(bench.repo, seat(bench)).buffer == (Place("fact_1", 5), Place("fact_2", 5))
+    assert reads == []
+
+
+def test_a_mind_that_another_process_wrote_is_read(bench: Bench, reads: list[str]) -> None:
+    admitted(bench, "fact_1")
+    whose = seat(bench).whose
+    desk = bench.repo.ledger.record(Desk, desk_id(*whose))
+    theirs = Mind(cycles=3)
+    assert bench.repo.ledger.swap(desk, next_desk(desk, whose, theirs.value, 6))
+    assert mind_of(bench.repo, seat(bench)) == theirs
+    assert admitted(bench, "fact_2") == replace(theirs, buffer=(Place("fact_2", 5),))
+    assert reads == [theirs.value] * 2
+
+
+def test_minds_that_were_written_longest_ago_are_forgotten(
+    bench: Bench, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desks, "_KEPT", 2)
+    for name in ("ada", "bo", "ada", "cyd"):
+        admitted(bench, "fact_1", name)
+    assert len(bench.repo.minds) == 2
+    mind_of(bench.repo, seat(bench, "ada"))
+    assert reads == []
+    mind_of(bench.repo, seat(bench, "bo"))
+    assert len(reads) == 1
+
+
+def test_a_long_change_is_made_again_if_another_call_has_written(bench: Bench) -> None:
+    tries = []
+
+    def change(mind: Mind) -> Mind:
+        tries.append(mind.cycles)
+        if len(tries) == 1:
+            admitted(bench, "fact_1")
+        return replace(mind, cycles=mind.cycles + 1)
+
+    mind = change_mind(bench.repo, seat(bench), change, 5, takes_long=True)
+    assert (len(tries), mind.cycles, [place.id for place in mind.buffer]) == (2, 1, ["fact_1"])
+
+
+def test_a_short_change_holds_the_ledger(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger, held = bench.repo.ledger, []
+    transaction = ledger.transaction
+
+    def noted(**given: Any) -> Any:
+        held.append(given)
+        return transaction(**given)
+
+    monkeypatch.setattr(ledger, "transaction", noted)
+    admitted(bench, "fact_1")
+    admitted(bench, "fact_2")
+    short = len(held)
+    admitted(bench, "fact_3", takes_long=True)
+    assert short >= 2
+    assert len(held) == short
