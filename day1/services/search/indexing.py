@@ -110,6 +110,12 @@ def catch_up(
     return _Following(reading, history, index, within_s).catch_up(branch_id)
 
 
+def lag_note(index: Index) -> str:
+    """Return the note of an answer from an index that does not have all words of a state."""
+    why = "the folder is read-only" if index.read_only else "the index lags"
+    return f"{why}: what was written last may not be found"
+
+
 def catch_up_past(
     past: Reading, live: Reading, history: History, index: Index, within_s: float | None = None
 ) -> bool:

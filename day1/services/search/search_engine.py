@@ -12,6 +12,7 @@ from day1.model.search.ranking import Weights
 from day1.model.values.callbacks import Clock
 from day1.ports.uses import NoUses, Uses
 from day1.services.search.candidates import QueryVectorCache, SearchLimits
+from day1.services.search.indexing import TimeBudget, embed_pending
 from day1.services.search.usual import UsualCache
 from day1.services.search.views import ViewCache
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from day1.model.lessons.rating import Votes
     from day1.ports.embedder import Embedder
     from day1.ports.history import History
-    from day1.ports.index import Index
+    from day1.ports.index import EmbedFirst, Index
     from day1.ports.store import Store
 
 
@@ -78,3 +79,20 @@ class SearchEngine:
     fallback_index: FallbackIndex = field(default_factory=FallbackIndex)
     running: set[object] = field(default_factory=set)
     """The searches that run now; the background worker pauses for them."""
+
+    def embed_waiting(
+        self, embedder: Embedder, first: EmbedFirst | None = None, *, all_of_them: bool = False
+    ) -> None:
+        """Embed texts that wait for vectors: as many as one search may, or `all_of_them`.
+
+        Those of `first` come first, then the newest.
+
+        Raises:
+            EmbedderUnavailable: there is no model.
+            IndexBehind: the index cannot be written now.
+        """
+        seconds = self.embedding_s
+        passages = 0 if seconds == 0 else self.embedded_at_once
+        is_time_over = None if seconds is None else TimeBudget(seconds)
+        limit = None if all_of_them else passages
+        embed_pending(self.index, embedder, limit, first, is_time_over)

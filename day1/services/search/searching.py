@@ -39,7 +39,7 @@ from day1.services.search.candidates import (
     shown_rows,
 )
 from day1.services.search.filters import SCOPES, Filter
-from day1.services.search.indexing import TimeBudget, catch_up, catch_up_past, embed_pending
+from day1.services.search.indexing import catch_up, catch_up_past, lag_note
 from day1.services.search.live_query import LiveQuery
 from day1.services.search.request import Hit, SearchAnswer, SearchRequest
 from day1.services.search.search_engine import SWITCHED_OFF as OFF
@@ -180,8 +180,7 @@ class _Search:
             log.warning("the index is not up to date: %s", error.details.get("engine_code"))
             complete = False
         if not complete:
-            why = "the folder is read-only" if self._index.read_only else "the index lags"
-            self._note(f"{why}: what was written last may not be found")
+            self._note(lag_note(self._index))
 
     @contextmanager
     def _visible(self, reading: Reading, row_filter: Filter) -> Iterator[CachedView | LiveQuery]:
@@ -252,12 +251,8 @@ class _Search:
                 embedder, prepared.embedded, self._request.vector
             )
             self._asked, self._query_vector = prepared, QueryVector(embedder, vector)
-            seconds = self._engine.embedding_s
-            passages = 0 if seconds == 0 else self._engine.embedded_at_once
-            limit = None if self._request.wait else passages
-            is_time_over = None if seconds is None else TimeBudget(seconds)
             first = EmbedFirst(self._embed_first, prepared.terms)
-            embed_pending(self._index, embedder, limit, first, is_time_over)
+            self._engine.embed_waiting(embedder, first, all_of_them=self._request.wait)
         except EmbedderUnavailable as error:
             self._words_only(str(error))
         except IndexBehind as error:

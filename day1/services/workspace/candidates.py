@@ -1,25 +1,31 @@
 """The memories that may compete for a workspace: where they come from, and how they are related.
 
 They are the rows in the buffer and the workspace, the rows that a search for the goal finds, pinned
-facts, rows linked with these, and in a task the newest rows of its agents. Texts are read here,
-through the mask, and only of rows that may be shown now.
+facts, rows linked with these, and in a task the newest rows of its agents. If these are all rows of
+the task, no search is needed: each row is scored for the goal. Texts are read here, through the
+mask, and only of rows that may be shown now.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from day1.errors import EmbedderUnavailable
 from day1.model.records.task import TaskAgent
 from day1.model.rows.change import NOTHING_PENDING, ReadState
 from day1.model.rows.kind import Kind, Row, kind_of
 from day1.model.workspace.item import Item
 from day1.model.workspace.known_rows import KnownRows, Link
 from day1.model.workspace.mind import Mind
+from day1.ports.index import IndexBehind, IndexLost
 from day1.ports.reading import Reading
 from day1.services.repository.repository import Repository
-from day1.services.search.request import SearchAnswer, SearchRequest
+from day1.services.search.indexing import catch_up, lag_note
+from day1.services.search.request import SearchRequest
 from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import ReadHits, search
 from day1.services.tasks.sessions import WrittenBranch, ref_of
@@ -36,6 +42,12 @@ from day1.services.workspace.known_rows import (
 )
 from day1.services.workspace.likeness import Likeness, goal_vector
 from day1.services.workspace.pinned import pinned_facts
+
+if TYPE_CHECKING:
+    from day1.model.search.ranking import Mode
+    from day1.ports.index import Vector
+
+log = logging.getLogger(__name__)
 
 _FOUND: Final = 30
 """Rows that the search for the goal finds, at most."""
@@ -117,8 +129,14 @@ def gather(repo: Repository, engine: SearchEngine, seat: Seat, mind: Mind, asked
     """
     reader = _Reader(repo, engine, seat, asked)
     goal = goal_text(mind, asked.question)
-    vector = goal_vector(engine, goal)
-    scores, answers = reader.searched(goal, vector)
+    vector, problem = goal_vector(engine, goal)
+    if reader.indexes_whole_task(goal):
+        mode: Mode = "keyword" if vector is None else "hybrid"
+        notes = [f"keyword only: {problem}"] if problem else []
+        searched = _Searched({}, [*notes, *reader.notes], mode)
+    else:
+        searched = reader.searched(goal, vector)
+    scores = searched.scores
     attended = (place.id for place in (*mind.workspace, *mind.buffer))
     memories, linked = reader.read(dict.fromkeys((*attended, *scores)))
     similarities = Likeness(engine, {i: memory.item for i, memory in memories.items()})
@@ -134,8 +152,8 @@ def gather(repo: Repository, engine: SearchEngine, seat: Seat, mind: Mind, asked
         agents=reader.agents(),
         elsewhere=frozenset(reader.elsewhere),
         state=reader.state,
-        notes=tuple(dict.fromkeys(note for answer in answers for note in answer.notes)),
-        mode=answers[0].mode_used if answers else None,
+        notes=tuple(dict.fromkeys(searched.notes)),
+        mode=searched.mode,
     )
 
 
@@ -149,6 +167,15 @@ def memories_of(
         UnknownBranch: the branch was deleted meanwhile.
     """
     return _Reader(repo, engine, seat, asked).shown(ids)
+
+
+class _Searched(NamedTuple):
+    """What a search for the goal found: nothing without a goal."""
+
+    scores: dict[str, float]
+    """By id of a row."""
+    notes: Sequence[str] = ()
+    mode: Mode | None = None
 
 
 class _Reader:
@@ -165,28 +192,63 @@ class _Reader:
         self.state = ReadState("", NOTHING_PENDING)
         self._known: dict[str, KnownRows] = {}
         """By id of a branch, what is known of it at the state that was read last."""
+        self.notes: tuple[str, ...] = ()
         self.elsewhere: set[str] = set()
 
-    def searched(self, goal: str, vector: object) -> tuple[dict[str, float], list[SearchAnswer]]:
-        """Return the scores of the rows that a search for the goal finds, and its answers."""
+    def indexes_whole_task(self, goal: str) -> bool:
+        """Index the rows of the task; return whether its newest rows are all of them.
+
+        No search is needed then: all rows are candidates, and each is scored for the goal. False
+        without a task or a goal, or if the index cannot be used.
+        """
+        task_id, engine = self._seat.task_id, self._engine
+        if task_id is None or not goal:
+            return False
+        ids: dict[Kind, set[str]] = {kind: set() for kind in KINDS}
+        try:
+            for place in self._places:
+                branch_id = place.branch.id if place.ref.branch is not None else None
+                with self._repo.store.reading(place.ref) as reading:
+                    is_indexed = catch_up(
+                        reading, engine.history, engine.index, branch_id, engine.words_wait_s
+                    )
+                    rows = newest_rows(self._at(place, reading), reading, task_id, self._asked.now)
+                if not is_indexed:
+                    self.notes = (lag_note(engine.index),)
+                for kind, of_kind in rows.items():
+                    ids[kind] |= {str(row["id"]) for row in of_kind}
+                    if len(of_kind) == NEWEST or len(ids[kind]) > NEWEST:
+                        return False
+            if engine.embedder is not None:
+                with suppress(EmbedderUnavailable):  # `goal_vector` says so
+                    engine.embed_waiting(engine.embedder)
+        except (IndexBehind, IndexLost) as error:
+            log.warning("the task is searched, since its index fails: %s", error.code)
+            return False
+        return True
+
+    def searched(self, goal: str, vector: Vector | None) -> _Searched:
+        """Return the scores of the rows that a search for the goal finds."""
         if not goal:
-            return {}, []
+            return _Searched({})
         request = SearchRequest(
             query=goal,
             kinds=tuple(kind.table for kind in KINDS),
             limit=_FOUND if self._seat.task_id is None else _FOUND_IN_TASK,
             spaces=self._asked.spaces,
-            vector=vector,  # type: ignore[arg-type]
+            vector=vector,
         )
         if self._seat.task_id is None:
             place = self._places[0]
             read_hits = self._reading_hits(place)
             answer = search(self._engine, place.ref, place.branch.id, request, read_hits)
-            return {str(hit.row["id"]): hit.score for hit in answer.hits}, [answer]
+            scores = {str(hit.row["id"]): hit.score for hit in answer.hits}
+            return _Searched(scores, answer.notes, answer.mode_used)
         task_id = self._seat.task_id
         team = search_branches(self._engine, self._written, task_id, request, self._reading_hits)
         scores = {str(team_hit.hit.row["id"]): team_hit.hit.score for team_hit in team.hits}
-        return scores, [answer for _, answer in team.asked]
+        notes = [note for _, answer in team.asked for note in answer.notes]
+        return _Searched(scores, notes, team.asked[0][1].mode_used)
 
     def _reading_hits(self, place: WrittenBranch) -> ReadHits:
         """Return how the rows of a branch's hits are read; known rows are not read again."""

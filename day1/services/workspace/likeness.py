@@ -13,7 +13,7 @@ from day1.model.search.wording import keyword_terms
 from day1.model.workspace.item import Item
 from day1.model.workspace.wording import alike_in_words, said_words
 from day1.ports.index import IndexBehind, IndexLost, TextId
-from day1.services.search.search_engine import SearchEngine
+from day1.services.search.search_engine import SWITCHED_OFF, SearchEngine
 from day1.services.workspace.items import KINDS
 
 if TYPE_CHECKING:
@@ -25,15 +25,22 @@ _ROUNDED: Final = 1e-6
 """How much a cosine may be below its true value, since vectors have 32-bit numbers."""
 
 
-def goal_vector(engine: SearchEngine, goal: str) -> Vector | None:
-    """Embed a goal; None without a goal, an embedder or its model."""
-    if engine.embedder is None or not goal:
-        return None
+def goal_vector(engine: SearchEngine, goal: str) -> tuple[Vector | None, str]:
+    """Embed a goal.
+
+    Returns:
+        The vector, and "". None without a goal, an embedder or its model, and for the two last ones
+        the reason.
+    """
+    if not goal:
+        return None, ""
+    if engine.embedder is None:
+        return None, SWITCHED_OFF
     try:
-        return engine.query_vectors.vectors(engine.embedder, [goal])[goal]
+        return engine.query_vectors.vectors(engine.embedder, [goal])[goal], ""
     except EmbedderUnavailable as error:
         log.warning("the goal has no vector: %s", error.code)
-        return None
+        return None, str(error)
 
 
 class Likeness:

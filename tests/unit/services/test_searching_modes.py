@@ -12,6 +12,7 @@ from day1.model.branches.branch import MAIN
 from day1.model.rows.change import Ref
 from day1.model.search.passages import Span
 from day1.ports.index import IndexBehind, IndexLost
+from day1.services.search import search_engine
 from day1.services.search import searching as searching_module
 from day1.services.search.candidates import SearchLimits
 from day1.services.search.indexing import catch_up, catch_up_past
@@ -160,8 +161,8 @@ def test_a_search_embeds_for_its_time_and_first_what_the_question_names(
     searching: Searching, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(searching_module, "embed_pending", lambda *given: asked.append(given))
-    monkeypatch.setattr(searching_module, "TimeBudget", lambda seconds: ("budget", seconds))
+    monkeypatch.setattr(search_engine, "embed_pending", lambda *given: asked.append(given))
+    monkeypatch.setattr(search_engine, "TimeBudget", lambda seconds: ("budget", seconds))
     searching.fact("a", "gateway waits")
     for embedding_s in (None, 0.5):
         searching.engine = replace(searching.engine, embedding_s=embedding_s)
@@ -189,7 +190,7 @@ def test_a_search_goes_on_where_texts_cannot_be_embedded(
         raise error
 
     searching.fact("a", "gateway")
-    monkeypatch.setattr(searching_module, "embed_pending", fail)
+    monkeypatch.setattr(search_engine, "embed_pending", fail)
     answer = searching("gateway")
     assert (answer.mode_used, len(answer.hits)) == (mode, 1)
     assert answer.notes == [f"keyword only: {note}" for note in notes]

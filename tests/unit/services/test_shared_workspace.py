@@ -12,9 +12,13 @@ from day1.model.records.task import Task
 from day1.model.rows.kind import FACT
 from day1.model.rows.origin import Origin
 from day1.model.workspace.mind import Goal, Mind
+from day1.ports.index import IndexBehind, IndexLost
 from day1.services.rows.recording import NewFact, fact_row
+from day1.services.search.search_engine import SWITCHED_OFF
 from day1.services.tasks import tasks
+from day1.services.tasks.task_search import search_branches
 from day1.services.tasks.tasks import JoinRequest
+from day1.services.workspace import candidates, known_rows
 from day1.services.workspace.candidates import Asked
 from day1.services.workspace.cycle import Broadcast, broadcast_now
 from day1.services.workspace.desks import Seat, change_mind, mind_of
@@ -174,3 +178,87 @@ def test_rows_of_other_branches_without_the_task_are_no_candidates(team: Team) -
         work.add(FACT, [fact_row("fact_main", NewFact(GOAL), Origin("eve"), work.now)])
     team.goal()
     assert team.broadcast("ada").round.outcome.standings == ()
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The searches of tasks that are made from now on."""
+    made: list[Any] = []
+
+    def counted(*given: Any) -> Any:
+        made.append(given)
+        return search_branches(*given)
+
+    monkeypatch.setattr(candidates, "search_branches", counted)
+    return made
+
+
+def few_newest(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    for module in (candidates, known_rows):
+        monkeypatch.setattr(module, "NEWEST", limit)
+
+
+def test_a_task_whose_rows_are_all_candidates_is_indexed_and_not_searched(
+    team: Team, searches: list[Any]
+) -> None:
+    team.fact("ada", "lock", "The upload retry of Kestrel is slow: it waits for a lock.")
+    team.fact("bo", "menu", "Soup is served at noon.")
+    team.goal()
+    found = team.broadcast("cyd").round.found
+    assert (searches, found.mode, found.notes) == ([], "hybrid", ())
+    assert found.relevance["fact_lock"] > 0.3 > found.relevance["fact_menu"]
+    assert found.without_vector == 0
+
+
+def test_a_task_with_more_rows_than_are_candidates_is_searched(
+    team: Team, searches: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_newest(monkeypatch, 2)
+    team.goal()
+    team.fact("ada", "lock", "The upload retry of Kestrel is slow: it waits for a lock.")
+    team.fact("bo", "menu", "Soup is served at noon.")
+    team.broadcast("cyd")
+    assert searches == [], "two rows, each on a branch of its own"
+    team.fact("cyd", "disk", "Kestrel keeps each upload on a slow disk.")
+    team.broadcast("cyd")
+    assert len(searches) == 1, "three rows on three branches"
+
+
+def test_a_branch_that_may_have_more_rows_is_searched(
+    team: Team, searches: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_newest(monkeypatch, 2)
+    team.goal()
+    team.fact("ada", "lock", "The upload retry of Kestrel is slow: it waits for a lock.")
+    team.fact("ada", "menu", "Soup is served at noon.")
+    team.broadcast("cyd")
+    assert len(searches) == 1
+
+
+@pytest.mark.parametrize("failure", [IndexLost("x"), IndexBehind("x", retryable=True)])
+def test_a_task_is_searched_if_its_index_fails(
+    team: Team, searches: list[Any], monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise failure
+
+    monkeypatch.setattr(candidates, "catch_up", fail)
+    team.fact("ada", "lock", "The upload retry of Kestrel is slow: it waits for a lock.")
+    team.goal()
+    assert team.broadcast("bo").round.found.relevance["fact_lock"] > 0.3
+    assert len(searches) == 1
+
+
+def test_a_workspace_says_what_its_index_and_its_model_lack(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "catch_up", lambda *_: False)
+    team.searching.engine = replace(team.searching.engine, embedder=None)
+    team.fact("ada", "lock", "The upload retry of Kestrel is slow: it waits for a lock.")
+    team.goal()
+    found = team.broadcast("bo").round.found
+    assert found.mode == "keyword"
+    assert found.notes == (
+        f"keyword only: {SWITCHED_OFF}",
+        "the index lags: what was written last may not be found",
+    )
