@@ -72,11 +72,11 @@ class _Postings:
     last: int
     """The highest number of a text that was looked at."""
 
-    def scores(self, sizes: _Sizes) -> Scores:
-        """Return the BM25 of each text."""
+    def scores(self, sizes: _Sizes, places: NDArray[Any] | slice = slice(None)) -> Scores:
+        """Return the BM25 of the texts at some places of the list."""
         mean_size = sizes.length / max(1, sizes.total)
         weight = weight_of(len(self.texts), sizes.total)
-        return bm25(weight, self.times, sizes.of[self.texts], mean_size)
+        return bm25(weight, self.times[places], sizes.of[self.texts[places]], mean_size)
 
 
 class PostingLists:
@@ -130,10 +130,10 @@ class PostingLists:
         wanted = np.unique(np.asarray(texts, np.int32))
 
         def among_wanted(postings: _Postings) -> dict[TextId, float]:
-            _, places, _ = np.intersect1d(
-                postings.texts, wanted, assume_unique=True, return_indices=True
-            )
-            scores = postings.scores(sizes)[places].tolist()
+            # The list is long and sorted, and few texts are wanted.
+            places = np.searchsorted(postings.texts, wanted)
+            places = places[places < np.searchsorted(postings.texts, wanted, "right")]
+            scores = postings.scores(sizes, places).tolist()
             return dict(zip(postings.texts[places].tolist(), scores, strict=True))
 
         return [among_wanted(postings) for postings in lists]
