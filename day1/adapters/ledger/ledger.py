@@ -15,7 +15,7 @@ from typing_extensions import override
 from day1.adapters.ledger.intents import Intents, LedgerWithIntents
 from day1.adapters.ledger.lock_and_watch import Locks, Watch
 from day1.adapters.ledger.schema import faults, make_tables
-from day1.adapters.ledger.statements import inserting, rows_by, selecting, updating
+from day1.adapters.ledger.statements import inserting, selecting, selecting_by, updating
 from day1.adapters.ledger.tables import HEADS, TABLES, as_record, as_row, is_row_of, refuse_later
 from day1.adapters.rows.ownership import Columns
 from day1.adapters.rows.rows import prepared
@@ -122,8 +122,7 @@ class SqlLedger(LedgerWithIntents):
     """A ledger in the tables of a database: of a SQLite file, unless a subclass changes that."""
 
     recover: Recover
-    """The function that finishes or undoes an orphaned intent; set when a ledger is opened to
-    write."""
+    """Finishes or undoes an orphaned intent; set when a ledger is opened to write."""
 
     _marks: Columns = {}  # noqa: RUF012 - replaced, never changed
     """The columns of the table that holds the version of the ledger; empty without such a table."""
@@ -243,14 +242,14 @@ class SqlLedger(LedgerWithIntents):
     @override
     def records(self, kind: type[T], **equal: str) -> list[T]:
         with self._reading() as connection:
-            rows = rows_by(connection, kind, equal)
+            rows = prepared(selecting_by, kind, tuple(equal)).rows(connection, equal)  # type: ignore[arg-type]  # a class is hashable
         return [self._record(kind, row) for row in rows]
 
     @override
     def swap(self, there: T | None, record: T) -> bool:
         kind, row = type(record), as_row(record)
         with self._writing(stamped=kind.KIND.stamped) as connection:  # type: ignore[attr-defined]  # every record has one
-            rows = rows_by(connection, kind, {"id": row["id"]})
+            rows = prepared(selecting_by, kind, ("id",)).rows(connection, {"id": row["id"]})  # type: ignore[arg-type]  # as above
             same = bool(rows) and is_row_of(there, rows[0])
             if not same and there != (self._record(kind, rows[0]) if rows else None):
                 return False
@@ -319,7 +318,8 @@ class SqlLedger(LedgerWithIntents):
         if name in branches:
             return branches[name]
         with self._reading() as connection:
-            rows = rows_by(connection, Branch, {"folded": name.lower()})
+            folded = {"folded": name.lower()}
+            rows = prepared(selecting_by, Branch, ("folded",)).rows(connection, folded)
         entry = branches[name] = self._record(Branch, rows[0]) if rows else None
         return entry
 

@@ -1,22 +1,10 @@
 """The statements over records, which are built once for each kind."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Insert,
-    Select,
-    Table,
-    Update,
-    bindparam,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import Insert, Select, Table, Update, bindparam, insert, select, update
 
 from day1.adapters.ledger.tables import FIELDS, SUM, TABLES
-from day1.adapters.rows.rows import prepared
 
 
 def selecting(kind: type) -> Select[Any]:
@@ -30,13 +18,6 @@ def selecting_by(kind: type, names: tuple[str, ...]) -> Select[Any]:
     table = TABLES[kind]
     tests = [table.c[name] == bindparam(name) for name in names]
     return selecting(kind).where(*tests).order_by(table.c.created_at, table.c.id)
-
-
-def rows_by(
-    connection: Connection, kind: type, equal: Mapping[str, str]
-) -> Sequence[Sequence[Any]]:
-    """Read the rows of the records with given values, oldest first, as `selecting` does."""
-    return prepared(selecting_by, kind, tuple(equal)).rows(connection, equal)
 
 
 def inserting(table: Table) -> Insert:
