@@ -72,7 +72,7 @@ class _Postings:
     last: int
     """The highest number of a text that was looked at."""
 
-    def scores(self, sizes: _Sizes, places: NDArray[Any] | slice = slice(None)) -> Scores:
+    def scores(self, sizes: _Sizes, places: NDArray[np.intp] | slice = slice(None)) -> Scores:
         """Return the BM25 of the texts at some places of the list."""
         mean_size = sizes.length / max(1, sizes.total)
         weight = weight_of(len(self.texts), sizes.total)
@@ -131,8 +131,9 @@ class PostingLists:
 
         def among_wanted(postings: _Postings) -> dict[TextId, float]:
             # The list is long and sorted, and few texts are wanted.
-            places = np.searchsorted(postings.texts, wanted)
-            places = places[places < np.searchsorted(postings.texts, wanted, "right")]
+            begins = np.searchsorted(postings.texts, wanted)
+            ends = np.searchsorted(postings.texts, wanted, side="right")
+            places: NDArray[np.intp] = begins[begins < ends]
             scores = postings.scores(sizes, places).tolist()
             return dict(zip(postings.texts[places].tolist(), scores, strict=True))
 

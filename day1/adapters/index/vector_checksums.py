@@ -1,6 +1,7 @@
-"""Checksums of the rows of a vector file, in a file beside it: four bytes for each row.
+"""Damage of vectors: checksums of the rows of their file, and text numbers that cannot be right.
 
-Without checksums a damaged row would only get another rank, and nobody would notice.
+Checksums are in a file beside it: four bytes for each row. Without them a damaged row would only
+get another rank, and nobody would notice.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 _TYPE = np.dtype("<u4")
+_MOST_TEXTS = 2**26
+"""Highest plausible number of a text; a higher number is damage."""
 
 
 class VectorChecksums:
@@ -60,3 +63,22 @@ def put(file: Path, data: bytes, offset: int) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def are_in_order(texts: NDArray[np.int64], passages: NDArray[np.int64]) -> bool:
+    """Whether each text's passages follow each other from the first, and each text occurs once.
+
+    Far too high text numbers are refused: arrays up to them would take all memory.
+    """
+    if not len(texts):
+        return True
+    begins = passages == 0
+    follows = (texts[1:] == texts[:-1]) & (passages[1:] == passages[:-1] + 1)
+    first = texts[begins]
+    return bool(
+        begins[0]
+        and (begins[1:] | follows).all()
+        and len(np.unique(first)) == len(first)
+        and texts.min() > 0
+        and texts.max() < _MOST_TEXTS
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from day1.adapters.index.database import VECTORS, Database, remove, rows_written
 from day1.adapters.index.failures import usable
-from day1.adapters.index.vector_checksums import VectorChecksums, put
+from day1.adapters.index.vector_checksums import VectorChecksums, are_in_order, put
 from day1.model.values.ids import short_hash
 from day1.ports.index import TextId
 
@@ -32,8 +33,10 @@ _GATHERED = 512
 _FEW_PAIRS = 40_000
 """Pairs of vectors that are compared one by one: BLAS would multiply them with several threads, and
 wait 30 ms for these where other processes have the cores."""
-_MOST_TEXTS = 2**26
-"""Highest plausible number of a text; a higher number is damage."""
+_PART = 4_096
+"""Rows that are compared with a vector at once."""
+_ONE_THREAD = 30_000
+"""Rows up to which one thread compares them: a second one is not worth its start."""
 _WASTE = 3
 """A range of rows up to so many times the wanted ones is read whole, which is quicker."""
 
@@ -44,6 +47,27 @@ def _dots(left: Matrix, right: Matrix) -> Matrix:
         return left @ right.T
     one_by_one: Matrix = np.vecdot(left[:, np.newaxis], right[np.newaxis])
     return one_by_one
+
+
+def _dots_of_all(matrix: Matrix, vector: Vector) -> NDArray[np.float32]:
+    """Return the dot product of each row of a matrix and a vector.
+
+    Two threads share the parts of a large matrix. `@` would give each core a half, and be twenty
+    times slower on a busy machine (10,000 rows: 20 ms against 1).
+    """
+    dots = np.empty(len(matrix), np.float32)
+    parts = iter([slice(start, start + _PART) for start in range(0, len(matrix), _PART)])
+
+    def compare() -> None:
+        for part in parts:
+            np.vecdot(matrix[part], vector, out=dots[part])
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(compare) if len(matrix) > _ONE_THREAD else None
+        compare()
+        if other is not None:
+            other.result()
+    return dots
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,15 +222,11 @@ class SpaceSnapshot:
         return passage_by_text
 
     def _dots(self, vector: Vector, positions: Integers) -> NDArray[np.float32]:
-        """Compute the cosines of rows on one thread.
-
-        `@` uses all cores: a third quicker on a quiet machine (100,000 rows), but twenty times
-        slower on a busy one (10,000 rows: 20 ms against 1).
-        """
+        """Compute the cosines of rows."""
         self.check(positions)
         low, high = int(positions.min()), int(positions.max()) + 1
         if high - low <= _WASTE * len(positions):
-            return np.asarray(np.vecdot(self.matrix[low:high], vector)[positions - low])
+            return _dots_of_all(self.matrix[low:high], vector)[positions - low]
         order = np.argsort(positions)
         dots = np.empty(len(positions), np.float32)
         for start in range(0, len(order), _GATHERED):
@@ -273,7 +293,7 @@ class VectorSpace:
             ).fetchall()
         matrix = np.memmap(self._file, np.float32, "r", shape=(end, self.dimension))
         positions, texts, passages = np.array(rows, np.int64).reshape(-1, 3).T
-        if not _are_in_order(texts, passages) or (old.firsts(texts) >= 0).any():
+        if not are_in_order(texts, passages) or (old.firsts(texts) >= 0).any():
             self._database.lose()
         text_of = _grown(old.text_of, end, -1)
         text_of[positions] = texts
@@ -363,25 +383,6 @@ def _safe(name: str) -> str:
     """Turn an embedder's name into a unique name for files and collections."""
     safe = re.sub(r"[^A-Za-z0-9._-]", "-", name).strip("._-")
     return safe if safe == name else f"{safe}-{short_hash(name)[:8]}"
-
-
-def _are_in_order(texts: Integers, passages: Integers) -> bool:
-    """Whether each text's passages follow each other from the first, and each text occurs once.
-
-    Far too high text numbers are refused: arrays up to them would take all memory.
-    """
-    if not len(texts):
-        return True
-    begins = passages == 0
-    follows = (texts[1:] == texts[:-1]) & (passages[1:] == passages[:-1] + 1)
-    first = texts[begins]
-    return bool(
-        begins[0]
-        and (begins[1:] | follows).all()
-        and len(np.unique(first)) == len(first)
-        and texts.min() > 0
-        and texts.max() < _MOST_TEXTS
-    )
 
 
 def _grown(values: NDArray[_Number], size: int, filler: int) -> NDArray[_Number]:
