@@ -1,12 +1,14 @@
 """What the patterns find in texts, and what they leave: each a table of examples."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from day1.adapters.sources.front_matter import FrontMatter
 from day1.adapters.sources.tools.dated_lines import heading_of
 from day1.model.redaction.mask import REDACTED
 from day1.model.redaction.quotes import without
-from day1.model.rows.validation import looks_secret
+from day1.model.rows.validation import _PARTS, _SHAPES, looks_secret
 from day1.model.search.grouping import worded
 from day1.model.search.stance import stance
 
@@ -29,6 +31,7 @@ from day1.model.search.stance import stance
         (".".join(["eyJ" + "a" * 9] * 2 + ["c" * 10]), None),
         ("Password: hunter2", "a password"),
         ("passwd=hunter2", "a password"),
+        ("PAſSWORD=hunter2", "a password"),  # an old s, which is one without regard to case
         ("password: <yours>", None),
         ("password = $SECRET", None),
         ("the password is long", None),
@@ -37,6 +40,17 @@ from day1.model.search.stance import stance
 )
 def test_secrets_are_named_by_their_form(text: str, kind: str | None) -> None:
     assert looks_secret(text) == kind
+    assert looks_secret(None, "", "A text.", text) == kind
+
+
+_PIECES = ("AKIA", "ASIA", "A" * 16, "gh", "p_", "a" * 36, "sk-", "xoxb-", "eyJ", ".", "pass", "=")
+
+
+@given(st.lists(st.sampled_from([*_PIECES, *_PARTS, "PASſ", " ", "PRIVATE KEY-----", "hunter2"])))
+def test_a_text_without_the_parts_of_secrets_fits_no_shape(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    fitting = [name for name, shape in _SHAPES if shape.search(text)]
+    assert looks_secret(text) == next(iter(fitting), None)
 
 
 @pytest.mark.parametrize(

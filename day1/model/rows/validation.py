@@ -100,13 +100,21 @@ _SHAPES = (
     ),
     ("a password", re.compile(r"(?i)\bpass(?:word|wd)?\s*[=:]\s*(?![<{$*\s])\S{6}")),
 )
+_PARTS = (
+    *("-----begin", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    *("sk-", "xox", "eyj", "pass"),
+)
+"""Texts without regard to case, of which each secret has one. Most texts have none, and to look for
+these takes a twentieth of the time."""
 
 
 def looks_secret(*texts: str | None) -> str | None:
     """Return the kind of secret that one of the texts seems to hold; None if none does."""
     for text in texts:
+        if not text or not any(map(text.casefold().__contains__, _PARTS)):
+            continue
         for name, shape in _SHAPES:
-            if text and shape.search(text):
+            if shape.search(text):
                 return name
     return None
 
