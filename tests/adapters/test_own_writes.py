@@ -2,13 +2,14 @@
 
 import random
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
+from day1.adapters.versioned import own_writes
 from day1.adapters.versioned.doltlite.dbapi import driver
 from day1.adapters.versioned.doltlite.store import DoltLiteStore
 from day1.adapters.versioned.own_writes import known
@@ -81,16 +82,50 @@ def test_it_finds_what_the_engine_finds(store: DoltLiteStore, seed: int) -> None
         assert found == whole
 
 
-def test_more_rows_than_it_notes_are_compared_as_a_whole(store: DoltLiteStore) -> None:
+def noted(work: Any) -> bool:
+    """Whether a unit knows its own changes, which are then those of the engine."""
+    assert isinstance(work, SqlWork)
+    assert work._own is not None
+    changes = work._own.changes(CLEAR)
+    whole = work._dialect.uncommitted(work.connection, CLEAR, {}, work.version)
+    assert changes in (None, whole)
+    return changes is not None
+
+
+def test_more_added_rows_than_it_notes_are_compared_as_a_whole(
+    store: DoltLiteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_writes, "_MOST_ADDED", 120)
     with store.changing("main") as work:
         work.add(OBSERVATION, [seen(number, work.now) for number in range(60)])
         work.add(OBSERVATION, [seen(number, work.now) for number in range(60, 120)])
-        assert isinstance(work, SqlWork)
-        assert work._own is not None
-        assert work._own.changes(CLEAR) is None
+        assert noted(work)
+        work.add(OBSERVATION, [seen(120, work.now)])
+        assert not noted(work)
         work.commit(Message("change", "many"))
     with store.reading(Ref(branch="main")) as reading:
-        assert len(reading.find(OBSERVATION, Query())) == 120
+        assert len(reading.find(OBSERVATION, Query())) == 121
+
+
+@pytest.mark.parametrize("unit", ["one that added them", "a later one"])
+def test_more_changed_rows_than_it_notes_are_compared_as_a_whole(
+    store: DoltLiteStore, monkeypatch: pytest.MonkeyPatch, unit: str
+) -> None:
+    monkeypatch.setattr(own_writes, "_MOST", 2)
+    with ExitStack() as units:
+        work: Any = units.enter_context(store.changing("main"))
+        work.add(OBSERVATION, [seen(number, work.now) for number in range(10)])
+        ids = [str(row["id"]) for row in (seen(number, 1) for number in range(3))]
+        if unit == "a later one":
+            work.commit(Message("change", "add"))
+            units.close()
+            work = units.enter_context(store.changing("main"))
+        for row_id in ids[:2]:
+            work.change(OBSERVATION, row_id, {"summary": "other"})
+        assert noted(work)
+        work.change(OBSERVATION, ids[2], {"summary": "other"})
+        assert not noted(work)
+        work.commit(Message("change", "three"))
 
 
 def change_two_with_an_intruder(store: DoltLiteStore, when: str) -> None:

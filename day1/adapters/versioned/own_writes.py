@@ -24,7 +24,10 @@ from day1.model.rows.kind import KINDS, Cell, Kind, Row
 _KNOWN: Final = "known"
 """The key of `Connection.info` for what the connection knows of its branch."""
 _MOST: Final = 100
-"""Maximum number of rows of a unit that are recorded; for more, comparing all is quicker."""
+"""Maximum number of changed rows of a unit that are recorded, since these are read; for more,
+comparing all is quicker."""
+_MOST_ADDED: Final = 50_000
+"""Maximum number of added rows of a unit that are recorded: each takes some 300 bytes."""
 
 _Values = tuple[Cell, ...]
 """A row, in the order of its kind's columns."""
@@ -126,7 +129,7 @@ class OwnWrites:
     def adding(self, kind: Kind, rows: Sequence[Row]) -> Iterator[None]:
         """Record rows before the block adds them."""
         row_ids = [str(row["id"]) for row in rows]
-        if self._may_note(len(row_ids)):
+        if self._may_note(added=len(row_ids)):
             self._added.update(
                 (row_id, tuple(row.get(c) for c in kind.columns))
                 for row_id, row in zip(row_ids, rows, strict=True)
@@ -138,7 +141,7 @@ class OwnWrites:
     @contextmanager
     def changing(self, kind: Kind, row_ids: Sequence[str]) -> Iterator[None]:
         """Record rows before the block changes, adds or removes them."""
-        if self._may_note(len(row_ids)):
+        if self._may_note(changed=len(row_ids)):
             for row_id in row_ids:
                 self._added.pop(row_id, None)
             befores = (self._befores or {}).get(kind.table, {})
@@ -148,12 +151,13 @@ class OwnWrites:
         yield
         self._count = self._dialect.written_rows(self._connection)
 
-    def _may_note(self, new_rows: int) -> bool:
-        """Whether all writes are noted, and are at most `_MOST` rows with `new_rows` more."""
+    def _may_note(self, *, added: int = 0, changed: int = 0) -> bool:
+        """Whether all writes are noted, and are few enough with so many rows more."""
         if self._befores is None:
             return False
-        count = sum(map(len, self._befores.values())) + new_rows
-        if count > _MOST or not self._is_alone():
+        added += len(self._added)
+        changed += sum(map(len, self._befores.values())) - len(self._added)
+        if changed > _MOST or added > _MOST_ADDED or not self._is_alone():
             self._befores = None
         return self._befores is not None
 
