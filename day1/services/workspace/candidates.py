@@ -18,10 +18,11 @@ from day1.errors import EmbedderUnavailable
 from day1.model.records.task import TaskAgent
 from day1.model.rows.change import NOTHING_PENDING, ReadState
 from day1.model.rows.kind import Kind, Row, kind_of
+from day1.model.search.wording import keyword_terms
 from day1.model.workspace.item import Item
 from day1.model.workspace.known_rows import KnownRows, Link
 from day1.model.workspace.mind import Mind
-from day1.ports.index import IndexBehind, IndexLost
+from day1.ports.index import EmbedFirst, IndexBehind, IndexLost
 from day1.ports.reading import Reading
 from day1.services.repository.repository import Repository
 from day1.services.search.indexing import catch_up, lag_note
@@ -45,7 +46,7 @@ from day1.services.workspace.pinned import pinned_facts
 
 if TYPE_CHECKING:
     from day1.model.search.ranking import Mode
-    from day1.ports.index import Vector
+    from day1.ports.index import TextId, Vector
 
 log = logging.getLogger(__name__)
 
@@ -204,7 +205,7 @@ class _Reader:
         task_id, engine = self._seat.task_id, self._engine
         if task_id is None or not goal:
             return False
-        ids: dict[Kind, set[str]] = {kind: set() for kind in KINDS}
+        rows: dict[Kind, dict[str, Row]] = {kind: {} for kind in KINDS}
         try:
             for place in self._places:
                 branch_id = place.branch.id if place.ref.branch is not None else None
@@ -212,20 +213,32 @@ class _Reader:
                     is_indexed = catch_up(
                         reading, engine.history, engine.index, branch_id, engine.words_wait_s
                     )
-                    rows = newest_rows(self._at(place, reading), reading, task_id, self._asked.now)
+                    newest = newest_rows(
+                        self._at(place, reading), reading, task_id, self._asked.now
+                    )
                 if not is_indexed:
                     self.notes = (lag_note(engine.index),)
-                for kind, of_kind in rows.items():
-                    ids[kind] |= {str(row["id"]) for row in of_kind}
-                    if len(of_kind) == NEWEST or len(ids[kind]) > NEWEST:
+                for kind, of_kind in newest.items():
+                    rows[kind] |= {str(row["id"]): row for row in of_kind}
+                    if len(of_kind) == NEWEST or len(rows[kind]) > NEWEST:
                         return False
-            if engine.embedder is not None:
-                with suppress(EmbedderUnavailable):  # `goal_vector` says so
-                    engine.embed_waiting(engine.embedder)
+            self._embed(rows, goal)
         except (IndexBehind, IndexLost) as error:
             log.warning("the task is searched, since its index fails: %s", error.code)
             return False
         return True
+
+    def _embed(self, rows: Mapping[Kind, Mapping[str, Row]], goal: str) -> None:
+        """Embed texts that wait for vectors as a search does, those of these rows first."""
+        engine = self._engine
+        if engine.embedder is None or not engine.index.vectors.pending(engine.embedder):
+            return
+        texts: list[TextId] = []
+        for kind, row_by_id in rows.items():
+            hashes = [str(row["content_hash"]) for row in row_by_id.values()]
+            texts += engine.index.words.known(kind, hashes).values()
+        with suppress(EmbedderUnavailable):  # `goal_vector` says so
+            engine.embed_waiting(engine.embedder, EmbedFirst(texts, keyword_terms(goal)))
 
     def searched(self, goal: str, vector: Vector | None) -> _Searched:
         """Return the scores of the rows that a search for the goal finds."""

@@ -21,12 +21,11 @@ NEWEST: Final = 200
 """The newest rows of a task that are considered, of each kind."""
 _RELATIONS: Final = 1_000
 """Relations from, and relations to some rows that are read, at most."""
-_OF_NEWEST: Final = {
-    FACT: ("id", "created_at", "expires_at", "valid_until", "origin_id", "category"),
-    OBSERVATION: ("id", "created_at", "expires_at", "origin_id"),
-}
-"""The columns that tell until when a row may be shown, and whether it was derived from others."""
-_OF_BOTH: Final = ("content_hash", "structure", "space", "agent_id")
+_ENDING: Final = ("id", "created_at", "content_hash", "expires_at", "origin_id")
+_OF_NEWEST: Final = {FACT: (*_ENDING, "valid_until", "category"), OBSERVATION: _ENDING}
+"""The columns that tell which text a row has, until when it may be shown, and whether it was
+derived from others."""
+_OF_BOTH: Final = ("structure", "space", "agent_id")
 _COLUMNS: Final = {
     FACT: (*_OF_NEWEST[FACT], *_OF_BOTH, "fact_text", "verification"),
     OBSERVATION: (*_OF_NEWEST[OBSERVATION], *_OF_BOTH, "summary", "observation_type"),
@@ -78,7 +77,7 @@ def seen_rows(known: KnownRows, ids: Collection[str], now: int, *, linked: bool)
 def newest_rows(
     known: KnownRows, reading: Reading, task_id: str, now: int
 ) -> Mapping[Kind, Sequence[Row]]:
-    """Return the newest rows of a task by kind, with `id`, `created_at` and their ends."""
+    """Return the newest rows of a task by kind, with `id`, `created_at`, hash and ends."""
     rows = known.newest(task_id, now)
     if rows is None:
         of_task = Query(equal={"task_id": task_id}, descending=True, limit=NEWEST)

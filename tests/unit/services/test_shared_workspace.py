@@ -14,6 +14,7 @@ from day1.model.rows.origin import Origin
 from day1.model.workspace.mind import Goal, Mind
 from day1.ports.index import IndexBehind, IndexLost
 from day1.services.rows.recording import NewFact, fact_row
+from day1.services.search.indexing import follow
 from day1.services.search.search_engine import SWITCHED_OFF
 from day1.services.tasks import tasks
 from day1.services.tasks.task_search import search_branches
@@ -208,6 +209,20 @@ def test_a_task_whose_rows_are_all_candidates_is_indexed_and_not_searched(
     assert (searches, found.mode, found.notes) == ([], "hybrid", ())
     assert found.relevance["fact_lock"] > 0.3 > found.relevance["fact_menu"]
     assert found.without_vector == 0
+
+
+def test_the_texts_of_a_task_are_embedded_before_others(team: Team) -> None:
+    for number in range(40):
+        team.searching.fact(f"other{number}", f"Number {number} is of no task.")
+    team.fact("ada", "lock", "The upload retry of Kestrel is slow: it waits for a lock.")
+    for number in range(40, 80):
+        team.searching.fact(f"other{number}", f"Number {number} is of no task.")
+    engine = team.searching.engine
+    follow(engine.store, engine.history, engine.index, MAIN, team.bench.branch().id)
+    team.goal()
+    assert team.broadcast("cyd").round.found.without_vector == 0
+    assert engine.embedder is not None
+    assert engine.index.vectors.pending(engine.embedder) > 0
 
 
 def test_a_task_with_more_rows_than_are_candidates_is_searched(
