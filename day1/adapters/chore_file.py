@@ -41,11 +41,11 @@ class ChoreFile:
             if not processes:
                 self._path.unlink(missing_ok=True)
                 return
-            fresh = self._path.with_name(f"{FILE}.{os.getpid()}.new")
-            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+            new_file = self._path.with_name(f"{FILE}.{os.getpid()}.new")
+            handle = os.open(new_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump({"format": FORMAT, "processes": processes}, file)
-            fresh.replace(self._path)
+            new_file.replace(self._path)
 
     def _read(self) -> dict[str, dict[str, str]]:
         """Read the errors of each living process; none if the file is missing or damaged."""

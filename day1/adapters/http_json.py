@@ -114,7 +114,7 @@ class JsonEndpoint:
         """
         import tenacity  # noqa: PLC0415 - see above
 
-        ask = tenacity.Retrying(
+        retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(_Busy),
             stop=tenacity.stop_after_attempt(self._bounds.tries),
             wait=_pause_s,
@@ -123,7 +123,7 @@ class JsonEndpoint:
             reraise=True,
         )
         try:
-            return json.loads(ask(self._ask, body, content_type))
+            return json.loads(retrying(self._ask, body, content_type))
         except (ValueError, RecursionError):  # the error's text would quote the answer
             raise EndpointFailed("its answer is not JSON") from None
 

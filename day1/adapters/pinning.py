@@ -58,7 +58,7 @@ class HttpPinning(Pinning):
 
 def _id_in(answer: Any) -> str | None:
     """Find the content id in an answer; None if it names none."""
-    outer = answer if isinstance(answer, dict) else {}
-    objects = [outer, *(outer.get(name) for name in _INNER)]
+    answer_object = answer if isinstance(answer, dict) else {}
+    objects = [answer_object, *(answer_object.get(name) for name in _INNER)]
     values = [o.get(field) for o in objects if isinstance(o, dict) for field in _ID_FIELDS]
     return next((value for value in values if looks_like_cid(value)), None)

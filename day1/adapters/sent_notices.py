@@ -29,8 +29,8 @@ class SentNotices:
         Raises:
             StoreReadOnly, StoreFull: the folder may not be written, or has no room.
         """
-        with self._lock.held_if_free() as free:
-            yield self._read() if free else None
+        with self._lock.held_if_free() as got_lock:
+            yield self._read() if got_lock else None
 
     def _read(self) -> frozenset[str]:
         """Read the ids; a missing or unreadable file has none, since sending twice is better."""
@@ -45,11 +45,11 @@ class SentNotices:
         Raises:
             StoreReadOnly, StoreFull: as `claimed`.
         """
-        fresh = self._path.with_name(f"{FILE}.new")
+        new_file = self._path.with_name(f"{FILE}.new")
         try:
-            handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+            handle = os.open(new_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump({"format": 1, "told": list(ids)}, file)
-            fresh.rename(self._path)
+            new_file.rename(self._path)
         except OSError as exc:
             raise of_system(exc, self._path, writing=True) from exc

@@ -121,8 +121,8 @@ class FolderSpool(Spool):
         with suppress(OSError), os.scandir(self._aside) as files:
             for file in files:
                 if _NAME.fullmatch(file.name):
-                    about = file.stat(follow_symlinks=False)
-                    lines.append((about.st_mtime_ns, file.name, max(about.st_size, _BLOCK)))
+                    status = file.stat(follow_symlinks=False)
+                    lines.append((status.st_mtime_ns, file.name, max(status.st_size, _BLOCK)))
         return sorted(lines)
 
     def _bound(self) -> None:
@@ -153,12 +153,12 @@ class FolderSpool(Spool):
 
     def _write(self, path: Path, data: bytes) -> None:
         """Write a file whole and durably; readers see the old file or the new one."""
-        fresh = path.with_name(f"{path.name}.new")
-        with fresh.open("wb") as file:
+        new_file = path.with_name(f"{path.name}.new")
+        with new_file.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        fresh.replace(path)
+        new_file.replace(path)
         spool.sync_folder(path.parent)
 
     @contextmanager

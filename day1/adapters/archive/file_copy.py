@@ -61,10 +61,10 @@ class StoreCopying(Copying):
             if status.st_ino != self._inode:  # compacted meanwhile
                 copy.unlink(missing_ok=True)
                 self._inode = status.st_ino
-            with source.open("rb") as live, copy.open("ab") as copied:
-                live.seek(copied.tell())
-                remaining = status.st_size - copied.tell()
-                while remaining > 0 and (block := live.read(min(_BLOCK, remaining))):
-                    remaining -= copied.write(block)
+            with source.open("rb") as source_file, copy.open("ab") as copy_file:
+                source_file.seek(copy_file.tell())
+                remaining = status.st_size - copy_file.tell()
+                while remaining > 0 and (block := source_file.read(min(_BLOCK, remaining))):
+                    remaining -= copy_file.write(block)
         except OSError as exc:
             raise of_system(exc, to, writing=True) from exc

@@ -46,28 +46,28 @@ class FileArchives(Archives):
     def staging(self, target: Path, *, folder: bool = False) -> Iterator[Path]:
         """Lend an empty folder with the suffix `.tmp`; a lock keeps it for this process."""
         _nothing_at(target, folder=folder)
-        place = target.with_name(f"{target.name}.tmp")
+        workplace = target.with_name(f"{target.name}.tmp")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            place.mkdir(mode=0o700, exist_ok=True)
-            names = {path.name for path in place.iterdir()}
+            workplace.mkdir(mode=0o700, exist_ok=True)
+            names = {path.name for path in workplace.iterdir()}
         except OSError as exc:
-            raise of_system(exc, place, writing=True) from exc
+            raise of_system(exc, workplace, writing=True) from exc
         if names and _LOCK not in names:
-            raise Refused(f"{place} is in the way: move it.", path=str(place))
-        with WriteLock(place / _LOCK, 0).held_if_free() as free:
-            if not free:
+            raise Refused(f"{workplace} is in the way: move it.", path=str(workplace))
+        with WriteLock(workplace / _LOCK, 0).held_if_free() as got_lock:
+            if not got_lock:
                 raise Refused(
                     f"Another process is making {target}: wait for it, or name another file.",
                     path=str(target),
                 )
             for name in names:
                 if name != _LOCK:
-                    _remove(place / name)
+                    _remove(workplace / name)
             try:
-                yield place
+                yield workplace
             finally:
-                shutil.rmtree(place, ignore_errors=True)
+                shutil.rmtree(workplace, ignore_errors=True)
 
     @override
     @contextmanager

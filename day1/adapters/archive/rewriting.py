@@ -35,10 +35,10 @@ class StoreRewriting(Rewriting):
     @override
     @contextmanager
     def fresh(self, created_at: int) -> Iterator[tuple[Store, History]]:
-        with FileArchives().staging(self._folder / _PLACE) as place:
-            DoltLiteStore.create(place / "store", lambda: created_at)
-            store = DoltLiteStore(place / "store", lambda: created_at, wait_s=self._wait_s)
-            self._fresh = store, place / "store" / FILE
+        with FileArchives().staging(self._folder / _PLACE) as folder:
+            DoltLiteStore.create(folder / "store", lambda: created_at)
+            store = DoltLiteStore(folder / "store", lambda: created_at, wait_s=self._wait_s)
+            self._fresh = store, folder / "store" / FILE
             try:
                 yield store, store.history
             finally:

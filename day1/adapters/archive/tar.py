@@ -50,25 +50,25 @@ def pack(folder: Path, manifest: Manifest, archive: Path) -> None:
     body = _manifests.dump_json(manifest)
     try:
         handle = os.open(archive, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as raw:
+        with os.fdopen(handle, "wb") as raw_file:
             with (
-                gzip.GzipFile(fileobj=raw, mode="wb", filename="", compresslevel=6) as packed,
+                gzip.GzipFile(fileobj=raw_file, mode="wb", filename="", compresslevel=6) as packed,
                 tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar,
             ):
-                when = manifest.created_at // 1_000_000
-                tar.addfile(_header(MANIFEST, len(body), when), io.BytesIO(body))
+                modified_s = manifest.created_at // 1_000_000
+                tar.addfile(_header(MANIFEST, len(body), modified_s), io.BytesIO(body))
                 for part in manifest.files:
                     with (folder / part.name).open("rb") as file:
-                        tar.addfile(_header(part.name, part.bytes, when), file)
-            raw.flush()
-            os.fsync(raw.fileno())
+                        tar.addfile(_header(part.name, part.bytes, modified_s), file)
+            raw_file.flush()
+            os.fsync(raw_file.fileno())
     except OSError as exc:
         raise of_system(exc, archive, writing=True) from exc
 
 
-def _header(name: str, size: int, when: int) -> tarfile.TarInfo:
+def _header(name: str, size: int, modified_s: int) -> tarfile.TarInfo:
     info = tarfile.TarInfo(name)
-    info.size, info.mtime, info.mode = size, when, 0o600
+    info.size, info.mtime, info.mode = size, modified_s, 0o600
     return info
 
 
@@ -76,10 +76,10 @@ def unpack(archive: Path, to: Path) -> Manifest:
     """Write the files of an archive into a new folder, durably."""
     with _sound(archive), archive.open("rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
         manifest = _manifest(_Members(packed))
-        needed = sum(part.bytes for part in manifest.files) + _SPARE
-        if needed > shutil.disk_usage(to.parent).free:
+        bytes_needed = sum(part.bytes for part in manifest.files) + _SPARE
+        if bytes_needed > shutil.disk_usage(to.parent).free:
             raise StoreFull(
-                f"{archive.name} holds {needed // 1_000_000} MB, and the disk has less room.",
+                f"{archive.name} holds {bytes_needed // 1_000_000} MB, and the disk has less room.",
                 file=archive.name,
             )
         to.mkdir(mode=0o700)
@@ -99,8 +99,8 @@ class _Members:
     def open(self, name: str, max_bytes: int) -> int:
         """Go to the next member, which must be this file; returns its size."""
         header = tarfile.TarInfo.frombuf(self._packed.read(512), "utf-8", "strict")
-        fits = header.name == name and header.isreg() and not header.linkname
-        if not fits or not 0 <= header.size <= max_bytes:
+        is_expected = header.name == name and header.isreg() and not header.linkname
+        if not is_expected or not 0 <= header.size <= max_bytes:
             raise ValueError(name)
         return header.size
 

@@ -40,14 +40,14 @@ class OpenAiChat(Chat):
 
     @override
     def ask(self, instructions: str, data: Json, schema: Mapping[str, Json], what: str) -> Answer:
-        form: Json = {"name": what, "strict": True, "schema": schema}
+        answer_format: Json = {"name": what, "strict": True, "schema": schema}
         request: Json = {
             "model": self._model,
             "messages": [
                 {"role": "system", "content": instructions},
                 {"role": "user", "content": json.dumps(data, ensure_ascii=False)},
             ],
-            "response_format": {"type": "json_schema", "json_schema": form},
+            "response_format": {"type": "json_schema", "json_schema": answer_format},
         }
         try:
             answer = self._endpoint.post(request)

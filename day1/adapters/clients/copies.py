@@ -41,18 +41,18 @@ class Copies:
             NotTouched: the copy cannot be kept.
         """
         copies = self._numbered(path)
-        newest = self.of(path)[:1]
-        if newest == [data]:
+        newest_content = self.of(path)[:1]
+        if newest_content == [data]:
             return copies[-1][1] if data is not None else None
         number = copies[-1][0] + 1 if copies else 1
-        time = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+        written_at = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
         ending = ".absent" if data is None else ""
-        copy = self._folder / f"{_start(path)}.{number:04}-{time}{ending}"
+        copy = self._folder / f"{_start(path)}.{number:04}-{written_at}{ending}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_new(copy, data or b"", 0o600)
-            for _, old in [*copies, (number, copy)][1 : 1 - MOST]:
-                old.unlink(missing_ok=True)
+            for _, old_copy in [*copies, (number, copy)][1 : 1 - MOST]:
+                old_copy.unlink(missing_ok=True)
         except OSError as exc:
             raise NotTouched(f"no copy of it can be kept: {exc.strerror}") from exc
         return None if data is None else copy
@@ -61,8 +61,8 @@ class Copies:
         """List the copies of a file, each with its number; an earlier day1 kept copy 0."""
         start = _start(path)
         target = path.resolve()
-        earlier = self._folder / f"{start.partition('-')[0]}-{target.name.lstrip('.')}"
-        copies = [(0, earlier)] if earlier.is_file() else []
+        unnumbered_copy = self._folder / f"{start.partition('-')[0]}-{target.name.lstrip('.')}"
+        copies = [(0, unnumbered_copy)] if unnumbered_copy.is_file() else []
         with suppress(OSError):
             for copy in self._folder.iterdir():
                 name = copy.name
@@ -76,5 +76,5 @@ class Copies:
 def _start(path: Path) -> str:
     """Build the prefix of a file's copies: a hash of its whole path, its folder, its name."""
     target = path.resolve()
-    place = hashlib.sha256(os.fsencode(target)).hexdigest()[:16]
-    return f"{place}-{target.parent.name.lstrip('.')[:60]}-{target.name.lstrip('.')[:100]}"
+    path_hash = hashlib.sha256(os.fsencode(target)).hexdigest()[:16]
+    return f"{path_hash}-{target.parent.name.lstrip('.')[:60]}-{target.name.lstrip('.')[:100]}"

@@ -59,8 +59,8 @@ def at(value: Any, keys: Keys) -> Any:
     for depth, key in enumerate(keys):
         container: Any = list if isinstance(key, int) else dict
         if not isinstance(value, container):
-            where = ".".join(map(str, keys[:depth])) or "the document"
-            raise NotUnderstood(f"{where} is no {'list' if container is list else 'object'}")
+            path_so_far = ".".join(map(str, keys[:depth])) or "the document"
+            raise NotUnderstood(f"{path_so_far} is no {'list' if container is list else 'object'}")
         if key not in (range(len(value)) if container is list else value):
             return None
         value = value[key]

@@ -175,14 +175,16 @@ class ServerEdit:
     def _is_own(self, entry: Mapping[str, Any]) -> bool:
         """Whether an entry has the form that `day1 setup` writes, and names its agent."""
         words = _words(entry)
-        written = self.about.entry(words, agent_of(self.client))
-        names = next(key for key, value in written.items() if isinstance(value, dict))
+        own_entry = self.about.entry(words, agent_of(self.client))
+        names = next(key for key, value in own_entry.items() if isinstance(value, dict))
         return (
             words[1:2] == ["mcp"]
             and is_own_program(words[0], shared=self.shared)
-            and all(entry.get(key) == written[key] for key in {"command", "args"} & written.keys())
+            and all(
+                entry.get(key) == own_entry[key] for key in {"command", "args"} & own_entry.keys()
+            )
             and isinstance(entry.get(names), dict)
-            and written[names].keys() <= entry[names].keys()
+            and own_entry[names].keys() <= entry[names].keys()
         )
 
     def _entry(self) -> dict[str, Any]:
@@ -198,12 +200,12 @@ class ServerEdit:
         program = self.program if is_gone(command[0]) else command[0]
         arguments = _words(new_entry)[1:] if self.tools else command[1:]
         if isinstance(new_entry["command"], list):
-            expected = {**new_entry, "command": [program, *arguments]}
+            expected_entry = {**new_entry, "command": [program, *arguments]}
         else:
-            expected = {**new_entry, "command": program, "args": arguments}
+            expected_entry = {**new_entry, "command": program, "args": arguments}
         return [
             ((key,), value)
-            for key, value in expected.items()
+            for key, value in expected_entry.items()
             if key not in entry or (key in {"command", "args"} and entry[key] != value)
         ]
 
@@ -243,9 +245,9 @@ class NotesEdit:
 
     def own(self, data: bytes) -> Ranges:
         """Return the section's byte range; empty if the file has no section."""
-        present = section.found(data)
-        start = -1 if present is None else data.find(present)
-        return [] if present is None else [(start, start + len(present))]
+        present_section = section.found(data)
+        start = -1 if present_section is None else data.find(present_section)
+        return [] if present_section is None else [(start, start + len(present_section))]
 
     def put(self, data: bytes) -> bytes:
         """Return the file with the section."""

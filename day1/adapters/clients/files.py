@@ -124,12 +124,12 @@ def _outside(text: Text, separators: bytes) -> Iterator[tuple[bool, bytes]]:
     part_end = len(text.data)
     for start, stop in [*reversed(text.own), (0, 0)]:
         part = text.data[stop:part_end]
-        after = part if part_end == len(text.data) else part.rstrip(separators)
-        inner = after if not stop else after.lstrip(separators)
+        part_start = part if part_end == len(text.data) else part.rstrip(separators)
+        bare_part = part_start if not stop else part_start.lstrip(separators)
         pieces = [  # separators, text, separators
-            (True, part[len(after) :]),
-            (False, inner),
-            (True, after[: len(after) - len(inner)]),
+            (True, part[len(part_start) :]),
+            (False, bare_part),
+            (True, part_start[: len(part_start) - len(bare_part)]),
         ]
         yield from (piece for piece in pieces if piece[1])
         part_end = start

@@ -94,12 +94,12 @@ class HooksEdit:
             if event not in self.about.events:  # an earlier day1 listened to it
                 data = self._without(data, event)
         for event in self.about.events:
-            by_hand = {
+            types_by_hand = {
                 "mcp_tool" if "tool" in hook.entry else "command"
                 for hook in self._day1_hooks(data)
                 if hook.event == event and not hook.own
             }
-            entry = _without_by_hand(self._entry(event), by_hand)
+            entry = _without_by_hand(self._entry(event), types_by_hand)
             if entry is not None:
                 data = self._with(data, event, entry)
         return data
@@ -181,16 +181,16 @@ class HooksEdit:
         return day1_hooks
 
     def _of_day1(self, keys: Keys, entry: Any) -> Iterator[_Hook]:
-        inner = entry.get(_KEY) if isinstance(entry, dict) else None
-        if not isinstance(inner, list):
+        inner_hooks = entry.get(_KEY) if isinstance(entry, dict) else None
+        if not isinstance(inner_hooks, list):
             if _runs_day1(entry):
                 yield _Hook(keys, entry, self._is_own(entry))
             return
-        are_own = [self._is_own(hook) for hook in inner]
+        are_own = [self._is_own(hook) for hook in inner_hooks]
         if are_own and all(are_own):
             yield _Hook(keys, entry, own=True)
             return
-        for number, hook in enumerate(inner):
+        for number, hook in enumerate(inner_hooks):
             if _runs_day1(hook):
                 yield _Hook([*keys, _KEY, number], hook, are_own[number])
 
@@ -232,10 +232,10 @@ class _Hook(NamedTuple):
 
 def _without_by_hand(entry: dict[str, Any], by_hand: Collection[str]) -> dict[str, Any] | None:
     """Return the part of an entry that no person wrote; None if there is no such part."""
-    inner = entry.get(_KEY)
-    if inner is None:
+    inner_hooks = entry.get(_KEY)
+    if inner_hooks is None:
         return None if by_hand else entry
-    missing_hooks = [hook for hook in inner if hook["type"] not in by_hand]
+    missing_hooks = [hook for hook in inner_hooks if hook["type"] not in by_hand]
     return {**entry, _KEY: missing_hooks} if missing_hooks else None
 
 
@@ -267,17 +267,17 @@ def _corrected(
     So is that it is waited for: an earlier day1 wrote `async`, and hooks were killed at the end.
     """
     if in_group and _KEY in new_entry:
-        inner = new_entry[_KEY]
-        new_entry = next((hook for hook in inner if hook["type"] == entry.get("type")), inner[0])
+        hooks = new_entry[_KEY]
+        new_entry = next((hook for hook in hooks if hook["type"] == entry.get("type")), hooks[0])
     if (_KEY in new_entry) != (_KEY in entry):
         return new_entry  # the client has another form of entries, and would not read that one
     if _KEY in new_entry:
         entry_by_type = {hook.get("type"): hook for hook in entry[_KEY]}
-        inner = [
+        hooks = [
             _corrected(entry_by_type.get(hook["type"], hook), hook, in_group=False)
             for hook in new_entry[_KEY]
         ]
-        return {**new_entry, **entry, _KEY: inner}
+        return {**new_entry, **entry, _KEY: hooks}
     if "command" not in new_entry:
         arguments = {**entry.get("input", {}), **new_entry["input"]}
         return {**new_entry, **entry, "input": arguments}

@@ -30,9 +30,9 @@ def typed(command: str, values: EntryValues) -> dict[str, Any]:
 
 def grouped(command: str, values: EntryValues) -> dict[str, Any]:
     """Build an entry with a list of commands that holds day1's alone."""
-    about = {key: value for key, value in values.items() if key == "matcher"}
+    matcher_values = {key: value for key, value in values.items() if key == "matcher"}
     command_values = {key: value for key, value in values.items() if key != "matcher"}
-    return {**about, "hooks": [typed(command, command_values)]}
+    return {**matcher_values, "hooks": [typed(command, command_values)]}
 
 
 def hinted(command: str, values: EntryValues) -> dict[str, Any]:

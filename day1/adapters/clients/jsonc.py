@@ -38,55 +38,55 @@ def value_of(data: bytes) -> dict[str, Any]:
 
 def put(data: bytes, keys: Keys, value: Any) -> bytes:
     """Return the document with a value at a path of keys; missing containers are made."""
-    read = _read(data + BLANK if is_blank(data) else data)
-    if at(read.value, keys) == value:
-        return read.data
-    new_value = with_value(read.value, keys, value)
-    node, missing_keys = read.root, list(keys)
+    parsed = _read(data + BLANK if is_blank(data) else data)
+    if at(parsed.value, keys) == value:
+        return parsed.data
+    new_value = with_value(parsed.value, keys, value)
+    node, missing_keys = parsed.root, list(keys)
     while missing_keys and (member := _member(node, missing_keys[0])) is not None:
         node = _value(member)
         missing_keys.pop(0)
     if missing_keys:
         for key in reversed(missing_keys[1:]):
             value = [value] if isinstance(key, int) else {key: value}
-        edited = _inserted(read, node, missing_keys[0], value)
+        edited = _inserted(parsed, node, missing_keys[0], value)
     else:
-        text = read.text(value, read.indent(node)).encode()
-        edited = _cut(read.data, [(node.start_byte, node.end_byte, text)])
+        text = parsed.text(value, parsed.indent(node)).encode()
+        edited = _cut(parsed.data, [(node.start_byte, node.end_byte, text)])
     return _checked(edited, new_value)
 
 
 def take_out(data: bytes, keys: Keys) -> bytes:
     """Return the document without the value at a path of keys."""
-    read = _read(data)
-    if at(read.value, keys) is None:
+    parsed = _read(data)
+    if at(parsed.value, keys) is None:
         return data
-    node = read.root
+    node = parsed.root
     for key in keys[:-1]:
         node = _value(_member(node, key) or node)
     members = list(_members(node))
     member = _member(node, keys[-1]) or node
     index = members.index(member)
-    starts = members[index - 1].end_byte if index else node.start_byte
-    ends = members[index + 1].start_byte if index + 1 < len(members) else node.end_byte
-    commas = {c.start_byte for c in node.children if c.type == ","} | read.trailing
-    before = [c for c in commas if starts <= c < member.start_byte]
-    after = [c for c in commas if member.end_byte <= c < ends]
-    begin = len(read.data[: member.start_byte].rstrip(SPACE))
-    goes_on = not read.data[member.end_byte :].lstrip(b", \t").startswith((b"\r", b"\n"))
-    if goes_on and _in_line_comment(read.data, begin - 1):  # which ends with its line
-        begin = max(begin, read.data.rfind(b"\n", 0, member.start_byte) + 1)
-    parts = [(begin, member.end_byte, b""), *((c, c + 1, b"") for c in after or before)]
-    edited = _closed_up(_cut(read.data, parts), node.start_byte)
-    return _checked(edited, without(read.value, keys))
+    previous_end = members[index - 1].end_byte if index else node.start_byte
+    next_start = members[index + 1].start_byte if index + 1 < len(members) else node.end_byte
+    commas = {c.start_byte for c in node.children if c.type == ","} | parsed.trailing
+    before = [c for c in commas if previous_end <= c < member.start_byte]
+    after = [c for c in commas if member.end_byte <= c < next_start]
+    cut_start = len(parsed.data[: member.start_byte].rstrip(SPACE))
+    line_goes_on = not parsed.data[member.end_byte :].lstrip(b", \t").startswith((b"\r", b"\n"))
+    if line_goes_on and _in_line_comment(parsed.data, cut_start - 1):  # which ends with its line
+        cut_start = max(cut_start, parsed.data.rfind(b"\n", 0, member.start_byte) + 1)
+    parts = [(cut_start, member.end_byte, b""), *((c, c + 1, b"") for c in after or before)]
+    edited = _closed_up(_cut(parsed.data, parts), node.start_byte)
+    return _checked(edited, without(parsed.value, keys))
 
 
 def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
     """Return the byte ranges of entries at paths of keys, and of containers of these alone."""
     if is_blank(data):
         return []
-    read = _read(data)
-    root = read.root
+    parsed = _read(data)
+    root = parsed.root
     chains = []
     ranges: set[tuple[int, int]] = set()
     for keys in paths:
@@ -102,13 +102,13 @@ def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
         chains.append(chain)
     for chain in chains:
         for member, node in reversed(chain):
-            inside = [
+            inner_ranges = [
                 *map(_range, node.named_children),
-                *(comment for comment in read.comments if _is_inside(comment, _range(member))),
+                *(comment for comment in parsed.comments if _is_inside(comment, _range(member))),
             ]
             if not all(
                 inner in ranges or any(_is_inside(inner, outer) for outer in ranges)
-                for inner in inside
+                for inner in inner_ranges
             ):
                 break
             if node.type in {"object", "array"}:
@@ -119,15 +119,17 @@ def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
 
 def is_empty(data: bytes, keys: Keys) -> bool:
     """Whether a path of keys leads to an empty container, without even a comment."""
-    read = _read(data)
-    member = node = read.root
+    parsed = _read(data)
+    member = node = parsed.root
     for key in keys:
-        inner = _member(node, key)
-        if inner is None:
+        member_value = _member(node, key)
+        if member_value is None:
             return False
-        member, node = inner, _value(inner)
-    holds = bool(node.named_children) or node.type not in {"object", "array"}
-    return not holds and not any(_is_inside(comment, _range(member)) for comment in read.comments)
+        member, node = member_value, _value(member_value)
+    is_filled = bool(node.named_children) or node.type not in {"object", "array"}
+    return not is_filled and not any(
+        _is_inside(comment, _range(member)) for comment in parsed.comments
+    )
 
 
 def _range(node: Node) -> tuple[int, int]:
@@ -168,15 +170,15 @@ class _Read:
 
     def text(self, value: Any, indent: str) -> str:
         """Return a value as JSON: objects and lists of objects on lines of their own."""
-        deeper = indent + self.unit
+        inner_indent = indent + self.unit
         if isinstance(value, dict) and value:
             members = [
-                f"{deeper}{_dumped(key)}: {self.text(inner, deeper)}"
+                f"{inner_indent}{_dumped(key)}: {self.text(inner, inner_indent)}"
                 for key, inner in value.items()
             ]
             opens, closes = "{}"
         elif isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
-            members = [f"{deeper}{self.text(inner, deeper)}" for inner in value]
+            members = [f"{inner_indent}{self.text(inner, inner_indent)}" for inner in value]
             opens, closes = "[]"
         else:
             return _dumped(value)
@@ -197,12 +199,12 @@ def _inserted(read: _Read, node: Node, key: str | int, value: Any) -> bytes:
         return _cut(
             read.data, [(end_of_last, end_of_last, comma), (body_end, body_end, member.encode())]
         )
-    base = read.indent(node)
+    node_indent = read.indent(node)
     own_lines = pairs and b"\n" in read.data[node.start_byte : pairs[0].start_byte]
-    indent = read.indent(pairs[0]) if own_lines else base + read.unit
+    indent = read.indent(pairs[0]) if own_lines else node_indent + read.unit
     member = f"{read.newline}{indent}{name}{read.text(value, indent)}{end}"
     if b"\n" not in read.data[body_end:close] and not pairs:
-        member += read.newline + base
+        member += read.newline + node_indent
     return _cut(
         read.data, [(end_of_last, end_of_last, comma), (body_end, body_end, member.encode())]
     )
@@ -249,8 +251,10 @@ def _read(data: bytes) -> _Read:
         raise NotUnderstood(f"it is no JSON ({exc})") from exc
     if not isinstance(value, dict):
         raise NotUnderstood("it is no JSON object")
-    tops = _parser().parse(clean).root_node.named_children
-    return _Read(data, value, next(top for top in tops if top.type == "object"), trailing, comments)
+    nodes = _parser().parse(clean).root_node.named_children
+    return _Read(
+        data, value, next(top for top in nodes if top.type == "object"), trailing, comments
+    )
 
 
 def _strict(data: bytes) -> tuple[bytes, frozenset[int], Ranges]:
@@ -289,8 +293,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice[:40]!a} stands twice in one object")
+        repeated_name = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {repeated_name[:40]!a} stands twice in one object")
     return members
 
 

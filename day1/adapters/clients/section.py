@@ -31,15 +31,15 @@ def found(data: bytes) -> bytes | None:
 def put(data: bytes, body: str) -> bytes:
     """Return the text with the section: in its place if it is there, else at the end."""
     newline = newline_of(data).encode()
-    new = f"{BEGIN}\n{body.strip()}\n{END}".encode().replace(b"\n", newline)
-    old = found(data)
-    if old is not None:
-        return data.replace(old, new)
+    new_section = f"{BEGIN}\n{body.strip()}\n{END}".encode().replace(b"\n", newline)
+    old_section = found(data)
+    if old_section is not None:
+        return data.replace(old_section, new_section)
     if not data:
-        return new + newline
+        return new_section + newline
     if data.endswith((b"\n", b"\r")):
-        return data + newline + new + newline
-    return data + newline + newline + new  # no newline at the end, as it was
+        return data + newline + new_section + newline
+    return data + newline + newline + new_section  # no newline at the end, as it was
 
 
 def take_out(data: bytes) -> bytes:

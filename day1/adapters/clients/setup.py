@@ -38,8 +38,8 @@ class ClientSetup(Setup):
         self._places = {"home": home, "project": project}
         for name, (variable, default) in PLACES.items():
             folder = environment.get(variable) if variable else None
-            place = Path(folder or default.replace("~", str(home), 1))
-            self._places.setdefault(name, place)
+            config_folder = Path(folder or default.replace("~", str(home), 1))
+            self._places.setdefault(name, config_folder)
         if sys.platform == "darwin":
             self._places["code"] = home / "Library" / "Application Support" / "Code"
         elif environment.get("XDG_CONFIG_HOME"):
@@ -84,8 +84,8 @@ class ClientSetup(Setup):
             if files.notes is not None:
                 path = self._path(files.notes.path)
                 if path not in notes and not (request.remove and self._needed(path, request)):
-                    brief = files.notes.brief and request.hooks
-                    yield NotesEdit(name, path, files.notes, BRIEFLY if brief else INSTRUCTIONS)
+                    is_brief = files.notes.brief and request.hooks
+                    yield NotesEdit(name, path, files.notes, BRIEFLY if is_brief else INSTRUCTIONS)
                 notes.add(path)
 
     def _settings(self, name: str, files: Files, program: str, request: Asked) -> Iterator[Edit]:
@@ -136,24 +136,24 @@ class ClientSetup(Setup):
                 change.check()
                 copy = carry_out(change, self._copies, point) if point else None
         except (NotTouched, NotUnderstood, RecursionError) as exc:
-            why = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
-            return Outcome(edit.client, edit.path, edit.what, "refused", why, content)
-        why = (
+            problem = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
+            return Outcome(edit.client, edit.path, edit.what, "refused", problem, content)
+        problem = (
             f"{_listed(by_hand)}: not in the form of `day1 setup`, so it stays as it is"
             if by_hand
             else ""
         )
         if by_hand and state in {"same", "absent"}:
             state = "kept"
-        return Outcome(edit.client, edit.path, edit.what, state, why, content, copy)
+        return Outcome(edit.client, edit.path, edit.what, state, problem, content, copy)
 
     def _addition(self, edit: Edit, data: bytes | None) -> tuple[State, Change | None]:
         """Return what day1 would add to a file or correct in it."""
-        base = data or edit.blank
-        present, after = edit.present(base), edit.put(base)
-        if data == after or (base == after and edit.by_hand(base)):
+        data_or_blank = data or edit.blank
+        present, data_after = edit.present(data_or_blank), edit.put(data_or_blank)
+        if data == data_after or (data_or_blank == data_after and edit.by_hand(data_or_blank)):
             return "same", None
-        return "added" if present is None else "changed", _change(edit, data, after)
+        return "added" if present is None else "changed", _change(edit, data, data_after)
 
     def _removal(self, edit: Edit, data: bytes | None) -> tuple[State, Change | None]:
         """Return what day1 would take out of a file."""
@@ -218,8 +218,8 @@ def _is_without(edit: Edit, copy: bytes | None) -> bool:
 
 
 def _listed(places: Sequence[str]) -> str:
-    named = ", ".join(places[:_FEW])
-    return named if len(places) <= _FEW else f"{named} and {len(places) - _FEW} more"
+    first_places = ", ".join(places[:_FEW])
+    return first_places if len(places) <= _FEW else f"{first_places} and {len(places) - _FEW} more"
 
 
 def _program(*, project: bool) -> tuple[str, list[str]]:

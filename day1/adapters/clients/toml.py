@@ -42,23 +42,23 @@ def value_of(data: bytes) -> dict[str, Any]:
 
 def put(data: bytes, keys: Keys, value: Any) -> bytes:
     """Return the document with a value at a path of keys; missing tables are made."""
-    before = value_of(data)
-    present = at(before, keys)
-    if present == value:
+    old_value = value_of(data)
+    present_value = at(old_value, keys)
+    if present_value == value:
         return data
-    if present is None and isinstance(value, dict):
+    if present_value is None and isinstance(value, dict):
         edited = _with_block(data, _block(data, keys, value))
     else:
         node, inner = _nearest(data, keys)
-        changed = at(with_value(before, keys, value), inner)
-        edited = data[: node.start_byte] + _text(changed).encode() + data[node.end_byte :]
-    return _checked(edited, with_value(before, keys, value))
+        changed_value = at(with_value(old_value, keys, value), inner)
+        edited = data[: node.start_byte] + _text(changed_value).encode() + data[node.end_byte :]
+    return _checked(edited, with_value(old_value, keys, value))
 
 
 def take_out(data: bytes, keys: Keys) -> bytes:
     """Return the document without the value at a path of keys."""
-    before = value_of(data)
-    value = at(before, keys)
+    old_value = value_of(data)
+    value = at(old_value, keys)
     if value is None:
         return data
     edited = _without_block(data, _block(data, keys, value)) if _is_written(value) else None
@@ -66,10 +66,10 @@ def take_out(data: bytes, keys: Keys) -> bytes:
         edited = data
         for start, end in reversed(own(data, [keys])):
             edited = _without_lines(edited, start, end)
-    expected = without(before, keys)
+    expected_value = without(old_value, keys)
     if keys[0] not in value_of(edited):  # its last table is gone, and was in no table of its own
-        expected = without(expected, keys[:1])
-    return _checked(edited, expected)
+        expected_value = without(expected_value, keys[:1])
+    return _checked(edited, expected_value)
 
 
 def own(data: bytes, paths: Sequence[Keys]) -> Ranges:
@@ -112,9 +112,9 @@ def _parts(root: Node) -> Iterator[_Part]:
         elif node.type != "comment":
             is_in_array = node.type == "table_array_element"
             path = (*_path(node), None) if is_in_array else _path(node)
-            close = next(c.end_byte for c in node.children if c.type in {"]", "]]"})
-            pairs = [_range(pair) for pair in node.named_children if pair.type == "pair"]
-            yield _Part(path, [(node.start_byte, close), *pairs], table=True, node=node)
+            bracket = next(c.end_byte for c in node.children if c.type in {"]", "]]"})
+            ranges = [_range(pair) for pair in node.named_children if pair.type == "pair"]
+            yield _Part(path, [(node.start_byte, bracket), *ranges], table=True, node=node)
 
 
 def _range(pair: Node) -> tuple[int, int]:
@@ -129,11 +129,11 @@ def _nearest(data: bytes, keys: Keys) -> tuple[Node, list[str | int]]:
     """
     parts = [part for part in _parts(_root(data)) if part.table]
     for depth in range(len(keys), 0, -1):
-        inner = list(keys[:depth])
+        first_keys = list(keys[:depth])
         for part in parts:
             for pair in part.node.named_children:
-                if pair.type == "pair" and [*part.path, *_path(pair)] == inner:
-                    return _value(pair), inner
+                if pair.type == "pair" and [*part.path, *_path(pair)] == first_keys:
+                    return _value(pair), first_keys
     raise NotUnderstood(
         f"{'.'.join(map(str, keys))} has no line that day1 could edit: change it by hand"
     )
@@ -210,8 +210,10 @@ def _key(name: str | int) -> str:
 
 def _is_written(value: Any) -> bool:
     """Whether a value is of the types that day1 writes, so that it can be compared."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return isinstance(value, (str, bool, int, list, dict)) and all(map(_is_written, inner))
+    children = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    )
+    return isinstance(value, (str, bool, int, list, dict)) and all(map(_is_written, children))
 
 
 def _text(value: Any) -> str:

@@ -59,8 +59,8 @@ def exported_tensors(export: Path) -> dict[str, Tensor]:
         OSError: the file cannot be read.
     """
     tensors: dict[str, Tensor] = {}
-    products: dict[str, str] = {}
-    sums: list[list[str]] = []
+    weights: dict[str, str] = {}
+    inputs_of_sums: list[list[str]] = []
     with export.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         graphs = [field for field in _fields(data, 0, len(data)) if field[0] == _GRAPH]
         for number, start, end, _ in (f for g in graphs for f in _fields(data, g[1], g[2])):
@@ -69,28 +69,28 @@ def exported_tensors(export: Path) -> dict[str, Tensor]:
             elif number == _NODE:
                 operator, inputs, output = _operator(data, start, end)
                 if operator == "MatMul":
-                    products[output] = inputs[1]
+                    weights[output] = inputs[1]
                 elif operator == "Add":
-                    sums.append(inputs)
+                    inputs_of_sums.append(inputs)
     tensor_by_name = {_in_model(name): tensor for name, tensor in tensors.items()}
-    for inputs in sums:
-        bias = next((name for name in inputs if name.endswith(".bias")), None)
-        weight = next((products[name] for name in inputs if name in products), None)
-        if bias is not None and weight in tensors:
-            tensor_by_name[_in_model(bias).removesuffix("bias") + "weight"] = tensors[weight]
+    for inputs in inputs_of_sums:
+        bias_name = next((name for name in inputs if name.endswith(".bias")), None)
+        weight = next((weights[name] for name in inputs if name in weights), None)
+        if bias_name is not None and weight in tensors:
+            tensor_by_name[_in_model(bias_name).removesuffix("bias") + "weight"] = tensors[weight]
     return tensor_by_name
 
 
 def _in_model(name: str) -> str:
     """Remove an exporter's prefix from a tensor's name."""
-    starts = (name.find(part) for part in ("encoder.layer.", "embeddings."))
-    return name[max(0, *starts) :]
+    prefix_ends = (name.find(part) for part in ("encoder.layer.", "embeddings."))
+    return name[max(0, *prefix_ends) :]
 
 
 def _tensor(data: mmap.mmap, start: int, end: int) -> dict[str, Tensor]:
     """Return a tensor by its name; an empty mapping if its numbers do not lie in one piece."""
     sizes: list[int] = []
-    name, place = "", None
+    name, offset_and_length = "", None
     for number, inside, after, field_start in _fields(data, start, end):
         if number == _DIMS and data[field_start] & 7 == _VARINT:
             sizes.append(_varint(data, inside)[0])
@@ -102,8 +102,8 @@ def _tensor(data: mmap.mmap, start: int, end: int) -> dict[str, Tensor]:
         elif number == _NAME:
             name = data[inside:after].decode()
         elif number == _RAW:
-            place = inside, after - inside
-    return {} if place is None else {name: Tensor(sizes, *place)}
+            offset_and_length = inside, after - inside
+    return {} if offset_and_length is None else {name: Tensor(sizes, *offset_and_length)}
 
 
 def _operator(data: mmap.mmap, start: int, end: int) -> tuple[str, list[str], str]:

@@ -106,9 +106,9 @@ class Graph:
         """
         output = output or f"{kind}_{len(self.nodes)}"
         names = b"".join(_text(1, name) for name in inputs) + _text(2, output)
-        marks = b"".join(_attribute(name, value) for name, value in attributes.items())
+        encoded_attributes = b"".join(_attribute(name, value) for name, value in attributes.items())
         domain, _, operator = kind.rpartition(":")
-        self.nodes.append(names + _text(4, operator) + marks + _text(7, domain))
+        self.nodes.append(names + _text(4, operator) + encoded_attributes + _text(7, domain))
         return output
 
     def weight(self, name: str) -> str:
@@ -152,8 +152,8 @@ class Graph:
 
         Its weight is stored as (out, in).
         """
-        turned = self.node("Transpose", [self.weight(f"{name}.weight")], perm=[1, 0])
-        product = self.node("MatMul", [hidden, turned])
+        transposed_weight = self.node("Transpose", [self.weight(f"{name}.weight")], perm=[1, 0])
+        product = self.node("MatMul", [hidden, transposed_weight])
         return self.node("Add", [product, self.weight(f"{name}.bias")])
 
     def norm(self, name: str, hidden: str) -> str:
@@ -168,11 +168,11 @@ class Graph:
         """
         words = self.node("Gather", [self.weight("embeddings.word_embeddings.weight"), "input_ids"])
         zero, length = self.integers("zero", [0]), self.node("Shape", ["input_ids"], start=1, end=2)
-        places = self.weight("embeddings.position_embeddings.weight")
-        places = self.node("Slice", [places, zero, length])
-        kinds = self.weight("embeddings.token_type_embeddings.weight")
-        kind = self.node("Gather", [kinds, zero])
-        places_and_kind = self.node("Add", [places, kind])
+        position_weights = self.weight("embeddings.position_embeddings.weight")
+        position_weights = self.node("Slice", [position_weights, zero, length])
+        token_type_weights = self.weight("embeddings.token_type_embeddings.weight")
+        kind = self.node("Gather", [token_type_weights, zero])
+        places_and_kind = self.node("Add", [position_weights, kind])
         return self.norm("embeddings.LayerNorm", self.node("Add", [words, places_and_kind]))
 
     def mask(self) -> str:
@@ -182,34 +182,38 @@ class Graph:
         """
         mask = self.node("Cast", ["attention_mask"], to=_FLOAT)
         mask = self.node("Unsqueeze", [mask, self.integers("axes", [1, 2])])
-        absent = self.node("Sub", [self.number("one", 1.0), mask])
-        return self.node("Mul", [absent, self.number("masked", _MASKED)])
+        masked_tokens = self.node("Sub", [self.number("one", 1.0), mask])
+        return self.node("Mul", [masked_tokens, self.number("masked", _MASKED)])
 
     def layer(self, name: str, hidden: str, mask: str) -> str:
         """Add the nodes of one encoder layer, and return the name of their output.
 
         Attention, then two dense layers; each is added to what came in.
         """
-        split = self.integers("split", [0, 0, _HEADS, _HEAD_WIDTH])
+        shape = self.integers("split", [0, 0, _HEADS, _HEAD_WIDTH])
         heads = [
-            self.node("Reshape", [self.dense(f"{name}.attention.self.{part}", hidden), split])
+            self.node("Reshape", [self.dense(f"{name}.attention.self.{part}", hidden), shape])
             for part in ("query", "key", "value")
         ]
-        perms = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
+        permutations = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
         query, key, value = (
             self.node("Transpose", [head], perm=perm)
-            for head, perm in zip(heads, perms, strict=True)
+            for head, perm in zip(heads, permutations, strict=True)
         )
         scores = self.node("MatMul", [query, key])
         scores = self.node("Mul", [scores, self.number("scale", _HEAD_WIDTH**-0.5)])
-        shares = self.node("Softmax", [self.node("Add", [scores, mask])], axis=-1)
-        mixed = self.node("Transpose", [self.node("MatMul", [shares, value])], perm=[0, 2, 1, 3])
-        mixed = self.node("Reshape", [mixed, self.integers("join", [0, 0, _WIDTH])])
-        mixed = self.dense(f"{name}.attention.output.dense", mixed)
-        hidden = self.norm(f"{name}.attention.output.LayerNorm", self.node("Add", [mixed, hidden]))
-        wide = self.node("Gelu", [self.dense(f"{name}.intermediate.dense", hidden)])
-        narrow = self.dense(f"{name}.output.dense", wide)
-        return self.norm(f"{name}.output.LayerNorm", self.node("Add", [narrow, hidden]))
+        attention = self.node("Softmax", [self.node("Add", [scores, mask])], axis=-1)
+        attended = self.node(
+            "Transpose", [self.node("MatMul", [attention, value])], perm=[0, 2, 1, 3]
+        )
+        attended = self.node("Reshape", [attended, self.integers("join", [0, 0, _WIDTH])])
+        attended = self.dense(f"{name}.attention.output.dense", attended)
+        hidden = self.norm(
+            f"{name}.attention.output.LayerNorm", self.node("Add", [attended, hidden])
+        )
+        widened = self.node("Gelu", [self.dense(f"{name}.intermediate.dense", hidden)])
+        narrowed = self.dense(f"{name}.output.dense", widened)
+        return self.norm(f"{name}.output.LayerNorm", self.node("Add", [narrowed, hidden]))
 
     def encoded(self) -> bytes:
         """Return the nodes and weights added so far as an encoded ONNX ModelProto."""
@@ -228,16 +232,16 @@ class Graph:
 
 def reference(file: str, offset: int, length: int) -> bytes:
     """Build the reference of a TensorProto to numbers in a file; units: bytes."""
-    place = (("location", file), ("offset", offset), ("length", length))
-    entries = b"".join(as_bytes(13, _text(1, key) + _text(2, str(at))) for key, at in place)
+    location = (("location", file), ("offset", offset), ("length", length))
+    entries = b"".join(as_bytes(13, _text(1, key) + _text(2, str(at))) for key, at in location)
     return entries + _int(14, 1)  # 1: the numbers are elsewhere
 
 
 def _port(name: str, kind: int, shape: tuple[str | int, ...]) -> bytes:
     """Encode a ValueInfoProto: an input or output with the names or sizes of its axes."""
     axes = [_int(1, axis) if isinstance(axis, int) else _text(2, axis) for axis in shape]
-    dims = b"".join(as_bytes(1, axis) for axis in axes)
-    return _text(1, name) + as_bytes(2, as_bytes(1, _int(1, kind) + as_bytes(2, dims)))
+    dimensions = b"".join(as_bytes(1, axis) for axis in axes)
+    return _text(1, name) + as_bytes(2, as_bytes(1, _int(1, kind) + as_bytes(2, dimensions)))
 
 
 def _attribute(name: str, value: Attribute) -> bytes:

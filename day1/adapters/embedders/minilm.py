@@ -67,8 +67,8 @@ class MiniLm(Embedder):
             return [text]
         step = PASSAGE_TOKENS - OVERLAP_TOKENS
         starts = range(0, len(spans) - OVERLAP_TOKENS, step)[:MOST_PASSAGES]
-        cuts = (spans[start : start + PASSAGE_TOKENS] for start in starts)
-        return [text[cut[0][0] : cut[-1][1]] for cut in cuts]
+        spans_by_passage = (spans[start : start + PASSAGE_TOKENS] for start in starts)
+        return [text[cut[0][0] : cut[-1][1]] for cut in spans_by_passage]
 
     def _model(self) -> OnnxModel:
         with self._lock:

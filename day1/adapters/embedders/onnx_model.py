@@ -91,8 +91,8 @@ class OnnxModel:
 
     def _tokens(self, texts: Sequence[str]) -> Iterator[list[int]]:
         for start in range(0, len(texts), _TOKENIZED_AT_ONCE):
-            part = list(texts[start : start + _TOKENIZED_AT_ONCE])
-            for encoding in self._tokenizer.encode_batch_fast(part):
+            batch = list(texts[start : start + _TOKENIZED_AT_ONCE])
+            for encoding in self._tokenizer.encode_batch_fast(batch):
                 ids = encoding.ids
                 yield ids if len(ids) <= MOST_TOKENS else [*ids[: MOST_TOKENS - 1], ids[-1]]
 
@@ -108,8 +108,8 @@ class OnnxModel:
         hidden = self._session.run(["last_hidden_state"], inputs)[0]
         # The mean's divisor is left out: scaling to length 1 takes it away again.
         pooled = np.einsum("bs,bsd->bd", mask.astype(np.float32), hidden)
-        unit: NDArray[np.float32] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
-        return unit
+        unit_vectors: NDArray[np.float32] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        return unit_vectors
 
 
 def session(
@@ -124,13 +124,13 @@ def session(
     # worker share the cores.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # A link is followed: onnxruntime refuses weights outside of the folder it is told.
-    place = folder / file if file == SAFETENSORS else (folder / file).resolve()
+    model_file = folder / file if file == SAFETENSORS else (folder / file).resolve()
     if weights == "int8":
-        graph = int8_graph(place, packaged=file == SAFETENSORS)
+        graph = int8_graph(model_file, packaged=file == SAFETENSORS)
     else:
-        graph = graph_over(place) if file == SAFETENSORS else graph_of(place)
+        graph = graph_over(model_file) if file == SAFETENSORS else graph_of(model_file)
     options.add_session_config_entry(
-        "session.model_external_initializers_file_folder_path", str(place.parent)
+        "session.model_external_initializers_file_folder_path", str(model_file.parent)
     )
     return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 

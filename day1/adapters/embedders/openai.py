@@ -62,10 +62,10 @@ class OpenAiEmbedder(Embedder):
     @override
     def name(self) -> str:
         """The model and the dimension, in characters that file and collection names may have."""
-        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", self._model)
-        if plain != self._model:  # two models must not become one name
-            plain = f"{plain}-{hashlib.sha256(self._model.encode()).hexdigest()[:8]}"
-        return f"{plain}-{self.dimension}"
+        safe_name = re.sub(r"[^A-Za-z0-9._-]+", "-", self._model)
+        if safe_name != self._model:  # two models must not become one name
+            safe_name = f"{safe_name}-{hashlib.sha256(self._model.encode()).hexdigest()[:8]}"
+        return f"{safe_name}-{self.dimension}"
 
     @property
     @override
@@ -113,8 +113,8 @@ class OpenAiEmbedder(Embedder):
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
             raise self._unavailable("a vector is zero or not finite")
-        unit: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
-        return unit
+        unit_vectors: NDArray[np.float32] = (vectors / lengths).astype(np.float32)
+        return unit_vectors
 
     def _ask(self, texts: Sequence[str]) -> list[list[float]]:
         # Several endpoints refuse a request that holds an empty text.

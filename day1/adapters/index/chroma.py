@@ -85,8 +85,8 @@ class Neighbours:
         collection = self._collections.get((space.number, kind.table))
         if collection is None or self._generation != self._database.generation():
             return None
-        later = self._not_fed(space, kind, _LONGEST_TAIL + 1)
-        if len(later) > _LONGEST_TAIL:
+        unfed_rows = self._not_fed(space, kind, _LONGEST_TAIL + 1)
+        if len(unfed_rows) > _LONGEST_TAIL:
             return None
         try:
             answer = collection.query(
@@ -98,11 +98,11 @@ class Neighbours:
                     self._lose(error)  # otherwise it was closed meanwhile
             return None
         fed_rows, known_places = self._positions(space, kind, answer["ids"][0])
-        tail = np.array(later, np.int64)
+        unfed_positions = np.array(unfed_rows, np.int64)
         snapshot = space.snapshot()
         cosines = 1 - np.array(answer["distances"][0], np.float32)[known_places]
-        positions = np.concatenate([fed_rows, tail])
-        scores = np.concatenate([cosines, snapshot.rows(tail) @ vector])
+        positions = np.concatenate([fed_rows, unfed_positions])
+        scores = np.concatenate([cosines, snapshot.rows(unfed_positions) @ vector])
         texts = snapshot.text_of[positions[top(scores, limit)]]
         return [int(text) for text in texts if text >= 0]
 
@@ -161,11 +161,11 @@ class Neighbours:
             if (collection.metadata or {}).get("generation") != self._generation:
                 self._client.delete_collection(collection.name)
         for space in spaces:
-            nothing = np.zeros((1, space.dimension), np.float32)
+            zero_vector = np.zeros((1, space.dimension), np.float32)
             for kind in KINDS:
                 if kind.text:
                     collection = self._collection(space, kind)
-                    collection.query(query_embeddings=nothing, n_results=1, include=[])
+                    collection.query(query_embeddings=zero_vector, n_results=1, include=[])
         self._opening.unlink()
 
     def _collection(self, space: VectorSpace, kind: Kind) -> Any:
@@ -260,12 +260,12 @@ class Neighbours:
         key = (space.number, kind.table)
         with self._database.reading() as connection:
             statement = "SELECT position FROM forgotten WHERE space = ? AND kind = ?"
-            forgotten = [str(position) for (position,) in connection.execute(statement, key)]
-        if forgotten:
-            collection.delete(ids=forgotten)
+            forgotten_ids = [str(position) for (position,) in connection.execute(statement, key)]
+        if forgotten_ids:
+            collection.delete(ids=forgotten_ids)
             with self._database.writing() as connection:
                 statement = "DELETE FROM forgotten WHERE space = ? AND kind = ? AND position = ?"
-                connection.executemany(statement, [(*key, int(p)) for p in forgotten])
+                connection.executemany(statement, [(*key, int(p)) for p in forgotten_ids])
 
     def _lose(self, error: BaseException) -> None:
         """Close Chroma after an error, and set the time of the next attempt."""

@@ -24,15 +24,15 @@ class ChromaAddress:
         """
         parts = urlsplit(self.url)
         try:
-            fits = parts.hostname and (parts.port or 1)
+            is_complete = parts.hostname and (parts.port or 1)
         except ValueError:  # the port is not a number
-            fits = None
-        if not fits or parts.scheme not in {"http", "https"} or parts.path.strip("/"):
+            is_complete = None
+        if not is_complete or parts.scheme not in {"http", "https"} or parts.path.strip("/"):
             raise InvalidRequest("DAY1_INDEX__CHROMA_URL must be like http://chroma.example:8000.")
 
     @property
     def place(self) -> tuple[str, int, bool]:
         """The host, the port, and whether to use TLS."""
         parts = urlsplit(self.url)
-        secure = parts.scheme == "https"
-        return str(parts.hostname), parts.port or (443 if secure else 80), secure
+        is_https = parts.scheme == "https"
+        return str(parts.hostname), parts.port or (443 if is_https else 80), is_https

@@ -84,14 +84,14 @@ class ServerNeighbours(Neighbours):
 
     def _put(self, collection: Any, positions: list[int], space: VectorSpace) -> None:
         with self._database.reading() as connection:
-            fetched = connection.execute(
+            passage_rows = connection.execute(
                 "SELECT t.content_hash, v.passage, v.position FROM json_each(?) AS wanted"
                 " CROSS JOIN vectors AS v ON v.space = ? AND v.position = wanted.value"
                 " CROSS JOIN texts AS t ON t.id = v.text",
                 (json.dumps(positions), space.number),
             ).fetchall()
         place_by_row_id = {
-            f"{text}.{passage}": (position, text) for text, passage, position in fetched
+            f"{text}.{passage}": (position, text) for text, passage, position in passage_rows
         }
         present_ids = (
             set(collection.get(ids=list(place_by_row_id), include=[])["ids"])

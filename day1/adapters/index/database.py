@@ -207,10 +207,10 @@ class Database:
             with self._guard:
                 if file is not None and file == self._file and self._free:
                     return self._free.pop(), file
-                stale = self._free if file != self._file else []
-                if stale:
+                stale_connections = self._free if file != self._file else []
+                if stale_connections:
                     self._free = []
-            for connection in stale:
+            for connection in stale_connections:
                 connection.close()
             return self._connect()
         except OSError as error:

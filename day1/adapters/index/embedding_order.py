@@ -18,13 +18,13 @@ def best_by_words(passages: Sequence[Passage], terms: Sequence[str]) -> int:
 def in_strides(passages: Iterator[Passage], stride: int | None) -> Iterator[list[Passage]]:
     """Group passages to at most `stride` characters (or one longer passage); None: one group."""
     group: list[Passage] = []
-    room = stride
+    characters_left = stride
     for passage in passages:
-        if room is not None and stride is not None:
-            if group and len(passage[2]) > room:
+        if characters_left is not None and stride is not None:
+            if group and len(passage[2]) > characters_left:
                 yield group
-                group, room = [], stride
-            room -= len(passage[2])
+                group, characters_left = [], stride
+            characters_left -= len(passage[2])
         group.append(passage)
     if group:
         yield group

@@ -28,8 +28,8 @@ def error_name(error: Exception) -> str:
 
 def is_damage(error: Exception) -> bool:
     """Whether an error while reading a file can only come from damaged content."""
-    is_of_system = isinstance(error, OSError | MemoryError | sqlite3.ProgrammingError)
-    return not is_of_system and not error_name(error).startswith(_NOT_OF_THE_FILE)
+    is_system_error = isinstance(error, OSError | MemoryError | sqlite3.ProgrammingError)
+    return not is_system_error and not error_name(error).startswith(_NOT_OF_THE_FILE)
 
 
 def is_certain_damage(error: Exception) -> bool:

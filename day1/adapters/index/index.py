@@ -129,26 +129,26 @@ class MemoryIndex(LocalIndex):
 
 def chroma_trouble(folder: Path) -> str | None:
     """Find what is visibly wrong with Chroma's own files in a store's folder; None if nothing."""
-    place = folder / "chroma"
-    if place.exists() and not place.is_dir():
+    chroma_folder = folder / "chroma"
+    if chroma_folder.exists() and not chroma_folder.is_dir():
         return "chroma is not a folder: move it away"
     try:
-        with (place / "chroma.sqlite3").open("rb") as file:
+        with (chroma_folder / "chroma.sqlite3").open("rb") as file:
             head = file.read(len(_SQLITE))
     except FileNotFoundError:
         return None
     except OSError as exc:
         return f"chroma/ cannot be read: {exc.strerror}"
-    if head == _SQLITE and _is_whole(place / "chroma.sqlite3"):
+    if head == _SQLITE and _is_whole(chroma_folder / "chroma.sqlite3"):
         return None
     return "chroma/chroma.sqlite3 is damaged: the next server empties and fills it again"
 
 
 def _is_whole(file: Path) -> bool:
     """Whether SQLite finds no damage in a file, or this user may not read it."""
-    address = f"file:{quote(os.fsencode(file.absolute()))}?mode=ro"
+    file_uri = f"file:{quote(os.fsencode(file.absolute()))}?mode=ro"
     try:
-        with closing(sqlite3.connect(address, uri=True)) as connection:
+        with closing(sqlite3.connect(file_uri, uri=True)) as connection:
             return bool(connection.execute("PRAGMA quick_check").fetchone() == ("ok",))
     except Exception as error:  # noqa: BLE001 - what a damaged file makes a reader raise is any
         return not is_damage(error)

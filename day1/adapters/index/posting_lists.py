@@ -101,19 +101,19 @@ class PostingLists:
         limit: int,
     ) -> dict[TextId, float] | None:
         """Return the answer of `Words.best` for any of `terms`; None while another thread reads."""
-        read = self._read(connection, kind, terms)
-        if read is None:
+        sizes_and_lists = self._read(connection, kind, terms)
+        if sizes_and_lists is None:
             return None
-        sizes, lists = read
+        sizes, lists = sizes_and_lists
         scores = np.zeros(sizes.last + 1)
         for postings in lists:
             scores[postings.texts] += postings.scores(sizes)
-        matching = np.flatnonzero(scores)
-        if len(matching) > limit:
-            least = np.partition(scores[matching], -limit)[-limit]
-            matching = matching[scores[matching] >= least]
-        best = matching[np.lexsort((-matching, -scores[matching]))][:limit]
-        return dict(zip(best.tolist(), scores[best].tolist(), strict=True))
+        matching_texts = np.flatnonzero(scores)
+        if len(matching_texts) > limit:
+            lowest_best_score = np.partition(scores[matching_texts], -limit)[-limit]
+            matching_texts = matching_texts[scores[matching_texts] >= lowest_best_score]
+        best_texts = matching_texts[np.lexsort((-matching_texts, -scores[matching_texts]))][:limit]
+        return dict(zip(best_texts.tolist(), scores[best_texts].tolist(), strict=True))
 
     def each(
         self,
@@ -123,16 +123,16 @@ class PostingLists:
         texts: Sequence[TextId],
     ) -> list[dict[TextId, float]] | None:
         """Return the answer of `Words.each`; None while another thread reads."""
-        read = self._read(connection, kind, terms)
-        if read is None:
+        sizes_and_lists = self._read(connection, kind, terms)
+        if sizes_and_lists is None:
             return None
-        sizes, lists = read
-        wanted = np.unique(np.asarray(texts, np.int32))
+        sizes, lists = sizes_and_lists
+        wanted_texts = np.unique(np.asarray(texts, np.int32))
 
         def among_wanted(postings: _Postings) -> dict[TextId, float]:
             # The list is long and sorted, and few texts are wanted.
-            begins = np.searchsorted(postings.texts, wanted)
-            ends = np.searchsorted(postings.texts, wanted, side="right")
+            begins = np.searchsorted(postings.texts, wanted_texts)
+            ends = np.searchsorted(postings.texts, wanted_texts, side="right")
             places: NDArray[np.intp] = begins[begins < ends]
             scores = postings.scores(sizes, places).tolist()
             return dict(zip(postings.texts[places].tolist(), scores, strict=True))
@@ -163,44 +163,44 @@ class PostingLists:
 
     def _sizes_now(self, connection: sqlite3.Connection, words: str) -> _Sizes:
         """Return the sizes of all texts; those of new ones are read."""
-        known = self._sizes.get(words, _Sizes())
+        known_sizes = self._sizes.get(words, _Sizes())
         total, length = extent(connection, words)
-        if (total, length) != (known.total, known.length):
+        if (total, length) != (known_sizes.total, known_sizes.length):
             statement = f"SELECT id, sz FROM {words}_docsize WHERE id > ? ORDER BY id"  # noqa: S608 - our own names
-            rows = connection.execute(statement, (known.last,)).fetchall()
-            last = rows[-1][0] if rows else known.last
+            rows = connection.execute(statement, (known_sizes.last,)).fetchall()
+            last = rows[-1][0] if rows else known_sizes.last
             sizes = np.zeros(last + 1, np.int32)
-            sizes[: len(known.of)] = known.of
+            sizes[: len(known_sizes.of)] = known_sizes.of
             sizes[[number for number, _ in rows]] = [decoded_varints(size)[0] for _, size in rows]
-            known = self._sizes[words] = _Sizes(total, length, sizes)
-        return known
+            known_sizes = self._sizes[words] = _Sizes(total, length, sizes)
+        return known_sizes
 
     def _postings_now(
         self, connection: sqlite3.Connection, kind: Kind, term: str, last: int
     ) -> _Postings:
         """Return the postings of a term; those of new texts, up to the number `last`, are read."""
         key = (words_of(kind.table), term)
-        known = self._postings.pop(key, None)
-        if known is None:
-            known = self._all_postings(connection, kind, term, last)
-        elif known.last < last:
-            known = self._extended(connection, kind, term, known, last)
-        self._postings[key] = known
-        return known
+        postings = self._postings.pop(key, None)
+        if postings is None:
+            postings = self._all_postings(connection, kind, term, last)
+        elif postings.last < last:
+            postings = self._extended(connection, kind, term, postings, last)
+        self._postings[key] = postings
+        return postings
 
     def _extended(
         self, connection: sqlite3.Connection, kind: Kind, term: str, known: _Postings, last: int
     ) -> _Postings:
         """Add the postings of new texts."""
         words = words_of(kind.table)
-        matching = connection.execute(
+        matching_rows = connection.execute(
             f"SELECT rowid FROM {words} WHERE {words} MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?",  # noqa: S608 - our own names
             (fts5_expression(phrase(term)), known.last, _MAX_ADDED + 1),
         )
-        new = [number for (number,) in matching]
-        if len(new) > _MAX_ADDED:
+        new_numbers = [number for (number,) in matching_rows]
+        if len(new_numbers) > _MAX_ADDED:
             return self._all_postings(connection, kind, term, last)
-        rows = texts_of(connection, kind, new)
+        rows = texts_of(connection, kind, new_numbers)
         cut_term, *cut_texts = self._stemmer.cut([term, *(text for _, text in rows)])
         new_texts = np.array([number for number, _ in rows], np.int32)
         new_times = np.array([times(cut_term, cut_text) for cut_text in cut_texts], np.int32)
@@ -218,20 +218,20 @@ class PostingLists:
             f" USING fts5vocab (main, {words}, instance)"
         )
         statement = f"SELECT doc, offset FROM temp.{words}_stems WHERE term = ?"  # noqa: S608 - our own names
-        begins: NDArray[np.int64] | None = None
+        starts: NDArray[np.int64] | None = None
         for distance, stem in enumerate(stems_in(self._stemmer.cut([term])[0])):
             rows = connection.execute(statement, (stem,)).fetchall()
             texts_and_offsets = np.array(rows, np.int64).reshape(-1, 2)
             places = texts_and_offsets[:, 0] * _PLACES + texts_and_offsets[:, 1] - distance
-            begins = places if begins is None else np.intersect1d(begins, places)
-        if begins is None:
-            begins = np.empty(0, np.int64)
-        texts, counts = np.unique(begins // _PLACES, return_counts=True)
+            starts = places if starts is None else np.intersect1d(starts, places)
+        if starts is None:
+            starts = np.empty(0, np.int64)
+        texts, counts = np.unique(starts // _PLACES, return_counts=True)
         return _Postings(texts.astype(np.int32), counts.astype(np.int32), last)
 
     def _shrink(self) -> None:
         """Forget the terms that were not used for longest, until the rest fits."""
-        held = sum(len(postings.texts) for postings in self._postings.values())
-        while held > _MAX_POSTINGS and len(self._postings) > 1:
+        cached_postings = sum(len(postings.texts) for postings in self._postings.values())
+        while cached_postings > _MAX_POSTINGS and len(self._postings) > 1:
             _, forgotten = self._postings.popitem(last=False)
-            held -= len(forgotten.texts)
+            cached_postings -= len(forgotten.texts)

@@ -67,9 +67,9 @@ class SmallSetBm25:
             scores = []
             for term in terms:
                 stem = self._stems[term]
-                matching = [entry for entry in cached_texts if stem and stem in entry[2]]
-                weight = self._weight(connection, kind, term, total) if matching else 0.0
-                scores.append(_scores(stem, matching, weight, length / total))
+                matching_texts = [entry for entry in cached_texts if stem and stem in entry[2]]
+                weight = self._weight(connection, kind, term, total) if matching_texts else 0.0
+                scores.append(_scores(stem, matching_texts, weight, length / total))
             return scores
 
     def apart(
@@ -88,9 +88,9 @@ class SmallSetBm25:
             scores = []
             for term in terms:
                 stem = self._stems[term]
-                matching = [entry for entry in cached_texts if stem and stem in entry[2]]
-                weight = weight_of(len(matching), len(cached_texts))
-                scores.append(_scores(stem, matching, weight, length))
+                matching_texts = [entry for entry in cached_texts if stem and stem in entry[2]]
+                weight = weight_of(len(matching_texts), len(cached_texts))
+                scores.append(_scores(stem, matching_texts, weight, length))
             return scores
 
     def _learn(
@@ -106,14 +106,14 @@ class SmallSetBm25:
             self._texts, self._counts, self._numbers, self._stems = {}, {}, {}, {}
             self._edition = edition
         self._read(connection, kind, texts)
-        new = [term for term in terms if term not in self._stems]
-        self._stems.update(zip(new, self._stemmer.cut(new), strict=True))
+        new_terms = [term for term in terms if term not in self._stems]
+        self._stems.update(zip(new_terms, self._stemmer.cut(new_terms), strict=True))
 
     def _read(self, connection: sqlite3.Connection, kind: Kind, texts: Sequence[TextId]) -> None:
         """Add the stems of new texts to the cache."""
-        new = [text for text in texts if text not in self._texts]
-        for start in range(0, len(new), _AT_ONCE):
-            rows = texts_of(connection, kind, new[start : start + _AT_ONCE])
+        new_texts = [text for text in texts if text not in self._texts]
+        for start in range(0, len(new_texts), _AT_ONCE):
+            rows = texts_of(connection, kind, new_texts[start : start + _AT_ONCE])
             stems = self._stemmer.cut([text for _, text in rows])
             for (number, _), text_stems in zip(rows, stems, strict=True):
                 self._texts[number] = size_of(text_stems), text_stems
@@ -146,8 +146,8 @@ class SmallSetBm25:
             ).fetchone()
             if count < _END:
                 return int(count)
-            older = bisect_right(numbers, end)
-            among.append(older if order == "ASC" else len(numbers) - older)
+            older_count = bisect_right(numbers, end)
+            among.append(older_count if order == "ASC" else len(numbers) - older_count)
             if among[0] * 2 > len(numbers):
                 break
         if among[1:] and 0 < max(among) <= 2 * min(among):

@@ -73,7 +73,7 @@ def _are_same(connection: sqlite3.Connection, fresh: sqlite3.Connection, kind: K
         f"SELECT id, sz FROM {words}_docsize ORDER BY id",  # noqa: S608 - our own names
         f"SELECT k, v FROM {words}_config ORDER BY k",  # noqa: S608 - our own names
     ):
-        pairs = zip_longest(*(database.execute(statement) for database in databases))
-        if not all(entry == expected for entry, expected in pairs):
+        row_pairs = zip_longest(*(database.execute(statement) for database in databases))
+        if not all(entry == expected for entry, expected in row_pairs):
             return False
     return extent(connection, words) == extent(fresh, words)

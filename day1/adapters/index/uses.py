@@ -78,8 +78,8 @@ class FileUses(Uses):
         state = (count, status.st_ino, status.st_size, status.st_mtime_ns)
         cached_state, most_shown = self._most.get(branches, ((), {}))
         if state != cached_state:
-            often = self._read(branches, None, _OFTEN, count)
-            most_shown = {**often, **self._read(branches, None, _LAST, count)}
+            most_used = self._read(branches, None, _OFTEN, count)
+            most_shown = {**most_used, **self._read(branches, None, _LAST, count)}
             if len(self._most) >= _CACHED_SETS:
                 self._most.clear()
             self._most[branches] = state, most_shown
@@ -150,16 +150,16 @@ def _counted(
     *limit: int,
 ) -> dict[str, Use]:
     """Read how often and when memories were shown on these branches; None: on all branches."""
-    listed = "SELECT name FROM sqlite_schema WHERE name IN ('shown', 'uses')"
-    names = {name for (name,) in connection.execute(listed)}
+    present_tables_query = "SELECT name FROM sqlite_schema WHERE name IN ('shown', 'uses')"
+    names = {name for (name,) in connection.execute(present_tables_query)}
     tables = ["SELECT * FROM shown"] if "shown" in names else []
     tables += [_EARLIER] if "uses" in names and branches is None else []
     if not tables:
         return {}
     limits = {_ON_BRANCHES: branches, _OF_ROWS: row_ids}
     lists = {where: json.dumps(sorted(ids)) for where, ids in limits.items() if ids is not None}
-    where = " AND ".join(lists) or "TRUE"
-    statement = _ALL.format(" UNION ALL ".join(tables), where) + order
+    condition = " AND ".join(lists) or "TRUE"
+    statement = _ALL.format(" UNION ALL ".join(tables), condition) + order
     rows = connection.execute(statement, (*lists.values(), *limit))
     return {as_text(row_id): _use(times, last) for row_id, times, last in rows}
 

@@ -34,21 +34,21 @@ class VectorChecksums:
 
     def write(self, matrix: NDArray[np.float32], start: int) -> None:
         """Write the checksums of rows that begin at row `start`."""
-        sums = np.array([crc32(row) for row in matrix], _TYPE)
-        put(self._file, sums.tobytes(), start * _TYPE.itemsize)
+        checksums = np.array([crc32(row) for row in matrix], _TYPE)
+        put(self._file, checksums.tobytes(), start * _TYPE.itemsize)
 
     def differ(self, matrix: NDArray[np.float32], positions: NDArray[np.int64]) -> bool:
         """Whether any of these rows differs from its checksum."""
         try:
-            sums = np.fromfile(self._file, _TYPE)
+            checksums = np.fromfile(self._file, _TYPE)
         except FileNotFoundError:
             return False
-        checked = positions[positions < len(sums)]
-        if not len(checked):
+        checked_positions = positions[positions < len(checksums)]
+        if not len(checked_positions):
             return False
         # As bytes: indexing a mapped array costs four times as much as the checksum.
         rows, width = np.asarray(matrix).data.cast("B"), matrix.strides[0]
-        pairs = zip(checked.tolist(), sums[checked].tolist(), strict=True)
+        pairs = zip(checked_positions.tolist(), checksums[checked_positions].tolist(), strict=True)
         return any(crc32(rows[p * width : (p + 1) * width]) != sum_ for p, sum_ in pairs)
 
 

@@ -97,10 +97,10 @@ class SpaceSnapshot:
         Raises:
             IndexLost: a row differs.
         """
-        new = positions[~self.sound[positions]]
-        if len(new):
-            self.compare(self.matrix, new)
-            self.sound[new] = True
+        unchecked_positions = positions[~self.sound[positions]]
+        if len(unchecked_positions):
+            self.compare(self.matrix, unchecked_positions)
+            self.sound[unchecked_positions] = True
 
     def rows(self, positions: Integers) -> Matrix:
         """Return the vectors of rows, compared with their checksums."""
@@ -109,38 +109,38 @@ class SpaceSnapshot:
 
     def firsts(self, texts: Integers) -> Integers:
         """Return the first row of each text's passages, -1 for texts without vectors."""
-        starts = np.full(len(texts), -1, np.int64)
+        first_rows = np.full(len(texts), -1, np.int64)
         inside = (texts >= 0) & (texts < len(self.first))  # a damaged index may name any number
-        starts[inside] = self.first[texts[inside]]
-        return starts
+        first_rows[inside] = self.first[texts[inside]]
+        return first_rows
 
     def scores(self, vector: Vector, texts: Integers) -> NDArray[np.float32]:
         """Return the cosine of each text's best passage, NaN for texts without vectors."""
         best_scores = np.full(len(texts), np.nan, np.float32)
         firsts = self.firsts(texts)
-        have = firsts >= 0
-        if not have.any():
+        have_vectors = firsts >= 0
+        if not have_vectors.any():
             return best_scores
-        starts, counts = firsts[have], self.count[texts[have]]
+        starts, counts = firsts[have_vectors], self.count[texts[have_vectors]]
         if counts.max() == 1:
-            best_scores[have] = self._dots(vector, starts)
+            best_scores[have_vectors] = self._dots(vector, starts)
             return best_scores
-        ends = np.cumsum(counts)
-        begins = ends - counts
-        within = np.arange(ends[-1]) - np.repeat(begins, counts)
-        dots = self._dots(vector, np.repeat(starts, counts) + within)
-        best_scores[have] = np.maximum.reduceat(dots, begins)
+        text_ends = np.cumsum(counts)
+        text_starts = text_ends - counts
+        passage_numbers = np.arange(text_ends[-1]) - np.repeat(text_starts, counts)
+        dots = self._dots(vector, np.repeat(starts, counts) + passage_numbers)
+        best_scores[have_vectors] = np.maximum.reduceat(dots, text_starts)
         return best_scores
 
     def nearest(
         self, vector: Vector, texts: Sequence[TextId], limit: int
     ) -> tuple[dict[TextId, float], int]:
         """Find the nearest of `texts`, nearest first; also count those without vectors."""
-        among = np.asarray(texts, np.int64)
-        scores = self.scores(vector, among)
-        missing_count = int((self.firsts(among) < 0).sum())
+        text_ids = np.asarray(texts, np.int64)
+        scores = self.scores(vector, text_ids)
+        missing_count = int((self.firsts(text_ids) < 0).sum())
         best = top(scores, limit)
-        return dict(zip(among[best].tolist(), scores[best].tolist(), strict=True)), missing_count
+        return dict(zip(text_ids[best].tolist(), scores[best].tolist(), strict=True)), missing_count
 
     def closest(self, vector: Vector, count: int) -> Iterator[list[TextId]]:
         """Yield the nearest of all texts: of the nearest `count` rows, then of ever more rows."""
@@ -153,13 +153,13 @@ class SpaceSnapshot:
     def _all_scores(self, vector: Vector) -> tuple[Integers, NDArray[np.float32]]:
         """Return all rows that have a text, and their cosines."""
         key = vector.tobytes()
-        known = self.compared.get(key)
-        if known is None:
+        cached_scores = self.compared.get(key)
+        if cached_scores is None:
             rows = np.flatnonzero(self.text_of >= 0)
-            known = rows, self._dots(vector, rows) if len(rows) else np.empty(0, np.float32)
+            cached_scores = rows, self._dots(vector, rows) if len(rows) else np.empty(0, np.float32)
             self.compared.clear()
-            self.compared[key] = known
-        return known
+            self.compared[key] = cached_scores
+        return cached_scores
 
     def cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
         """Return the cosine of the best passage, by text, of texts that have vectors."""
@@ -184,9 +184,9 @@ class SpaceSnapshot:
         right, right_rows = self._with_vectors(others)
         if not len(left) or not len(right):
             return []
-        alike = _dots(left_rows, right_rows)
-        left_places, right_places = np.nonzero(alike > above)
-        cosines = alike[left_places, right_places].tolist()
+        cosine_matrix = _dots(left_rows, right_rows)
+        left_places, right_places = np.nonzero(cosine_matrix > above)
+        cosines = cosine_matrix[left_places, right_places].tolist()
         return [
             *zip(left[left_places].tolist(), right[right_places].tolist(), cosines, strict=True)
         ]
@@ -198,15 +198,15 @@ class SpaceSnapshot:
 
     def _with_vectors(self, texts: Sequence[TextId]) -> tuple[Integers, Matrix]:
         """Return the texts that have vectors, and the vectors of their first passages."""
-        numbers = np.asarray(texts, np.int64)
-        firsts = self.firsts(numbers)
-        have = firsts >= 0
-        return numbers[have], self.rows(firsts[have])
+        text_ids = np.asarray(texts, np.int64)
+        firsts = self.firsts(text_ids)
+        have_vectors = firsts >= 0
+        return text_ids[have_vectors], self.rows(firsts[have_vectors])
 
     def several_passages(self, texts: Sequence[TextId]) -> dict[TextId, int]:
         """Return the number of passages, by text, of texts with several passages."""
-        among = np.asarray(texts, np.int64)
-        present = among[self.firsts(among) >= 0]
+        text_ids = np.asarray(texts, np.int64)
+        present = text_ids[self.firsts(text_ids) >= 0]
         counts = self.count[present]
         several = counts > 1
         return dict(zip(present[several].tolist(), counts[several].tolist(), strict=True))
@@ -276,8 +276,8 @@ class VectorSpace:
             return self._seen
 
     def _refresh(self) -> None:
-        old = self._seen
-        known_rows = len(old.text_of)
+        old_snapshot = self._seen
+        known_rows = len(old_snapshot.text_of)
         with self._database.reading() as connection:
             end = rows_written(connection, self.number)
         if not self._holds(max(end, known_rows)):
@@ -293,16 +293,16 @@ class VectorSpace:
             ).fetchall()
         matrix = np.memmap(self._file, np.float32, "r", shape=(end, self.dimension))
         positions, texts, passages = np.array(rows, np.int64).reshape(-1, 3).T
-        if not are_in_order(texts, passages) or (old.firsts(texts) >= 0).any():
+        if not are_in_order(texts, passages) or (old_snapshot.firsts(texts) >= 0).any():
             self._database.lose()
-        text_of = _grown(old.text_of, end, -1)
+        text_of = _grown(old_snapshot.text_of, end, -1)
         text_of[positions] = texts
-        size = max(len(old.first), int(texts.max(initial=-1)) + 1)
-        first, count = _grown(old.first, size, -1), _grown(old.count, size, 0)
+        size = max(len(old_snapshot.first), int(texts.max(initial=-1)) + 1)
+        first, count = _grown(old_snapshot.first, size, -1), _grown(old_snapshot.count, size, 0)
         first[texts[passages == 0]] = positions[passages == 0]
         np.maximum.at(count, texts, passages + 1)
         sound = np.zeros(end, np.bool_)
-        sound[:known_rows] = old.sound
+        sound[:known_rows] = old_snapshot.sound
         self._seen = SpaceSnapshot(matrix, text_of, first, count, sound, self._compare)
 
     def _empty(self) -> SpaceSnapshot:
@@ -355,10 +355,10 @@ class VectorSpace:
         matrix = np.ascontiguousarray(vectors, np.float32)
         with usable(self._file.name):
             self._file.parent.mkdir(exist_ok=True)
-            stamped = self._sums.size()
-            if stamped < start:  # an earlier version of day1 wrote these rows
-                old = np.memmap(self._file, np.float32, "r", shape=(start, self.dimension))
-                self._sums.write(old[stamped:], stamped)
+            checksum_count = self._sums.size()
+            if checksum_count < start:  # an earlier version of day1 wrote these rows
+                old_rows = np.memmap(self._file, np.float32, "r", shape=(start, self.dimension))
+                self._sums.write(old_rows[checksum_count:], checksum_count)
             put(self._file, matrix.tobytes(), start * self.dimension * 4)
             self._sums.write(matrix, start)
 
@@ -381,12 +381,12 @@ class VectorSpace:
 
 def _safe(name: str) -> str:
     """Turn an embedder's name into a unique name for files and collections."""
-    safe = re.sub(r"[^A-Za-z0-9._-]", "-", name).strip("._-")
-    return safe if safe == name else f"{safe}-{short_hash(name)[:8]}"
+    safe_name = re.sub(r"[^A-Za-z0-9._-]", "-", name).strip("._-")
+    return safe_name if safe_name == name else f"{safe_name}-{short_hash(name)[:8]}"
 
 
 def _grown(values: NDArray[_Number], size: int, filler: int) -> NDArray[_Number]:
     """Copy an array into a longer one, filled up with `filler`."""
-    longer = np.full(size, filler, values.dtype)
-    longer[: len(values)] = values
-    return longer
+    grown_values = np.full(size, filler, values.dtype)
+    grown_values[: len(values)] = values
+    return grown_values

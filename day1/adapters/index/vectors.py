@@ -88,8 +88,8 @@ class FileVectors(Vectors):
         pending = self.pending(embedder)
         if pending == 0 or limit == 0 or self._database.read_only:
             return pending
-        with self._database.embedding.held(wait=wait) as mine:
-            space = self._space(embedder) if mine else None
+        with self._database.embedding.held(wait=wait) as got_lock:
+            space = self._space(embedder) if got_lock else None
             if space is not None:
                 space.sweep()
                 self._embed(space, embedder, limit, first or EmbedFirst(), enough)
@@ -108,22 +108,22 @@ class FileVectors(Vectors):
         counts: dict[TextId, int] = {}
         with self._database.reading() as connection:
             waiting = _waiting(connection, space.number, first.texts, limit)
-        hasty = frozenset(first.texts if enough and first.terms else ())
+        hasty_texts = frozenset(first.texts if enough and first.terms else ())
 
         def passages() -> Iterator[Passage]:
-            room = limit
+            vectors_left = limit
             later_passages: list[Passage] = []
             for text, content in waiting.items():
-                numbered = enumerate(embedder.passages(content))
-                all_passages = [(text, n, passage) for n, passage in numbered]
-                if text in hasty:
-                    best = best_by_words(all_passages, first.terms)
-                    later_passages += all_passages[:best] + all_passages[best + 1 :]
-                    passages_now = all_passages[best : best + 1]
+                numbered_passages = enumerate(embedder.passages(content))
+                all_passages = [(text, n, passage) for n, passage in numbered_passages]
+                if text in hasty_texts:
+                    best_number = best_by_words(all_passages, first.terms)
+                    later_passages += all_passages[:best_number] + all_passages[best_number + 1 :]
+                    passages_now = all_passages[best_number : best_number + 1]
                 else:
                     passages_now = all_passages
-                room -= len(passages_now)
-                if counts and room < 0:
+                vectors_left -= len(passages_now)
+                if counts and vectors_left < 0:
                     return
                 counts[text] = len(all_passages)
                 yield from (p for p in passages_now if p[:2] not in begun)
@@ -174,10 +174,10 @@ class FileVectors(Vectors):
         if space is None or not texts:
             return {}, len(texts)
         nearest, missing_count = space.snapshot().nearest(vector, texts, limit)
-        begun = space.begun_cosines(vector, texts)
-        if begun:
-            ranked = sorted((begun | nearest).items(), key=lambda item: -item[1])
-            nearest = dict(ranked[:limit])
+        begun_cosines = space.begun_cosines(vector, texts)
+        if begun_cosines:
+            texts_by_cosine = sorted((begun_cosines | nearest).items(), key=lambda item: -item[1])
+            nearest = dict(texts_by_cosine[:limit])
         return nearest, missing_count
 
     @override

@@ -75,13 +75,13 @@ class SqliteWords(Words):
 
     @override
     def learn(self, kind: Kind, texts: Mapping[str, str]) -> None:
-        present = self.known(kind, list(texts))
-        new = (
+        known_hashes = self.known(kind, list(texts))
+        new_texts = (
             (content_hash, text)
             for content_hash, text in texts.items()
-            if content_hash not in present
+            if content_hash not in known_hashes
         )
-        while batch := dict(islice(new, _AT_ONCE)):
+        while batch := dict(islice(new_texts, _AT_ONCE)):
             with self._database.writing() as connection:
                 self._learn(connection, kind, batch)
 
@@ -92,13 +92,13 @@ class SqliteWords(Words):
             "INSERT INTO texts (kind, content_hash, text) VALUES (?, ?, ?)",
             [(kind.table, content_hash, text) for content_hash, text in texts.items()],
         )
-        numbers = _known(connection, kind, list(texts))
+        id_by_hash = _known(connection, kind, list(texts))
         connection.executemany(
             f"INSERT INTO {words_of(kind.table)} (rowid, text) VALUES (?, ?)",  # noqa: S608 - our own names
-            [(numbers[content_hash], text) for content_hash, text in texts.items()],
+            [(id_by_hash[content_hash], text) for content_hash, text in texts.items()],
         )
         connection.executemany(
-            "INSERT INTO waiting SELECT id, ? FROM spaces", [(n,) for n in numbers.values()]
+            "INSERT INTO waiting SELECT id, ? FROM spaces", [(n,) for n in id_by_hash.values()]
         )
 
     @override
@@ -107,9 +107,9 @@ class SqliteWords(Words):
         terms = _terms_of(match)
         with self._database.reading() as connection:
             if terms and self._has_many(connection):
-                best = self._posting_lists().best(connection, kind, terms, limit)
-                if best is not None:
-                    return best
+                score_by_text = self._posting_lists().best(connection, kind, terms, limit)
+                if score_by_text is not None:
+                    return score_by_text
             rows = connection.execute(
                 f"SELECT rowid, -bm25({words}) AS score FROM {words} WHERE {words} MATCH ?"  # noqa: S608 - our own names
                 " ORDER BY score DESC, rowid DESC LIMIT ?",
@@ -125,8 +125,8 @@ class SqliteWords(Words):
         self._asked += 1
         if self._asked <= _PATIENCE:
             return False
-        highest = connection.execute("SELECT max(id) FROM texts").fetchone()[0]
-        return (highest or 0) >= _MANY
+        highest_id = connection.execute("SELECT max(id) FROM texts").fetchone()[0]
+        return (highest_id or 0) >= _MANY
 
     def _posting_lists(self) -> PostingLists:
         if self._lists is None:

@@ -117,17 +117,21 @@ def _order() -> re.Pattern[str]:
 
     Those that begin alike are tried together: most places of a text are no beginning.
     """
-    lead, word, other = [], [], []
+    lead_orders, word_orders, other_orders = [], [], []
     for order in _ORDERS:
         if order.startswith(_LEAD):
-            lead.append(order.removeprefix(_LEAD))
+            lead_orders.append(order.removeprefix(_LEAD))
         elif order.startswith(r"\b"):
-            word.append(order.removeprefix(r"\b"))
+            word_orders.append(order.removeprefix(r"\b"))
         else:
-            other.append(order)
-    beginnings = ((_LEAD, lead), (r"\b", word), (r"(?=^|[-=#*_<\[]|[^\x00-\x7f])", other))
-    together = (f"{begun}(?:{'|'.join(orders)})" for begun, orders in beginnings)
-    return re.compile("|".join(together), re.IGNORECASE)
+            other_orders.append(order)
+    orders_by_beginning = (
+        (_LEAD, lead_orders),
+        (r"\b", word_orders),
+        (r"(?=^|[-=#*_<\[]|[^\x00-\x7f])", other_orders),
+    )
+    patterns = (f"{begun}(?:{'|'.join(orders)})" for begun, orders in orders_by_beginning)
+    return re.compile("|".join(patterns), re.IGNORECASE)
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。।])|\n+")
@@ -173,23 +177,23 @@ def cleared(text: str) -> Cleared:
     visible, blocks = _ANSWER.subn("\n", visible)
     visible, escaped = _ESCAPED.subn(" ", visible)
     count = blocks + escaped
-    clean: set[str] = set()
+    clean_lines: set[str] = set()
     for _ in range(2):  # the second time across what were lines: an order may stand on several
         kept_words: list[str] = []
         for part in _SENTENCE_END.split(visible):
             sentence = " ".join(part.split())
-            if sentence in clean:
+            if sentence in clean_lines:
                 kept_words += sentence.split()
                 continue
             remaining, encoded = _without_encoded(sentence)
-            order = _first_order(remaining)
-            if order is not None:
-                remaining = remaining[:order].rstrip(" ,;:-\u2014([{\"'")
+            order_position = _first_order(remaining)
+            if order_position is not None:
+                remaining = remaining[:order_position].rstrip(" ,;:-\u2014([{\"'")
                 if len(remaining.split()) < _FEW_WORDS:
                     remaining = ""
             elif not encoded:
-                clean.add(sentence)
-            count += encoded + (order is not None)
+                clean_lines.add(sentence)
+            count += encoded + (order_position is not None)
             kept_words += remaining.split()
         visible = " ".join(kept_words)
     return Cleared(visible, count)
@@ -244,9 +248,9 @@ def _without_encoded(sentence: str) -> tuple[str, int]:
 def _decodings(word: str) -> list[bytes]:
     if _HEX.fullmatch(word):
         return [bytes.fromhex(word)]
-    bare = word.rstrip("=").replace("-", "+").replace("_", "/")
+    standard_base64 = word.rstrip("=").replace("-", "+").replace("_", "/")
     try:
-        return [base64.b64decode(bare + "=" * (-len(bare) % 4))]
+        return [base64.b64decode(standard_base64 + "=" * (-len(standard_base64) % 4))]
     except (binascii.Error, ValueError):
         return []
 

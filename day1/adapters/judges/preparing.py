@@ -36,6 +36,6 @@ def prepared(case: Case) -> Case:
 
 def judged(case: Case, judge: Callable[[Case], Judgement]) -> Judgement:
     """Prepare and judge a case; add the ids of weighed evidence and the count of removed pieces."""
-    clear = prepared(case)
-    weighed = tuple(item.id for item in clear.evidence if item.stance != "related")
-    return replace(judge(clear), weighed=weighed, left_out=clear.left_out)
+    cleared_case = prepared(case)
+    weighed_ids = tuple(item.id for item in cleared_case.evidence if item.stance != "related")
+    return replace(judge(cleared_case), weighed=weighed_ids, left_out=cleared_case.left_out)

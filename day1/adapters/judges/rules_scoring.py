@@ -78,8 +78,8 @@ def by_rules(case: Case) -> Judgement:
         elif rule is not None:
             score = rule(case)
             if not is_settled and score.score > _MAX_STYLE_SCORE:
-                why = f"{score.reason}; evidence does not settle it"
-                score = replace(score, score=_MAX_STYLE_SCORE, reason=why)
+                reason = f"{score.reason}; evidence does not settle it"
+                score = replace(score, score=_MAX_STYLE_SCORE, reason=reason)
             score = replace(score, score=max(_MIN_STYLE_SCORE, score.score))
         else:
             score = Score(dimension, 0.5, "the rules do not know this dimension")
@@ -90,9 +90,9 @@ def by_rules(case: Case) -> Judgement:
 
 def _reason(verdict: Verdict, scores: Sequence[Score], *, refuted: bool) -> str:
     mean = math.fsum(s.score for s in scores) / max(1, len(scores))
-    why = "memory says the contrary" if refuted else f"mean {mean:.2f}"
+    reason = "memory says the contrary" if refuted else f"mean {mean:.2f}"
     parts = [f"{s.dimension} {s.score:.2f}: {s.reason}" for s in scores]
-    return f"{verdict} ({why}). " + ". ".join(parts) + "."
+    return f"{verdict} ({reason}). " + ". ".join(parts) + "."
 
 
 def _is_others(evidence: Evidence, case: Case) -> bool:
@@ -160,8 +160,8 @@ def _accuracy(case: Case, support: _Weight, against: _Weight) -> Score:
 
 
 def _listed(names: Sequence[str]) -> str:
-    unnamed = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {unnamed} more" if unnamed > 0 else "")
+    unnamed_count = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {unnamed_count} more" if unnamed_count > 0 else "")
 
 
 def _grown(total: float) -> float:
@@ -182,9 +182,9 @@ def _relevance(case: Case) -> Score:
         reasons.append("other memories are about the same")
     if case.context is not None:
         topic, words = content_stems(case.context), content_stems(case.text)
-        share = len(topic & words) / max(1, min(len(topic), len(words)))
-        value = value / 2 + share / 2
-        reasons.append(f"it shares {share:.0%} of its words with the context")
+        common_share = len(topic & words) / max(1, min(len(topic), len(words)))
+        value = value / 2 + common_share / 2
+        reasons.append(f"it shares {common_share:.0%} of its words with the context")
     return Score("relevance", value, "; ".join(reasons) or "nothing in memory is about the same")
 
 

@@ -62,11 +62,11 @@ class FileLocks(Locks):
     @contextmanager
     def _taken(self, names: Collection[str], wait_s: float) -> Iterator[bool]:
         """Take the files' locks in the order of their names; yields whether all were free."""
-        until = time.monotonic() + wait_s
+        deadline = time.monotonic() + wait_s
         with ExitStack() as taken:
             is_held = True
             for path in self._paths(names):
-                handle = self._take(path, max(0.0, until - time.monotonic()))
+                handle = self._take(path, max(0.0, deadline - time.monotonic()))
                 if handle is None:
                     taken.close()
                     is_held = False

@@ -133,12 +133,12 @@ class Intents:
             with self._claimed(names):
                 yield
             return
-        until = time.monotonic() + self._locks.limit_s
-        with self._taken(WHOLE, until):
+        deadline = time.monotonic() + self._locks.limit_s
+        with self._taken(WHOLE, deadline):
             for other in self._rows.open_intents():
                 with ExitStack() as stack:
                     if other.names:
-                        stack.enter_context(self._taken(other.names, until))
+                        stack.enter_context(self._taken(other.names, deadline))
                     self._recover_if_open(other)
             yield
 
@@ -146,8 +146,8 @@ class Intents:
         """Recover the intents whose locks nobody holds; returns how many."""
         count = 0
         for intent in self._rows.open_intents():
-            with self._locks.held_if_free(intent.names) as free:
-                count += free and self._recover_if_open(intent)
+            with self._locks.held_if_free(intent.names) as got_locks:
+                count += got_locks and self._recover_if_open(intent)
         return count
 
     def _recover_if_open(self, intent: Intent) -> bool:
@@ -160,24 +160,24 @@ class Intents:
     @contextmanager
     def _claimed(self, names: Collection[str], intent: Intent | None = None) -> Iterator[None]:
         """Hold the locks of some names; no open intent touches them, and `intent` is open."""
-        until = time.monotonic() + self._locks.limit_s
+        deadline = time.monotonic() + self._locks.limit_s
         locked_names = frozenset(names)
         while True:
-            with self._taken(locked_names, until):
-                others = self._added(names, intent)
-                if others == []:
+            with self._taken(locked_names, deadline):
+                open_others = self._added(names, intent)
+                if open_others == []:
                     yield
                     return
                 # An orphan is recovered under all of its locks, which may be more than these.
-                lacking = [
-                    other for other in others or () if not locked_names.issuperset(other.names)
+                not_fully_locked = [
+                    other for other in open_others or () if not locked_names.issuperset(other.names)
                 ]
-                for other in others or ():
-                    if other.names and other not in lacking:
+                for other in open_others or ():
+                    if other.names and other not in not_fully_locked:
                         self._rows.finish_intent(other)
-            locked_names = frozenset(names).union(*(other.names for other in lacking))
-            if others is None or any(not other.names for other in others):
-                self._wait_for_whole(names, until)
+            locked_names = frozenset(names).union(*(other.names for other in not_fully_locked))
+            if open_others is None or any(not other.names for other in open_others):
+                self._wait_for_whole(names, deadline)
 
     def _added(self, names: Collection[str], intent: Intent | None) -> list[Intent] | None:
         """Add an intent unless open ones touch its names, which are returned.
@@ -197,18 +197,18 @@ class Intents:
             self._rows.end_intent(intent.id)
         return None
 
-    def _wait_for_whole(self, names: Collection[str], until: float) -> None:
+    def _wait_for_whole(self, names: Collection[str], deadline: float) -> None:
         """Wait a moment for who holds the whole store; recover their intent if they are gone."""
         self.recover_orphans()
-        if time.monotonic() >= until:
+        if time.monotonic() >= deadline:
             raise self._busy(names)
         time.sleep(_LOOK_AGAIN_S)
 
     @contextmanager
-    def _taken(self, names: Collection[str], until: float) -> Iterator[None]:
+    def _taken(self, names: Collection[str], deadline: float) -> Iterator[None]:
         with ExitStack() as stack:
             try:
-                left_s = max(0.0, until - time.monotonic())
+                left_s = max(0.0, deadline - time.monotonic())
                 stack.enter_context(self._locks.held(names, left_s))
             except StoreBusy as exc:
                 raise self._busy(names) from exc

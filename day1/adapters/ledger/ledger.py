@@ -179,10 +179,10 @@ class SqlLedger(LedgerWithIntents):
     @contextmanager
     def _writing(self, *, own: bool = False, stamped: bool = True) -> Iterator[Connection]:
         """Open a transaction, or go on with this thread's; `stamped` writes change the stamp."""
-        current: Connection | None = getattr(self._local, "connection", None)
-        if current is not None:
+        current_connection: Connection | None = getattr(self._local, "connection", None)
+        if current_connection is not None:
             self._local.stamped |= stamped
-            yield current
+            yield current_connection
             return
         with self._begun(own=own) as connection:
             self._local.connection, self._local.stamped = connection, stamped
@@ -290,8 +290,8 @@ class SqlLedger(LedgerWithIntents):
         version_of_mask, mask = self._masked
         if version is None or version != version_of_mask:
             redactions = self.records(Redaction)
-            fresh = mask_of(redactions) if redactions else CLEAR
-            mask = mask if fresh == mask else fresh
+            new_mask = mask_of(redactions) if redactions else CLEAR
+            mask = mask if new_mask == mask else new_mask
             self._masked = version, mask
         return mask
 
@@ -300,9 +300,9 @@ class SqlLedger(LedgerWithIntents):
         version = self.stamp()
         version_of_votes, known_votes = self._voted
         if version is None or version != version_of_votes:
-            later = selecting(Rating).where(_RATINGS.c.created_at > known_votes.since)
+            newer_votes_query = selecting(Rating).where(_RATINGS.c.created_at > known_votes.since)
             with self._reading() as connection:
-                rows = connection.execute(later).all()
+                rows = connection.execute(newer_votes_query).all()
             known_votes = known_votes.plus([self._record(Rating, row) for row in rows])
             self._voted = version, known_votes
         return known_votes.votes
@@ -328,10 +328,10 @@ class SqlLedger(LedgerWithIntents):
         if self._watch is None or getattr(self._local, "connection", None) is not None:
             return {}
         version = self.stamp()
-        remembered = self._seen
-        if remembered[0] != version or len(remembered[1]) > _REMEMBERED:
-            remembered = self._seen = (version, {})
-        return remembered[1]
+        version_and_branches = self._seen
+        if version_and_branches[0] != version or len(version_and_branches[1]) > _REMEMBERED:
+            version_and_branches = self._seen = (version, {})
+        return version_and_branches[1]
 
     @override
     def put_branch(self, branch: Branch) -> None:
@@ -377,8 +377,8 @@ class SqlLedger(LedgerWithIntents):
     @override
     def head(self, key: str) -> str | None:
         with self._reading() as connection:
-            statement = select(HEADS.c.branch_id).where(HEADS.c.key == key)
-            branch_id = connection.execute(statement).scalar()
+            query = select(HEADS.c.branch_id).where(HEADS.c.key == key)
+            branch_id = connection.execute(query).scalar()
         return None if branch_id is None else str(branch_id)
 
     @override

@@ -29,16 +29,16 @@ def make_tables(connection: Connection, version: int, where: str, marks: Columns
     Raises:
         ForeignStore: it has tables that are another program's.
     """
-    existing = own_tables(connection, version, where, marks)
+    existing_tables = own_tables(connection, version, where, marks)
     metadata.create_all(connection)
     for table in metadata.tables.values():
         for column in table.columns:
-            if column.name not in existing.get(table.name, table.columns):
+            if column.name not in existing_tables.get(table.name, table.columns):
                 kind = column.type.compile(connection.dialect)
                 name = connection.dialect.identifier_preparer.quote(column.name)
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD {name} {kind}")
     if connection.dialect.name == "sqlite":  # only there checksums are compared
-        _add_sums(connection, existing)
+        _add_sums(connection, existing_tables)
 
 
 def _add_sums(connection: Connection, existing: Columns) -> None:
@@ -47,10 +47,10 @@ def _add_sums(connection: Connection, existing: Columns) -> None:
         if table.name not in existing:
             continue
         rows = connection.execute(selecting(kind).where(table.c[SUM].is_(None))).all()
-        sums = [{"row": row.id, "sum": sum_of(kind, row)} for row in rows]
-        if sums:
-            of_row = update(table).where(table.c.id == bindparam("row"))
-            connection.execute(of_row.values({SUM: bindparam("sum")}), sums)
+        checksum_rows = [{"row": row.id, "sum": sum_of(kind, row)} for row in rows]
+        if checksum_rows:
+            update_of_row = update(table).where(table.c.id == bindparam("row"))
+            connection.execute(update_of_row.values({SUM: bindparam("sum")}), checksum_rows)
 
 
 def own_tables(

@@ -279,8 +279,8 @@ class ServerLedger(SqlLedger):
         try:
             with self._opened() as connection:
                 # `*`, since another program's table of this name may have any columns.
-                newest = f"SELECT * FROM {_SCHEMA.name} ORDER BY 1 DESC LIMIT 1"  # noqa: S608 - our own name
-                row = connection.exec_driver_sql(newest).mappings().first()
+                newest_version_query = f"SELECT * FROM {_SCHEMA.name} ORDER BY 1 DESC LIMIT 1"  # noqa: S608 - our own name
+                row = connection.exec_driver_sql(newest_version_query).mappings().first()
             return int(row["version"]) if row and row.keys() == _SCHEMA.columns.keys() else 0
         except Day1Error as exc:
             is_forbidden = isinstance(exc, Refused | StoreReadOnly)  # making it will say so again

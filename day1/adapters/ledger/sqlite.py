@@ -134,8 +134,8 @@ def scrub_ledger(folder: Path, wait_s: float) -> None:
         closing(_connect(folder / FILE, read_only=False, wait_s=wait_s)) as connection,
     ):
         connection.execute("VACUUM")
-        busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-    if busy:
+        is_busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    if is_busy:
         raise StoreBusy(f"Other processes keep reading {FILE}: try again.", file=FILE)
 
 
@@ -146,8 +146,8 @@ def count_records(folder: Path) -> dict[str, int]:
         StoreDamaged: the copy is damaged.
     """
     with translated(FILE, IF_DAMAGED), closing(_connect(folder / FILE, read_only=True)) as opened:
-        outcome = opened.execute("PRAGMA integrity_check").fetchone()[0]
-        if outcome != "ok":
+        integrity = opened.execute("PRAGMA integrity_check").fetchone()[0]
+        if integrity != "ok":
             raise StoreDamaged(f"{FILE} is damaged: {IF_DAMAGED}", file=FILE)
         names = [n for (n,) in opened.execute(_TABLES_THERE)]
         count = 'SELECT count(*) FROM "{}"'
@@ -183,17 +183,17 @@ def _make(path: Path) -> None:
     """
     if path.exists():
         return
-    fresh = path.with_name(f"{FILE}.new")
+    new_file = path.with_name(f"{FILE}.new")
     try:
-        for old in (fresh, path.with_name(f"{FILE}-wal"), path.with_name(f"{FILE}-shm")):
-            old.unlink(missing_ok=True)
-        with translated(FILE), closing(sqlite3.connect(fresh)) as connection:
+        for old_file in (new_file, path.with_name(f"{FILE}-wal"), path.with_name(f"{FILE}-shm")):
+            old_file.unlink(missing_ok=True)
+        with translated(FILE), closing(sqlite3.connect(new_file)) as connection:
             connection.execute("PRAGMA journal_mode=WAL")
-        fresh.rename(path)
+        new_file.rename(path)
     except OSError as exc:
         raise of_system(exc, path, writing=True) from exc
     finally:
-        fresh.unlink(missing_ok=True)
+        new_file.unlink(missing_ok=True)
 
 
 def _mode(path: Path, *, read_only: bool) -> str:

@@ -16,8 +16,8 @@ def selecting(kind: type) -> Select[Any]:
 def selecting_by(kind: type, names: tuple[str, ...]) -> Select[Any]:
     """Return the statement that reads the records with given values, oldest first."""
     table = TABLES[kind]
-    tests = [table.c[name] == bindparam(name) for name in names]
-    return selecting(kind).where(*tests).order_by(table.c.created_at, table.c.id)
+    conditions = [table.c[name] == bindparam(name) for name in names]
+    return selecting(kind).where(*conditions).order_by(table.c.created_at, table.c.id)
 
 
 def inserting(table: Table) -> Insert:

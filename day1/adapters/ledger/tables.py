@@ -46,8 +46,8 @@ def _kept_as(hint: Any) -> type:
     """Return the type in which a field is stored: `str`, `int`, `bool`, or `object` for JSON."""
     if get_origin(hint) is Literal:
         return str
-    types = [part for part in get_args(hint) or (hint,) if part is not type(None)]
-    return types[0] if len(types) == 1 and types[0] in _PLAIN else object
+    value_types = [part for part in get_args(hint) or (hint,) if part is not type(None)]
+    return value_types[0] if len(value_types) == 1 and value_types[0] in _PLAIN else object
 
 
 _PLAIN: Final[Mapping[Any, TypeEngine[Any]]] = {str: _TEXT, int: BigInteger(), bool: Boolean()}

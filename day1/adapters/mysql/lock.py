@@ -48,20 +48,20 @@ def _taken(connection: Connection, names: Sequence[str], wait_s: float) -> bool:
     """Take locks in order; returns whether all were free in time. Else none is held."""
     if len(names) > 1:
         # All in one statement, where nobody has them; what stands behind a held one is not taken.
-        calls = "0"
+        lock_expression = "0"
         for _ in names:
-            calls = f"IF(GET_LOCK(%s, 0) = 1, 1 + {calls}, 0)"
-        count = connection.exec_driver_sql(f"SELECT {calls}", tuple(names)).scalar()
+            lock_expression = f"IF(GET_LOCK(%s, 0) = 1, 1 + {lock_expression}, 0)"
+        count = connection.exec_driver_sql(f"SELECT {lock_expression}", tuple(names)).scalar()
         if count == len(names):
             return True
         if count:
             _release(connection, names[:count])
-    until = time.monotonic() + wait_s
+    deadline = time.monotonic() + wait_s
     for number, name in enumerate(names):
-        left_s = max(0.0, until - time.monotonic()) if number else wait_s
+        left_s = max(0.0, deadline - time.monotonic()) if number else wait_s
         with patience(connection, left_s):
-            got = connection.exec_driver_sql("SELECT GET_LOCK(%s, %s)", (name, left_s)).scalar()
-        if got != 1:
+            taken = connection.exec_driver_sql("SELECT GET_LOCK(%s, %s)", (name, left_s)).scalar()
+        if taken != 1:
             if number:
                 _release(connection, names[:number])
             return False
@@ -69,8 +69,8 @@ def _taken(connection: Connection, names: Sequence[str], wait_s: float) -> bool:
 
 
 def _release(connection: Connection, names: Sequence[str]) -> None:
-    calls = ", ".join(["RELEASE_LOCK(%s)"] * len(names))
-    connection.exec_driver_sql(f"SELECT {calls}", tuple(names))
+    release_calls = ", ".join(["RELEASE_LOCK(%s)"] * len(names))
+    connection.exec_driver_sql(f"SELECT {release_calls}", tuple(names))
 
 
 def _busy(wait_s: float) -> StoreBusy:
@@ -107,14 +107,14 @@ class Queues:
             StoreBusy: others held one for longer than the limit.
         """
         limit_s = self._wait_s if wait_s is None else wait_s
-        until = time.monotonic() + limit_s
+        deadline = time.monotonic() + limit_s
         with ExitStack() as first:
             for name in names:
-                _enter(first, self._queue(name), until, limit_s)
+                _enter(first, self._queue(name), deadline, limit_s)
             if self._places is not None:
-                _enter(first, self._places, until, limit_s)
+                _enter(first, self._places, deadline, limit_s)
             with connect() as connection, ExitStack() as held:
-                left_s = max(0.0, until - time.monotonic())
+                left_s = max(0.0, deadline - time.monotonic())
                 try:
                     held.enter_context(self._hold(connection, names, left_s))
                 except StoreBusy as exc:  # which tells the seconds that were left
@@ -139,13 +139,13 @@ class _Queue(Protocol):
         """Leave it."""
 
 
-def _enter(entered: ExitStack, queue: _Queue, until: float, limit_s: float) -> None:
+def _enter(entered: ExitStack, queue: _Queue, deadline: float, limit_s: float) -> None:
     """Enter a queue of threads, and leave it with `entered`.
 
     Raises:
-        StoreBusy: it did not come to this thread by `until`.
+        StoreBusy: it did not come to this thread by `deadline`.
     """
-    if not queue.acquire(timeout=max(0.0, until - time.monotonic())):
+    if not queue.acquire(timeout=max(0.0, deadline - time.monotonic())):
         raise _busy(limit_s)
     entered.callback(queue.release)
 
@@ -195,12 +195,12 @@ class ServerLocks:
             yield
             return
         with self._queues.held(locks, self.connection, wait_s) as connection:
-            before = self._mine.connection, self._mine.locks
-            self._mine.connection, self._mine.locks = connection, before[1].union(locks)
+            previous_state = self._mine.connection, self._mine.locks
+            self._mine.connection, self._mine.locks = connection, previous_state[1].union(locks)
             try:
                 yield
             finally:
-                self._mine.connection, self._mine.locks = before
+                self._mine.connection, self._mine.locks = previous_state
 
     @contextmanager
     def held_if_free(self, names: Collection[str]) -> Iterator[bool]:

@@ -66,25 +66,26 @@ def parse(text: str) -> ServerUrl:
     Raises:
         InvalidRequest: it is none of a database on a MySQL-like server.
     """
-    form = f"{DRIVER}://USER:PASSWORD@HOST:3306/DATABASE"
+    url_form = f"{DRIVER}://USER:PASSWORD@HOST:3306/DATABASE"
     try:
         url = make_url(text)
     except (ArgumentError, ValueError) as exc:
-        raise InvalidRequest(f"DAY1_STORE__URL must have the form {form}.") from exc
+        raise InvalidRequest(f"DAY1_STORE__URL must have the form {url_form}.") from exc
     database = url.database or ""
     if url.drivername not in {DRIVER, "mysql"} or not url.host:
-        raise InvalidRequest(f"DAY1_STORE__URL must have the form {form}.")
-    unknown = sorted(url.query.keys() - _OPTIONS)
-    if unknown:
+        raise InvalidRequest(f"DAY1_STORE__URL must have the form {url_form}.")
+    unknown_options = sorted(url.query.keys() - _OPTIONS)
+    if unknown_options:
         raise InvalidRequest(
-            f"DAY1_STORE__URL takes no {unknown[0]!r} behind the '?', but {', '.join(_OPTIONS)}.",
-            unknown=unknown,
+            f"DAY1_STORE__URL takes no {unknown_options[0]!r} behind the '?', "
+            f"but {', '.join(_OPTIONS)}.",
+            unknown=unknown_options,
         )
-    plain = database.replace("_", "").replace("-", "")
-    if not (plain.isascii() and plain.isalnum() and len(database) <= _LONGEST):
+    letters = database.replace("_", "").replace("-", "")
+    if not (letters.isascii() and letters.isalnum() and len(database) <= _LONGEST):
         raise InvalidRequest(
             f"DAY1_STORE__URL ends with the name of a database: at most {_LONGEST} ASCII letters, "
-            f"digits, '_' and '-', without a branch. Its form is {form}."
+            f"digits, '_' and '-', without a branch. Its form is {url_form}."
         )
     if database.lower() in _OF_SERVERS:
         raise InvalidRequest(
@@ -172,13 +173,13 @@ def connect(place: ServerUrl, wait_s: float = 10.0, max_connections: int = 64) -
 
 def _let_in(dialect: Any, _record: object, given: Any, named: Any) -> Any:
     """Connect. A connection lost during the handshake was never open, so a retry is safe."""
-    failed = dialect.loaded_dbapi.OperationalError
+    failure = dialect.loaded_dbapi.OperationalError
     try:
         return dialect.connect(*given, **named)
-    except failed as exc:
+    except failure as exc:
         if exc.args[0] != _LOST:
             raise
-        raise failed(_NOT_CONNECTED, f"Can't connect to MySQL server: {exc.args[-1]}") from exc
+        raise failure(_NOT_CONNECTED, f"Can't connect to MySQL server: {exc.args[-1]}") from exc
 
 
 def _answers_within(raw: Any, seconds: float) -> None:
@@ -209,8 +210,8 @@ def _check_alive(raw: Any, record: ConnectionPoolEntry, _lent: object) -> None:
         InvalidatePoolError: it was; the pool makes new connections.
         pymysql.Error: it does not answer in time, and would not let anybody in either.
     """
-    rests = record.info.get("rests")
-    if rests is None or time.monotonic() - rests < _RESTED_S:
+    resting_since = record.info.get("rests")
+    if resting_since is None or time.monotonic() - resting_since < _RESTED_S:
         return
     _answers_within(raw, LET_IN_S)
     try:
@@ -250,8 +251,8 @@ def clock(connection: Connection) -> int:
 
 def instant_of(moment: datetime) -> int:
     """Convert a server's UTC time into microseconds since 1970."""
-    since = moment.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)
-    return (since.days * 86_400 + since.seconds) * SECOND + since.microseconds
+    since_epoch = moment.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)
+    return (since_epoch.days * 86_400 + since_epoch.seconds) * SECOND + since_epoch.microseconds
 
 
 def make_database(connection: Connection, name: str, where: str) -> None:

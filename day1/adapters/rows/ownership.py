@@ -24,8 +24,8 @@ def tables(connection: Connection) -> set[str]:
 
     SQLAlchemy's inspector would ask for those of a Dolt branch by another name.
     """
-    ask = "SHOW TABLES" if connection.dialect.name == "mysql" else _IN_A_FILE
-    return {str(name) for name in connection.exec_driver_sql(ask).scalars()}
+    tables_query = "SHOW TABLES" if connection.dialect.name == "mysql" else _IN_A_FILE
+    return {str(name) for name in connection.exec_driver_sql(tables_query).scalars()}
 
 
 _IN_A_FILE = (
@@ -71,20 +71,20 @@ def is_store(connection: Connection, known: Known, version: Callable[[], int], w
         StoreDamaged: it has rows of a store, but not the mark.
     """
     names, expected = tables(connection), known.tables
-    mine = {
+    own_tables = {
         name for name in names & expected.keys() if known.is_own(name, columns(connection, name))
     }
-    stored_version = version() if known.mark in mine else 0
-    if stored_version > known.version or (stored_version and mine == expected.keys()):
+    stored_version = version() if known.mark in own_tables else 0
+    if stored_version > known.version or (stored_version and own_tables == expected.keys()):
         return True  # a later one is refused when it is opened
-    if names - mine:
-        raise foreign(where, names - mine)
-    full = [name for name in sorted(mine) if _has_rows(connection, name)]
-    if full:
+    if names - own_tables:
+        raise foreign(where, names - own_tables)
+    nonempty_tables = [name for name in sorted(own_tables) if _has_rows(connection, name)]
+    if nonempty_tables:
         raise StoreDamaged(
-            f"{where} has rows in tables of day1 ({', '.join(full)}), but is no whole store, and "
-            "is left as it is: bring back a backup, or name a database that is empty.",
-            tables=full,
+            f"{where} has rows in tables of day1 ({', '.join(nonempty_tables)}), but is no whole "
+            "store, and is left as it is: bring back a backup, or name a database that is empty.",
+            tables=nonempty_tables,
         )
     return False
 
@@ -96,9 +96,9 @@ def _has_rows(connection: Connection, table: str) -> bool:
 
 def foreign(where: str, names: Collection[str]) -> ForeignStore:
     """Build the refusal of tables or branches that another program made."""
-    first = sorted(names)[:10]
+    first_names = sorted(names)[:10]
     return ForeignStore(
-        f"{where} holds what day1 did not make ({', '.join(first)}) and is left as it is: name a "
-        "folder or a database of day1's own (DAY1_HOME, DAY1_STORE__URL).",
-        found=first,
+        f"{where} holds what day1 did not make ({', '.join(first_names)}) and is left as it is: "
+        "name a folder or a database of day1's own (DAY1_HOME, DAY1_STORE__URL).",
+        found=first_names,
     )

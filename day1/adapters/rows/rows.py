@@ -155,9 +155,9 @@ class SqlReading(Reading):
     @override
     def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
         row_by_id: dict[str, Row] = {}
-        for some in chunks(list(dict.fromkeys(ids))):
+        for chunk in chunks(list(dict.fromkeys(ids))):
             # A list is another statement for each length; most often there is one id.
-            query = Query(among={"id": some}) if some[1:] else Query(equal={"id": some[0]})
+            query = Query(among={"id": chunk}) if chunk[1:] else Query(equal={"id": chunk[0]})
             for row in self._select(kind, kind.columns, "id", query):
                 row_by_id[str(row[0])] = dict(zip(kind.columns, row, strict=True))
         return row_by_id
@@ -188,19 +188,19 @@ class SqlReading(Reading):
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
     ) -> Sequence[tuple[Cell, ...]]:
         """Select rows as they are shown: a derived row is no more visible than its sources."""
-        shown = self._shown(kind, query)
-        more = None if shown is None else needed(kind, columns)
-        if shown is None or more is None:
+        how_shown = self._shown(kind, query)
+        extra = None if how_shown is None else needed(kind, columns)
+        if how_shown is None or extra is None:
             return self._veiled(kind, columns, order, query)
-        all_columns, most = (*columns, *more), query.limit
+        all_columns, limit = (*columns, *extra), query.limit
         while True:
             rows = self._veiled(kind, all_columns, order, query)
-            visible_rows = as_shown(self._as_written(), kind, all_columns, rows, shown)
-            left_out = len(rows) - len(visible_rows)
-            is_all = most is None or len(rows) < (query.limit or 0)
-            if not left_out or is_all or len(visible_rows) >= (most or 0):
-                return [row[: len(columns)] for row in visible_rows] if more else visible_rows
-            query = replace(query, limit=(most or 0) + left_out)
+            visible_rows = as_shown(self._as_written(), kind, all_columns, rows, how_shown)
+            hidden_count = len(rows) - len(visible_rows)
+            has_read_all = limit is None or len(rows) < (query.limit or 0)
+            if not hidden_count or has_read_all or len(visible_rows) >= (limit or 0):
+                return [row[: len(columns)] for row in visible_rows] if extra else visible_rows
+            query = replace(query, limit=(limit or 0) + hidden_count)
 
     def _shown(self, kind: Kind, query: Query) -> Shown | None:
         """Return how a query's rows are shown; None: as they were written."""
@@ -214,9 +214,9 @@ class SqlReading(Reading):
 
     def _as_written(self) -> SqlReading:
         """Return this state with rows as they were written; only redacted words are masked."""
-        other = copy(self)
-        other.shown_at = None
-        return other
+        unfiltered = copy(self)
+        unfiltered.shown_at = None
+        return unfiltered
 
     def _veiled(
         self, kind: Kind, columns: tuple[str, ...], order: str, query: Query
@@ -260,19 +260,19 @@ class SqlReading(Reading):
             return [tuple(row) for row in self.connection.execute(build(shape), values)]
         values = {name: value for name, value in values.items() if name not in lists}
         for name, size in shape.sizes:
-            some = lists[name]
-            values |= {f"{name}_{n}": some[min(n, len(some) - 1)] for n in range(size)}
+            items = lists[name]
+            values |= {f"{name}_{n}": items[min(n, len(items) - 1)] for n in range(size)}
         return prepared(build, shape).rows(self.connection, values)
 
     def _bound(self, kind: Kind, query: Query) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Return the values of a query by the names of their conditions, and its empty columns."""
         values: dict[str, Any] = {f"equal_{c}": v for c, v in query.equal.items() if v is not None}
         for column, allowed in query.among.items():
-            some = [value for value in allowed if value is not None]
-            values[f"among_{column}" if len(some) == len(allowed) else f"maybe_{column}"] = some
+            cells = [value for value in allowed if value is not None]
+            values[f"among_{column}" if len(cells) == len(allowed) else f"maybe_{column}"] = cells
         values |= {f"without_{column}": list(v) for column, v in query.without.items()}
-        bounds = ("after", "before", "created_after", "limit")
-        values |= {b: v for b in bounds if (v := getattr(query, b)) is not None}
+        bound_names = ("after", "before", "created_after", "limit")
+        values |= {b: v for b in bound_names if (v := getattr(query, b)) is not None}
         if query.under is not None:
             values |= zip(UNDER, (query.under, *names_below(query.under)), strict=True)
         if query.order == "created_at":  # a bound by which an engine takes the index on it
@@ -292,17 +292,17 @@ class SqlReading(Reading):
     @override
     def tally(self, kind: Kind, column: str, query: Query | None = None) -> dict[Cell, int]:
         row_query = query or Query()
-        absent = column not in columns_at(kind, self.version)  # MatrixOne groups nothing by NULL
-        if self.mask.rows or (absent and query):
+        is_absent = column not in columns_at(kind, self.version)  # MatrixOne groups nothing by NULL
+        if self.mask.rows or (is_absent and query):
             return Counter(value for (value,) in self.scan(kind, (column,), row_query))
-        if absent:
+        if is_absent:
             return {None: row_count} if (row_count := self.count(kind)) else {}
         table = table_at(kind.table, self.version)
         values, empty = self._bound(kind, row_query)
-        tests = conditions(table, empty, tuple(values))
-        statement = select(table.c[column], func.count()).select_from(table.table).where(*tests)
-        counted = self.connection.execute(statement.group_by(table.c[column]), values)
-        return {value: int(n) for value, n in counted}
+        where = conditions(table, empty, tuple(values))
+        statement = select(table.c[column], func.count()).select_from(table.table).where(*where)
+        counted_rows = self.connection.execute(statement.group_by(table.c[column]), values)
+        return {value: int(n) for value, n in counted_rows}
 
     @override
     def log(self) -> Iterator[Commit]:
@@ -320,11 +320,11 @@ class SqlReading(Reading):
 
     def _seen(self, kind: Kind, query: Query) -> dict[str, Any]:
         """Return the bounds, by name, of the rows of this state that a query is about."""
-        shown = self.shown_at
-        public = query.public or (shown is not None and asks_for_words(kind, query))
+        shown_at = self.shown_at
+        public = query.public or (shown_at is not None and asks_for_words(kind, query))
         bounds = {
             "until": self.until,
-            "alive_at": shown if query.alive_at is None else query.alive_at,
+            "alive_at": shown_at if query.alive_at is None else query.alive_at,
             "present_at": query.present_at,
             "public": SECRET if public else None,
         }

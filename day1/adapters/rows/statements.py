@@ -123,9 +123,9 @@ def counting(
     """
     if "alive_at" not in values or version < INDEXED_BY_TIME:
         return _counting(table_name, empty, values, version)
-    others = tuple(name for name in values if name != "alive_at")
-    total = _counting(table_name, empty, others, version)
-    expired = _counting(table_name, empty, (*others, "expired_at"), version)
+    other_names = tuple(name for name in values if name != "alive_at")
+    total = _counting(table_name, empty, other_names, version)
+    expired = _counting(table_name, empty, (*other_names, "expired_at"), version)
     return select(total.scalar_subquery() - expired.scalar_subquery())
 
 
@@ -189,15 +189,15 @@ def _listed(how: str, column: ColumnElement[Any], values: Any) -> ColumnElement[
     """Build the condition that a column is among some values, or without one, or not among them."""
     if how == "without":
         return column.not_in(values)
-    listed = column.in_(values)
-    return or_(column.is_(None), listed) if how == "maybe" else listed
+    is_in_list = column.in_(values)
+    return or_(column.is_(None), is_in_list) if how == "maybe" else is_in_list
 
 
 @lru_cache(maxsize=512)
 def selecting(shape: Shape) -> Select[Any]:
     """Return the statement of a query's shape, built once: building costs more than running it."""
     table = table_at(shape.table, shape.version)
-    by = {
+    order_columns = {
         "time": (table.when, table.c.created_at, table.c.id),
         "id": (table.c.id,),
         "created_at": (table.c.created_at, table.c.id),
@@ -205,7 +205,7 @@ def selecting(shape: Shape) -> Select[Any]:
     statement = select(*(table.c[c] for c in shape.columns)).select_from(table.table)
     statement = statement.where(
         *conditions(table, shape.empty, shape.values, dict(shape.sizes))
-    ).order_by(*(c.desc() if shape.descending else c for c in by))
+    ).order_by(*(c.desc() if shape.descending else c for c in order_columns))
     return statement.limit(bindparam("limit")) if "limit" in shape.values else statement
 
 
@@ -233,8 +233,8 @@ def _under(table: TableAt) -> ColumnElement[bool]:
     if space is _ABSENT:
         return false()
     name, first, end = UNDER
-    below = and_(space >= bindparam(first), space < bindparam(end))
-    return or_(space == bindparam(name), below)
+    is_below = and_(space >= bindparam(first), space < bindparam(end))
+    return or_(space == bindparam(name), is_below)
 
 
 _Test = Callable[[TableAt, Any], ColumnElement[bool]]
@@ -264,14 +264,14 @@ def counting_pending(*before: str) -> Select[Any]:
         ).where(TABLES[kind.table].c.created_at > bindparam("after"))
         for kind in MEMORIES
     ]
-    together = parts[0].union_all(*parts[1:]).subquery()
-    counted = select(
-        func.sum(together.c.n), func.min(together.c.oldest), func.max(together.c.newest)
+    all_counts = parts[0].union_all(*parts[1:]).subquery()
+    sums = select(
+        func.sum(all_counts.c.n), func.min(all_counts.c.oldest), func.max(all_counts.c.newest)
     )
     if not before:
-        return counted
-    whole = counted.subquery()
-    columns: list[ColumnElement[Any]] = [*map(literal_column, before), *whole.c]
+        return sums
+    sums_table = sums.subquery()
+    columns: list[ColumnElement[Any]] = [*map(literal_column, before), *sums_table.c]
     return select(*columns)
 
 
@@ -307,8 +307,8 @@ def newest_rows(run: Run, shape: Shape, values: dict[str, Any]) -> Sequence[tupl
 def newest(shape: Shape) -> Select[Any]:
     """Return the statement of a query with a limit, all conditions of which most rows meet."""
     table = table_at(shape.table, shape.version)
-    halves = _by_time(shape, shape.columns, shape.values, shape.empty, "limit")
-    return _first(shape, _whole(halves, table), "limit")
+    newest_rows_of_both = _by_time(shape, shape.columns, shape.values, shape.empty, "limit")
+    return _first(shape, _whole(newest_rows_of_both, table), "limit")
 
 
 @lru_cache(maxsize=512)
@@ -319,11 +319,13 @@ def newest_walked(shape: Shape) -> Select[Any]:
     """
     kind, dense = BY_TABLE[shape.table], tuple(name for name in shape.values if name in _DENSE)
     table = table_at(shape.table, shape.version)
-    halves = _by_time(shape, kind.columns, dense, (), "walk")
-    walked = _whole(_first(shape, _whole(halves, table), "walk", kind.columns).subquery(), table)
-    others = tuple(name for name in shape.values if name not in _DENSE)
-    tests = conditions(walked, shape.empty, others, dict(shape.sizes))
-    return _first(shape, walked, "limit").where(*tests)
+    newest_rows = _by_time(shape, kind.columns, dense, (), "walk")
+    walked = _whole(
+        _first(shape, _whole(newest_rows, table), "walk", kind.columns).subquery(), table
+    )
+    other_names = tuple(name for name in shape.values if name not in _DENSE)
+    other_conditions = conditions(walked, shape.empty, other_names, dict(shape.sizes))
+    return _first(shape, walked, "limit").where(*other_conditions)
 
 
 def _by_time(
@@ -334,20 +336,20 @@ def _by_time(
     limit: str,
 ) -> Subquery:
     """Build the newest rows that have a time of the event, and the newest that have none."""
-    whole = table_at(shape.table, shape.version)
-    happened, names = whole.c.happened_at, tuple(dict.fromkeys((*columns, *BY_TIME)))
-    halves = []
+    times = table_at(shape.table, shape.version)
+    happened, names = times.c.happened_at, tuple(dict.fromkeys((*columns, *BY_TIME)))
+    newest_of_each = []
     for when, test in (
-        (whole.c.created_at, happened.is_(None)),
+        (times.c.created_at, happened.is_(None)),
         (happened, happened.is_not(None)),
     ):
-        half = whole._replace(when=when)
-        rows = select(*(whole.c[name].label(quoted(name)) for name in names), when.label(_WHEN))
-        tests = conditions(half, empty, values, dict(shape.sizes))
-        rows = rows.select_from(half.table).where(test, *tests)
-        rows = rows.order_by(*_ordered(shape, *(whole.c[name] for name in BY_TIME)))
-        halves.append(select(rows.limit(bindparam(limit)).subquery()))
-    return union_all(*halves).subquery()
+        table_by_time = times._replace(when=when)
+        rows = select(*(times.c[name].label(quoted(name)) for name in names), when.label(_WHEN))
+        other_conditions = conditions(table_by_time, empty, values, dict(shape.sizes))
+        rows = rows.select_from(table_by_time.table).where(test, *other_conditions)
+        rows = rows.order_by(*_ordered(shape, *(times.c[name] for name in BY_TIME)))
+        newest_of_each.append(select(rows.limit(bindparam(limit)).subquery()))
+    return union_all(*newest_of_each).subquery()
 
 
 def _whole(subquery: FromClause, of: TableAt) -> TableAt:
@@ -359,10 +361,10 @@ def _whole(subquery: FromClause, of: TableAt) -> TableAt:
 def _first(shape: Shape, table: TableAt, limit: str, columns: tuple[str, ...] = ()) -> Select[Any]:
     """Build the selection of the first rows of a subquery, in time."""
     names = columns or shape.columns
-    selected = [table.c[name] for name in names]
-    rows = select(*selected, table.when) if columns else select(*selected)
-    by = _ordered(shape, table.when, table.c.created_at, table.c.id)
-    return rows.select_from(table.table).order_by(*by).limit(bindparam(limit))
+    selected_columns = [table.c[name] for name in names]
+    rows = select(*selected_columns, table.when) if columns else select(*selected_columns)
+    order_columns = _ordered(shape, table.when, table.c.created_at, table.c.id)
+    return rows.select_from(table.table).order_by(*order_columns).limit(bindparam(limit))
 
 
 def _ordered(shape: Shape, *columns: Any) -> list[Any]:

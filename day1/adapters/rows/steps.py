@@ -30,14 +30,14 @@ def add_missing(connection: Connection) -> None:
     """
     for table in TABLES.values():
         present_columns = columns(connection, table.name)
-        added = [
+        added_columns = [
             f"ADD COLUMN {CreateColumn(column).compile(dialect=connection.dialect)}"
             for column in table.columns
             if column.name not in present_columns
         ]
-        if added and _on_a_server(connection):
-            added = [", ".join(added)]
-        for addition in added:
+        if added_columns and _on_a_server(connection):
+            added_columns = [", ".join(added_columns)]
+        for addition in added_columns:
             connection.exec_driver_sql(f"ALTER TABLE `{table.name}` {addition}")
         for index in _missing(connection, table):
             connection.execute(CreateIndex(index))
@@ -93,9 +93,9 @@ def later_schema(version: int) -> StoreVersionUnknown:
 def _missing(connection: Connection, table: Table) -> Iterator[Index]:
     """Yield the indexes that a table lacks."""
     server = _on_a_server(connection)
-    ask = f"SHOW INDEX FROM `{table.name}`" if server else f"PRAGMA index_list('{table.name}')"
+    query = f"SHOW INDEX FROM `{table.name}`" if server else f"PRAGMA index_list('{table.name}')"
     column = "Key_name" if server else "name"
-    names = {str(row[column]) for row in connection.exec_driver_sql(ask).mappings()}
+    names = {str(row[column]) for row in connection.exec_driver_sql(query).mappings()}
     yield from (index for index in table.indexes if index.name not in names)
 
 

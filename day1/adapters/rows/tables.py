@@ -101,12 +101,12 @@ def _table(kind: Kind) -> Table:
     for end, names_in_order in _YOUNGER_INDEXES.items():
         if set(names_in_order) <= kind.column.keys():
             by_columns = [table.c[name] for name in names_in_order]
-            few = by_columns[0].is_not(None) if end == "expires_at" else None
+            partial_condition = by_columns[0].is_not(None) if end == "expires_at" else None
             Index(
                 f"{kind.table}_{end}",
                 *by_columns,
                 info={SINCE: INDEXED_BY_TIME},
-                sqlite_where=few,
+                sqlite_where=partial_condition,
             )
     return table
 

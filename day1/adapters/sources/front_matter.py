@@ -89,11 +89,11 @@ def _divided(text: str) -> tuple[Sequence[str], str, int]:
     Front matter has a key in its first line; a note may as well open with a rule of dashes.
     """
     lines = text.split("\n")
-    mark = lines[0].rstrip(" \t")
-    first = "".join(lines[1:2])
-    if mark in _MARKS and (":" in first or "=" in first):
+    opening_mark = lines[0].rstrip(" \t")
+    first_key_line = "".join(lines[1:2])
+    if opening_mark in _MARKS and (":" in first_key_line or "=" in first_key_line):
         for at, line in enumerate(lines[2:], start=2):
-            if line.rstrip(" \t") in (mark, "..."):
+            if line.rstrip(" \t") in (opening_mark, "..."):
                 return lines[1:at], "\n".join(lines[at + 1 :]), at + 1
     return (), text, 0
 

@@ -137,8 +137,8 @@ class GitSource(CountingSource):
             else:
                 yield _drafts(commit)
         # Tag names repeat from repository to repository, so a tag's key has the first commit.
-        roots = self._run("rev-list", "--max-parents=0", "HEAD").split()
-        root = min(roots).decode()
+        root_hashes = self._run("rev-list", "--max-parents=0", "HEAD").split()
+        root = min(root_hashes).decode()
         for tag in self._tags():
             *_, subject, body = tag
             self._message((subject, body), f"tag {tag[0]}")
@@ -199,8 +199,8 @@ class GitSource(CountingSource):
 
     def _tags(self) -> Iterator[tuple[str, ...]]:
         """Yield name, commit, date, subject and body of each tag of this history."""
-        form = "%00".join(_TAG_FIELDS) + "%00"
-        output = self._run("for-each-ref", "--merged=HEAD", f"--format={form}", "refs/tags")
+        ref_format = "%00".join(_TAG_FIELDS) + "%00"
+        output = self._run("for-each-ref", "--merged=HEAD", f"--format={ref_format}", "refs/tags")
         values = [value.decode(errors="replace") for value in output.split(b"\0")]
         for at in range(0, len(values) - len(_TAG_FIELDS), len(_TAG_FIELDS)):
             name, object_id, commit, *fields = values[at : at + len(_TAG_FIELDS)]
@@ -209,9 +209,9 @@ class GitSource(CountingSource):
     def _command(self, arguments: Sequence[str]) -> list[str]:
         """Return a git command on this repository, whatever GIT_DIR and the user's settings say."""
         program = str(self._repo.git.GIT_PYTHON_GIT_EXECUTABLE)
-        where = f"--git-dir={self._repo.git_dir}"
+        git_dir_option = f"--git-dir={self._repo.git_dir}"
         settings = (word for setting in _NO_PROGRAMS for word in ("-c", setting))
-        return [program, "--no-pager", where, *settings, *arguments]
+        return [program, "--no-pager", git_dir_option, *settings, *arguments]
 
     def _run(self, *arguments: str) -> bytes:
         from git.exc import GitCommandError  # noqa: PLC0415 - see _open
@@ -266,9 +266,9 @@ def _unreadable() -> InvalidRequest:
 
 
 def _cut_at_nul(stream: IO[bytes]) -> Iterator[str]:
-    unfinished = b""
+    unfinished_record = b""
     while block := stream.read(_BLOCK):
-        *tokens, unfinished = (unfinished + block).split(b"\0")
+        *tokens, unfinished_record = (unfinished_record + block).split(b"\0")
         for token in tokens:
             yield token.decode(errors="replace")
 
@@ -304,10 +304,10 @@ def _drafts(commit: _Commit) -> list[Draft]:
 def _summary(commit: _Commit) -> str:
     """Return a commit's subject, body and author, and up to 20 of its files, as one text."""
     names = ", ".join(commit.files[:_MOST_FILES])
-    unnamed = len(commit.files) - _MOST_FILES
-    ending = f"Author: {commit.author}." + (f" Files: {names}" if names else "")
-    ending += f" and {unnamed} more" if unnamed > 0 else ""
-    return "\n\n".join(part for part in (commit.subject, commit.body, ending) if part)
+    unnamed_count = len(commit.files) - _MOST_FILES
+    last_sentences = f"Author: {commit.author}." + (f" Files: {names}" if names else "")
+    last_sentences += f" and {unnamed_count} more" if unnamed_count > 0 else ""
+    return "\n\n".join(part for part in (commit.subject, commit.body, last_sentences) if part)
 
 
 def _relation(commit: _Commit, triple: tuple[str, str, str], key: str) -> RelationDraft:
@@ -327,9 +327,9 @@ def _relation(commit: _Commit, triple: tuple[str, str, str], key: str) -> Relati
 def _tag_draft(root: str, *tag: str) -> FactDraft:
     name, commit, seconds, subject, body = tag
     at = _instant(seconds)
-    dated = "" if at is None else f" of {datetime.fromtimestamp(at / SECOND, UTC):%Y-%m-%d}"
+    date_words = "" if at is None else f" of {datetime.fromtimestamp(at / SECOND, UTC):%Y-%m-%d}"
     message = "\n\n".join(filter(None, map(_without_addresses, (subject, body))))
-    text = f"Tag {name}{dated} marks commit {commit[:12]}: {message[:_MOST_BODY]}"
+    text = f"Tag {name}{date_words} marks commit {commit[:12]}: {message[:_MOST_BODY]}"
     return FactDraft(
         # A tag can be moved, so its date is no part of its id.
         derived_id("fact", None, GitSource.name, root, "tag", name),

@@ -51,8 +51,8 @@ class GraphSource(CountingSource):
                 try:
                     drafts = self._drafts(item, number)
                 except (ValueError, KeyError, TypeError) as exc:
-                    why = "it is no entity and no relation of a knowledge graph"
-                    raise broken(self._path, number, why) from exc
+                    reason = "it is no entity and no relation of a knowledge graph"
+                    raise broken(self._path, number, reason) from exc
                 yield drafts
 
     def _drafts(self, item: Json, number: int) -> list[Draft]:
@@ -62,8 +62,8 @@ class GraphSource(CountingSource):
             case "entity":
                 return self._entity(item, number)
             case "relation":
-                ends = _text(item, "from"), _text(item, "relationType"), _text(item, "to")
-                return [RelationDraft(derived_id("rel", None, self.name, *ends), *ends)]
+                triple = _text(item, "from"), _text(item, "relationType"), _text(item, "to")
+                return [RelationDraft(derived_id("rel", None, self.name, *triple), *triple)]
             case _:
                 raise ValueError
 

@@ -55,16 +55,16 @@ class Section:
         fence, was_blank = "", False
         for line in self.lines:
             fence, fenced = _fence_after(fence, line)
-            point = None if fenced else _POINT.match(line)
-            if point is not None:
-                points.append([point["text"]])
+            item_match = None if fenced else _POINT.match(line)
+            if item_match is not None:
+                points.append([item_match["text"]])
             elif line.strip() or fenced:
                 if was_blank and not fenced and not line.startswith(("  ", "\t")):
                     points.append([])
                 points[-1].append(line)
             was_blank = not line.strip() and not fenced
-        joined = ("\n".join(lines).strip() for lines in points)
-        return [point for point in joined if point]
+        point_texts = ("\n".join(lines).strip() for lines in points)
+        return [point for point in point_texts if point]
 
 
 class MarkdownSource(CountingSource):
@@ -208,8 +208,8 @@ def _paragraph_after(paragraph: list[str] | None, line: str) -> list[str] | None
     """Return the plain paragraph that goes on after a line; None inside another block of text."""
     if not line.strip() or _RULE.match(line):
         return []
-    indented = not paragraph and line.startswith(("    ", "\t"))
-    if paragraph is None or indented or _OTHER_BLOCK.match(line):
+    is_indented = not paragraph and line.startswith(("    ", "\t"))
+    if paragraph is None or is_indented or _OTHER_BLOCK.match(line):
         return None
     if len(paragraph) == _MOST_HEADING_LINES:  # prose, whatever comes below it
         return None
@@ -223,8 +223,8 @@ def _fence_after(fence: str, line: str) -> tuple[str, bool]:
         # A fence of backticks has none behind it; else it is code within a line.
         is_opening = match is not None and not (match[1][0] == "`" and "`" in match[2])
         return (match[1], True) if match and is_opening else ("", False)
-    closes = match and match[1].startswith(fence) and not match[2].strip()
-    return ("" if closes else fence), True
+    is_closing = match and match[1].startswith(fence) and not match[2].strip()
+    return ("" if is_closing else fence), True
 
 
 def _heading(line: str, paragraph: Sequence[str]) -> tuple[int, str] | None:
@@ -249,8 +249,8 @@ def _paragraphs(lines: Iterable[str]) -> list[str]:
             paragraphs[-1].append(line.rstrip())
         elif paragraphs[-1]:
             paragraphs.append([])
-    joined = ("\n".join(part).strip("\n") for part in paragraphs)
-    return [part for part in joined if part.strip()]
+    paragraph_texts = ("\n".join(part).strip("\n") for part in paragraphs)
+    return [part for part in paragraph_texts if part.strip()]
 
 
 def _packed(parts: Iterable[str], glue: str) -> list[str]:

@@ -50,26 +50,26 @@ class SqliteFile:
         Raises:
             InvalidRequest: there is no such table, or it lacks a column that is needed.
         """
-        about = self._connection.execute(f'PRAGMA table_info("{table}")')
-        present = {row[1] for row in about} if self.has(table) else set()
-        missing = [column for column in needed if column not in present]
+        column_rows = self._connection.execute(f'PRAGMA table_info("{table}")')
+        present_columns = {row[1] for row in column_rows} if self.has(table) else set()
+        missing = [column for column in needed if column not in present_columns]
         if missing:
-            lacks = f"the table {table} lacks {', '.join(missing)}"
-            lacks = lacks if present else f"there is no table {table}"
+            problem = f"the table {table} lacks {', '.join(missing)}"
+            problem = problem if present_columns else f"there is no table {table}"
             raise InvalidRequest(
                 f"{self.path} is of another program, or of a version that day1 does not know: "
-                f"{lacks}.",
+                f"{problem}.",
                 path=str(self.path),
                 table=table,
                 missing=missing,
             )
-        columns = [column for column in (*needed, *optional) if column in present]
-        blank: dict[str, Json] = dict.fromkeys(optional)
+        columns = [column for column in (*needed, *optional) if column in present_columns]
+        empty_columns: dict[str, Json] = dict.fromkeys(optional)
         names = ", ".join(f'"{column}"' for column in columns)
         # The names are constants of ours. A table without rowid is read in the order of its key.
         for row in self._connection.execute(f'SELECT {names} FROM "{table}"'):  # noqa: S608
             values = (_text(value) if isinstance(value, bytes) else value for value in row)
-            yield blank | dict(zip(columns, values, strict=True))
+            yield empty_columns | dict(zip(columns, values, strict=True))
 
 
 @contextmanager
@@ -96,9 +96,9 @@ def opened(path: Path) -> Iterator[SqliteFile]:
             yield SqliteFile(connection, path)
         except (sqlite3.Error, UnicodeDecodeError) as exc:
             # What SQLite says of a damaged schema may be no UTF-8 either.
-            why = f" ({exc})" if isinstance(exc, sqlite3.Error) else ""
+            cause = f" ({exc})" if isinstance(exc, sqlite3.Error) else ""
             raise ImportBroken(
-                f"{path} cannot be read as an SQLite database{why}. Mend it or leave it out.",
+                f"{path} cannot be read as an SQLite database{cause}. Mend it or leave it out.",
                 path=str(path),
             ) from exc
         if file == path and _stamp(path) != old_stamp:
@@ -115,8 +115,8 @@ def _stamp(path: Path) -> Stamp:
     def of(file: Path) -> tuple[int, int] | None:
         if not file.is_file():
             return None
-        about = file.stat()
-        return (about.st_size, about.st_mtime_ns) if about.st_size else None
+        status = file.stat()
+        return (status.st_size, status.st_mtime_ns) if status.st_size else None
 
     return [of(path), *(of(Path(f"{path}{suffix}")) for suffix in _JOURNALS)]
 

@@ -91,9 +91,9 @@ class SqlHistory(History):
 
     @override
     def states(self, _stamp: Hashable = None) -> dict[str, ReadState]:
-        dirty = self.dirty_branches()  # before the tips, or a row could be in neither
+        dirty_names = self.dirty_branches()  # before the tips, or a row could be in neither
         return {
-            name: ReadState(tip, self._pending(name) if name in dirty else NOTHING_PENDING)
+            name: ReadState(tip, self._pending(name) if name in dirty_names else NOTHING_PENDING)
             for name, tip in self.branches().items()
         }
 
@@ -116,9 +116,9 @@ class SqlHistory(History):
                 unknown += 1
                 if unknown == _FEW:
                     self._dialect.read_all(connection, commit, commit_by_id)
-            current = self.read(connection, commit, commit_by_id)
-            yield current
-            commit = current.parents[0] if current.parents else None
+            current_commit = self.read(connection, commit, commit_by_id)
+            yield current_commit
+            commit = current_commit.parents[0] if current_commit.parents else None
 
     @override
     def graph(self, starts: Sequence[CommitId]) -> list[Commit]:
@@ -169,8 +169,8 @@ class SqlHistory(History):
         """Return the changes from a commit to a connection's branch with its pending rows."""
         version = self.version(connection, tip)
         # A commit of another branch may have later columns, which this branch lacks.
-        before = min(version, self.version(connection, base))
-        return self._dialect.changes(connection, base, "WORKING", mask, (before, version))
+        version_before = min(version, self.version(connection, base))
+        return self._dialect.changes(connection, base, "WORKING", mask, (version_before, version))
 
     def _between(
         self, connection: Connection, base: CommitId, to: CommitId, known_version: int
@@ -202,10 +202,10 @@ class SqlHistory(History):
         """Find all versions of a row without the mask; a past shared by branches is read once."""
         with self._connections.fresh() as connection:
             tips, tags = self._dialect.branches(connection), self._dialect.tags(connection)
-            dirty = self._dialect.dirty(connection)
+            dirty_names = self._dialect.dirty(connection)
         connections: list[tuple[Callable[[], AbstractContextManager[Connection]], str, bool]]
         connections = [
-            (partial(self._connections.fresh, n), tip, n in dirty) for n, tip in tips.items()
+            (partial(self._connections.fresh, n), tip, n in dirty_names) for n, tip in tips.items()
         ]
         connections += [
             (partial(self._connections.at_commit, tag), tag, False) for tag in tags.values()
@@ -268,15 +268,15 @@ class SqlHistory(History):
         The oldest commit after the instant decides. If it is an `add`, its rows up to the instant
         existed; the changes of any other commit did not.
         """
-        later = tip
+        next_commit = tip
         for commit in self.log(tip.id):
             if commit.ts <= instant:
-                if later.op == "add":
-                    return Ref(commit=later.id, until=instant)
+                if next_commit.op == "add":
+                    return Ref(commit=next_commit.id, until=instant)
                 return Ref(commit=commit.id)
             if commit.op == "init":
                 break
-            later = commit
+            next_commit = commit
         return Ref(empty=True)
 
     def tip(self, connection: Connection) -> Commit:
@@ -307,11 +307,11 @@ class SqlHistory(History):
 
     @override
     def commit(self, commit: CommitId) -> Commit:
-        current = self._known.get(commit)
-        if current is None:
+        known_commit = self._known.get(commit)
+        if known_commit is None:
             with self._connections.fresh() as connection:
-                current = self.read(connection, self._dialect.resolve(connection, commit))
-        return current
+                known_commit = self.read(connection, self._dialect.resolve(connection, commit))
+        return known_commit
 
     def _remembered(self) -> dict[CommitId, Commit]:
         """Return the remembered commits for one walk; a full dict is replaced, never emptied."""
@@ -396,5 +396,5 @@ def author_of(agents: Iterable[str]) -> str:
     names = set(agents)
     name = names.pop() if len(names) == 1 else "day1"
     # The engine refuses names with parentheses, such as `ada (laptop)`.
-    clean = "".join(c for c in name if c.isprintable() and c not in "<>()") or "day1"
-    return f"{clean} <{clean.replace(' ', '-')}@day1>"
+    printable_name = "".join(c for c in name if c.isprintable() and c not in "<>()") or "day1"
+    return f"{printable_name} <{printable_name.replace(' ', '-')}@day1>"

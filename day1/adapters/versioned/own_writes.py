@@ -145,9 +145,9 @@ class OwnWrites:
             for row_id in row_ids:
                 self._added.pop(row_id, None)
             befores = (self._befores or {}).get(kind.table, {})
-            unread = [row_id for row_id in row_ids if row_id not in befores]
-            rows = self._rows(kind, unread)
-            self._note(kind, {row_id: rows.get(row_id) for row_id in unread})
+            unread_ids = [row_id for row_id in row_ids if row_id not in befores]
+            rows = self._rows(kind, unread_ids)
+            self._note(kind, {row_id: rows.get(row_id) for row_id in unread_ids})
         yield
         self._count = self._dialect.written_rows(self._connection)
 
@@ -180,9 +180,9 @@ class OwnWrites:
     def _rows(self, kind: Kind, row_ids: Sequence[str]) -> dict[str, _Values]:
         if not row_ids:
             return {}
-        marks = ", ".join("?" * len(row_ids))
+        placeholders = ", ".join("?" * len(row_ids))
         names = named_at(kind, self._version, '"{}"')
-        statement = f"SELECT {names} FROM {kind.table} WHERE id IN ({marks})"  # noqa: S608 - our own names
+        statement = f"SELECT {names} FROM {kind.table} WHERE id IN ({placeholders})"  # noqa: S608 - our own names
         return {str(row[0]): row for row in directly(self._connection, statement, row_ids)}
 
     def changes(self, mask: Mask) -> Changes | None:
@@ -193,13 +193,13 @@ class OwnWrites:
         for kind in KINDS:
             befores = self._befores.get(kind.table, {})
             afters = self._rows(kind, [row_id for row_id in befores if row_id not in self._added])
-            nothing = (None,) * len(kind.columns)
-            pairs = [
-                (*(after or nothing), *(before or nothing))
+            null_values = (None,) * len(kind.columns)
+            values_before_and_after = [
+                (*(after or null_values), *(before or null_values))
                 for row_id, before in befores.items()
                 if before != (after := self._added.get(row_id) or afters.get(row_id))
             ]
-            rows = row_changes(kind, pairs, mask)
+            rows = row_changes(kind, values_before_and_after, mask)
             if rows:
                 by_table[kind.table] = rows
         return by_table

@@ -359,8 +359,8 @@ class SqlStore(Store):
             return
         with self._connections.on_branch(branch) as connection:
             branch_state = self._begin(connection, branch)
-            due = _is_due(branch_state.pending, self._now(connection, branch_state))
-        if due:
+            is_due = _is_due(branch_state.pending, self._now(connection, branch_state))
+        if is_due:
             self.commit_pending(branch)
 
     @override

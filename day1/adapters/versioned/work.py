@@ -66,8 +66,8 @@ class SqlWork(SqlAdditions, Work):
     @override
     def add(self, kind: Kind, rows: Sequence[Row]) -> None:
         self._touch(kind.table, [str(row["id"]) for row in rows])
-        own = self._own_writes() if rows else None
-        with nullcontext() if own is None else own.adding(kind, rows):
+        own_writes = self._own_writes() if rows else None
+        with nullcontext() if own_writes is None else own_writes.adding(kind, rows):
             super().add(kind, rows)
 
     @override
@@ -92,8 +92,8 @@ class SqlWork(SqlAdditions, Work):
     def _changing(self, kind: Kind, row_ids: Sequence[str]) -> AbstractContextManager[None]:
         """Record that the unit changes, adds or removes rows in the block."""
         self._touch(kind.table, row_ids)
-        own = self._own_writes() if row_ids else None
-        return nullcontext() if own is None else own.changing(kind, row_ids)
+        own_writes = self._own_writes() if row_ids else None
+        return nullcontext() if own_writes is None else own_writes.changing(kind, row_ids)
 
     def _own_writes(self) -> OwnWrites | None:
         """Return the notes of what the unit writes; None in a merge: the engine writes too."""
@@ -114,18 +114,18 @@ class SqlWork(SqlAdditions, Work):
         """
         self._own, self._is_merge = None, True
         has_conflicts = self._dialect.start_merge(self.connection, source)
-        merged = self._mend(self._changed(), writes)
+        merged_changes = self._mend(self._changed(), writes)
         if has_conflicts:
             self._dialect.clear_conflicts(self.connection)
         for table, rows in writes.items():
             self._touch(table, list(rows))
-        self._planned, self._merged = writes, merged
+        self._planned, self._merged = writes, merged_changes
 
     def _changed(self) -> Changes:
         """Return the changes of the unit so far, through the mask as in plans."""
-        own = None if self._own is None else self._own.changes(self.mask)
-        if own is not None:
-            return own
+        own_changes = None if self._own is None else self._own.changes(self.mask)
+        if own_changes is not None:
+            return own_changes
         return self._dialect.uncommitted(self.connection, self.mask, self._touched, self.version)
 
     def _mend(self, changes_by_table: Changes, writes: Writes) -> Changes:
@@ -144,13 +144,13 @@ class SqlWork(SqlAdditions, Work):
         self.apply(writes_left)
         for table, rows in writes_left.items():
             changes = changes_by_table_and_id.setdefault(table, {})
-            afters = self.get(BY_TABLE[table], list(rows))
+            rows_after = self.get(BY_TABLE[table], list(rows))
             for row_id in rows:
                 change = changes.pop(row_id, None)
                 before = change.before if change else rows_before_by_table[table].get(row_id)
-                after = afters.get(row_id)
-                if before != after:
-                    changes[row_id] = RowChange(row_id, before, after)
+                row_after = rows_after.get(row_id)
+                if before != row_after:
+                    changes[row_id] = RowChange(row_id, before, row_after)
         return {
             table: list(changes.values())
             for table, changes in changes_by_table_and_id.items()
@@ -169,10 +169,10 @@ class SqlWork(SqlAdditions, Work):
         if self.hides:
             self.hide()
         self.point("change.before_commit")
-        empty = self._empty or self._planned is not None
+        allow_empty = self._empty or self._planned is not None
         author = author_of(agents)
-        commit_id = commit_all(self.connection, self._dialect, text, author, empty=empty)
-        if commit_id is not None and not empty:
+        commit_id = commit_all(self.connection, self._dialect, text, author, empty=allow_empty)
+        if commit_id is not None and not allow_empty:
             self.made = decode(commit_id, [self.tip], author.rpartition(" <")[0], "", text)
         self.secret = _secret_hashes(changes)
         self.point("change.after_commit")
@@ -193,24 +193,24 @@ class SqlWork(SqlAdditions, Work):
     def _check(self, changes_by_table: Changes) -> None:
         """Refuse to commit rows that this unit did not write or that differ from the plan."""
         for table, changes in changes_by_table.items():
-            foreign = {c.id for c in changes} - self._touched.get(table, set())
-            if foreign:
+            foreign_ids = {c.id for c in changes} - self._touched.get(table, set())
+            if foreign_ids:
                 raise IntegrityBroken(
                     "Rows of another unit would slip into this commit; nothing was committed. "
                     "Try again, and run `day1 doctor` if it happens again.",
                     table=table,
-                    ids=sorted(foreign)[:10],
+                    ids=sorted(foreign_ids)[:10],
                 )
         if self._planned is None:
             return
-        wrong = [
+        unplanned_ids = [
             row_id for rows in _to_mend(changes_by_table, self._planned).values() for row_id in rows
         ]
-        if wrong:
+        if unplanned_ids:
             raise IntegrityBroken(
                 "The engine's changes differ from the plan; nothing was committed. "
                 "Try again, and run `day1 doctor` if it happens again.",
-                ids=sorted(wrong)[:10],
+                ids=sorted(unplanned_ids)[:10],
             )
 
 
@@ -252,17 +252,17 @@ def _not_additions(ids: Collection[str]) -> IntegrityBroken:
 
 def _to_mend(changes_by_table: Changes, writes: Writes) -> Writes:
     """Return the rows to set where the engine's changes differ from the planned writes."""
-    mend: Writes = {}
+    rows_to_mend: Writes = {}
     for kind in KINDS:
-        planned = writes.get(kind.table, {})
+        planned_rows = writes.get(kind.table, {})
         change_by_id = {c.id: c for c in changes_by_table.get(kind.table, ())}
-        for row_id in change_by_id.keys() | planned.keys():
+        for row_id in change_by_id.keys() | planned_rows.keys():
             change = change_by_id.get(row_id)
-            if row_id not in planned:
-                mend.setdefault(kind.table, {})[row_id] = change.before if change else None
-            elif change is None or change.after != planned[row_id]:
-                mend.setdefault(kind.table, {})[row_id] = planned[row_id]
-    return mend
+            if row_id not in planned_rows:
+                rows_to_mend.setdefault(kind.table, {})[row_id] = change.before if change else None
+            elif change is None or change.after != planned_rows[row_id]:
+                rows_to_mend.setdefault(kind.table, {})[row_id] = planned_rows[row_id]
+    return rows_to_mend
 
 
 def _secret_hashes(changes_by_table: Changes) -> frozenset[str]:

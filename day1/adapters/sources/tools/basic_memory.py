@@ -41,12 +41,12 @@ class BasicMemory(ToolSource):
 
     @override
     def read(self, path: Path) -> Iterator[list[Draft]]:
-        top = path.resolve()
-        if top.is_file():
-            yield self._note(top, top.name)
+        top_folder = path.resolve()
+        if top_folder.is_file():
+            yield self._note(top_folder, top_folder.name)
             return
-        for file in files_below(top, is_note, self.leave_out):
-            yield self._note(file, file.relative_to(top).as_posix())
+        for file in files_below(top_folder, is_note, self.leave_out):
+            yield self._note(file, file.relative_to(top_folder).as_posix())
 
     def _note(self, file: Path, place: str) -> list[Draft]:
         front = FrontMatter(self.text(file))

@@ -44,11 +44,11 @@ def tool_memory(name: str, paths: Sequence[Path], machine: Machine) -> ToolSourc
     tool = _BY_NAME[name]
     places = list(paths) or tool.found(machine)
     if not places:
-        for_projects = (
+        projects_phrase = (
             f" for {' and '.join(map(str, machine.projects))}" if machine.projects else ""
         )
         raise NotFound(
-            f"No memory of {name} was found{for_projects}: name its file or folder, as in "
+            f"No memory of {name} was found{projects_phrase}: name its file or folder, as in "
             f"`day1 import {name} PATH`.",
             source=name,
         )

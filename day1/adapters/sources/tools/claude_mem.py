@@ -98,8 +98,8 @@ class ClaudeMem(ToolSource):
         if narrative != text_at(row, "text") != "":
             self.leave_out("texts of observations that have a narrative", f"id {row.get('id')}")
         if not narrative and (files or text_at(row, "subtitle") or (title and not drafts)):
-            why = "titles and files of observations without a narrative"
-            self.leave_out(why, f"id {row.get('id')}")
+            reason = "titles and files of observations without a narrative"
+            self.leave_out(reason, f"id {row.get('id')}")
         if kind and not drafts and not (narrative and kind in _TYPES):
             self.leave_out("types of observations without facts", f"id {row.get('id')}")
         if narrative:

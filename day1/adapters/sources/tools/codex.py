@@ -56,7 +56,7 @@ class Codex(ToolSource):
             title = section.headings[0] if section.headings else ""
             applies = next(filter(None, map(_GROUP.match, section.lines)), None)
             if title != group or applies:
-                group, is_wanted = title, self._is_wanted(applies[1].strip() if applies else None)
+                group, is_wanted = (title, self._is_wanted(applies[1].strip() if applies else None))
                 if not is_wanted:
                     self.leave_out("points about other projects", f"{file}: {title}")
             if not is_wanted:

@@ -58,7 +58,7 @@ def heading_of(line: str) -> str | None:
         return None
     text = heading[1].rstrip()
     titles = [text.rstrip("#").rstrip() or heading[1][:1]]
-    bold = text.removesuffix(":")
-    if bold.endswith("**") and (title := bold[:-2]):
+    bold_text = text.removesuffix(":")
+    if bold_text.endswith("**") and (title := bold_text[:-2]):
         titles.append(title[:1] + title[1:].removesuffix(":"))
     return min(titles, key=len).strip()

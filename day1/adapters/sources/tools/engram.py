@@ -52,13 +52,13 @@ class Engram(ToolSource):
     @override
     def found(cls, machine: Machine) -> list[Path]:
         database = machine.place("ENGRAM_DATA_DIR", _FOLDER) / _DATABASE
-        shared = [
+        shared_folders = [
             folder / _FOLDER
             for folder in machine.projects
             # A project may be a stranger's: a link in it leads to no folder elsewhere.
             if not why_not(folder.resolve(), folder / _FOLDER / _MANIFEST)
         ]
-        return [*([database] if database.is_file() else []), *shared]
+        return [*([database] if database.is_file() else []), *shared_folders]
 
     @override
     def read(self, path: Path) -> Iterator[Sequence[FactDraft]]:
@@ -74,12 +74,14 @@ class Engram(ToolSource):
                 draft, at = self._draft(row), max(_instant(row, name) or 0 for name in _TIMES)
                 key = draft.id, 0 if text_at(row, "topic_key") else counts[draft.id]
                 counts[draft.id] += 1
-                before = newest.get(key)
-                is_newer = before is None or before[0] <= at
-                if before is not None and before[2] != draft:
-                    _, older, _, place = before if is_newer else (at, row, draft, file)
-                    when = text_at(older, "created_at") or draft.id
-                    self.leave_out("older versions of an observation", f"{shown(place)}: {when}")
+                earlier = newest.get(key)
+                is_newer = earlier is None or earlier[0] <= at
+                if earlier is not None and earlier[2] != draft:
+                    _, older_row, _, place = earlier if is_newer else (at, row, draft, file)
+                    created_at = text_at(older_row, "created_at") or draft.id
+                    self.leave_out(
+                        "older versions of an observation", f"{shown(place)}: {created_at}"
+                    )
                 if is_newer:
                     newest[key] = (at, row, draft, file)
         for _, row, draft, _ in newest.values():
@@ -116,10 +118,10 @@ class Engram(ToolSource):
             raise broken(file, number, "it is no object")
         place = f"{shown(file)}, line {number}"
         is_observation = {"content", "title"} & value.keys()
-        listed = value.get("observations", [value] if is_observation else [])
-        if not isinstance(listed, list):
+        observations = value.get("observations", [value] if is_observation else [])
+        if not isinstance(observations, list):
             raise broken(file, number, "its observations are no list")
-        for item in listed:
+        for item in observations:
             if not isinstance(item, dict):
                 raise broken(file, number, "an observation in it is no object")
             yield item
@@ -143,20 +145,20 @@ class Engram(ToolSource):
         return replace(draft, space=_space(project))
 
     def _is_wanted(self, row: Row, draft: FactDraft) -> bool:
-        place = text_at(row, "created_at") or draft.id
+        row_name = text_at(row, "created_at") or draft.id
         project = text_at(row, "project").casefold()
         project_names = {folder.name.casefold() for folder in self._machine.projects}
         if row.get("deleted_at"):
-            self.leave_out("deleted observations", place)
+            self.leave_out("deleted observations", row_name)
         elif not (text_at(row, "title") or text_at(row, "content")):
-            self.leave_out("empty observations", place)
+            self.leave_out("empty observations", row_name)
         elif (
             project_names
             and project
             and project not in project_names
             and row.get("scope") != _EVERYWHERE
         ):
-            self.leave_out("observations of other projects", place)
+            self.leave_out("observations of other projects", row_name)
         else:
             return True
         return False
@@ -172,7 +174,7 @@ def _files(path: Path, leave_out: LeaveOut) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    top = path.resolve()
+    top_path = path.resolve()
     folders = (path, path / _FOLDER)
     candidates = [folder / name for folder in folders for name in (_DATABASE, _MANIFEST)]
     candidates = [file for file in candidates if os.path.lexists(file)]
@@ -181,16 +183,16 @@ def _files(path: Path, leave_out: LeaveOut) -> list[Path]:
             f"{shown(path)} holds neither {_DATABASE} nor {_MANIFEST}: name Engram's folder.",
             path=shown(path),
         )
-    whole = []
+    accepted_files = []
     for file in candidates:
-        if why := why_not(top, file):
+        if why := why_not(top_path, file):
             leave_out(why, shown(file))
         else:
-            whole.append(file)
-    files = [file for file in whole if file.name == _DATABASE]
-    for file in whole:
+            accepted_files.append(file)
+    files = [file for file in accepted_files if file.name == _DATABASE]
+    for file in accepted_files:
         if file.name == _MANIFEST:
-            files += _chunks(top, file.parent / "chunks", leave_out)
+            files += _chunks(top_path, file.parent / "chunks", leave_out)
     return files
 
 

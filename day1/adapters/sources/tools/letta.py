@@ -68,9 +68,9 @@ class Letta(ToolSource):
         if repository.is_symlink():
             self.leave_out("links that lead out of the folder", repository)
         elif repository.exists():
-            git = GitSource(repository.parent)
-            yield from git.items()
-            for why, places in git.left_out.items():
+            git_source = GitSource(repository.parent)
+            yield from git_source.items()
+            for why, places in git_source.left_out.items():
                 self._left_out.setdefault(why, []).extend(places)
 
     def _block(

@@ -72,7 +72,7 @@ class McpMemoryService(ToolSource):
     ) -> Iterator[list[Draft]]:
         without_successor = _without_successor(rows)
         for key, row in (*rows.items(), *unnamed):
-            newer = text_at(row, "superseded_by")
+            successor_id = text_at(row, "superseded_by")
             if row.get("deleted_at"):
                 self.leave_out("deleted memories", key)
             elif key in without_successor:
@@ -83,15 +83,15 @@ class McpMemoryService(ToolSource):
                 at = instant_of(row.get("created_at")) or instant_of(row.get("created_at_iso"))
                 kind = text_at(row, "memory_type") or None
                 draft = self.fact((key,), fact_text, kind, at)
-                yield [self.superseded(draft, (newer,)) if newer else draft]
+                yield [self.superseded(draft, (successor_id,)) if successor_id else draft]
             else:
                 self.leave_out("empty memories", key)
 
     def _graph(self, file: SqliteFile, rows: Mapping[str, Row]) -> Iterator[list[Draft]]:
         for row in self.readable(file.rows("memory_graph", _GRAPH), "source_hash"):
-            ends = [rows.get(str(row[end])) for end in ("source_hash", "target_hash")]
+            end_rows = [rows.get(str(row[end])) for end in ("source_hash", "target_hash")]
             kind = text_at(row, "relationship_type")
-            start, end = (_name(end) for end in ends)
+            start, end = (_name(end) for end in end_rows)
             if kind in _COMPUTED or not (start and end):
                 self.leave_out(
                     "relations of nearness, or of memories that are gone", row["source_hash"]
@@ -112,17 +112,17 @@ def _by_key(named_rows: Iterable[tuple[str, Row]]) -> tuple[dict[str, Row], list
 
 def _without_successor(rows: Mapping[str, Row]) -> set[str]:
     """Return the keys of memories superseded, directly or not, by one that is not imported."""
-    older: dict[str, list[str]] = {}
+    older_by_newer: dict[str, list[str]] = {}
     for key, row in rows.items():
-        if newer := text_at(row, "superseded_by"):
-            older.setdefault(newer, []).append(key)
-    unvisited = [key for key in older if key not in rows]
+        if successor_id := text_at(row, "superseded_by"):
+            older_by_newer.setdefault(successor_id, []).append(key)
+    unvisited = [key for key in older_by_newer if key not in rows]
     unvisited += [
         key for key, row in rows.items() if row.get("deleted_at") or not text_at(row, "content")
     ]
     superseded: set[str] = set()
     while unvisited:
-        predecessors = set(older.get(unvisited.pop(), ())) - superseded
+        predecessors = set(older_by_newer.get(unvisited.pop(), ())) - superseded
         superseded |= predecessors
         unvisited += predecessors
     return superseded

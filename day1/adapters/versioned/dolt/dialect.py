@@ -58,8 +58,8 @@ class DoltDialect(SystemTables, Dialect):
 
     @override
     def version(self, connection: Connection, commit: CommitId) -> int:
-        past = f"`{self._database}/{commit}`.`schema`"
-        statement = f"SELECT max(version) FROM {past}"  # noqa: S608 - our own names
+        schema_table = f"`{self._database}/{commit}`.`schema`"
+        statement = f"SELECT max(version) FROM {schema_table}"  # noqa: S608 - our own names
         return int(connection.exec_driver_sql(statement).scalar_one())
 
     @override
@@ -67,19 +67,19 @@ class DoltDialect(SystemTables, Dialect):
         self, connection: Connection, base: CommitId, to: str, mask: Mask, versions: Versions
     ) -> Changes:
         summary = "SELECT to_table_name FROM DOLT_DIFF_SUMMARY(%s, %s)"
-        touched = connection.exec_driver_sql(summary, (base, to)).scalars().all()
-        if SCHEMA.name in touched:
+        touched_tables = connection.exec_driver_sql(summary, (base, to)).scalars().all()
+        if SCHEMA.name in touched_tables:
             self._refuse_later(connection, to)
         by_table: Changes = {}
-        for table in touched:
+        for table in touched_tables:
             kind = BY_TABLE.get(table)
             if kind is None:
                 continue
-            after = named_at(kind, versions[1], "`to_{}`")
-            before = named_at(kind, versions[0], "`from_{}`")
-            statement = f"SELECT {after}, {before} FROM DOLT_DIFF(%s, %s, %s)"  # noqa: S608 - our own names
-            pairs: Any = connection.exec_driver_sql(statement, (base, to, table))
-            rows = row_changes(kind, pairs, mask)
+            columns_after = named_at(kind, versions[1], "`to_{}`")
+            columns_before = named_at(kind, versions[0], "`from_{}`")
+            statement = f"SELECT {columns_after}, {columns_before} FROM DOLT_DIFF(%s, %s, %s)"  # noqa: S608 - our own names
+            row_pairs: Any = connection.exec_driver_sql(statement, (base, to, table))
+            rows = row_changes(kind, row_pairs, mask)
             if rows:
                 by_table[table] = rows
         return by_table
@@ -107,8 +107,8 @@ class DoltDialect(SystemTables, Dialect):
         self, connection: Connection, kind: Kind, row_id: str, commit: CommitId, version: int
     ) -> tuple[Cell, ...] | None:
         names = named_at(kind, version, "`{}`")
-        past = f"`{self._database}/{commit}`.`{kind.table}`"
-        select = f"SELECT {names} FROM {past} WHERE id = %s"  # noqa: S608 - our own names
+        table_at_commit = f"`{self._database}/{commit}`.`{kind.table}`"
+        select = f"SELECT {names} FROM {table_at_commit} WHERE id = %s"  # noqa: S608 - our own names
         values = connection.exec_driver_sql(select, (row_id,)).first()
         return None if values is None else tuple(values)
 

@@ -70,21 +70,21 @@ class DoltHistory(DoltFamilyHistory):
         pending_by_branch: dict[str, Pending] = {}
         names = list(times)
         for start in range(0, len(names), _AT_ONCE):
-            portion = names[start : start + _AT_ONCE]
-            counted = " UNION ALL ".join(
+            some_names = names[start : start + _AT_ONCE]
+            counting_query = " UNION ALL ".join(
                 _COUNTED.format(place, self._rows_after(name, times[name]))
-                for place, name in enumerate(portion)
+                for place, name in enumerate(some_names)
             )
             try:
-                rows = connection.exec_driver_sql(counted).all()
+                rows = connection.exec_driver_sql(counting_query).all()
             except DBAPIError as exc:
                 if exc.connection_invalidated:
                     raise
                 # One of them was dropped just now, or has no tables of day1.
-                pending_by_branch |= {name: self._pending(name) for name in portion}
+                pending_by_branch |= {name: self._pending(name) for name in some_names}
             else:
                 pending_by_branch |= {
-                    portion[place]: Pending(int(count or 0), oldest, newest)
+                    some_names[place]: Pending(int(count or 0), oldest, newest)
                     for place, count, oldest, newest in rows
                 }
         return pending_by_branch
@@ -238,9 +238,9 @@ def _version(connection: Connection) -> int:
 
 def _make_missing(connection: Connection) -> None:
     """Make missing tables and indexes."""
-    existing = tables(connection)
+    existing_tables = tables(connection)
     for table in versioned.sorted_tables:
-        if table.name not in existing:
+        if table.name not in existing_tables:
             connection.execute(CreateTable(table))
         rows = connection.exec_driver_sql(f"SHOW INDEX FROM `{table.name}`").mappings()
         names = {str(row["Key_name"]) for row in rows}

@@ -70,8 +70,8 @@ class CommitStore:
         if is_store(connection, _KNOWN, lambda: self._has_main(connection), self.database):
             return True
         for table, columns in _TABLES.items():
-            definitions = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-            connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {table} ({definitions})")
+            column_definitions = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+            connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {table} ({column_definitions})")
         return False
 
     def _has_main(self, connection: Connection) -> int:
@@ -103,8 +103,8 @@ class CommitStore:
         self, connection: Connection, name: str, ns: int | None = None
     ) -> tuple[str, CommitId, int] | None:
         """Return a branch's database, tip and count of units of work, now or at a time, or None."""
-        when = "" if ns is None else f" {{MO_TS = {ns}}}"
-        statement = f"SELECT db, tip, units FROM {self._branches}{when} WHERE name = %s"  # noqa: S608 - our own names
+        time_clause = "" if ns is None else f" {{MO_TS = {ns}}}"
+        statement = f"SELECT db, tip, units FROM {self._branches}{time_clause} WHERE name = %s"  # noqa: S608 - our own names
         row = connection.exec_driver_sql(statement, (name,)).first()
         return None if row is None else (str(row[0]), str(row[1]), int(row[2]))
 
@@ -121,11 +121,11 @@ class CommitStore:
 
     def origin(self, connection: Connection, database: str) -> CommitId | None:
         """Find the commit that a branch's database was cloned from; None for the first branch."""
-        mine = f"(SELECT id FROM {self._commits} WHERE db = %s)"  # noqa: S608 - our own names
+        own_commits = f"(SELECT id FROM {self._commits} WHERE db = %s)"  # noqa: S608 - our own names
         for statement in (
-            f"SELECT parent FROM {self._commits} WHERE db = %s AND parent NOT IN {mine}",  # noqa: S608 - our own names
+            f"SELECT parent FROM {self._commits} WHERE db = %s AND parent NOT IN {own_commits}",  # noqa: S608 - our own names
             # For a branch without commits of its own.
-            f"SELECT tip FROM {self._branches} WHERE db = %s AND tip NOT IN {mine}",  # noqa: S608 - our own names
+            f"SELECT tip FROM {self._branches} WHERE db = %s AND tip NOT IN {own_commits}",  # noqa: S608 - our own names
         ):
             commit = connection.exec_driver_sql(statement, (database, database)).scalar()
             if commit is not None:
@@ -208,8 +208,8 @@ class CommitStore:
         """
         for _ in range(_TRIES):
             ns = clock(connection) * 1_000
-            past = f"SELECT 1 FROM {self._commits} {{MO_TS = {ns}}} WHERE id = %s"  # noqa: S608 - our own names
-            if connection.exec_driver_sql(past, (commit,)).first() is not None:
+            past_query = f"SELECT 1 FROM {self._commits} {{MO_TS = {ns}}} WHERE id = %s"  # noqa: S608 - our own names
+            if connection.exec_driver_sql(past_query, (commit,)).first() is not None:
                 statement = f"UPDATE {self._commits} SET ns = %s WHERE id = %s"  # noqa: S608 - our own names
                 connection.exec_driver_sql(statement, (ns, commit))
                 return ns

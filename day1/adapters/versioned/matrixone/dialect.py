@@ -66,9 +66,9 @@ class MatrixOneDialect(Dialect):
         self, connection: Connection, start: CommitId, known: MutableMapping[CommitId, Commit]
     ) -> list[CommitId]:
         """List all commits reachable from `start`, by at most one statement."""
-        past = self.past(connection, start)
-        known.update({commit: self._known[commit] for commit in past if commit not in known})
-        return list(past)
+        ancestors = self.past(connection, start)
+        known.update({commit: self._known[commit] for commit in ancestors if commit not in known})
+        return list(ancestors)
 
     def past(self, connection: Connection, start: CommitId) -> dict[CommitId, None]:
         """Return a commit and its ancestors; unknown commits are read in one statement."""
@@ -87,8 +87,8 @@ class MatrixOneDialect(Dialect):
     @override
     def merge_base(self, connection: Connection, one: CommitId, other: CommitId) -> CommitId:
         """Return the newest common ancestor: a child is always later than its parents."""
-        common = self.past(connection, one).keys() & self.past(connection, other).keys()
-        return max(common, key=lambda commit: (self._known[commit].ts, commit))
+        common_ancestors = self.past(connection, one).keys() & self.past(connection, other).keys()
+        return max(common_ancestors, key=lambda commit: (self._known[commit].ts, commit))
 
     @override
     def branches(self, connection: Connection) -> dict[str, CommitId]:
@@ -108,8 +108,8 @@ class MatrixOneDialect(Dialect):
 
     @override
     def version(self, connection: Connection, commit: CommitId) -> int:
-        past = self._connections.state(connection, commit).of(SCHEMA.name)
-        statement = f"SELECT MAX(version) FROM {past}"  # noqa: S608 - our own names
+        schema_table = self._connections.state(connection, commit).of(SCHEMA.name)
+        statement = f"SELECT MAX(version) FROM {schema_table}"  # noqa: S608 - our own names
         return int(connection.exec_driver_sql(statement).scalar_one())
 
     @override
@@ -129,9 +129,9 @@ class MatrixOneDialect(Dialect):
         differing_ids = self.differing(connection, (base_state, to_state), versions)
         for kind in KINDS:
             ids = differing_ids(kind)
-            befores = _rows(connection, kind, base_state, ids, versions[0])
-            afters = _rows(connection, kind, to_state, ids, versions[1])
-            rows = row_changes(kind, _pairs(ids, befores, afters), mask)
+            rows_before = _rows(connection, kind, base_state, ids, versions[0])
+            rows_after = _rows(connection, kind, to_state, ids, versions[1])
+            rows = row_changes(kind, _pairs(ids, rows_before, rows_after), mask)
             if rows:
                 by_table[kind.table] = rows
         return by_table
@@ -169,8 +169,8 @@ class MatrixOneDialect(Dialect):
                 continue
             ids = differing_ids(kind)
             ids |= touched.get(kind.table, set())
-            befores = _rows(connection, kind, base_state, ids, version)
-            pairs = list(_pairs(ids, befores, _rows(connection, kind, None, ids, version)))
+            rows_before = _rows(connection, kind, base_state, ids, version)
+            pairs = list(_pairs(ids, rows_before, _rows(connection, kind, None, ids, version)))
             position.differs |= bool(pairs)
             rows = row_changes(kind, pairs, mask)
             if rows:
@@ -271,8 +271,8 @@ def _rows(
     table = f"`{kind.table}`" if state is None else state.of(kind.table)
     rows: _Rows = {}
     for chunk in chunks(sorted(ids)):
-        marks = ", ".join(["%s"] * len(chunk))
-        statement = f"SELECT {columns} FROM {table} WHERE id IN ({marks})"  # noqa: S608 - our own names
+        placeholders = ", ".join(["%s"] * len(chunk))
+        statement = f"SELECT {columns} FROM {table} WHERE id IN ({placeholders})"  # noqa: S608 - our own names
         rows |= {row[0]: tuple(row) for row in connection.exec_driver_sql(statement, tuple(chunk))}
     return rows
 
@@ -282,8 +282,8 @@ def _pairs(ids: Iterable[str], befores: _Rows, afters: _Rows) -> Iterator[tuple[
     for row_id in ids:
         before, after = befores.get(row_id), afters.get(row_id)
         if before != after:
-            none = (None,) * len(before or after or ())
-            yield (after or none) + (before or none)
+            null_values = (None,) * len(before or after or ())
+            yield (after or null_values) + (before or null_values)
 
 
 def _later(connection: Connection, database: str, after: int) -> set[str]:

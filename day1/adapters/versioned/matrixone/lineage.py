@@ -108,8 +108,8 @@ class Lineage:
         while True:
             step = self._step(connection, state) if version > self.oldest else None
             if step is not None:
-                stepped = self._connections.find(connection, step.id)
-                yield _Part((state.database, step.id), state, stepped, version)
+                state_after_step = self._connections.find(connection, step.id)
+                yield _Part((state.database, step.id), state, state_after_step, version)
                 state = self._connections.find(connection, step.parents[0])  # the same rows
                 version = self._version_before(connection, step)
                 continue
@@ -124,8 +124,8 @@ class Lineage:
         """Return the version from which a commit stepped: an upgrade can leave versions out."""
         parent = step.parents[0]
         if parent not in self._versions:
-            past = self._connections.find(connection, parent).of(SCHEMA.name)
-            statement = f"SELECT MAX(version) FROM {past}"  # noqa: S608 - our own names
+            schema_table = self._connections.find(connection, parent).of(SCHEMA.name)
+            statement = f"SELECT MAX(version) FROM {schema_table}"  # noqa: S608 - our own names
             self._versions[parent] = int(connection.exec_driver_sql(statement).scalar_one())
         return self._versions[parent]
 

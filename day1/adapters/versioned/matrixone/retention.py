@@ -83,8 +83,8 @@ class Retention:
         self.known = pitrs is not None or bool(spans)
         self.kept = bool(spans)
         now = clock(connection)
-        begins = [max(since, now - length) for since, length in spans]
-        self._begins = min([now - _ALWAYS, *begins]) if self.known else 0
+        span_starts = [max(since, now - length) for since, length in spans]
+        self._begins = min([now - _ALWAYS, *span_starts]) if self.known else 0
         self._asked = time.monotonic()
 
 

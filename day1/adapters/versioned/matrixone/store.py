@@ -129,12 +129,12 @@ class MatrixOneStore(SqlStore):
             branches = self._connections.graph.branches(connection)
             names = connection.exec_driver_sql("SHOW DATABASES").scalars().all()
             self._connections.retention.look(connection)
-        used = {database for database, _ in branches.values()}
+        used_databases = {database for database, _ in branches.values()}
         prefix = f"{self._server.database.lower()}_b_"
         problems += [
             f"No branch uses the database {name}: DATA BRANCH DELETE DATABASE `{name}` removes it"
             for name in names
-            if name.startswith(prefix) and name not in used
+            if name.startswith(prefix) and name not in used_databases
         ]
         if self._connections.retention.known and not self._connections.retention.kept:
             problems.append(WITHOUT)
@@ -173,8 +173,8 @@ def check_version(version: str) -> None:
     Raises:
         Unsupported: the server is too old.
     """
-    numbers = re.match(r"(\d+)\.(\d+)", version)
-    if numbers is None or tuple(map(int, numbers.groups())) < _OLDEST:
+    number_match = re.match(r"(\d+)\.(\d+)", version)
+    if number_match is None or tuple(map(int, number_match.groups())) < _OLDEST:
         raise Unsupported(
             f"The server is MatrixOne {version}, and day1 needs 4.2 or later: upgrade it.",
             engine="matrixone",
