@@ -204,14 +204,14 @@ class Authenticator:
             Unauthorized: no live token has this secret.
         """
         access, cookie = self.admit(secret, now), new_secret()
-        new = SignIn(digest(cookie), str(access.token_id), now, now + SIGNED_IN_S * 1_000_000)
+        entry = SignIn(digest(cookie), str(access.token_id), now, now + SIGNED_IN_S * 1_000_000)
         ledger = self._repo.ledger
         with ledger.transaction():
             expired_ids = [
                 record.id for record in ledger.records(SignIn) if record.expires_at <= now
             ]
             ledger.remove(SignIn, *expired_ids)
-            ledger.put(new)
+            ledger.put(entry)
         return cookie
 
     def sign_out(self, cookie: str) -> None:

@@ -81,16 +81,16 @@ class ScopedHistory(History):
         self, old_tips: frozenset[CommitId], reached: frozenset[CommitId], tips: frozenset[CommitId]
     ) -> frozenset[CommitId]:
         """Return all commits in the past of `tips`, given those of `old_tips`: `reached`."""
-        new: set[CommitId] = set()
+        new_ids: set[CommitId] = set()
         lost_tips, to_visit = set(old_tips - tips), [*(tips - old_tips)] if old_tips else []
-        while to_visit and len(new) < _MAX_LOOKUPS:
+        while to_visit and len(new_ids) < _MAX_LOOKUPS:
             commit = to_visit.pop()
             lost_tips.discard(commit)
-            if commit not in reached and commit not in new:
-                new.add(commit)
+            if commit not in reached and commit not in new_ids:
+                new_ids.add(commit)
                 to_visit += self._history.commit(commit).parents
         if old_tips and not lost_tips and not to_visit:
-            return reached | new
+            return reached | new_ids
         # The first time, or a branch was deleted: commits that only it had are no longer reached.
         return frozenset(commit.id for commit in self._history.graph(sorted(tips)))
 
@@ -116,8 +116,8 @@ class ScopedHistory(History):
 
     def branches(self) -> dict[str, CommitId]:
         """Return the tip of each visible branch, by name."""
-        every = self._history.branches()
-        return {name: tip for name, tip in every.items() if self._access.sees(name)}
+        all_tips = self._history.branches()
+        return {name: tip for name, tip in all_tips.items() if self._access.sees(name)}
 
     def dirty_branches(self) -> set[str]:
         """Return the names of visible branches that have pending rows."""

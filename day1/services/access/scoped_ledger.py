@@ -106,13 +106,17 @@ class ScopedLedger(Ledger):
 
     def votes(self) -> Votes:
         """Return the votes that were given on visible branches."""
-        every, cache = self._ledger.votes(), self._repo.votes_kept
+        votes, votes_by_limits = self._ledger.votes(), self._repo.votes_kept
         visible_ids = frozenset(branch.id for branch in self.branches())
-        cached = cache.get(self._access.branches)
-        if cached is None or cached[0] is not every or cached[1] != visible_ids:
-            if len(cache) >= _LIMITS_KEPT:
-                cache.clear()
-            cached = cache[self._access.branches] = every, visible_ids, given_on(every, visible_ids)
+        cached = votes_by_limits.get(self._access.branches)
+        if cached is None or cached[0] is not votes or cached[1] != visible_ids:
+            if len(votes_by_limits) >= _LIMITS_KEPT:
+                votes_by_limits.clear()
+            cached = votes_by_limits[self._access.branches] = (
+                votes,
+                visible_ids,
+                given_on(votes, visible_ids),
+            )
         return cached[2]
 
     def branches(self) -> list[Branch]:
@@ -174,14 +178,14 @@ class ScopedLedger(Ledger):
         """
         fields = asdict(payload)  # type: ignore[call-overload]  # a dataclass
         branch = fields.get("branch", {})
-        about = [fields.get("name"), fields.get("target"), branch.get("name")]
-        ids = [fields[field] for field in ("source_id", "target_id") if field in fields]
-        branch_names = [name for name in about if name is not None]
-        if not branch_names and not ids:
+        optional_names = [fields.get("name"), fields.get("target"), branch.get("name")]
+        branch_ids = [fields[field] for field in ("source_id", "target_id") if field in fields]
+        branch_names = [name for name in optional_names if name is not None]
+        if not branch_names and not branch_ids:
             raise of_every_branch(f"To {kind.name}")
         for name in branch_names:
             self._access.check(name)
-        if not all(map(self._sees, ids)):
+        if not all(map(self._sees, branch_ids)):
             raise self._access.outside()
         return self._ledger.open_intent(kind, payload, now, names)
 
@@ -208,8 +212,8 @@ class ScopedLedger(Ledger):
 
     def heads(self) -> dict[str, str]:
         """Return the HEADs that point at visible branches: branch id by client."""
-        every = self._ledger.heads().items()
-        return {key: branch for key, branch in every if self.record(Branch, branch) is not None}
+        all_heads = self._ledger.heads().items()
+        return {key: branch for key, branch in all_heads if self.record(Branch, branch) is not None}
 
     @override
     def set_head(self, key: str, branch_id: str) -> None:

@@ -63,7 +63,7 @@ def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
         UnknownBranch: there is no such branch.
     """
     owner = Owner(archiving.owner.wallet)
-    new = NewBundle(
+    new_bundle = NewBundle(
         "archive",
         verified_only=False,
         created_by=archiving.origin.agent_id,
@@ -71,7 +71,7 @@ def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
         after=archiving.after,
         before=archiving.before,
     )
-    bundle = plan_bundle(repo, archiving.branch, new, repo.clock())
+    bundle = plan_bundle(repo, archiving.branch, new_bundle, repo.clock())
     count_by_table = {name: getattr(bundle, f"{name}_count") for name in _COUNTED_TABLES}
     if not any(count_by_table.values()):
         return None
@@ -103,9 +103,9 @@ def _text(counts: Mapping[str, int], bundle: Bundle) -> str:
     parts = [
         f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items() if count
     ]
-    since = "" if bundle.after is None else f" from {show(bundle.after)}"
-    until = show(bundle.created_at if bundle.before is None else bundle.before)
-    return f"Archive of {', '.join(parts)}{since} until {until}."
+    start_words = "" if bundle.after is None else f" from {show(bundle.after)}"
+    end_words = show(bundle.created_at if bundle.before is None else bundle.before)
+    return f"Archive of {', '.join(parts)}{start_words} until {end_words}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +154,10 @@ def sync_archive(
 def _about(cell: Cell) -> Mapping[str, Any]:
     """Read what the fact of an archive says of its file; empty for a summary."""
     try:
-        about = json.loads(str(cell)).get("archive")
+        archive_notes = json.loads(str(cell)).get("archive")
     except (ValueError, AttributeError):
         return {}
-    return about if isinstance(about, dict) else {}
+    return archive_notes if isinstance(archive_notes, dict) else {}
 
 
 def _changed(earlier: object) -> str:

@@ -119,8 +119,8 @@ def compress(repo: Repository, request: CompressRequest) -> Compressed | None:
         session = _session(reading, request)
         if session is None:
             return None
-        worded_by = RULES if request.chat is None else request.chat.name
-        present = _present(reading, _archive_id(session, request.session_id, worded_by))
+        summarizer = RULES if request.chat is None else request.chat.name
+        present = _present(reading, _archive_id(session, request.session_id, summarizer))
         if present is not None:
             return _as_compressed(
                 present, BranchAfter(reading.tip, reading.pending.count, repo.clock())
@@ -138,13 +138,13 @@ def compress(repo: Repository, request: CompressRequest) -> Compressed | None:
         if earlier_summaries:
             work = unit.to_change()
             _add(work, row, summary, request.origin)
-            after = _supersede(
+            branch_after = _supersede(
                 Editor(repo, work, request.origin, "summarized again"), earlier_summaries, row
             )
         else:
             _add(unit, row, summary, request.origin)
-            after = BranchAfter.of(unit, 1)
-    return _as_compressed(row, after, summary.notes)
+            branch_after = BranchAfter.of(unit, 1)
+    return _as_compressed(row, branch_after, summary.notes)
 
 
 def _session(reading: Reading, request: CompressRequest) -> _Session | None:
@@ -236,9 +236,9 @@ def _usable(answer: Mapping[str, Any], texts: Sequence[str]) -> str | None:
 
 def _named(entities: object, text: str) -> list[str]:
     """Return the names that a model lists and its summary has; else those that rules find."""
-    listed = entities if isinstance(entities, list) else []
+    entity_values = entities if isinstance(entities, list) else []
     named_entities = [
-        name for name in listed if isinstance(name, str) and name.strip() and name in text
+        name for name in entity_values if isinstance(name, str) and name.strip() and name in text
     ]
     return list(dict.fromkeys(named_entities or names_in([text])))[:_MAX_ENTITIES]
 
@@ -253,7 +253,7 @@ def _by_rules(session: _Session, *notes: str) -> _Summary:
 
 def _fact(row_id: str, summary: _Summary, session: _Session, origin: Origin, now: int) -> Row:
     conversation = session.conversation
-    new = NewFact(
+    new_fact = NewFact(
         summary.text,
         ARCHIVE,
         happened_at=int(session.messages[-1]["created_at"] or 0),
@@ -266,15 +266,15 @@ def _fact(row_id: str, summary: _Summary, session: _Session, origin: Origin, now
         "detail": detail_of(owner_in(conversation["detail"]), threadId=thread),
         "origin_id": summary.sources[0]["id"],
     }
-    return fact_row(row_id, new, origin, now) | columns
+    return fact_row(row_id, new_fact, origin, now) | columns
 
 
 def _supersede(editor: Editor, earlier_summaries: Sequence[Row], row: Row) -> BranchAfter:
     """End the earlier summaries of a session in favour of a new one, and commit."""
     work = editor.work
     end_columns: Row = {"status": "superseded", "superseded_by": row["id"], "valid_until": work.now}
-    for earlier in earlier_summaries:
-        editor.change(FACT, earlier, end_columns)
+    for earlier_summary in earlier_summaries:
+        editor.change(FACT, earlier_summary, end_columns)
     editor.repo.point("compress.written")
     commit = work.commit(Message("change", "summarize a session again"))
     return BranchAfter(commit, 0, work.now)

@@ -78,10 +78,10 @@ def apply(repo: Repository, branch: Branch, changes: Sequence[Numbered], origin:
     row_ids: list[str] = []
     with repo.store.changing(branch.name) as work:
         for numbered in changes:
-            row_id, done = _apply(work, branch, numbered, origin)
+            row_id, result = _apply(work, branch, numbered, origin)
             row_ids.append(row_id)
-            counts.update([done.what] if done.what else [])
-            notes |= dict.fromkeys(done.notes)
+            counts.update([result.what] if result.what else [])
+            notes |= dict.fromkeys(result.notes)
         if not counts:
             return Applied(tuple(row_ids), work.tip, work.now, tuple(notes))
         line = ", ".join(f"{what} {count}" for what, count in counts.items())
@@ -109,8 +109,8 @@ def _apply(work: Work, branch: Branch, numbered: Numbered, origin: Origin) -> tu
             return change.at.row_id, _Done(_entry(work, numbered.repo, change, origin))
         case memory:
             kind, row = new_memory(numbered.repo, memory, origin, work.now)
-            put = put_once(work, kind, row, numbered.request_id)
-            return str(put.row["id"]), _Done("add" if put.fresh else "", put.notes)
+            written = put_once(work, kind, row, numbered.request_id)
+            return str(written.row["id"]), _Done("add" if written.fresh else "", written.notes)
 
 
 def _entry(work: Work, repo: Repository, change: EntryChange, origin: Origin) -> str:
@@ -124,8 +124,8 @@ def _entry(work: Work, repo: Repository, change: EntryChange, origin: Origin) ->
             editor.remove(rows)
         return "remove" if rows else ""
     to_put = with_older_versions(work, [entry_row(change.new)])
-    done = [put_row(work, editor, row, origin) for row in to_put]
-    return done[0]
+    written_rows = [put_row(work, editor, row, origin) for row in to_put]
+    return written_rows[0]
 
 
 def _remove(work: Work, branch: Branch, repo: Repository, removal: Removal, origin: Origin) -> str:

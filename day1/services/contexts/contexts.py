@@ -107,12 +107,12 @@ def recall(reading: Reading, conditions: Recall) -> list[Row]:
     )
     if conditions.tags or conditions.since is not None:
         cells = reading.scan(OBSERVATION, ("id", "created_at", "tags"), query)
-        tagged = [
+        time_and_id = [
             (int(at or 0), str(row_id))
             for row_id, at, tags in cells
             if set(conditions.tags) <= set(read_tags(tags))
         ]
-        ids = [row_id for _, row_id in sorted(tagged, reverse=True)[: conditions.limit]]
-        rows = reading.get(OBSERVATION, ids)
-        return [rows[row_id] for row_id in ids if row_id in rows]
+        newest_ids = [row_id for _, row_id in sorted(time_and_id, reverse=True)[: conditions.limit]]
+        rows = reading.get(OBSERVATION, newest_ids)
+        return [rows[row_id] for row_id in newest_ids if row_id in rows]
     return reading.find(OBSERVATION, replace(query, descending=True, limit=conditions.limit))

@@ -109,12 +109,12 @@ def entry_row(new: NewEntry) -> KeyedRow:
         ValueTooLarge: its value is longer than a row keeps.
     """
     try:
-        stored = as_kept(new.value)
+        stored_value = as_kept(new.value)
     except TooLong as exc:
         raise value_too_large(new.at.key) from exc
     columns: Mapping[str, Cell] = {
         "summary": flattened(new.value) if new.text is None else new.text,
-        "structure": stored,
+        "structure": stored_value,
         "vector": given_vector.as_kept(*new.vectors) if new.vectors else None,
         "observation_type": CONTEXT,
         "space": new.at.space,
@@ -131,11 +131,11 @@ def with_older_versions(reading: Reading, rows: Sequence[KeyedRow]) -> list[Keye
     Raises:
         Refused: an entry is redacted.
     """
-    ends = {
+    ends_by_row = {
         row.id: {column: row.columns[column] for column in ("expires_at", "sensitivity")}
         for row in rows
     }
-    return [*unredacted(reading, list(rows)), *of_older_versions(reading, ends)]
+    return [*unredacted(reading, list(rows)), *of_older_versions(reading, ends_by_row)]
 
 
 def put(
@@ -187,9 +187,9 @@ def remove(
         if not entries:
             return RemovedEntries(before, adding.tip, adding.pending.count)
         rows = _with_facts(adding, entries)
-        work = adding.to_change()
-        Editor(repo, work, origin).remove(rows)
-        tip = work.commit(Message("remove", f"remove {len(entries)} keyed rows"))
+        changing_work = adding.to_change()
+        Editor(repo, changing_work, origin).remove(rows)
+        tip = changing_work.commit(Message("remove", f"remove {len(entries)} keyed rows"))
         return RemovedEntries([str(row["id"]) for row in entries], tip, 0)
 
 
@@ -198,20 +198,20 @@ def remove_expired(
 ) -> RemovedEntries:
     """Remove the entries of a query that have expired, secret ones too, in one commit."""
     with repo.store.adding(branch.name) as adding:
-        everything = replace(query.rows, alive_at=None, public=False)
+        expired_too = replace(query.rows, alive_at=None, public=False)
         columns = ("id", "detail", "content_hash", "expires_at")
         ids = [
             str(row_id)
-            for row_id, detail, text_hash, ends in adding.scan(OBSERVATION, columns, everything)
+            for row_id, detail, text_hash, ends in adding.scan(OBSERVATION, columns, expired_too)
             if detail is not None and text_hash != REDACTED_HASH
             if ends is not None and int(ends) <= query.now
         ]
         if not ids:
             return RemovedEntries([], adding.tip, adding.pending.count)
         rows = _with_facts(adding, list(adding.get(OBSERVATION, ids).values()))
-        work = adding.to_change()
-        Editor(repo, work, origin).remove(rows)
-        tip = work.commit(Message("remove", f"remove {len(ids)} expired keyed rows"))
+        changing_work = adding.to_change()
+        Editor(repo, changing_work, origin).remove(rows)
+        tip = changing_work.commit(Message("remove", f"remove {len(ids)} expired keyed rows"))
         return RemovedEntries(ids, tip, 0)
 
 
@@ -252,9 +252,9 @@ def get(reading: Reading, keys: Sequence[EntryKey], now: int) -> list[Entry | No
     """
     key_by_id = {key.row_id: key for key in keys}
     rows = reading.find(OBSERVATION, replace(_of("id", list(key_by_id)), alive_at=now))
-    there = [row for row in rows if _is_at(row, key_by_id[str(row["id"])])]
-    found = {entry.row_id: entry for entry in _entries(reading, there)}
-    return [found.get(key.row_id) for key in keys]
+    rows_at_keys = [row for row in rows if _is_at(row, key_by_id[str(row["id"])])]
+    entry_by_id = {entry.row_id: entry for entry in _entries(reading, rows_at_keys)}
+    return [entry_by_id.get(key.row_id) for key in keys]
 
 
 def find(reading: Reading, query: EntryQuery) -> list[str]:

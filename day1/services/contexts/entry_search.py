@@ -51,12 +51,12 @@ def search_entries(
         wanted: the text, and how many entries to find.
     """
     with engine.store.reading(ref) as reading:
-        allowed = frozenset(find(reading, query))
+        allowed_ids = frozenset(find(reading, query))
     request = SearchRequest(
         wanted.text,
         kinds=(OBSERVATION.table,),
         limit=wanted.limit,
-        only=allowed,
+        only=allowed_ids,
         wait=wanted.wait,
     )
     answer = search(engine, replace(ref, shown_at=None), branch_id, request)
@@ -86,11 +86,13 @@ def nearest(reading: Reading, query: EntryQuery, vector: Sequence[float]) -> Nea
         for row_id, kept in reading.scan(OBSERVATION, ("id", "vector"), query.rows)
         if kept is not None and given_vector.dimension_of(str(kept)) == len(vector)
     }
-    scored = [row_id for row_id in row_ids if row_id in kept_by_id]
-    cosines = _cosines(vector, [kept_by_id[row_id] for row_id in scored]) if scored else ()
-    cosine_by_id = dict(zip(scored, cosines, strict=True))
-    scored.sort(key=lambda row_id: -cosine_by_id[row_id])
-    return NearestEntries([*scored, *(i for i in row_ids if i not in cosine_by_id)], cosine_by_id)
+    known_ids = [row_id for row_id in row_ids if row_id in kept_by_id]
+    cosines = _cosines(vector, [kept_by_id[row_id] for row_id in known_ids]) if known_ids else ()
+    cosine_by_id = dict(zip(known_ids, cosines, strict=True))
+    known_ids.sort(key=lambda row_id: -cosine_by_id[row_id])
+    return NearestEntries(
+        [*known_ids, *(i for i in row_ids if i not in cosine_by_id)], cosine_by_id
+    )
 
 
 def _cosines(vector: Sequence[float], kept: Sequence[str]) -> list[float]:
@@ -100,8 +102,8 @@ def _cosines(vector: Sequence[float], kept: Sequence[str]) -> list[float]:
     parts = [
         np.array(given_vector.from_kept(text), np.float64).reshape(-1, len(vector)) for text in kept
     ]
-    matrix, asked = np.concatenate(parts), np.array(vector, np.float64)
-    lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(asked)
-    starts = np.cumsum([0, *(len(part) for part in parts[:-1])])
-    nearest_of_rows = np.maximum.reduceat(matrix @ asked / lengths, starts)
+    matrix, query_vector = np.concatenate(parts), np.array(vector, np.float64)
+    lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(query_vector)
+    first_positions = np.cumsum([0, *(len(part) for part in parts[:-1])])
+    nearest_of_rows = np.maximum.reduceat(matrix @ query_vector / lengths, first_positions)
     return [float(cosine) for cosine in np.clip(nearest_of_rows, -1.0, 1.0)]

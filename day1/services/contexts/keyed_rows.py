@@ -87,8 +87,8 @@ def upsert_rows(
             if row.id not in present:
                 present[row.id] = _new(row, origin, adding.now)
                 added_by_kind.setdefault(row.kind, []).append(present[row.id])
-        for kind, new in added_by_kind.items():
-            adding.add(kind, new)
+        for kind, new_rows in added_by_kind.items():
+            adding.add(kind, new_rows)
         count = sum(map(len, added_by_kind.values()))
         return UpsertedRows(present, count, 0, adding.tip, adding.pending.count + count)
 
@@ -141,14 +141,14 @@ def _change(
     editor = Editor(repo, work, origin)
     added = changed = 0
     for row in rows:
-        before = present.get(row.id)
-        if before is None:
+        old_row = present.get(row.id)
+        if old_row is None:
             present[row.id] = _new(row, origin, work.now)
             work.add(row.kind, [present[row.id]])
             added += 1
-        elif _differs(row, before, work.now):
-            columns = _columns(row, before, work.now)
-            present[row.id] = editor.change(row.kind, before, columns).row
+        elif _differs(row, old_row, work.now):
+            columns = _columns(row, old_row, work.now)
+            present[row.id] = editor.change(row.kind, old_row, columns).row
             changed += 1
     tip = work.commit(Message("change", _line(added, changed)))
     return UpsertedRows(present, added, changed, tip, 0)
@@ -170,10 +170,10 @@ def _columns(row: KeyedRow, before: Row, now: int) -> dict[str, Cell]:
     text = row.kind.text
     is_new_text = text is not None and row.columns.get(text, before[text]) != before[text]
     is_active = before.get("status") in {None, "active"}
-    past = [
+    ended_columns = [
         c for c in row.endings if is_active and before[c] is not None and int(before[c] or 0) <= now
     ]
-    return {**row.columns, **dict.fromkeys(past), **(row.always if is_new_text else {})}
+    return {**row.columns, **dict.fromkeys(ended_columns), **(row.always if is_new_text else {})}
 
 
 def _differs(row: KeyedRow, before: Row, now: int) -> bool:

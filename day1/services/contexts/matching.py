@@ -136,8 +136,8 @@ def _by_vector(
 
 
 def _nearer(answer: SearchAnswer, given_vectors: _GivenVectors) -> bool:
-    best = max((hit.cosine or 0.0 for hit in answer.hits), default=0.0)
-    return best >= max(given_vectors.cosines.values())
+    best_cosine = max((hit.cosine or 0.0 for hit in answer.hits), default=0.0)
+    return best_cosine >= max(given_vectors.cosines.values())
 
 
 def _scored_by_given_vectors(
@@ -219,8 +219,8 @@ def _given_vectors(
 ) -> _GivenVectors:
     with where.engine.store.reading(where.ref) as reading:
         cells = reading.scan(FACT, ("id", "vector"), _visible_facts(memory_query))
-    vector_text_by_row = {str(i): text for i, text in cells if allowed is None or i in allowed}
-    text_by_id = {i: str(text) for i, text in vector_text_by_row.items() if text is not None}
+    vector_text_by_id = {str(i): text for i, text in cells if allowed is None or i in allowed}
+    text_by_id = {i: str(text) for i, text in vector_text_by_id.items() if text is not None}
     dimension_by_id = {i: given_vector.dimension_of(text) for i, text in text_by_id.items()}
     ids_of_length = [i for i, length in dimension_by_id.items() if length == len(vector)]
     cosine_by_id: dict[str, float] = {}
@@ -234,7 +234,7 @@ def _given_vectors(
         cosine_by_id = {i: float(c) for i, c in zip(ids_of_length, cosines, strict=True)}
     return _GivenVectors(
         cosine_by_id,
-        len(vector_text_by_row) - len(ids_of_length),
+        len(vector_text_by_id) - len(ids_of_length),
         sorted(set(dimension_by_id.values())),
     )
 
@@ -262,16 +262,16 @@ def _without_duplicates(where: Where, matches: Sequence[Match]) -> list[Match]:
     A passage stays until the next promotion, so the current text of its context takes precedence.
     """
     origins = {str(match.row["origin_id"]) for match in matches if "fact_text" in match.row}
-    promoted = [i for i in origins if kind_of(i) is OBSERVATION]
-    if not promoted:
+    context_origins = [i for i in origins if kind_of(i) is OBSERVATION]
+    if not context_origins:
         return list(matches)
     with where.engine.store.reading(where.ref) as reading:
-        contexts = reading.get(OBSERVATION, promoted)
+        contexts = reading.get(OBSERVATION, context_origins)
 
     def is_old(row: Row) -> bool:
         context = contexts.get(str(row["origin_id"]))
         return context is not None and passages_noted(context, row["detail"]) == 0
 
-    current = [match for match in matches if not is_old(match.row)]
-    context_ids = {match.row["origin_id"] for match in current if "fact_text" in match.row}
-    return [match for match in current if match.row["id"] not in context_ids]
+    current_matches = [match for match in matches if not is_old(match.row)]
+    context_ids = {match.row["origin_id"] for match in current_matches if "fact_text" in match.row}
+    return [match for match in current_matches if match.row["id"] not in context_ids]

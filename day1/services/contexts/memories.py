@@ -58,10 +58,10 @@ def upsert(
         row_ids.extend(row.id for row in rows)
         return unredacted(reading, rows)
 
-    written = upsert_rows(repo, branch, rows_at, origin)
-    state_by_id = {i: _hidden(written.rows[row]) for i, row in zip(ids, row_ids, strict=True)}
+    upserted = upsert_rows(repo, branch, rows_at, origin)
+    state_by_id = {i: _hidden(upserted.rows[row]) for i, row in zip(ids, row_ids, strict=True)}
     return Upserted(
-        ids, written, {i: state for i, state in state_by_id.items() if state is not None}
+        ids, upserted, {i: state for i, state in state_by_id.items() if state is not None}
     )
 
 

@@ -78,21 +78,23 @@ def promote(repo: Repository, embedder: Embedder, promotion: Promotion) -> Promo
         return Promoted(0, 0, [])
 
     def facts(state: Reading, _: int) -> list[KeyedRow]:
-        present = state.get(OBSERVATION, list(passages_by_context))
+        present_contexts = state.get(OBSERVATION, list(passages_by_context))
         unchanged_rows = {
             row_id: row
-            for row_id, row in present.items()
+            for row_id, row in present_contexts.items()
             if version_of(row) == version_of(rows[row_id]) and not is_secret(row)
         }
-        promoted = _up_to_date(state, list(unchanged_rows.values()))
-        new = [row for row_id, row in unchanged_rows.items() if row_id not in promoted]
-        promoted_ids[:] = [str(row["id"]) for row in new]
+        up_to_date_ids = _up_to_date(state, list(unchanged_rows.values()))
+        new_rows = [row for row_id, row in unchanged_rows.items() if row_id not in up_to_date_ids]
+        promoted_ids[:] = [str(row["id"]) for row in new_rows]
         return [
-            fact for row in new for fact in _facts(state, row, passages_by_context[str(row["id"])])
+            fact
+            for row in new_rows
+            for fact in _facts(state, row, passages_by_context[str(row["id"])])
         ]
 
-    written = upsert_rows(repo, promotion.branch, facts, promotion.origin)
-    hashes = [str(r["content_hash"]) for r in written.rows.values() if "content_hash" in r]
+    upserted = upsert_rows(repo, promotion.branch, facts, promotion.origin)
+    hashes = [str(r["content_hash"]) for r in upserted.rows.values() if "content_hash" in r]
     return Promoted(len(promoted_ids), len(waiting_ids) - len(promoted_ids), hashes)
 
 
@@ -132,12 +134,12 @@ def _up_to_date(reading: Reading, contexts: Sequence[Mapping[str, Cell]]) -> set
         if count is None
     }
     several_by_context = {row_id: count for row_id, count in count_by_context.items() if count}
-    ids = [
+    later_fact_ids = [
         passage_id(i, number)
         for i, count in several_by_context.items()
         for number in range(1, count + 1)
     ]
-    later_facts = reading.get(FACT, ids)
+    later_facts = reading.get(FACT, later_fact_ids)
 
     def whole(row_id: str, count: int) -> bool:
         rows = [later_facts.get(passage_id(row_id, number)) for number in range(1, count + 1)]
@@ -165,16 +167,16 @@ def _last_made_from_current(reading: Reading, contexts: Sequence[Mapping[str, Ce
         edits_by_fact.setdefault(str(edit["row_id"]), []).append(edit)
 
     def last(fact: str) -> bool:
-        promoted = f"{_PROMOTED} from "
+        begin = f"{_PROMOTED} from "
         own_edits = edits_by_fact.get(fact, ())
-        ids = [edit["id"] for edit in own_edits if str(edit["reason"]).startswith(promoted)]
+        edit_ids = [edit["id"] for edit in own_edits if str(edit["reason"]).startswith(begin)]
         if fact in reading.mask.rows:  # a masked row hides the reasons of its edits too
-            ids = [
+            edit_ids = [
                 edit["id"]
                 for edit in own_edits
                 if edit["id"] == _edit_id(context_by_first_fact[fact])
             ]
-        return ids[-1:] == [_edit_id(context_by_first_fact[fact])]
+        return edit_ids[-1:] == [_edit_id(context_by_first_fact[fact])]
 
     return {str(row["id"]) for fact, row in context_by_first_fact.items() if last(fact)}
 
@@ -187,7 +189,7 @@ def _edit_id(row: Mapping[str, Cell]) -> str:
 def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[KeyedRow]:
     """Return a context's facts, their edits, and the surplus facts of older versions, archived."""
     row_id = str(context["id"])
-    shared: Mapping[str, Cell] = {
+    columns: Mapping[str, Cell] = {
         "category": CONTEXT,
         "space": context["space"],
         "tags": context["tags"],
@@ -199,22 +201,22 @@ def _facts(reading: Reading, context: Row, passages: Sequence[str]) -> list[Keye
         "valid_until": None,
     }
     facts = [
-        KeyedRow(FACT, passage_id(row_id, number), {"fact_text": text, **shared}, origin_id=row_id)
+        KeyedRow(FACT, passage_id(row_id, number), {"fact_text": text, **columns}, origin_id=row_id)
         for number, text in enumerate(passages)
     ]
     outdated_facts = reading.get(FACT, passage_ids(row_id)[len(facts) :])
-    first = new_row(FACT, facts[0].id, dict(facts[0].columns), Origin(), 0)
+    first_fact_row = new_row(FACT, facts[0].id, dict(facts[0].columns), Origin(), 0)
     edit: Mapping[str, Cell] = {
         "row_id": facts[0].id,
         "row_kind": FACT.table,
         "cell": "fact_text",
-        "value": cell_value(FACT, first, "fact_text"),
+        "value": cell_value(FACT, first_fact_row, "fact_text"),
         "reason": f"{_PROMOTED} from {row_id}",
     }
-    bases = [basis_columns(FACT, fact.id, [context]) for fact in facts]
+    basis_edits = [basis_columns(FACT, fact.id, [context]) for fact in facts]
     return [
         *facts,
-        *(KeyedRow(EDIT, basis_id(str(b["row_id"]), b), b) for b in bases),
+        *(KeyedRow(EDIT, basis_id(str(b["row_id"]), b), b) for b in basis_edits),
         *(KeyedRow(FACT, fact_id, {"status": "archived"}) for fact_id in outdated_facts),
         KeyedRow(EDIT, _edit_id(context), edit),
     ]

@@ -77,8 +77,8 @@ def foreign(embedder: Embedder | None, pairs: Sequence[tuple[str, Sequence[float
         own_vectors = text_vectors(embedder, list(texts)).vectors if texts else ()
     except EmbedderUnavailable:
         return [True] * len(pairs)
-    by_text = dict(zip(texts, own_vectors, strict=True))
+    vector_by_text = dict(zip(texts, own_vectors, strict=True))
     return [
-        not is_same_length or float(by_text[text] @ unit(vector)) < SAME
+        not is_same_length or float(vector_by_text[text] @ unit(vector)) < SAME
         for (text, vector), is_same_length in zip(pairs, same_length, strict=True)
     ]

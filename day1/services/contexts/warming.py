@@ -73,7 +73,7 @@ def embed_first(engine: SearchEngine, embedder: Embedder, texts: Sequence[TextId
     pending = len(texts)
     while pending and not is_time_over():
         embed_pending(engine.index, embedder, _BATCH, EmbedFirst(texts), is_time_over)
-        pending_before, pending = pending, len(engine.index.vectors.waiting(embedder, texts))
+        pending_before, pending = (pending, len(engine.index.vectors.waiting(embedder, texts)))
         if pending == pending_before:  # another process embeds them
             return
 

@@ -60,18 +60,18 @@ def _copy(repo: Repository, work: Additions, excerpt: Excerpt, origin: Origin) -
 
     conversation_id = repo.new_id(CONVERSATION.prefix, work.now)
     conversation, messages = excerpt.conversation, excerpt.messages
-    same = {"origin_id": conversation["id"]}
-    if written_by(work, CONVERSATION, conversation_id, same) is not None:
+    same_origin = {"origin_id": conversation["id"]}
+    if written_by(work, CONVERSATION, conversation_id, same_origin) is not None:
         if not _has_copies(work, conversation_id, messages):
             raise reused(conversation_id)
         return conversation_id, 0
     work.add(CONVERSATION, [{**copied(conversation, conversation_id), **asdict(origin)}])
     # Sorted, since rows of the same time are read in the order of their ids.
     ids = sorted(repo.new_id(MESSAGE.prefix, work.now) for _ in messages)
-    chain = zip(messages, ids, [None, *ids], strict=False)
+    message_with_ids = zip(messages, ids, [None, *ids], strict=False)
     rows = [
         {**copied(row, new), "conversation_id": conversation_id, "previous_id": previous}
-        for row, new, previous in chain
+        for row, new, previous in message_with_ids
     ]
     work.add(MESSAGE, rows)
     return conversation_id, len(rows) + 1
@@ -79,8 +79,8 @@ def _copy(repo: Repository, work: Additions, excerpt: Excerpt, origin: Origin) -
 
 def _has_copies(work: Additions, conversation_id: str, messages: Sequence[Row]) -> bool:
     query = Query(equal={"conversation_id": conversation_id})
-    copied = {origin for (origin,) in work.scan(MESSAGE, ("origin_id",), query)} - {None}
-    return copied == {row["id"] for row in messages}
+    copied_ids = {origin for (origin,) in work.scan(MESSAGE, ("origin_id",), query)} - {None}
+    return copied_ids == {row["id"] for row in messages}
 
 
 def part_of(
@@ -107,8 +107,8 @@ def part_of(
             messages=len(messages),
             branch=reading.branch,
         )
-    part = [row for _, row in messages[(first or 1) - 1 : last]]
-    return {CONVERSATION: list(conversations.values()), MESSAGE: part}
+    chosen_messages = [row for _, row in messages[(first or 1) - 1 : last]]
+    return {CONVERSATION: list(conversations.values()), MESSAGE: chosen_messages}
 
 
 def up_to(
@@ -124,8 +124,8 @@ def up_to(
         branches_with(repo, CONVERSATION, conversation_id, branches), branches[-1]
     )
     with repo.store.reading(Ref(branch=source)) as reading:
-        part = part_of(repo, reading, conversation_id)
-    ids = [row["id"] for row in part[MESSAGE]]
+        excerpt_rows = part_of(repo, reading, conversation_id)
+    ids = [row["id"] for row in excerpt_rows[MESSAGE]]
     if message_id not in ids:
         raise NotFound(
             f"{conversation_id} has no message {message_id!r}.",
@@ -133,8 +133,8 @@ def up_to(
             conversation_id=conversation_id,
             message_id=message_id,
         )
-    messages = part[MESSAGE][: ids.index(message_id) + 1]
-    return Excerpt(source, part[CONVERSATION][0], messages)
+    messages = excerpt_rows[MESSAGE][: ids.index(message_id) + 1]
+    return Excerpt(source, excerpt_rows[CONVERSATION][0], messages)
 
 
 # Picking

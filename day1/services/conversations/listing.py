@@ -29,24 +29,24 @@ def recent_conversations(
 
     It reads the messages of the `limit` newest and of the `limit` most recently active ones.
     """
-    newest = Query(equal=equal, order="created_at", descending=True, limit=limit)
-    ids = [str(row[0]) for row in reading.scan(CONVERSATION, ("id",), newest)]
+    newest_query = Query(equal=equal, order="created_at", descending=True, limit=limit)
+    ids = [str(row[0]) for row in reading.scan(CONVERSATION, ("id",), newest_query)]
     if len(ids) == limit:
         ids += _active(reading, equal, limit)
     rows = reading.get(CONVERSATION, ids)
-    in_conversations = Query(among={"conversation_id": [*rows]})
+    messages_query = Query(among={"conversation_id": [*rows]})
     keys_by_conversation: dict[str, list[tuple[int, str]]] = {}
-    for row in reading.scan(MESSAGE, ("conversation_id", "created_at", "id"), in_conversations):
+    for row in reading.scan(MESSAGE, ("conversation_id", "created_at", "id"), messages_query):
         keys_by_conversation.setdefault(str(row[0]), []).append((int(row[1] or 0), str(row[2])))
 
     def updated(conversation_id: str) -> int:
-        last = max(keys_by_conversation.get(conversation_id, ()), default=None)
-        return int(rows[conversation_id]["created_at"] or 0) if last is None else last[0]
+        newest = max(keys_by_conversation.get(conversation_id, ()), default=None)
+        return int(rows[conversation_id]["created_at"] or 0) if newest is None else newest[0]
 
-    shown = sorted(rows, key=lambda i: (updated(i), i), reverse=True)[:limit]
+    shown_ids = sorted(rows, key=lambda i: (updated(i), i), reverse=True)[:limit]
     first_id_by_conversation = {
         i: min(keys_by_conversation[i])[1]
-        for i in shown
+        for i in shown_ids
         if rows[i]["title"] is None and i in keys_by_conversation
     }
     first_messages = reading.get(MESSAGE, [*first_id_by_conversation.values()])
@@ -61,7 +61,7 @@ def recent_conversations(
             len(keys_by_conversation.get(i, ())),
             updated(i),
         )
-        for i in shown
+        for i in shown_ids
     ]
 
 
@@ -78,8 +78,8 @@ def _active(reading: Reading, equal: Mapping[str, Cell], limit: int) -> list[str
     """Find `limit` conversations with the newest messages; reads back as far as needed."""
     scan_limit = 8 * limit
     while True:
-        newest = Query(order="created_at", descending=True, limit=scan_limit)
-        messages = reading.scan(MESSAGE, ("conversation_id",), newest)
+        newest_query = Query(order="created_at", descending=True, limit=scan_limit)
+        messages = reading.scan(MESSAGE, ("conversation_id",), newest_query)
         ids = list(dict.fromkeys(str(row[0]) for row in messages))
         rows = reading.get(CONVERSATION, ids)
         matching_ids = [

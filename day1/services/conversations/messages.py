@@ -82,10 +82,10 @@ def log_message(
         RequestReused: the request id was used before, for another message.
     """
     with repo.store.adding(branch.name) as work:
-        logged = add_message(repo, work, request, origin)
-    if logged is None:
+        logged_message = add_message(repo, work, request, origin)
+    if logged_message is None:
         raise unknown_conversation(repo, str(request.conversation_id), branch.name)
-    return logged, BranchAfter.of(work, logged.added)
+    return logged_message, BranchAfter.of(work, logged_message.added)
 
 
 def add_message(
@@ -108,9 +108,9 @@ def add_message(
         same_conversation: Row = (
             {} if conversation_id is None else {"conversation_id": conversation_id}
         )
-        first = written_by(work, MESSAGE, message_id, {**columns, **same_conversation})
-        if first is not None:
-            return _logged_before(repo, work, first)
+        first_written = written_by(work, MESSAGE, message_id, {**columns, **same_conversation})
+        if first_written is not None:
+            return _logged_before(repo, work, first_written)
     count, last, is_new = 0, None, conversation_id is None
     if conversation_id is None:
         conversation: Row = {"title": request.title, "happened_at": message.happened_at}
@@ -128,8 +128,8 @@ def add_message(
 
 def _logged_before(repo: Repository, work: Additions, message: Row) -> LoggedMessage:
     message_id, conversation_id = str(message["id"]), str(message["conversation_id"])
-    place = order_of(repo, work, conversation_id).index(message_id) + 1
-    return LoggedMessage(message_id, conversation_id, place, 0, (BY_REQUEST,))
+    position = order_of(repo, work, conversation_id).index(message_id) + 1
+    return LoggedMessage(message_id, conversation_id, position, 0, (BY_REQUEST,))
 
 
 def last_message(repo: Repository, work: Additions, conversation_id: str) -> str | None:
@@ -144,9 +144,9 @@ def last_message(repo: Repository, work: Additions, conversation_id: str) -> str
     if not newest_messages:
         return None
     ((newest, at),) = newest_messages
-    written_at, oldest = int(at or 0), work.pending.oldest
+    written_at, oldest_pending = int(at or 0), work.pending.oldest
     # Pending rows are later than every commit.
-    is_pending = oldest is not None and written_at >= oldest
+    is_pending = oldest_pending is not None and written_at >= oldest_pending
     for commit in () if is_pending else work.log():
         if commit.ts < written_at:
             break

@@ -42,14 +42,14 @@ def _arrivals(repo: Repository, tip: CommitId, links: Sequence[Link]) -> dict[st
     """
     if not links:
         return {}
-    oldest = min(link.created_at for link in links)
-    bringing: list[Commit] = []
+    oldest_time = min(link.created_at for link in links)
+    bringing_commits: list[Commit] = []
     for commit in repo.history.log(tip):
-        if commit.ts <= oldest:
+        if commit.ts <= oldest_time:
             break
         if may_bring_messages(commit):
-            bringing.append(commit)
-    bringing.reverse()
+            bringing_commits.append(commit)
+    bringing_commits.reverse()
     ids = [link.id for link in links]
 
     @cache
@@ -58,10 +58,10 @@ def _arrivals(repo: Repository, tip: CommitId, links: Sequence[Link]) -> dict[st
             return frozenset(r[0] for r in past.scan(MESSAGE, ("id",), Query(among={"id": ids})))
 
     def arrival(link: Link) -> int:
-        later = [commit for commit in bringing if commit.ts > link.created_at]
+        later = [commit for commit in bringing_commits if commit.ts > link.created_at]
         place = bisect_left(later, 1, key=lambda commit: link.id in present(commit.id))
-        brought = place < len(later) and link.id not in present(later[place].parents[0])
-        return later[place].ts if brought else link.created_at
+        was_brought = place < len(later) and link.id not in present(later[place].parents[0])
+        return later[place].ts if was_brought else link.created_at
 
     return {link.id: arrival(link) for link in links}
 

@@ -43,26 +43,26 @@ def back_up(repo: Repository, copying: Copying, archives: Archives, file: Path, 
         Refused: `file` exists already.
         StoreDamaged: the store is damaged; a backup of it would be worth nothing.
     """
-    with archives.staging(file) as place:
-        copying.ahead(place / "store")
+    with archives.staging(file) as folder:
+        copying.ahead(folder / "store")
         _states(repo)  # opens each branch now, so that writers wait for less later
-        copying.ahead(place / "store")  # copies what was written during the first copy
+        copying.ahead(folder / "store")  # copies what was written during the first copy
         repo.point("backup.ahead")
         try:
-            copy = _copy(repo, copying, archives, place / "store")
+            store_copy = _copy(repo, copying, archives, folder / "store")
         except StoreDamaged:
             # The first copy holds pages of a killed writer that another writer replaced since.
             # Copy everything again while nobody writes; real damage shows again.
-            copy = _copy(repo, copying, archives, place / "again")
+            store_copy = _copy(repo, copying, archives, folder / "again")
         repo.point("backup.copied")
-        parts = archives.parts(copy.folder)
-        manifest = Manifest(FORMAT, __version__, copy.engine, now, copy.content, parts)
-        archives.pack(copy.folder, manifest, place / "archive")
+        parts = archives.parts(store_copy.folder)
+        manifest = Manifest(FORMAT, __version__, store_copy.engine, now, store_copy.content, parts)
+        archives.pack(store_copy.folder, manifest, folder / "archive")
         repo.point("backup.packed")
-        _unpack(archives, place / "archive", place / "check")
+        _unpack(archives, folder / "archive", folder / "check")
         repo.point("backup.checked")
-        archives.publish(place / "archive", file)
-    return Backup(manifest, copy.held_s)
+        archives.publish(folder / "archive", file)
+    return Backup(manifest, store_copy.held_s)
 
 
 def restore_backup(
@@ -75,10 +75,10 @@ def restore_backup(
         StoreDamaged: the file is not a backup, or was changed since it was written.
         StoreVersionUnknown: a later day1 wrote it.
     """
-    with archives.staging(folder, folder=True) as place:
-        manifest = _unpack(archives, file, place / "store")
+    with archives.staging(folder, folder=True) as workplace:
+        manifest = _unpack(archives, file, workplace / "store")
         point("restore.checked")
-        archives.publish(place / "store", folder)
+        archives.publish(workplace / "store", folder)
         point("restore.published")
     return manifest
 
@@ -89,8 +89,8 @@ def check_backup(archives: Archives, file: Path, aside: Path) -> Manifest:
     Raises:
         StoreDamaged, StoreVersionUnknown: as `restore_backup`.
     """
-    with archives.staging(aside) as place:
-        return _unpack(archives, file, place / "store")
+    with archives.staging(aside) as workplace:
+        return _unpack(archives, file, workplace / "store")
 
 
 def _copy(repo: Repository, copying: Copying, archives: Archives, folder: Path) -> _Copy:
@@ -100,9 +100,9 @@ def _copy(repo: Repository, copying: Copying, archives: Archives, folder: Path) 
         with copying.rest(folder):
             states = _states(repo)
         held_s = time.perf_counter() - started
-    with archives.opened(folder) as copied:
-        content = _content(copied, "check the store with `day1 doctor`")
-        engine = copied.store.capabilities
+    with archives.opened(folder) as copied_repo:
+        content = _content(copied_repo, "check the store with `day1 doctor`")
+        engine = copied_repo.store.capabilities
     if {b.name: (b.commit, b.waiting) for b in content.branches} != states:
         raise StoreDamaged(
             "The backup's copy differs from the store: check the store with `day1 doctor`."
@@ -122,8 +122,8 @@ def _states(repo: Repository) -> dict[str, tuple[CommitId, int]]:
 def _unpack(archives: Archives, file: Path, folder: Path) -> Manifest:
     """Unpack an archive and check that its content is what its manifest says."""
     manifest = archives.unpack(file, folder)
-    with archives.opened(folder) as copied:
-        if _content(copied, "use another backup") != manifest.content:
+    with archives.opened(folder) as copied_repo:
+        if _content(copied_repo, "use another backup") != manifest.content:
             raise StoreDamaged(
                 f"{file.name} does not match its own manifest: use another backup.",
                 file=file.name,
@@ -148,12 +148,12 @@ def _content(copied: Copied, advice: str) -> Content:
     branches = []
     for name, commit in sorted(copied.history.branches().items()):
         with copied.store.reading(Ref(branch=name)) as reading:
-            waiting = reading.pending.count
-            hashed = None if waiting else hashed_by_commit.get(commit)
+            pending_count = reading.pending.count
+            hashed = None if pending_count else hashed_by_commit.get(commit)
             rows, sha256 = hashed or _hashed(reading)
-        if not waiting:
+        if not pending_count:
             hashed_by_commit[commit] = rows, sha256
-        branches.append(BranchContent(name, commit, waiting, rows, sha256))
+        branches.append(BranchContent(name, commit, pending_count, rows, sha256))
     return Content(tuple(branches), copied.records())
 
 

@@ -39,46 +39,46 @@ def new_events(repo: Repository, branch: Branch, events: Sequence[EventDraft]) -
     The branch has a change or a removal if it has its edit. It has an `add` if it has the fact
     or any edit of it: a fact that was removed since, at the source or here, does not come back.
     """
-    added = [event.fact.id for event in events if event.name == "add"]
+    added_ids = [event.fact.id for event in events if event.name == "add"]
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         present_ids = {
             *reading.get(EDIT, [event.id for event in events]),
-            *reading.get(FACT, added),
+            *reading.get(FACT, added_ids),
         }
-        edits = reading.find(EDIT, Query(among={"row_id": added})) if added else ()
+        edits = reading.find(EDIT, Query(among={"row_id": added_ids})) if added_ids else ()
         present_ids |= {str(edit["row_id"]) for edit in edits}
     return [e for e in events if (e.fact.id if e.name == "add" else e.id) not in present_ids]
 
 
 def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origin) -> Imported:
     """Commit one event, unless its fact was edited, removed or held here; then leave the fact."""
-    unit, fact_id = Imported(), event.fact.id
+    imported, fact_id = Imported(), event.fact.id
     with repo.store.changing(find_open_again(repo, branch).name) as work:
         _, rows = rows_of(event.fact, origin, work.now)
         comparison = compare(repo, work, FACT, rows)
         present = comparison.present.get(fact_id)
         if event.name == "remove" and present is None:
             return Imported(unchanged=1)
-        if why := _why_left(work, event, comparison, rows):
-            return Imported(left=[LeftRow(fact_id, branch.name, why)])
+        if reason := _why_left(work, event, comparison, rows):
+            return Imported(left=[LeftRow(fact_id, branch.name, reason)])
         edits = ImportEdits(_ids_of(event), _reason(event), (_TEXT,))
         if event.name == "remove" and present is not None:
             fact_ids = dict.fromkeys((fact_id, *part_ids(FACT, present)))
             remove(work, FACT, list(work.get(FACT, list(fact_ids)).values()), edits)
-            unit.changed = 1
+            imported.changed = 1
         elif present is not None:
             # The edit of the text marks the event as imported, even if the text is unchanged.
             give(work, FACT, present, claimed(FACT, rows.pop(fact_id)), edits)
             _put_other_parts(work, comparison, rows, replace(edits, always=()))
-            unit.changed = 1
+            imported.changed = 1
         else:
             work.add(FACT, list(rows.values()))
             if event.name == "change":  # the source no longer has the `add` event
                 edited = EditedCells(FACT, rows[fact_id], [_TEXT], edits.reason)
                 add_edits(work, edited, edits.new_id)
-            unit.added = 1
+            imported.added = 1
         work.commit(Message("import", _reason(event)))
-    return unit
+    return imported
 
 
 def _put_other_parts(
@@ -100,15 +100,15 @@ def _why_left(
         return next(iter(comparison.why.values()))
     present = comparison.present.get(fact_id)
     groups = () if present is None else changed_groups(FACT, present, claimed(FACT, rows[fact_id]))
-    why = why_left(FACT, present, groups, edits_of(work, [fact_id]).get(fact_id, ()))
-    return why or ("held" if held_among(work, [fact_id]) else None)
+    reason = why_left(FACT, present, groups, edits_of(work, [fact_id]).get(fact_id, ()))
+    return reason or ("held" if held_among(work, [fact_id]) else None)
 
 
 def _reason(event: EventDraft) -> str:
     """Return what happened, when, and by whom: the reason of the commit and of its edits."""
     at = event.fact.happened_at
-    when = "" if at is None else f" of {show(at)}"
-    return f"{event.said}{when}{f' by {event.by}' if event.by else ''}"
+    time_phrase = "" if at is None else f" of {show(at)}"
+    return f"{event.said}{time_phrase}{f' by {event.by}' if event.by else ''}"
 
 
 def _ids_of(event: EventDraft) -> NewId:

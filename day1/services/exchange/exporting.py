@@ -61,11 +61,11 @@ def export_branch(
         UnknownBranch, NotFound: there is no such state.
         StoreBusy: a row was written meanwhile that needs a newer version than the first line says.
     """
-    part = _Part(with_thinking, with_secrets)
-    version = _version(store, [ref], part)
+    selection = _Part(with_thinking, with_secrets)
+    version = _version(store, [ref], selection)
     yield header_line(version, with_secrets=with_secrets)
     count = 0
-    for line in _rows(store, ref, part, version):
+    for line in _rows(store, ref, selection, version):
         count += 1
         yield line
     yield end_line(count)
@@ -79,15 +79,15 @@ def export_store(
     Raises:
         StoreBusy: as `export_branch`.
     """
-    part = _Part(with_thinking, with_secrets)
+    selection = _Part(with_thinking, with_secrets)
     ref_by_branch = {s.branch.name: repo.shown(Ref(branch=s.branch.name)) for s in states(repo)}
-    version = _version(repo.store, ref_by_branch.values(), part)
+    version = _version(repo.store, ref_by_branch.values(), selection)
     yield header_line(version, with_secrets=with_secrets)
     count = 0
     for state in _parents_first(states(repo)):
         yield branch_line(_line(state))
         ref = repo.shown(Ref(branch=state.branch.name))
-        for line in _rows(repo.store, ref, part, version):
+        for line in _rows(repo.store, ref, selection, version):
             count += 1
             yield line
     yield end_line(count)
@@ -118,10 +118,10 @@ def _rows(store: Store, ref: Ref, part: _Part, version: int) -> Iterator[bytes]:
                 hidden |= {row[0] for row in reading.scan(kind, ("id",), Query())} - public_ids
             rows = (kind.row(values) for values in reading.scan(kind, kind.columns, query))
             # Sorted here: engines do not all collate ids alike.
-            in_order = sorted(rows, key=itemgetter("id"))
+            rows_by_id_order = sorted(rows, key=itemgetter("id"))
             if kind is HELD:
-                hidden |= {row["id"] for row in in_order if part.hides(row, ref)}
-            for row in in_order:
+                hidden |= {row["id"] for row in rows_by_id_order if part.hides(row, ref)}
+            for row in rows_by_id_order:
                 if hidden & {row["id"], row[kind.about], row.get("closes")}:
                     continue
                 if not part.thinking:

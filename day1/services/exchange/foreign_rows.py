@@ -107,48 +107,48 @@ class Comparison:
 
 def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -> Comparison:
     """Compare the rows of a source with the branch's rows of the same ids."""
-    present = work.get(kind, list(rows))
+    row_by_id = work.get(kind, list(rows))
     wholes = {row_id: _whole(kind, row) for row_id, row in rows.items()} if kind.text else {}
-    whole_by_part = {i: row_id for row_id, row in present.items() for i in part_ids(kind, row)}
+    whole_by_part = {i: row_id for row_id, row in row_by_id.items() for i in part_ids(kind, row)}
     surplus = work.get(kind, [i for i in whole_by_part if i not in rows]) if whole_by_part else {}
     wholes |= {row_id: whole_by_part[row_id] for row_id in surplus}
-    present |= surplus
+    row_by_id |= surplus
     cells_by_row: dict[str, Sequence[str]] = {
         row_id: changed_groups(kind, before, claimed(kind, rows[row_id]))
-        for row_id, before in present.items()
+        for row_id, before in row_by_id.items()
         if row_id in rows
     }
     cells_by_row |= dict.fromkeys(surplus, (kind.text or WHOLE,))
-    differing = [row_id for row_id in rows if cells_by_row.get(row_id, (WHOLE,))]
-    open_to_doubt = [*differing, *surplus]
-    edits = edits_of(work, open_to_doubt)
-    held_ids = held_among(work, [row_id for row_id in open_to_doubt if row_id in present])
-    masked = redacted_among(repo, present, wholes, open_to_doubt)
+    differing_ids = [row_id for row_id in rows if cells_by_row.get(row_id, (WHOLE,))]
+    doubtful_ids = [*differing_ids, *surplus]
+    edits = edits_of(work, doubtful_ids)
+    held_ids = held_among(work, [row_id for row_id in doubtful_ids if row_id in row_by_id])
+    masked_ids = redacted_among(repo, row_by_id, wholes, doubtful_ids)
     reason_by_row: dict[str, LeftReason] = {}
-    for row_id in open_to_doubt:
+    for row_id in doubtful_ids:
         whole = wholes.get(row_id, row_id)
         row_edits: Sequence[Row] = edits.get(row_id, ())
         row_edits = _since_removed(row_edits) if whole != row_id else row_edits
-        why = why_left(kind, present.get(row_id), cells_by_row.get(row_id, ()), row_edits)
-        if why or row_id in held_ids or whole in masked:
+        why = why_left(kind, row_by_id.get(row_id), cells_by_row.get(row_id, ()), row_edits)
+        if why or row_id in held_ids or whole in masked_ids:
             reason_by_row.setdefault(whole, why or ("held" if row_id in held_ids else "redacted"))
     why_by_id = {
         i: reason_by_row[whole_id]
-        for i in open_to_doubt
+        for i in doubtful_ids
         if (whole_id := wholes.get(i, i)) in reason_by_row
     }
-    return Comparison(present, differing, list(surplus), why_by_id)
+    return Comparison(row_by_id, differing_ids, list(surplus), why_by_id)
 
 
 def _whole(kind: Kind, row: Row) -> str:
-    part = part_of(row, row[kind.text or ""])
-    return str(row["id"]) if part is None else part.whole
+    text_part = part_of(row, row[kind.text or ""])
+    return str(row["id"]) if text_part is None else text_part.whole
 
 
 def part_ids(kind: Kind, row: Row) -> list[str]:
     """Return the ids of all parts of the text that a row begins; empty for a text of one row."""
-    part = part_of(row, row[kind.text]) if kind.text else None
-    return [] if part is None or part.number > 1 else part.ids
+    text_part = part_of(row, row[kind.text]) if kind.text else None
+    return [] if text_part is None or text_part.number > 1 else text_part.ids
 
 
 def redacted_among(
@@ -171,10 +171,10 @@ def redacted_among(
 
 def _since_removed(edits: Sequence[Row]) -> Sequence[Row]:
     """Return the edits of a part after import last removed it (its text was shorter for a time)."""
-    removals = [
+    removal_places = [
         place for place, e in enumerate(edits) if e["cell"] == WHOLE and e["agent_id"] == AGENT
     ]
-    return edits[removals[-1] + 1 :] if removals else edits
+    return edits[removal_places[-1] + 1 :] if removal_places else edits
 
 
 def built(drafts: Sequence[Draft], origin: Origin, now: int) -> dict[Kind, dict[str, Row]]:

@@ -52,15 +52,15 @@ def import_foreign(
         for item in source.items():
             for draft in item:
                 if not isinstance(draft, EventDraft):
-                    for why in losses(draft):
-                        imported.leave_out(why, draft.id)
+                    for reason in losses(draft):
+                        imported.leave_out(reason, draft.id)
                 yield draft
             items_done += 1
 
     try:
         for unit in in_units(drafts(), UNIT_ROWS):
-            for number, part in enumerate(_put(repo, branch, unit, origin), start=1):
-                imported.take(part)
+            for number, written_part in enumerate(_put(repo, branch, unit, origin), start=1):
+                imported.take(written_part)
                 if number % EVENTS == 0:
                     report(imported.rows, total)
             repo.point("import.after_unit")
@@ -98,7 +98,7 @@ def _put(
     rows: list[Draft] = [item for item in unit if not isinstance(item, EventDraft)]
     if rows:
         yield put_rows(repo, branch, rows, origin)
-    fresh = new_events(repo, branch, events) if events else []
-    yield Imported(unchanged=len(events) - len(fresh))
-    for event in fresh:
+    new_of_events = new_events(repo, branch, events) if events else []
+    yield Imported(unchanged=len(events) - len(new_of_events))
+    for event in new_of_events:
         yield put_event(repo, branch, event, origin)

@@ -76,11 +76,11 @@ def _put_own(
         by_kind.setdefault(line.kind, []).append(line.row)
     with repo.store.changing(target.name) as work:
         copied = put(work, target.name, by_kind, brought=brought)
-        unit = Imported(added=copied.total, unchanged=copied.present.total(), left=copied.left)
-        if unit.added:
+        imported = Imported(added=copied.total, unchanged=copied.present.total(), left=copied.left)
+        if imported.added:
             _check_open(repo, target)
-        commit_unit(work, unit)
-    return unit
+        commit_unit(work, imported)
+    return imported
 
 
 def _check_open(repo: Repository, target: BranchLine) -> None:
@@ -92,13 +92,13 @@ def _check_open(repo: Repository, target: BranchLine) -> None:
 
 def _enter(repo: Repository, line: BranchLine, now: int) -> bool:
     """Create an exported branch, or add the notes that it lacks here; return whether it is new."""
-    present = repo.ledger.branch(line.name)
-    if present is None:
+    present_branch = repo.ledger.branch(line.name)
+    if present_branch is None:
         _create(repo, line, now)
         return True
     with repo.ledger.transaction():  # read again, to keep what others set meanwhile
         branch = find(repo, line.name)
-        with_notes = replace(
+        updated_branch = replace(
             branch,
             description=branch.description or line.description,
             purpose=branch.purpose or line.purpose,
@@ -106,8 +106,8 @@ def _enter(repo: Repository, line: BranchLine, now: int) -> bool:
             ttl_days=line.ttl_days if branch.ttl_days is None else branch.ttl_days,
             tags=branch.tags or line.tags,
         )
-        if with_notes != branch:
-            repo.ledger.put_branch(with_notes)
+        if updated_branch != branch:
+            repo.ledger.put_branch(updated_branch)
     return False
 
 

@@ -46,10 +46,10 @@ class WithoutSecrets(ToolMemory):
         draft = item.fact if isinstance(item, EventDraft) else item
         match draft:
             case FactDraft(text=text) | ObservationDraft(summary=text):
-                secret = looks_secret(text)
+                kind_of_secret = looks_secret(text)
             case _:
-                secret = None
-        if secret:
-            why = f"texts that look as if they hold {secret}"
-            self._left_out.setdefault(why, []).append(draft.id)
-        return secret is not None
+                kind_of_secret = None
+        if kind_of_secret:
+            reason = f"texts that look as if they hold {kind_of_secret}"
+            self._left_out.setdefault(reason, []).append(draft.id)
+        return kind_of_secret is not None

@@ -156,8 +156,8 @@ class CommitReplay:
     def __init__(self, source: Repository, target: Repository, report: ReportProgress) -> None:
         """Read which commits the target has already."""
         self._source, self._target, self._report = source, target, report
-        first = {first_commit(source): first_commit(target)}
-        self.ids: dict[CommitId, CommitId] = {**new_ids(target.history), **first}
+        first_commit_ids = {first_commit(source): first_commit(target)}
+        self.ids: dict[CommitId, CommitId] = {**new_ids(target.history), **first_commit_ids}
         """Id of the target's commit, by id of the source's commit."""
         self.repeated = 0
         self.tags: dict[str, CommitId] = {}
@@ -248,7 +248,7 @@ class CommitReplay:
         for _ in range(_MAX_READS):
             self.stamp = self._source.store.stamp()
             self.follow()
-            pending_by_branch = {
+            pending_rows_by_branch = {
                 name: self._writes(history.changes(self._heads[name], Ref(branch=name)))
                 for name in history.dirty_branches() & self._heads.keys()
             }
@@ -256,9 +256,9 @@ class CommitReplay:
                 break
         else:
             raise StoreBusy("Others write to the store without a pause: stop them, then try again.")
-        for name, rows in pending_by_branch.items():
+        for name, rows in pending_rows_by_branch.items():
             self._add(name, rows)
-        return pending_by_branch
+        return pending_rows_by_branch
 
     def _add(self, name: str, rows: Writes) -> None:
         """Add a branch's pending rows, except those that an earlier run added."""
@@ -303,9 +303,9 @@ class CommitReplay:
     def _checked_equal(
         self, what: str, commit: CommitId, ref: Ref, pending: Writes
     ) -> _CountAndHash:
-        known = self._equal.get(commit)
-        if known is not None and not pending:
-            return known
+        count_and_hash = self._equal.get(commit)
+        if count_and_hash is not None and not pending:
+            return count_and_hash
         with self._source.store.reading(Ref(commit=commit)) as reading:
             source_hashed = _hashed(reading, pending)
         with self._target.store.reading(ref) as reading:

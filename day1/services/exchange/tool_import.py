@@ -101,7 +101,7 @@ def import_branch(repo: Repository, source: str, into: Branch, now: int) -> Bran
         return max(open_branches, key=lambda branch: branch.created_at, default=None)
 
     def make(name: str) -> NewBranch:
-        new = new_below(repo, into, name, now)
-        return replace(new, description=f"Imported from {source}."), ()
+        new_branch = new_below(repo, into, name, now)
+        return replace(new_branch, description=f"Imported from {source}."), ()
 
     return fork_under(repo, lambda: f"{stem}-{date}", make, latest_open_branch)

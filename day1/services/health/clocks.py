@@ -65,8 +65,8 @@ def set_right(repo: Repository, now: int) -> list[tuple[str, int]]:
 
 def _rows_after(reading: Reading, now: int) -> Iterator[tuple[str, str, int]]:
     for kind in KINDS:
-        for row_id, at in reading.scan(kind, ("id", "created_at"), Query(created_after=now)):
-            yield kind.table, str(row_id), int(at or 0)
+        for row_id, time in reading.scan(kind, ("id", "created_at"), Query(created_after=now)):
+            yield kind.table, str(row_id), int(time or 0)
 
 
 def _correct_times(repo: Repository, name: str, new_time_by_old: dict[int, int], now: int) -> int:

@@ -152,7 +152,7 @@ def _ledger(repo: Repository) -> Finding:
 def _branches(repo: Repository) -> Finding:
     refs = repo.history.branches()
     recorded = {branch.name for branch in repo.ledger.branches() if branch.retired_tip is None}
-    unrecorded, without_ref = sorted(refs.keys() - recorded), sorted(recorded - refs.keys())
+    unrecorded, without_ref = (sorted(refs.keys() - recorded), sorted(recorded - refs.keys()))
     if not unrecorded and not without_ref:
         return Finding("branches", "ok", f"{len(refs)}, all known to engine and ledger")
     parts = []
@@ -178,14 +178,14 @@ def _intents(repo: Repository) -> Finding:
 
 
 def _times(repo: Repository, place: StoreLocation) -> Finding:
-    spans = {} if place.now is None else ahead(repo, place.now)
-    if not spans:
+    span_by_branch = {} if place.now is None else ahead(repo, place.now)
+    if not span_by_branch:
         return Finding("times", "ok", "no branch is ahead of the clock")
-    name, largest_span = max(spans.items(), key=lambda entry: entry[1])
+    name, largest_span = max(span_by_branch.items(), key=lambda entry: entry[1])
     return Finding(
         "times",
         "warn",
-        f"{len(spans)} of the branches ahead of this machine's clock, {name} by "
+        f"{len(span_by_branch)} of the branches ahead of this machine's clock, {name} by "
         f"{lasting(largest_span)}: "
         "a process wrote with a wrong clock, and later rows got still later times",
         "Set every machine's clock right; then `day1 doctor --repair` gives those memories "
@@ -212,9 +212,9 @@ def _space(repo: Repository, place: StoreLocation) -> Finding:
 
 
 def _disk(place: StoreLocation) -> Finding:
-    free = f"{_megabytes(place.free_bytes)} free"
+    free_space = f"{_megabytes(place.free_bytes)} free"
     if place.node:
-        text = f"{free} for this machine's index, in {place.node}"
+        text = f"{free_space} for this machine's index, in {place.node}"
         if place.free_bytes >= LOW_DISK:
             return Finding("disk", "ok", text)
         return Finding("disk", "warn", text, "Free some space, or move the folder: set DAY1_HOME.")
@@ -223,8 +223,8 @@ def _disk(place: StoreLocation) -> Finding:
         return Finding("disk", "warn", "the folder is read-only", advice)
     if place.free_bytes < max(LOW_DISK, place.store_bytes):
         advice = "Free some space: compaction needs room for a second copy of memory.db."
-        return Finding("disk", "warn", free, advice)
-    return Finding("disk", "ok", free)
+        return Finding("disk", "warn", free_space, advice)
+    return Finding("disk", "ok", free_space)
 
 
 def _writing(place: StoreLocation) -> Finding:

@@ -51,9 +51,9 @@ class Ancestry:
                 if entry.commit.id in commit_by_id:
                     break
                 commit_by_id[entry.commit.id] = entry
-                for other in entry.commit.parents[1:]:
+                for merged_parent in entry.commit.parents[1:]:
                     source = self.source(entry.commit)
-                    (orphan_starts if source is None else starts).append((source, other))
+                    (orphan_starts if source is None else starts).append((source, merged_parent))
         return commit_by_id
 
     def having(self, commit: Commit, starts: Iterable[CommitId]) -> set[CommitId]:
@@ -73,12 +73,12 @@ class Ancestry:
                 queue += later_commit.parents[1:]
                 for parent in later_commit.parents:
                     children_by_commit.setdefault(parent, []).append(later_commit.id)
-        later, queue = {commit.id}, [commit.id]
+        descendants, queue = {commit.id}, [commit.id]
         while queue:
-            unvisited = set(children_by_commit.get(queue.pop(), ())) - later
-            later |= unvisited
+            unvisited = set(children_by_commit.get(queue.pop(), ())) - descendants
+            descendants |= unvisited
             queue += unvisited
-        return start_ids & later
+        return start_ids & descendants
 
     def _later(self, start: CommitId, commit: Commit) -> Iterator[Commit]:
         try:

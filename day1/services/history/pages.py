@@ -44,17 +44,17 @@ def newest_page(
     if active_at is None or kind is not FACT:
         return Page(reading.find(kind, query)[offset:], reading.count(kind, within))
     equal: dict[str, Cell] = {**within, "status": "active"}
-    active = replace(
+    active_query = replace(
         query, equal=equal, without={"verification": ["invalidated"]}, present_at=active_at
     )
     total = reading.count(kind, equal)
     if (
         reading.count(kind, {**equal, "valid_until": None}) < total
     ):  # some facts have an end of their valid time
-        total = len(reading.scan(kind, ("id",), replace(active, limit=None)))
+        total = len(reading.scan(kind, ("id",), replace(active_query, limit=None)))
     else:
         total -= reading.count(kind, {**equal, "verification": "invalidated"})
-    return Page(reading.find(kind, active)[offset:], total)
+    return Page(reading.find(kind, active_query)[offset:], total)
 
 
 def message_page(

@@ -48,8 +48,8 @@ def restore_row(repo: Repository, branch: Branch, row_id: str, state: Ref) -> Re
         NotFound: the row is neither on the branch nor in the past state.
     """
     kind = kind_of(row_id)
-    with repo.store.reading(state) as past:
-        past_row = None if kind not in MEMORIES else past.get(kind, [row_id]).get(row_id)
+    with repo.store.reading(state) as past_state:
+        past_row = None if kind not in MEMORIES else past_state.get(kind, [row_id]).get(row_id)
     with repo.store.changing(branch.name) as work:
         present_row = None if kind not in MEMORIES else work.get(kind, [row_id]).get(row_id)
         if kind is None or (past_row is None and present_row is None):
@@ -82,11 +82,11 @@ def _undo(changes: Changes, until: int | None) -> Writes:
         if table == EDIT.table:
             continue
         for change in rows:
-            before = change.before
-            if before is not None and until is not None and _created(before) > until:
-                before = None
-            if before != change.after:
-                writes.setdefault(table, {})[change.id] = before
+            row_before = change.before
+            if row_before is not None and until is not None and _created(row_before) > until:
+                row_before = None
+            if row_before != change.after:
+                writes.setdefault(table, {})[change.id] = row_before
     return writes
 
 
@@ -101,9 +101,9 @@ def _from_rows(repo: Repository, work: Work, state: Ref) -> Writes:
     """Compare all rows with a past state that is no commit; return the writes that restore it."""
     kinds: tuple[Kind, ...] = (*MEMORIES, HELD)
     writes: Writes = {}
-    with repo.store.reading(state) as past:
+    with repo.store.reading(state) as past_state:
         for kind in kinds:
-            past_by_id = {str(row["id"]): row for row in past.find(kind, Query())}
+            past_by_id = {str(row["id"]): row for row in past_state.find(kind, Query())}
             present_by_id = {str(row["id"]): row for row in work.find(kind, Query())}
             past_of_changed = {
                 i: past_by_id.get(i)
@@ -119,8 +119,8 @@ def _commit_restore(work: Work, writes: Writes, count: int, what: str) -> Restor
     if not count:
         return Restored(0, None, work.now)
     for rows in writes.values():
-        newest = max((_created(row) for row in rows.values() if row is not None), default=0)
-        work.not_before(newest)
+        newest_time = max((_created(row) for row in rows.values() if row is not None), default=0)
+        work.not_before(newest_time)
     work.apply(writes)
     commit = work.commit(Message("restore", f"restore {what}: {count} rows"))
     return Restored(count, commit, work.now)

@@ -93,8 +93,8 @@ def preview(repo: Repository, request: RevertRequest) -> Revert:
     branch = request.branch
     undone = _undone(repo, branch, request.undo)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
-        plan, depends = _plan(repo, branch, undone, request.choices, reading)
-        return Revert(undone, plan, depends, reading.tip, reading.pending.count)
+        plan, dependents = _plan(repo, branch, undone, request.choices, reading)
+        return Revert(undone, plan, dependents, reading.tip, reading.pending.count)
 
 
 def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
@@ -111,18 +111,18 @@ def revert(repo: Repository, request: RevertRequest, origin: Origin) -> Revert:
         refuse_protected(branch)
     undone = _undone(repo, branch, request.undo)
     with repo.store.changing(branch.name) as work:
-        plan, depends = _plan(repo, branch, undone, request.choices, work)
+        plan, dependents = _plan(repo, branch, undone, request.choices, work)
         check_digest(request.expect, plan)
         writes: Writes = plan.writes
         for kind, row in decided_edits(plan, origin, work.now, repo.new_id):
             writes.setdefault(kind.table, {})[str(row["id"])] = row
         if not writes:
-            return Revert(undone, plan, depends, work.tip, 0)
+            return Revert(undone, plan, dependents, work.tip, 0)
         work.apply(writes)
         meta: dict[str, Json] = {"reverts": undone.id, "by": origin.agent_id}
         line = f"revert {undone.op} {undone.id[:8]}: {_count(plan)} rows"
         commit = work.commit(Message("revert", line, meta=meta))
-    return Revert(undone, plan, depends, commit, 0, done=True)
+    return Revert(undone, plan, dependents, commit, 0, done=True)
 
 
 def _undone(repo: Repository, branch: Branch, name: str) -> Commit:

@@ -95,22 +95,22 @@ def history(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list
             commits_with_row.add(commit.id)
         row = rows.get(commit.id)
         if row not in (parent_rows or [None]):
-            before = parent_rows[0] if parent_rows else None
+            row_before = parent_rows[0] if parent_rows else None
             how = _how(
                 row,
                 next(filter(None, parent_rows), None),
                 commit,
                 back=commit.id in commits_with_row,
             )
-            at = int(row["created_at"] or 0) if row and commit.op == "add" else commit.ts
-            changed_cells = _changed_cells(traced.kind, before, row)
+            time = int(row["created_at"] or 0) if row and commit.op == "add" else commit.ts
+            changed_cells = _changed_cells(traced.kind, row_before, row)
             versions.append(
-                Version(how, at, row, changed_cells, edit_by_time.get(at), commit, entry.branch)
+                Version(how, time, row, changed_cells, edit_by_time.get(time), commit, entry.branch)
             )
     if traced.row is not None and traced.tip not in rows:  # only additions can be pending
-        at = int(traced.row["created_at"] or 0)
+        time = int(traced.row["created_at"] or 0)
         changed_cells = _changed_cells(traced.kind, None, traced.row)
-        versions.append(Version("added", at, traced.row, changed_cells, None, None, branch))
+        versions.append(Version("added", time, traced.row, changed_cells, None, None, branch))
     return traced, versions[::-1]
 
 
@@ -197,8 +197,8 @@ def blame(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[B
         edit = authors.get(group[0])
         if edit is None and not written(kind, row, group):
             continue  # the cell never had a value
-        way = ways.origin(kind, row) if edit is None else ways.edit(edit)
-        blames.append(Blame(group[0], edit or row, edit is not None, *way))
+        way_here = ways.origin(kind, row) if edit is None else ways.edit(edit)
+        blames.append(Blame(group[0], edit or row, edit is not None, *way_here))
     return traced, blames
 
 
@@ -249,23 +249,23 @@ class _Ways:
         the oldest. For a row that was removed and brought back, every state is read.
         """
         row_id, history = str(row["id"]), self._repo.history
-        past: list[CommitOnBranch] = []
+        past_commits: list[CommitOnBranch] = []
         for entry in self._ancestry.past(branch, start):
-            if past and entry.commit.ts < int(row["created_at"] or 0):
+            if past_commits and entry.commit.ts < int(row["created_at"] or 0):
                 break
-            past.append(entry)
-        with_row, without_row = 0, len(past)
-        while without_row - with_row > 1:
-            middle = (with_row + without_row) // 2
-            if history.row(kind, row_id, past[middle].commit.id) is None:
-                without_row = middle
+            past_commits.append(entry)
+        place_with_row, place_without_row = 0, len(past_commits)
+        while place_without_row - place_with_row > 1:
+            middle = (place_with_row + place_without_row) // 2
+            if history.row(kind, row_id, past_commits[middle].commit.id) is None:
+                place_without_row = middle
             else:
-                with_row = middle
-        if past[with_row].commit.op not in _RESTORING_OPS:
-            return past[with_row]
+                place_with_row = middle
+        if past_commits[place_with_row].commit.op not in _RESTORING_OPS:
+            return past_commits[place_with_row]
         traced = Traced(kind, row, (), start, 0)
-        rows = _rows(self._repo, traced, row_id, {entry.commit.id: entry for entry in past})
-        return next(entry for entry in reversed(past) if entry.commit.id in rows)
+        rows = _rows(self._repo, traced, row_id, {entry.commit.id: entry for entry in past_commits})
+        return next(entry for entry in reversed(past_commits) if entry.commit.id in rows)
 
     def _has(self, kind: Kind, row: Row, commit: CommitId) -> bool:
         try:

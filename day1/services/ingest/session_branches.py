@@ -20,12 +20,12 @@ def branch_of(repo: Repository, event: ClientEvent) -> Branch:
     If the configured branch cannot be written to (protected, closed or deleted), the agent gets a
     branch of its own, forked from the configured branch or from main.
     """
-    fork = repo.ledger.record(Branch, fork_id(event.session))
-    if fork is not None and _takes_rows(repo, fork):
-        return fork
-    configured = repo.ledger.branch(event.branch or MAIN)
-    if configured is not None and _takes_rows(repo, configured):
-        return configured
+    existing_fork = repo.ledger.record(Branch, fork_id(event.session))
+    if existing_fork is not None and _takes_rows(repo, existing_fork):
+        return existing_fork
+    configured_branch = repo.ledger.branch(event.branch or MAIN)
+    if configured_branch is not None and _takes_rows(repo, configured_branch):
+        return configured_branch
     parent = _parent_of(repo, event)
 
     def newest() -> Branch | None:

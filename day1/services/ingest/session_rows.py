@@ -105,10 +105,10 @@ def add_handoff(repo: Repository, branch: Branch, event: ClientEvent, summary: s
     commit = repo.store.commit_pending(branch.name)
     with repo.store.reading(Ref(commit=commit)) as reading:
         conversations = tuple(reading.get(CONVERSATION, [event.conversation_id]))
-    ends = {"source_id": branch.id, "target_id": branch.id}
+    branch_ids = {"source_id": branch.id, "target_id": branch.id}
     repo.ledger.put(
         Handoff(
-            id=handoff_id, handoff_type=COMPACTED, **ends, commit=commit, facts=(),
+            id=handoff_id, handoff_type=COMPACTED, **branch_ids, commit=commit, facts=(),
             conversations=conversations, context_summary=summary, left_out=0,
             created_by=event.writer, created_at=event.at,
         )
@@ -123,8 +123,8 @@ def end_session(repo: Repository, branch: Branch, event: ClientEvent) -> None:
         if row is None:
             return
         detail = _detail(row)
-        ended = detail.get("ended")
-        if isinstance(ended, int) and ended > event.at - AGAIN:
+        ended_turns = detail.get("ended")
+        if isinstance(ended_turns, int) and ended_turns > event.at - AGAIN:
             return
         detail |= {"ended": event.at, "ended_at": show(event.at)}
         detail |= {} if event.source is None else {"reason": event.source}
@@ -171,9 +171,9 @@ def _is_repeated(work: Additions, message: SessionMessage, text: str) -> bool:
         nearby_messages = Query(
             equal=equal, after=event.at - AGAIN + 1, before=event.at + AGAIN - 1
         )
-        first = piece_of(text)
+        piece = piece_of(text)
         return any(
-            piece_of(str(row["content"])) == first for row in work.find(MESSAGE, nearby_messages)
+            piece_of(str(row["content"])) == piece for row in work.find(MESSAGE, nearby_messages)
         )
     equal["content_hash"] = content_hash(message.text)
     return any(
@@ -188,8 +188,8 @@ def _origin(event: ClientEvent) -> Origin:
 
 def _conversation(message: SessionMessage, now: int) -> Row:
     event = message.event
-    first = message.text.strip().splitlines()[0]
-    title = first if len(first) <= _TITLE else f"{first[: _TITLE - 1]}…"
+    first_line = message.text.strip().splitlines()[0]
+    title = first_line if len(first_line) <= _TITLE else f"{first_line[: _TITLE - 1]}…"
     if event.kind is not None:
         title = f"{event.kind}: {title}"
     values: Row = {"title": title, "happened_at": event.at, "space": _space(event.space)}

@@ -118,12 +118,12 @@ def _with_vectors(engine: SearchEngine, items: Sequence[_Counted]) -> list[_Coun
     try:
         for kind in (FACT, MESSAGE):
             others = [i for i in items if i.kind is kind and not i.has_given_vector]
-            numbers = engine.index.words.known(kind, [item.content_hash for item in others])
-            waiting = {*engine.index.vectors.waiting(embedder, [*numbers.values()])}
+            text_ids = engine.index.words.known(kind, [item.content_hash for item in others])
+            waiting = {*engine.index.vectors.waiting(embedder, [*text_ids.values()])}
             with_vectors += [
                 item
                 for item in others
-                if (number := numbers.get(item.content_hash)) is not None and number not in waiting
+                if (number := text_ids.get(item.content_hash)) is not None and number not in waiting
             ]
     except (EmbedderUnavailable, IndexBehind, IndexLost):
         pass  # without the index or the model, only given vectors can be counted

@@ -136,9 +136,9 @@ def newest_facts(reading: Reading, spaces: Spaces, now: int, limit: int) -> list
         query = replace(
             facts_of(spaces, now), order="created_at", descending=True, limit=scan_limit
         )
-        scanned = reading.scan(FACT, ("id", "content_hash"), query)
-        ids = [str(row_id) for row_id, content in scanned if content != REDACTED_HASH]
-        if len(ids) >= limit or len(scanned) < scan_limit:
+        newest_cells = reading.scan(FACT, ("id", "content_hash"), query)
+        ids = [str(row_id) for row_id, content in newest_cells if content != REDACTED_HASH]
+        if len(ids) >= limit or len(newest_cells) < scan_limit:
             rows = reading.get(FACT, ids[:limit])
             return [rows[row_id] for row_id in ids[:limit]]
         scan_limit *= 4
@@ -167,9 +167,9 @@ def relations_named(
         descending=True,
         limit=_MAX_RELATIONS,
     )
-    ends = ("id", "source_entity", "target_entity")
+    entity_columns = ("id", "source_entity", "target_entity")
     ids_by_name: dict[tuple[str, ...], dict[str, None]] = {}
-    for row_id, *names in reading.scan(RELATION, ends, query):
+    for row_id, *names in reading.scan(RELATION, entity_columns, query):
         for name in names:
             ids_by_name.setdefault(_words(str(name)), {})[str(row_id)] = None
     ids_by_name.pop((), None)

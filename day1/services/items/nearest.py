@@ -54,11 +54,11 @@ def nearest_items(where: Where, query: ItemQuery) -> tuple[list[tuple[Row, float
         messages = search(where.engine, where.ref, where.branch_id, message_search)
         scored_items += [(hit.row, hit.score) for hit in messages.hits]
         notes = list(dict.fromkeys([*answer.notes, *messages.notes]))
-        waiting = answer.pending_vectors + messages.pending_vectors
-        answer = replace(answer, notes=notes, pending_vectors=waiting)
-    near_enough = [hit for hit in scored_items if query.least is None or hit[1] >= query.least]
-    near_enough.sort(key=lambda hit: (-hit[1], str(hit[0]["id"])))
-    return near_enough[: query.limit], answer
+        pending_vectors = answer.pending_vectors + messages.pending_vectors
+        answer = replace(answer, notes=notes, pending_vectors=pending_vectors)
+    near_items = [hit for hit in scored_items if query.least is None or hit[1] >= query.least]
+    near_items.sort(key=lambda hit: (-hit[1], str(hit[0]["id"])))
+    return near_items[: query.limit], answer
 
 
 def _facts(

@@ -192,8 +192,8 @@ def _same_and_conflicting(adding: Additions, new: ToRemember) -> tuple[Row | Non
         elif is_conflict((str(text), key)):
             conflicts.append(str(row_id))
     rows = adding.get(FACT, [*conflicts, *([] if same_id is None else [same_id])])
-    newest_first = sorted((rows[i] for i in conflicts), key=_age, reverse=True)
-    return None if same_id is None else rows[same_id], newest_first
+    conflicting_rows = sorted((rows[i] for i in conflicts), key=_age, reverse=True)
+    return None if same_id is None else rows[same_id], conflicting_rows
 
 
 def _age(row: Row) -> tuple[int, str]:
@@ -231,8 +231,8 @@ def _text_key(row: Row) -> tuple[Cell, ...]:
 
 def _known_texts(adding: Additions, rows: Sequence[Row]) -> dict[tuple[Cell, ...], Row]:
     """Find the facts of the branch that have the texts of new rows, by text and space."""
-    among = {"content_hash": [row["content_hash"] for row in rows]}
-    query = replace(present_facts({}, adding.now), among=among)
+    hashes_among = {"content_hash": [row["content_hash"] for row in rows]}
+    query = replace(present_facts({}, adding.now), among=hashes_among)
     return {_text_key(row): row for row in adding.find(FACT, query)} if rows else {}
 
 
@@ -245,14 +245,14 @@ def new_columns(new: ToRemember, old: Row) -> Row:
     """Return the new values of the columns of a known fact that the caller set."""
     columns: Row = {"category": new.fact.category, "confidence": new.fact.confidence}
     columns = {name: cell for name, cell in columns.items() if name in new.given}
-    before, after = read_detail(old["detail"]), read_detail(new.detail)
-    detail: dict[str, Any] = dict(before)
+    old_detail, new_detail = read_detail(old["detail"]), read_detail(new.detail)
+    detail: dict[str, Any] = dict(old_detail)
     if "metadata" in new.given:
-        detail["metadata"] = {**metadata_of(before), **metadata_of(after)}
-    if "retention" in new.given and before.get("retention") != after.get("retention"):
-        detail["retention"] = after.get("retention")
+        detail["metadata"] = {**metadata_of(old_detail), **metadata_of(new_detail)}
+    if "retention" in new.given and old_detail.get("retention") != new_detail.get("retention"):
+        detail["retention"] = new_detail.get("retention")
         columns["expires_at"] = new.fact.expires_at
-    return columns if detail == before else {**columns, "detail": canonical(detail)}
+    return columns if detail == old_detail else {**columns, "detail": canonical(detail)}
 
 
 def _merged(old: Row, new: ToRemember) -> Row:

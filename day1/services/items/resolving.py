@@ -195,14 +195,14 @@ def _is_seen(reading: Reading, offer: Offer, sees: Sees) -> bool:
 
 def _held_decision(decision: ConflictDecision, offer: Offer) -> HeldDecision | None:
     """Translate a decision to one of a held item; None if the winner is neither of its sides."""
-    how: Resolution = "dismissed"
+    resolution: Resolution = "dismissed"
     if decision.how in {"keep", "ignore"}:
-        return HeldDecision(decision.item_id, how)
+        return HeldDecision(decision.item_id, resolution)
     if decision.winner not in {decision.item_id, offer.item.row_id}:
         return None
     if decision.how == "supersede":
-        how = "taken" if decision.winner == decision.item_id else "dismissed"
-        return HeldDecision(decision.item_id, how)
+        resolution = "taken" if decision.winner == decision.item_id else "dismissed"
+        return HeldDecision(decision.item_id, resolution)
     texts = [
         text_of(side.get("fact_text"))
         for side in (offer.present, offer.offered)

@@ -44,9 +44,9 @@ class _CleanupCandidates:
 def clean_up(run: JobRun) -> dict[str, Json]:
     """Archive expired facts and remove old transcripts in one commit, and drop ended sessions."""
     days = run.number("olderThanDays", OLDER_THAN_DAYS)
-    before = run.repo.clock() - round(days * DAY)
+    oldest_kept = run.repo.clock() - round(days * DAY)
     with run.repo.store.reading(run.reading_ref()) as reading:
-        outdated = _cleanup_candidates(run, reading, before, days)
+        outdated = _cleanup_candidates(run, reading, oldest_kept, days)
     counts = dict.fromkeys(("archivedFacts", "removedConversations", "removedMessages"), 0)
 
     def change(editor: Editor) -> str:
@@ -63,14 +63,14 @@ def clean_up(run: JobRun) -> dict[str, Json]:
         lines = [f"{name} {count}" for name, count in counts.items() if count]
         return ", ".join(lines)
 
-    written = change_rows(run, change) if outdated.facts or outdated.transcripts else {}
-    added = written.pop("notes", [])
+    change_result = change_rows(run, change) if outdated.facts or outdated.transcripts else {}
+    added = change_result.pop("notes", [])
     notes: list[Json] = [*outdated.notes, *(added if isinstance(added, list) else [])]
     return {
         "olderThanDays": days,
         **counts,
         "endedSessions": drop_ended(run.repo, run.branch, run.job.wallets, run.repo.clock()),
-        **written,
+        **change_result,
         **({"notes": notes} if notes else {}),
     }
 

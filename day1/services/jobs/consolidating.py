@@ -49,13 +49,13 @@ def consolidate(run: JobRun) -> dict[str, Json]:
         superseded[:] = _superseded(editor, plan.pairs)
         return f"supersede {len(superseded)}" if superseded else ""
 
-    written = change_rows(run, change) if plan.pairs else {}
-    notes = [*plan.notes, *_texts(written.pop("notes", []))]
+    change_result = change_rows(run, change) if plan.pairs else {}
+    notes = [*plan.notes, *_texts(change_result.pop("notes", []))]
     return {
         "spaces": plan.spaces,
         "examined": plan.examined,
         "superseded": len(superseded),
-        **written,
+        **change_result,
         **({"notes": list(notes)} if notes else {}),
     }
 
@@ -100,8 +100,8 @@ def _brought_back(run: JobRun, ids: Sequence[str]) -> set[Cell]:
 
 def _lasting(space: str) -> Query:
     """Query the public facts of a space that do not end by themselves."""
-    ends = {"expires_at": None, "valid_until": None}
-    return Query(equal={"status": "active", "space": space, **ends}, public=True)
+    no_end = {"expires_at": None, "valid_until": None}
+    return Query(equal={"status": "active", "space": space, **no_end}, public=True)
 
 
 def _may_be_merged(run: JobRun, row: Row) -> bool:
@@ -119,8 +119,8 @@ def _comparable(rows: Sequence[Row]) -> list[list[Row]]:
     facts_by_choice: dict[str, list[Row]] = {}
     for row in rows:
         detail = read_detail(row["detail"])
-        chosen_by = [row["category"], detail.get("key"), detail.get("metadata")]
-        facts_by_choice.setdefault(canonical(chosen_by), []).append(row)
+        compared_values = [row["category"], detail.get("key"), detail.get("metadata")]
+        facts_by_choice.setdefault(canonical(compared_values), []).append(row)
     return [group for group in facts_by_choice.values() if len(group) > 1]
 
 
@@ -138,11 +138,11 @@ def _rank(row: Row) -> tuple[bool, int, int, str]:
 
 
 def _says_the_same(row: Row, best: Row, similar_pairs: set[tuple[str, str]]) -> bool:
-    one, other = str(row["fact_text"]), str(best["fact_text"])
-    if plain(one) == plain(other):
+    text, kept = str(row["fact_text"]), str(best["fact_text"])
+    if plain(text) == plain(kept):
         return True
-    is_near = not similar_pairs.isdisjoint({(plain(one), plain(other)), (plain(other), plain(one))})
-    return is_near and same_text_in_words(one, other)
+    is_near = not similar_pairs.isdisjoint({(plain(text), plain(kept)), (plain(kept), plain(text))})
+    return is_near and same_text_in_words(text, kept)
 
 
 def _refuse_too_much(work: Work, touched: int) -> None:

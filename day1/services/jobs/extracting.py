@@ -66,21 +66,21 @@ def extract_facts(run: JobRun) -> dict[str, Json]:
         return {"added": 0, "notes": ["No chat model is configured: nothing was extracted."]}
     with run.repo.store.reading(run.reading_ref()) as reading:
         messages = _messages(reading, _ids(run, "messages"))
-        shown = [str(text) for text in _shown(reading, _ids(run, "shown"))]
+        shown_texts = [str(text) for text in _shown(reading, _ids(run, "shown"))]
     if not messages:
         return {"added": 0}
     texts = [str(row["content"]) for row in messages]
     run.go_on()
     answer = chat.ask(_INSTRUCTIONS, {"messages": list(texts)}, _SCHEMA, "facts")
-    facts = usable_facts(answer.value, texts, shown)
+    facts = usable_facts(answer.value, texts, shown_texts)
     added: list[str] = []
 
     def change(editor: Editor) -> str:
         added[:] = _add(editor, facts, messages)
         return f"{len(added)} facts" if added else ""
 
-    written = change_rows(run, change) if facts else {}
-    return {"added": len(added), **written}
+    change_result = change_rows(run, change) if facts else {}
+    return {"added": len(added), **change_result}
 
 
 def _ids(run: JobRun, name: str) -> list[str]:
@@ -91,9 +91,9 @@ def _ids(run: JobRun, name: str) -> list[str]:
 def _messages(reading: Reading, row_ids: Sequence[str]) -> list[Row]:
     """Return the user's messages in order, without redacted ones and texts that look secret."""
     rows = reading.get(MESSAGE, list(row_ids))
-    present = (rows[row_id] for row_id in row_ids if row_id in rows)
+    found = (rows[row_id] for row_id in row_ids if row_id in rows)
     user_rows = [
-        row for row in present if row["role"] == "user" and row["content_hash"] != REDACTED_HASH
+        row for row in found if row["role"] == "user" and row["content_hash"] != REDACTED_HASH
     ]
     chosen_rows, characters_left = [], _MAX_SENT
     for row in user_rows:
@@ -117,7 +117,7 @@ def _add(editor: Editor, facts: Sequence[ExtractedFact], messages: Sequence[Row]
     work = editor.work
     conversation_id = str(messages[0]["conversation_id"])
     conversation = work.get(CONVERSATION, [conversation_id]).get(conversation_id)
-    present = work.get(MESSAGE, [str(row["id"]) for row in messages])
+    present_messages = work.get(MESSAGE, [str(row["id"]) for row in messages])
     if conversation is None:
         return []
     detail = detail_of(
@@ -127,17 +127,17 @@ def _add(editor: Editor, facts: Sequence[ExtractedFact], messages: Sequence[Row]
     rows, edits = [], []
     for fact in facts:
         sources = [messages[place] for place in fact.sources]
-        if any(row["id"] not in present for row in sources):
+        if any(row["id"] not in present_messages for row in sources):
             continue  # the message was removed while the model read it
         row_id = derived_id(FACT.prefix, None, "extracted", str(sources[0]["id"]), fact.text)
-        new = NewFact(
+        new_fact = NewFact(
             fact.text,
             _CATEGORY,
             happened_at=int(sources[0]["created_at"] or 0),
             space=None if conversation["space"] is None else str(conversation["space"]),
         )
         columns: Row = {"detail": detail, "origin_id": sources[0]["id"]}
-        row = fact_row(row_id, new, editor.origin, work.now) | columns
+        row = fact_row(row_id, new_fact, editor.origin, work.now) | columns
         is_hidden = row["content_hash"] in work.mask.hashes or row_id in work.mask.rows
         if not is_hidden and not work.get(FACT, [row_id]) and known_text(work, row) is None:
             rows.append(row)

@@ -26,7 +26,7 @@ def count_decayed(run: JobRun) -> dict[str, Json]:
     """Count the facts whose decay score is low; the score is computed whenever it is read."""
     half_life = run.number("halfLifeDays", HALF_LIFE_DAYS)
     threshold = run.number("confidenceThreshold", _FADED_SCORE)
-    now, items, below = run.repo.clock(), 0, 0
+    now, items, faded_count = run.repo.clock(), 0, 0
     with run.repo.store.reading(run.reading_ref()) as reading:
         for space in run.spaces(reading):
             run.go_on()
@@ -34,15 +34,15 @@ def count_decayed(run: JobRun) -> dict[str, Json]:
             rows = [row for row in reading.find(FACT, query) if run.covers(row)]
             uses = run.shop.engine.uses.of([str(row["id"]) for row in rows])
             for row in rows:
-                last = int(row["created_at"] or 0)
+                last_used = int(row["created_at"] or 0)
                 if row["id"] in uses:
-                    last = max(last, uses[str(row["id"])].last)
+                    last_used = max(last_used, uses[str(row["id"])].last)
                 items += 1
-                below += decay_score(last, now, half_life) < threshold
+                faded_count += decay_score(last_used, now, half_life) < threshold
     return {
         "computed": True,
         "items": items,
-        "below": below,
+        "below": faded_count,
         "threshold": threshold,
         "halfLifeDays": half_life,
         "notes": ["Decay scores are computed when they are read: no row was changed."],
@@ -64,11 +64,11 @@ def extract(run: JobRun) -> dict[str, Json]:
         commits = [extraction.commit for extraction in extractions if extraction.commit is not None]
         return commits[-1] if commits else None
 
-    written = apply(run, write)
+    applied = apply(run, write)
     return {
         "added": sum(len(extraction.added) for extraction in extractions),
         "present": sum(extraction.present for extraction in extractions),
-        **written,
+        **applied,
     }
 
 
@@ -91,8 +91,8 @@ def archive(run: JobRun) -> dict[str, Json]:
                 commit = archived.commit
         return commit
 
-    written = apply(run, write)
-    return {"archives": list(archives), **written}
+    applied = apply(run, write)
+    return {"archives": list(archives), **applied}
 
 
 def extract_from_turn(run: JobRun) -> dict[str, Json]:

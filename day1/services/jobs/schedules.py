@@ -155,10 +155,10 @@ def _begin(repo: Repository, schedule: Schedule, calendar: Calendar) -> Schedule
     create(repo, _job_of(repo, schedule, "temporal"), job_id)
     repo.point("schedule.after_job")
     next_run_at = calendar.next_after(schedule.kind, now)
-    moved = replace(schedule, next_run_at=next_run_at, last_run_at=now, last_job_id=job_id)
-    if repo.ledger.swap(schedule, moved):
-        prune(repo, moved.id)
-    return moved
+    rescheduled = replace(schedule, next_run_at=next_run_at, last_run_at=now, last_job_id=job_id)
+    if repo.ledger.swap(schedule, rescheduled):
+        prune(repo, rescheduled.id)
+    return rescheduled
 
 
 def _job_of(repo: Repository, schedule: Schedule, execution: Execution) -> NewJob:
@@ -177,16 +177,16 @@ def prune(repo: Repository, schedule: str) -> None:
     """Remove the oldest jobs of a schedule that are done, beyond the newest `KEPT`."""
     jobs = repo.ledger.records(Job, schedule_id=schedule)
     now = repo.clock()
-    old = [job.id for job in jobs[:-KEPT] if job.seen_at(now).status != "running"]
-    repo.ledger.remove(Job, *old)
+    old_ids = [job.id for job in jobs[:-KEPT] if job.seen_at(now).status != "running"]
+    repo.ledger.remove(Job, *old_ids)
 
 
 def _change(repo: Repository, name: str, change: Callable[[Schedule], Schedule]) -> Schedule:
     for _ in range(_TRIES):
         stored = find_schedule(repo, name)
-        fresh = change(stored)
-        if fresh == stored or repo.ledger.swap(stored, fresh):
-            return fresh
+        changed_schedule = change(stored)
+        if changed_schedule == stored or repo.ledger.swap(stored, changed_schedule):
+            return changed_schedule
     raise _busy()
 
 

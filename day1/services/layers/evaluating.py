@@ -130,11 +130,11 @@ def _has_words(text: str, expected: str) -> bool:
 
 
 def _scores(results: Sequence[Result]) -> Scores:
-    hits = sum(result.hit for result in results)
+    hit_count = sum(result.hit for result in results)
     returned = sum(result.returned for result in results)
     return Scores(
-        recall=round(hits / len(results), _DIGITS),
-        precision=round(hits / returned, _DIGITS) if returned else 0.0,
+        recall=round(hit_count / len(results), _DIGITS),
+        precision=round(hit_count / returned, _DIGITS) if returned else 0.0,
         characters=round(sum(result.characters for result in results) / len(results), _DIGITS),
         cases=len(results),
     )

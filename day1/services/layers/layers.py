@@ -113,19 +113,19 @@ def find_layers(
     """
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         desk = _desk(repo, branch, layers_query)
-        before = _read(reading, layers_query, desk, repo.clock())
-    answer = _search(engine, branch, layers_query, before)
+        recent = _read(reading, layers_query, desk, repo.clock())
+    answer = _search(engine, branch, layers_query, recent)
     hits = () if answer is None else answer.hits
     items_by_layer = _by_layer(hits, layers_query)
     items_by_layer |= {
-        layer: before.recent.get(layer, []) for layer in _NOT_SEARCHED if layer in items_by_layer
+        layer: recent.recent.get(layer, []) for layer in _NOT_SEARCHED if layer in items_by_layer
     }
     if items_by_layer.get("graph"):
         with repo.store.reading(Ref(branch=branch.name)) as reading:
             items_by_layer["graph"] = _with_relations(
                 reading, items_by_layer["graph"], layers_query.owner, repo.clock()
             )
-    state = answer or before
+    state = answer or recent
     return FoundLayers(
         items=items_by_layer,
         texts={str(hit.row["id"]): hit.text for hit in hits},
@@ -256,5 +256,5 @@ def _item(layer: Layer, row: Row, score: float = 0.0) -> LayerItem:
 
 
 def _notes(answer: SearchAnswer) -> list[str]:
-    waiting = answer.pending_vectors
-    return [*answer.notes, *([f"pending_vectors: {waiting}"] if waiting else [])]
+    pending_vectors = answer.pending_vectors
+    return [*answer.notes, *([f"pending_vectors: {pending_vectors}"] if pending_vectors else [])]

@@ -99,11 +99,11 @@ def find_duplicates_and_stale(
 ) -> Findings:
     """Find lessons that say the same, stale lessons, and relations to rows that do not exist."""
     # Expiring lessons are left out: a lesson merged into an expiring one would expire with it.
-    lasting = Query(
+    lasting_query = Query(
         equal={"status": "active", "expires_at": None, "valid_until": None}, public=True
     )
     with repo.store.reading(Ref(branch=request.branch.name)) as reading:
-        facts = reading.find(FACT, lasting)
+        facts = reading.find(FACT, lasting_query)
         dangling = _dangling_relations(reading)
     lessons = [r for r in facts if experience_of(r) is not None and r["category"] != INSIGHT]
     notes = []
@@ -146,20 +146,20 @@ def _stale(
 ) -> tuple[Row, ...]:
     """Find lessons that are old, were not shown lately, and are rated low or not at all."""
     since = request.now - round(request.stale_days * DAY)
-    shown = engine.uses.known()
+    use_by_id = engine.uses.known()
     return tuple(
         row
         for row in lessons
         if int(row["created_at"] or 0) < since
         and scores.get(str(row["id"]), 0.0) < request.min_score
-        and (row["id"] not in shown or shown[str(row["id"])].last < since)
+        and (row["id"] not in use_by_id or use_by_id[str(row["id"])].last < since)
     )
 
 
 def _dangling_relations(reading: Reading) -> tuple[Row, ...]:
     """Find relations one of whose ends is the id of a row that the branch does not have."""
     relations = reading.find(RELATION, Query())
-    ends = {
+    end_ids = {
         end
         for row in relations
         for end in (str(row["source_entity"]), str(row["target_entity"]))
@@ -167,8 +167,8 @@ def _dangling_relations(reading: Reading) -> tuple[Row, ...]:
     }
     present_ids: set[str] = set()
     for kind in MEMORIES:
-        present_ids |= reading.get(kind, [end for end in ends if kind_of(end) is kind]).keys()
-    missing_ids = ends - present_ids
+        present_ids |= reading.get(kind, [end for end in end_ids if kind_of(end) is kind]).keys()
+    missing_ids = end_ids - present_ids
     return tuple(r for r in relations if missing_ids & {r["source_entity"], r["target_entity"]})
 
 
@@ -188,10 +188,10 @@ def recommend(
         except ChatUnavailable as error:
             ids = [str(row["id"]) for row in group]
             plan.errors.append({"ids": ids, "code": error.code, "message": str(error)})
-    merged = frozenset(
+    merged_ids = frozenset(
         row_id for recommendation in plan.recommendations for row_id in recommendation.touched
     )
-    plan.recommendations += of_the_others(findings, merged)
+    plan.recommendations += of_the_others(findings, merged_ids)
     plan.digest = digest_of(findings, plan.recommendations)
     return plan
 
@@ -222,8 +222,8 @@ def _chat_recommendation(chat: Chat, group: Sequence[Row], findings: Findings) -
     if action == "keep":
         return Recommendation("keep", ids, float(confidence), text)
     is_valid = isinstance(best, int) and 0 <= best < len(ids)
-    into = ids[best] if is_valid else str(keeper(group, findings.scores)["id"])  # type: ignore[index]  # an int
-    return Recommendation("merge", ids, float(confidence), text, into)
+    kept_id = ids[best] if is_valid else str(keeper(group, findings.scores)["id"])  # type: ignore[index]  # an int
+    return Recommendation("merge", ids, float(confidence), text, kept_id)
 
 
 @dataclass(frozen=True, slots=True)

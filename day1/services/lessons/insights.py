@@ -81,45 +81,44 @@ def generate(
 ) -> Generated:
     """Make insights from the lessons of a branch; they replace those of earlier runs."""
     # An insight does not expire, so it may not quote lessons that do.
-    lasting: Row = {"status": "active", "expires_at": None, "valid_until": None}
-    query = Query(equal=lasting, public=True)
+    lasting_columns: Row = {"status": "active", "expires_at": None, "valid_until": None}
+    query = Query(equal=lasting_columns, public=True)
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         lessons = [r for r in reading.find(FACT, query) if experience_of(r) is not None]
     lessons = [row for row in lessons if row["category"] != INSIGHT]
     lesson_by_id = {str(row["id"]): row for row in lessons}
-    planned = [_insight(part, rows, chat) for part, rows in _patterns(lessons)]
+    planned_insights = [_insight(part, rows, chat) for part, rows in _patterns(lessons)]
     with repo.store.changing(branch.name) as work:
         present_by_id = {str(r["id"]): r for r in insights_of(work, now) if sources_of(r)}
-        planned_by_id = {insight.row_id: insight for insight in planned}
+        planned_by_id = {insight.row_id: insight for insight in planned_insights}
         outdated = [row for row_id, row in present_by_id.items() if row_id not in planned_by_id]
-        new_insights = [
+        new_rows = [
             insight.row(origin, work.now)
             for i, insight in planned_by_id.items()
             if i not in present_by_id
         ]
-        inactive = work.get(FACT, [str(row["id"]) for row in new_insights])
-        new_insights = [row for row in new_insights if row["id"] not in inactive]
+        inactive_rows = work.get(FACT, [str(row["id"]) for row in new_rows])
+        new_rows = [row for row in new_rows if row["id"] not in inactive_rows]
         editor = Editor(repo, work, origin, "made anew")
         for row in outdated:
             work.apply({FACT.table: {str(row["id"]): None}})
             editor.add_edits(FACT, row, [WHOLE])
-        work.add(FACT, new_insights)
+        work.add(FACT, new_rows)
         sources_by_id = {
             i: [lesson_by_id[source] for source in planned_by_id[i].sources] for i in planned_by_id
         }
-        bases = [
-            basis_columns(FACT, i, sources_by_id[i])
-            for i in (str(row["id"]) for row in new_insights)
+        basis_edits = [
+            basis_columns(FACT, i, sources_by_id[i]) for i in (str(row["id"]) for row in new_rows)
         ]
-        add_new(work, [basis_edit(columns, origin, work.now) for columns in bases])
+        add_new(work, [basis_edit(columns, origin, work.now) for columns in basis_edits])
         tip = work.tip
         repo.point("insights.written")
-        if outdated or new_insights:
-            line = f"insights: {len(new_insights)} new, {len(outdated)} gone"
+        if outdated or new_rows:
+            line = f"insights: {len(new_rows)} new, {len(outdated)} gone"
             tip = work.commit(Message("change", line))
     unchanged = [row for row_id, row in present_by_id.items() if row_id in planned_by_id]
-    degraded = any(insight.degraded for insight in planned) or chat is None
-    return Generated((*new_insights, *unchanged), tip, len(new_insights), len(outdated), degraded)
+    degraded = any(insight.degraded for insight in planned_insights) or chat is None
+    return Generated((*new_rows, *unchanged), tip, len(new_rows), len(outdated), degraded)
 
 
 def delete(repo: Repository, branch: Branch, insight_id: str, origin: Origin) -> CommitId:
@@ -156,7 +155,7 @@ class _Insight:
 
     def row(self, origin: Origin, now: int) -> Row:
         """Build the row of the insight."""
-        new = NewFact(self.experience.text[:MAX_TEXT], INSIGHT, confidence=0.7)
+        new_fact = NewFact(self.experience.text[:MAX_TEXT], INSIGHT, confidence=0.7)
         detail = {"via": VIA, "source_ids": list(self.sources)}
         columns: Row = {
             "structure": self.experience.structure,
@@ -164,7 +163,7 @@ class _Insight:
             "detail": canonical(detail),
             "origin_id": self.sources[0],
         }
-        return fact_row(self.row_id, new, origin, now) | columns
+        return fact_row(self.row_id, new_fact, origin, now) | columns
 
 
 def _patterns(lessons: Sequence[Row]) -> list[tuple[str, list[Row]]]:
@@ -191,8 +190,8 @@ def _sharing(part: str, rows: Sequence[Row]) -> list[list[Row]]:
         by_text.setdefault(plain(_part(row, part)), []).append(row)
     pairs = [p for p in word_pairs({text: text for text in by_text}) if not at_odds(p[0], p[1])]
     groups = complete_links(list(by_text), pairs)
-    joined = [[row for text in group for row in by_text[text]] for group in groups]
-    return [group for group in joined if len(group) >= FEWEST]
+    row_groups = [[row for text in group for row in by_text[text]] for group in groups]
+    return [group for group in row_groups if len(group) >= FEWEST]
 
 
 def _part(row: Row, part: str) -> str:
@@ -203,12 +202,12 @@ def _part(row: Row, part: str) -> str:
 def _insight(part: str, rows: Sequence[Row], chat: Chat | None) -> _Insight:
     rows = sorted(rows, key=lambda row: str(row["id"]))
     sources = tuple(str(row["id"]) for row in rows)
-    shared = _part(rows[-1], part)
+    shared_text = _part(rows[-1], part)
     sentence = None if chat is None else _sentence(chat, [str(row["fact_text"]) for row in rows])
-    others = [name for name in _PARTS if name != part]
-    other_parts = {name: _joined_texts([_part(row, name) for row in rows]) for name in others}
+    other_names = [name for name in _PARTS if name != part]
+    other_parts = {name: _joined_texts([_part(row, name) for row in rows]) for name in other_names}
     lesson_type = str(rows[0]["category"] or "lesson")
-    parts = {part: f"{shared} (in {len(rows)} of type {lesson_type})", **other_parts}
+    parts = {part: f"{shared_text} (in {len(rows)} of type {lesson_type})", **other_parts}
     if sentence is not None:
         parts["result"] = sentence
     space = None if rows[0]["space"] is None else str(rows[0]["space"])

@@ -86,7 +86,7 @@ def judge_memory(
     """
     with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
         row = reading.get(FACT, [request.row_id]).get(request.row_id)
-        read = ReadState(reading.tip, reading.pending)
+        read_state = ReadState(reading.tip, reading.pending)
     if row is None:
         raise NotFound(
             f"{request.memory_id} is not a fact on branch {branch.name!r}: only facts are rated.",
@@ -102,7 +102,7 @@ def judge_memory(
     else:
         verdict = rate_for(request.query, str(row["fact_text"]))
     vote = rating_of(request.row_id, request.agent_id, request.query, verdict.score, repo.clock())
-    return Judged(verdict, rate(repo, vote.on(branch.id)), read)
+    return Judged(verdict, rate(repo, vote.on(branch.id)), read_state)
 
 
 def opinion(
@@ -115,9 +115,9 @@ def opinion(
         try:
             answer = chat.ask(_INSTRUCTIONS, data, _SCHEMA, "rating").value
             score, reason = answer.get("score"), answer.get("reason")
-            share = _share(score)
-            if share is not None and isinstance(reason, str):
-                return Opinion(round(share, 2), " ".join(reason.split())[:_MAX_REASON])
+            valid_score = _share(score)
+            if valid_score is not None and isinstance(reason, str):
+                return Opinion(round(valid_score, 2), " ".join(reason.split())[:_MAX_REASON])
         except ChatUnavailable:
             pass
     return _by_rules(engine, query, text)
@@ -132,9 +132,9 @@ def _share(value: object) -> float | None:
 
 def _by_rules(engine: SearchEngine, query: str, text: str) -> Opinion:
     query_words = set(content_words(query))
-    shared = len(query_words & set(content_words(text)))
-    score = shared / len(query_words) if query_words else 0.0
-    reason = f"{shared} of the {len(query_words)} words of the query are in the memory"
+    shared_count = len(query_words & set(content_words(text)))
+    score = shared_count / len(query_words) if query_words else 0.0
+    reason = f"{shared_count} of the {len(query_words)} words of the query are in the memory"
     if engine.embedder is not None:
         try:
             vectors = engine.query_vectors.vectors(

@@ -222,12 +222,12 @@ def bring_in(
     Returns:
         The number of memories added, and the number skipped.
     """
-    added = 0
+    added_count = 0
     by_row_id = list(_with_row_ids(memories).items())
     for start in range(0, len(by_row_id), UNIT):
-        part = dict(by_row_id[start : start + UNIT])
+        batch = dict(by_row_id[start : start + UNIT])
         with repo.store.changing(find_open_again(repo, branch).name) as work:
-            row_by_id = {row_id: m.row(row_id, origin, work.now) for row_id, m in part.items()}
+            row_by_id = {row_id: m.row(row_id, origin, work.now) for row_id, m in batch.items()}
             present = work.get(FACT, list(row_by_id))
             new_rows = [row for row_id, row in row_by_id.items() if row_id not in present]
             edits = edits_of(work, [str(row["id"]) for row in new_rows])
@@ -235,7 +235,7 @@ def bring_in(
             if new_rows:
                 work.add(FACT, new_rows)
                 new_ids, count = {str(row["id"]) for row in new_rows}, len(new_rows)
-                score_by_id = {row_id: m.score for row_id, m in part.items() if m.score > 0}
+                score_by_id = {row_id: m.score for row_id, m in batch.items() if m.score > 0}
                 # Before the commit: a later run skips rows that the branch has.
                 repo.ledger.put(
                     *(
@@ -247,9 +247,9 @@ def bring_in(
                 line = f"import {count} {'row' if count == 1 else 'rows'}"
                 work.commit(Message("import", line))
         repo.point("import.after_unit")
-        added += len(new_rows)
-        report(start + len(part), len(by_row_id))
-    return added, len(memories) - added
+        added_count += len(new_rows)
+        report(start + len(batch), len(by_row_id))
+    return added_count, len(memories) - added_count
 
 
 def _with_row_ids(memories: Sequence[Memory]) -> dict[str, Memory]:

@@ -33,22 +33,22 @@ def status_of(repo: Repository, engine: SearchEngine, branch: Branch, now: int) 
     with repo.store.reading(ref) as reading:
         ids = {str(row_id) for (row_id,) in reading.scan(FACT, ("id",), query)}
         indexed = _indexed(engine, reading, branch, now)
-        read = ReadState(reading.tip, reading.pending)
+        read_state = ReadState(reading.tip, reading.pending)
     votes = last_votes(repo)
     uses = engine.uses.known().items()
     unrated = sorted(i for i, use in uses if i in ids and votes.get(i, -1) < use.last)
-    return LessonStatus(len(ids), indexed, unrated, read)
+    return LessonStatus(len(ids), indexed, unrated, read_state)
 
 
 def _indexed(engine: SearchEngine, reading: Reading, branch: Branch, now: int) -> int:
-    conditions = Filter(FACT, alive_at=now, present_at=now)
+    row_filter = Filter(FACT, alive_at=now, present_at=now)
     if not engine.index.read_only:
         catch_up(reading, engine.history, engine.index, branch.id, engine.words_wait_s)
     ref = Ref(branch=branch.name)
-    with engine.views.at(reading, ref, conditions, engine.history, engine.index) as view:
-        texts = view.texts(conditions)
+    with engine.views.at(reading, ref, row_filter, engine.history, engine.index) as view:
+        texts = view.texts(row_filter)
         without_vector = _without_vector(engine, texts)
-        return sum(entry.text not in without_vector for entry in view.entries(texts, conditions))
+        return sum(entry.text not in without_vector for entry in view.entries(texts, row_filter))
 
 
 def _without_vector(engine: SearchEngine, texts: Collection[int]) -> set[int]:

@@ -161,17 +161,17 @@ def _candidates(reading: Reading, engine: SearchEngine, lesson: Lesson) -> list[
     third. So the index need not rank all texts that have any of the words.
     """
     words = sorted(content_words(" ".join(lesson.experience.parts)), key=len)[-_MAX_WORDS:]
-    thirds = [words[start::_WORD_GROUPS] for start in range(min(_WORD_GROUPS, len(words)))]
-    one_third = any_of(*(all_of(*third) for third in thirds))
-    match = all_of(LABEL, one_third) if thirds else phrase(LABEL)
+    word_groups = [words[start::_WORD_GROUPS] for start in range(min(_WORD_GROUPS, len(words)))]
+    one_third = any_of(*(all_of(*third) for third in word_groups))
+    match = all_of(LABEL, one_third) if word_groups else phrase(LABEL)
     index, lesson_words = engine.index.words, set(content_words(lesson.experience.text))
     texts = index.texts(FACT, index.newest(FACT, match, _MAX_COMPARED))
     share_by_text = {number: _shared(lesson_words, text) for number, text in texts.items()}
-    likely = sorted(
+    likely_texts = sorted(
         (n for n in share_by_text if share_by_text[n] >= _MIN_SHARE_TO_READ),
         key=share_by_text.__getitem__,
     )
-    hashes = [content_hash(texts[number]) for number in likely[-_MAX_READ:]]
+    hashes = [content_hash(texts[number]) for number in likely_texts[-_MAX_READ:]]
     if not hashes:
         return []
     return _lessons(reading.find(FACT, Query(among={"content_hash": hashes})), lesson)
@@ -247,8 +247,8 @@ def _add(
                 notes = lookup.notes
                 return Stored(twin, work.tip, pending, deduplicated=True, notes=notes)
         if not lookup.notes:
-            newer = _lessons(work.find(FACT, Query(created_after=lookup.until)), lesson)
-            if any(same_in_words(experience, lesson.experience) for _, experience in newer):
+            newer_lessons = _lessons(work.find(FACT, Query(created_after=lookup.until)), lesson)
+            if any(same_in_words(experience, lesson.experience) for _, experience in newer_lessons):
                 return None
         row = fact_row(
             repo.new_id(FACT.prefix, work.now), NewFact(text, lesson.memory_type), origin, work.now

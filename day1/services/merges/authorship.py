@@ -98,8 +98,8 @@ def _sources(repo: Repository, source: Branch, target: Branch) -> Iterator[str]:
     visited = {target.id}
     queue = [(source.id, sys.maxsize)]
     for branch_id, taken_at in queue:
-        since = fork_times.get(branch_id, 0)
-        if branch_id in visited or taken_at <= since:
+        fork_time = fork_times.get(branch_id, 0)
+        if branch_id in visited or taken_at <= fork_time:
             continue
         visited.add(branch_id)
         yield branch_id
@@ -112,7 +112,7 @@ def _sources(repo: Repository, source: Branch, target: Branch) -> Iterator[str]:
         queue += [
             (arrival.source_id, arrival.created_at)
             for arrival in arrivals
-            if arrival.created_at > since
+            if arrival.created_at > fork_time
         ]
 
 
@@ -178,15 +178,15 @@ def looks(approvals: Iterable[Approval], digest: str, by: Authors) -> list[Appro
 
     Two tokens of one agent count as one person; so do all people without a token.
     """
-    counted: list[Approval] = []
+    counted_approvals: list[Approval] = []
     for approval in approvals:
         if approval.digest != digest or by.wrote(approval):
             continue
         same_person = (
             approval.token_id == other.token_id
             or (approval.by is not None and approval.by == other.by)
-            for other in counted
+            for other in counted_approvals
         )
         if not any(same_person):
-            counted.append(approval)
-    return counted
+            counted_approvals.append(approval)
+    return counted_approvals

@@ -36,24 +36,24 @@ def compare(
 
     With `category`, only facts that have or had that category.
     """
-    preview = look(repo, MergeRequest(source, target, "auto"))
+    compared = look(repo, MergeRequest(source, target, "auto"))
     now = repo.clock()
     changes_by_table = {
         kind.table: [
-            _shown(kind, c, preview.sides, now)
-            for c in preview.sides.changes.get(kind.table, ())
-            if (c.after or c.id in preview.sides.target) and _fits(c, category)
+            _shown(kind, c, compared.sides, now)
+            for c in compared.sides.changes.get(kind.table, ())
+            if (c.after or c.id in compared.sides.target) and _fits(c, category)
         ]
         for kind in MEMORIES
         if category is None or kind is FACT
     }
     return Comparison(
-        preview.plan,
+        compared.plan,
         {table: rows for table, rows in changes_by_table.items() if rows},
-        preview.source_commit,
-        preview.target_commit,
-        preview.pending,
-        preview.held,
+        compared.source_commit,
+        compared.target_commit,
+        compared.pending,
+        compared.held,
     )
 
 

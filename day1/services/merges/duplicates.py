@@ -53,12 +53,12 @@ def possible_duplicates(engine: SearchEngine, preview: Preview) -> list[Twin]:
     hash_by_text = {number: content for content, number in ids.items()}
     source_ids = [ids[content] for content in fact_by_hash if content in ids]
     target_ids = [ids[content] for content in target_texts if content in ids]
-    twins = [
+    similar_pairs = [
         Twin(*fact_by_hash[hash_by_text[one]], *target_texts[hash_by_text[other]], cosine)
         for one, other, cosine in vectors.pairs(engine.embedder, source_ids, target_ids, ALIKE)
         if fact_by_hash[hash_by_text[one]][0] != target_texts[hash_by_text[other]][0]
     ]
-    return sorted(twins, key=lambda twin: (-twin.cosine, twin.id, twin.other_id))
+    return sorted(similar_pairs, key=lambda twin: (-twin.cosine, twin.id, twin.other_id))
 
 
 def _compared(before: Row | None, after: Row) -> bool:

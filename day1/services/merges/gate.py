@@ -50,10 +50,10 @@ def verdicts(plan: MergePlan) -> dict[str, Verdict]:
 
 def _verdict(row: PlanRow) -> Verdict | None:
     """Return a fact's verdict after the merge; in a conflict, the worse one of both sides."""
-    sides = (row.result, row.source) if row.held else (row.result,)
+    possible_rows = (row.result, row.source) if row.held else (row.result,)
     verdicts = {
         cast("Verdict", side["verification"])
-        for side in sides
+        for side in possible_rows
         if side is not None and side["status"] == "active"
     }
     order: tuple[Verdict, ...] = ("invalidated", "unverified", "verified")

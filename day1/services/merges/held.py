@@ -108,14 +108,14 @@ def offers_of(
             value = _present_or(item, source_row)
         if same_value(item.kind, row, item.cell, value) or (row is not None and keeps_out(item)):
             continue
-        present = value_of(item.kind, item.cell, value_json(item.kind, row, item.cell))
-        offered = value_of(item.kind, item.cell, value)
+        present_value = value_of(item.kind, item.cell, value_json(item.kind, row, item.cell))
+        offered_value = value_of(item.kind, item.cell, value)
         source_name = name_by_branch.get(item.source_branch)
-        both = (present, offered) if item.cell == WHOLE else ()
+        whole_values = (present_value, offered_value) if item.cell == WHOLE else ()
         source_version = rows_by_source.get(item.source_branch, {}).get(item.row_id)
-        veil = whole_veil(item.kind, mark_of(repo.clock(), row, source_version, *both))
+        veil = whole_veil(item.kind, mark_of(repo.clock(), row, source_version, *whole_values))
         veil |= veil_by_row.get(item.row_id, {})
-        open_offers.append(Offer((item,), present, offered, source_name, veil))
+        open_offers.append(Offer((item,), present_value, offered_value, source_name, veil))
     return _merged_offers(open_offers)
 
 
@@ -271,10 +271,10 @@ def _with_successors(
     while (successor := successor_of(fact)) is not None and successor != successor_of(present):
         target = {*work.get(FACT, [successor]), *fact_by_id}
         source = {} if successor in target else _of_source(repo, work, offer.source, successor)
-        new = taken_along(fact, present, source, target)
-        if new is not None:
-            fact_by_id[new] = source[new]
-            fact, present = source[new], None
+        new_id = taken_along(fact, present, source, target)
+        if new_id is not None:
+            fact_by_id[new_id] = source[new_id]
+            fact, present = source[new_id], None
             continue
         if successor not in target:
             fact_by_id[str(fact["id"])] = without_successor(fact)
@@ -303,8 +303,8 @@ def _after(offer: Offer, before: Row | None, decision: HeldDecision) -> Row | No
             raise InvalidRequest(
                 f"`value` must set one or more of: {', '.join(kind.group(cell))}.", cell=cell
             )
-        start_from = offer.offered or {} if before is None else {}
-        columns = {**start_from, **complete(kind, dict(value))}
+        unchanged_offer = offer.offered or {} if before is None else {}
+        columns = {**unchanged_offer, **complete(kind, dict(value))}
     if columns is None:
         return None
     start = before if before is not None else offer.offered
@@ -315,11 +315,11 @@ def _after(offer: Offer, before: Row | None, decision: HeldDecision) -> Row | No
             id=offer.item.row_id,
         )
     kept_columns = {c: before[c] for c in before if c not in kind.group(WHOLE)} if before else {}
-    after: Row = {**(start or {}), **columns, **kept_columns}
+    row: Row = {**(start or {}), **columns, **kept_columns}
     if decision.decision == "edited" or cell != WHOLE:
-        in_order(after, columns)
-    has_new_text = kind is FACT and start is not None and after["fact_text"] != start["fact_text"]
+        in_order(row, columns)
+    has_new_text = kind is FACT and start is not None and row["fact_text"] != start["fact_text"]
     if has_new_text and (cell != WHOLE or decision.decision == "edited"):
         # A row that is taken whole keeps the verdict on its own text.
-        after |= {"verification": "unverified", "scores": None}
-    return after
+        row |= {"verification": "unverified", "scores": None}
+    return row

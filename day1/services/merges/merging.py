@@ -119,13 +119,13 @@ def merge(
             guard(source, refuse_closed(find_again(repo, target)), plan)
             details = _MergeDetails(repo, request, commit, merge_id, origin, base)
             new_commit = _do(work, plan, details)
-            at = work.now
+            merged_at = work.now
         repo.point("merge.after_engine")
         record = intent.record(**plan.counts, base=base, commit=new_commit)
         with repo.ledger.ending():  # others may change the source's record too
             record_merge(repo, record)
         repo.point("merge.after_ledger")
-    return Merged(record, plan, at, _left(plan, sides))
+    return Merged(record, plan, merged_at, _left(plan, sides))
 
 
 def _names(repo: Repository, request: MergeRequest, merge_id: str) -> list[str]:
@@ -149,8 +149,8 @@ def _merged_before(repo: Repository, request: MergeRequest, merge_id: str) -> Me
     earlier = made_by(repo.ledger, MergeRecord, merge_id, **branch_ids, **arguments)
     if earlier is None:
         return None
-    nothing = MergePlan(request.strategy, (), {}, (), (), moves_base=False)
-    return Merged(earlier, nothing, earlier.created_at, repeated=True)
+    empty_plan = MergePlan(request.strategy, (), {}, (), (), moves_base=False)
+    return Merged(earlier, empty_plan, earlier.created_at, repeated=True)
 
 
 def _check_plan(request: MergeRequest, plan: MergePlan) -> None:
@@ -251,14 +251,14 @@ def _left(plan: MergePlan, sides: Sides) -> dict[str, str]:
         return {}
     planned_ids = {row.id for row in plan.rows}
     picked_ids = {row.id for row in plan.rows if row.result is not None}
-    left: dict[str, str] = {}
+    successor_of_left: dict[str, str] = {}
     for change in sides.changes.get(FACT.table, ()):
         successor, target = successor_of(change.after), sides.target.get(change.id)
         is_active = target is not None and target["status"] == "active"
         is_picked = change.id in planned_ids
         if is_active and not is_picked and successor is not None and successor in picked_ids:
-            left[change.id] = successor
-    return left
+            successor_of_left[change.id] = successor
+    return successor_of_left
 
 
 def _decided_json(request: MergeRequest) -> list[Json]:

@@ -175,9 +175,9 @@ def _may_share_rows(request: MergeRequest, changes: Changes) -> bool:
     Such rows are older than a fork of the past; so most merges need not ask the ledger for one.
     """
     ends = (request.source, request.target)
-    begun_at = max(branch.created_at for branch in ends)
+    since = max(branch.created_at for branch in ends)
     return any(branch.began_at is not None for branch in ends) or any(
-        c.before is None and c.after is not None and int(c.after["created_at"] or 0) < begun_at
+        c.before is None and c.after is not None and int(c.after["created_at"] or 0) < since
         for table in changes.values()
         for c in table
     )

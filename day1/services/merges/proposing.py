@@ -69,16 +69,16 @@ def propose(
     review = open_review(repo, (request.source, request.target), (None, None), opener, now)
     repo.point("propose.after_review")
     if ids_without_approval:
-        part = replace(request, strategy="cherry_pick", items=ids_without_approval, expect=None)
+        pick = replace(request, strategy="cherry_pick", items=ids_without_approval, expect=None)
         # The fact that a picked fact supersedes waits for the review, which shows it.
-        result = replace(merge(repo, part, by.origin, now, guard), left={})
+        result = replace(merge(repo, pick, by.origin, now, guard), left={})
     picked_ids = {*ids_without_approval}
     return Proposed(result, review, tuple(row for row in tiers if row not in picked_ids))
 
 
 def _repeated(record: MergeRecord) -> Merged:
-    nothing = MergePlan("auto", (), {}, (), (), moves_base=False)
-    return Merged(record, nothing, record.created_at, repeated=True)
+    empty_plan = MergePlan("auto", (), {}, (), (), moves_base=False)
+    return Merged(record, empty_plan, record.created_at, repeated=True)
 
 
 def _plan_without_approval(

@@ -90,7 +90,7 @@ def protect(
         if after != before:
             change_id = repo.new_id("protection", now)
             change_origin = change_id, branch.id, by.agent, by.token, by.source
-            changed_values = before.protection, before.tiers, after.protection, after.tiers
+            changed_values = (before.protection, before.tiers, after.protection, after.tiers)
             repo.ledger.put_branch(after)
             repo.ledger.put(ProtectionChange(*change_origin, *changed_values, now))
     return after
@@ -108,8 +108,8 @@ def tiers_of(
     if TIERED not in target.protection:
         return {}
     asks_for_authors = plan.rows and asks_who(target.tiers)
-    imported = brought(repo, source, target) if asks_for_authors else ()
-    return judged(plan, target.tiers, source.name, imported)
+    brought_ids = brought(repo, source, target) if asks_for_authors else ()
+    return judged(plan, target.tiers, source.name, brought_ids)
 
 
 def lacking(
@@ -127,14 +127,14 @@ def guard(repo: Repository, by: Merger) -> Guard:
     """Build the check that raises BranchProtected if a merge misses a requirement of its target."""
 
     def check(source: Branch, target: Branch, plan: MergePlan) -> None:
-        unmet = lacking(repo, by, source, target, plan)
-        if unmet:
+        unmet_requirements = lacking(repo, by, source, target, plan)
+        if unmet_requirements:
             raise BranchProtected(
                 f"{target.name!r} is protected.",
-                Advice.joined(unmet.values()),
+                Advice.joined(unmet_requirements.values()),
                 branch=target.name,
                 requires=list(target.protection),
-                missing=list(unmet),
+                missing=list(unmet_requirements),
             )
 
     return check

@@ -167,9 +167,9 @@ def _decided(examined: Examined, review: Review) -> Examined:
     """Return the examined review with the decisions of `review` applied to its plan."""
     decisions = [(decision, decision.holds(examined.rows)) for decision in review.decided]
     choices = tuple(completed(decision.choice) for decision, holds in decisions if holds)
-    stale = tuple(decision for decision, holds in decisions if not holds)
+    stale_decisions = tuple(decision for decision, holds in decisions if not holds)
     plan = plan_merge(examined.seen.sides, "auto", choices) if choices else examined.seen.plan
-    return replace(examined, review=review, plan=plan, choices=choices, stale=stale)
+    return replace(examined, review=review, plan=plan, choices=choices, stale=stale_decisions)
 
 
 def _held(
@@ -230,9 +230,9 @@ def decide(
             Decision(row.id, decision.cell, decision.choice.take, value, agent, now, digest, token)
         )
     with no_merge_meanwhile(repo, review):
-        fresh = check_open(find_review(repo, review.id)).with_decisions(decisions, cleared_cells)
-        repo.ledger.put(fresh)
-    return _decided(examined, fresh)
+        updated = check_open(find_review(repo, review.id)).with_decisions(decisions, cleared_cells)
+        repo.ledger.put(updated)
+    return _decided(examined, updated)
 
 
 def _decidable(rows: Mapping[str, PlanRow], decision: NewDecision) -> PlanRow:
@@ -307,13 +307,13 @@ def merge_review(
     plan = plan_merge(examined.seen.sides, strategy, examined.choices)
 
     def check(source: Branch, target: Branch, planned: MergePlan) -> None:
-        fresh = check_open(find_review(repo, review.id))
-        if fresh.decisions != review.decisions:
+        current = check_open(find_review(repo, review.id))
+        if current.decisions != review.decisions:
             raise PlanChanged(
                 Advice("The review has new decisions: look at it again with {review_show}.")
             )
-        by = Merger(token, fresh, examined.choices, examined.plan.digest)
-        guard(repo, by)(source, target, planned)
+        merger = Merger(token, current, examined.choices, examined.plan.digest)
+        guard(repo, merger)(source, target, planned)
 
     request = MergeRequest(
         examined.source,
@@ -352,8 +352,8 @@ def close_review(
         Conflict: it is merged or closed already.
     """
     with no_merge_meanwhile(repo, review):
-        fresh = check_open(find_review(repo, review.id))
-        closed = replace(fresh, status="closed", closed_by=by, closed_at=now, reason=reason)
+        current = check_open(find_review(repo, review.id))
+        closed = replace(current, status="closed", closed_by=by, closed_at=now, reason=reason)
         repo.ledger.put(closed)
     return closed
 

@@ -58,9 +58,9 @@ def waiting(repo: Repository, *also: str) -> Waiting:
     Held items on an agent's own branch are left out: that agent decides them.
     """
     tip_by_branch = repo.history.branches()
-    shared = [b.name for b in repo.ledger.branches() if b.name == MAIN or b.protection]
+    shared_branches = [b.name for b in repo.ledger.branches() if b.name == MAIN or b.protection]
     awaited_by_id: dict[str, Awaited] = {}
-    for name in dict.fromkeys((*shared, *also)):
+    for name in dict.fromkeys((*shared_branches, *also)):
         if name in tip_by_branch:
             with repo.store.reading(Ref(branch=name)) as reading:
                 item_ids = [offer.item.id for offer in offers_on(repo, reading)]

@@ -78,8 +78,8 @@ def prime_of(
     now, ref = repo.clock(), Ref(branch=branch.name)
     with repo.store.reading(repo.shown(ref)) as reading:
         pinned, evergreen = _lasting(repo, services, branch, space, reading)
-        lasting_ids = [*sorted(pinned, reverse=True)[:_MAX_PINNED], *evergreen]
-        facts = ordered(_facts(repo, services, reading, lasting_ids, space), now)
+        chosen_lasting_ids = [*sorted(pinned, reverse=True)[:_MAX_PINNED], *evergreen]
+        facts = ordered(_facts(repo, services, reading, chosen_lasting_ids, space), now)
         situation = Situation(
             branch.name,
             reading.tip,
@@ -231,6 +231,6 @@ def _handoff(repo: Repository, branch: Branch) -> tuple[str, int, str] | None:
     handoffs = repo.ledger.records(Handoff, target_id=branch.id)
     if not handoffs:
         return None
-    last = max(handoffs, key=lambda handoff: (handoff.created_at, handoff.id))
-    source = name_of(repo, last.source_id) or "a branch that is gone"
-    return source, last.created_at, last.context_summary
+    newest_handoff = max(handoffs, key=lambda handoff: (handoff.created_at, handoff.id))
+    source = name_of(repo, newest_handoff.source_id) or "a branch that is gone"
+    return source, newest_handoff.created_at, newest_handoff.context_summary

@@ -71,17 +71,17 @@ def hint_of(
         text.quotation or text.text
         for text in quote(request.query, [hit.text for hit in hits], _LENGTHS)
     ]
-    new = [
+    new_hits = [
         (hit.row, text)
         for hit, text in zip(hits, texts, strict=True)
         if hit.score >= _MIN_SCORE and not seen.has(text)
     ]
     is_worth_a_hint = _is_near([hit.score for hit in hits], answer.mode_used)
-    shown = new[:ROWS] if is_worth_a_hint else []
-    seen.add(text for _, text in shown)
-    ids = tuple(str(row["id"]) for row, _ in shown)
+    shown_hits = new_hits[:ROWS] if is_worth_a_hint else []
+    seen.add(text for _, text in shown_hits)
+    ids = tuple(str(row["id"]) for row, _ in shown_hits)
     engine.uses.shown(ids, engine.clock(), branch.id)
-    rows = [(text, when(row)) for row, text in shown]
+    rows = [(text, when(row)) for row, text in shown_hits]
     text = hint_text(branch.name, answer.commit, rows, CHARACTERS)
     return Hint(text, ids, answer.commit, answer.pending.count, answer.mode_used)
 

@@ -71,23 +71,23 @@ class PrimeRenewer:
             return
         stamp = primes.stamp()
         prime_by_key = {(prime.branch, prime.space): prime for prime in primes.every()}
-        dirty = repo.history.dirty_branches()
-        fresh = [(name, None) for name in sorted({*moved, *dirty})]
-        keys = list(dict.fromkeys([*self._own(), *fresh, *prime_by_key]))
+        names_with_pending = repo.history.dirty_branches()
+        changed_keys = [(name, None) for name in sorted({*moved, *names_with_pending})]
+        keys = list(dict.fromkeys([*self._own(), *changed_keys, *prime_by_key]))
         branch_by_name = {b.name: b for b in repo.ledger.branches() if b.retired_tip is None}
         # If neither branch nor ledger changed, only the stamp of its prime is renewed.
         is_ledger_unchanged = (
             old_state is not None and state[1] is not None and state[1:] == old_state[1:]
         )
         tip_by_branch = repo.history.branches() if is_ledger_unchanged else {}
-        for place, key in enumerate(keys):
+        for position, key in enumerate(keys):
             (name, space), kept_prime = key, prime_by_key.get(key)
-            if name not in branch_by_name or place >= _MAX_KEPT:
+            if name not in branch_by_name or position >= _MAX_KEPT:
                 primes.drop(name, space)
             elif (
                 kept_prime is not None
                 and kept_prime.at == tip_by_branch.get(name)
-                and name not in dirty
+                and name not in names_with_pending
             ):
                 primes.restamp(kept_prime, stamp)
             else:

@@ -48,8 +48,8 @@ def _decision(
     kind, value = kind_of(decision[id_key]), decision["value"]
     if kind is None or not isinstance(value, Mapping):
         return decision
-    shown = mask.cells(kind, decision[id_key], cast("Row", value))
+    shown_values = mask.cells(kind, decision[id_key], cast("Row", value))
     return {
         **decision,
-        "value": {c: clean(v) if isinstance(v, str) else v for c, v in shown.items()},
+        "value": {c: clean(v) if isinstance(v, str) else v for c, v in shown_values.items()},
     }

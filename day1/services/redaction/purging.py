@@ -100,10 +100,10 @@ def purge(
     rewriting.scrub()
     source.point("purge.scrubbed")
     redaction_ids = {redaction.id for redaction in redactions}
-    cleaned = (
+    clean_records = (
         redaction for redaction in ledger.records(Redaction) if redaction.id in redaction_ids
     )
-    ledger.put(*(replace(redaction, purged_at=now) for redaction in cleaned))
+    ledger.put(*(replace(redaction, purged_at=now) for redaction in clean_records))
     return Purged(len(redactions), len(replay.ids))
 
 

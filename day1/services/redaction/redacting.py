@@ -69,8 +69,8 @@ def look(repo: Repository, row_id: str) -> Target:
     texts |= copies
     hashes = frozenset(texts) - {REDACTED_HASH}
     earlier = repo.ledger.records(Redaction, row_id=row_id)
-    masked = {content for redaction in earlier for content in redaction.hashes}
-    earlier_redaction = earlier[-1] if earlier and hashes <= masked else None
+    masked_hashes = {content for redaction in earlier for content in redaction.hashes}
+    earlier_redaction = earlier[-1] if earlier and hashes <= masked_hashes else None
     words = frozenset(texts.values())
     return Target(
         kind, row_id, frozenset(rows), words, hashes, earlier_redaction, frozenset(derived_ids)
@@ -105,16 +105,16 @@ def _made_of(
     words: set[str] = set()
     for branch in repo.history.branches():
         with repo.store.reading(Ref(branch=branch)) as reading:
-            derived = made_of(reading, rows)
-            ids |= derived.words | derived.verdicts
-            words |= titles_of(reading, derived)
-            verdict_texts = verdicts_of(reading, derived)
+            derived_rows = made_of(reading, rows)
+            ids |= derived_rows.words | derived_rows.verdicts
+            words |= titles_of(reading, derived_rows)
+            verdict_texts = verdicts_of(reading, derived_rows)
             words |= {
                 verdict
                 for verdict in verdict_texts
                 if any(verdict in text or text in verdict for text in texts)
             }
-            fact_ids |= {row_id for row_id in derived.words if kind_of(row_id) is FACT}
+            fact_ids |= {row_id for row_id in derived_rows.words if kind_of(row_id) is FACT}
     text_by_hash: dict[str, str] = {}
     for row_id in sorted(fact_ids):
         text_by_hash |= texts_of(repo, FACT, row_id)
@@ -140,15 +140,15 @@ def _said_by_others(repo: Repository, hashes: Collection[str], rows: Collection[
 
 def _with_copies(repo: Repository, kind: Kind, rows: set[str]) -> set[str]:
     """Return the ids of rows, of their copies, of the copies of these, and so on."""
-    copy_ids, new = set(rows), rows
-    while new:
-        query = Query(among={"origin_id": sorted(new)})
+    copy_ids, new_ids = set(rows), rows
+    while new_ids:
+        query = Query(among={"origin_id": sorted(new_ids)})
         copies: set[str] = set()
         for branch in repo.history.branches():
             with repo.store.reading(Ref(branch=branch)) as reading:
                 copies |= {str(row[0]) for row in reading.scan(kind, ("id",), query)}
-        new = copies - copy_ids
-        copy_ids |= new
+        new_ids = copies - copy_ids
+        copy_ids |= new_ids
     return copy_ids
 
 
@@ -195,12 +195,12 @@ def _extent(repo: Repository, target: Target) -> tuple[int, int]:
     """Count the rows to mask, and the branches that have them."""
     rows: set[str] = set()
     branches = 0
-    with_same_text = Query(among={"content_hash": sorted(target.hashes)})
+    same_text_query = Query(among={"content_hash": sorted(target.hashes)})
     for branch in repo.history.branches():
         with repo.store.reading(Ref(branch=branch)) as reading:
             branch_rows = set(reading.get(target.kind, sorted(target.rows)))
             for kind in INDEXED:
-                branch_rows |= {str(row[0]) for row in reading.scan(kind, ("id",), with_same_text)}
+                branch_rows |= {str(row[0]) for row in reading.scan(kind, ("id",), same_text_query)}
         rows |= branch_rows
         branches += bool(branch_rows)
     return len(rows), branches

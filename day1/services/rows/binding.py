@@ -37,18 +37,18 @@ class Brought:
             work: the open unit of work on the branch.
             edits: new edits of the import.
         """
-        listing = [edit for edit in edits if sources_in(edit)]
-        listing = [edit for edit in listing if edit["row_id"] not in self._added]
-        if not listing:
+        listing_edits = [edit for edit in edits if sources_in(edit)]
+        listing_edits = [edit for edit in listing_edits if edit["row_id"] not in self._added]
+        if not listing_edits:
             return set()
-        row_ids = sorted({str(edit["row_id"]) for edit in listing})
+        row_ids = sorted({str(edit["row_id"]) for edit in listing_edits})
         edits_by_row: dict[str, list[Row]] = {}
         for edit in edits:
             edits_by_row.setdefault(str(edit["row_id"]), []).append(edit)
         present_ids, present_edits = _present_rows(work, row_ids), edits_of(work, row_ids)
         return {
             str(edit["id"])
-            for edit in listing
+            for edit in listing_edits
             if not self._may_bind(
                 edit, present_ids, present_edits, edits_by_row[str(edit["row_id"])]
             )

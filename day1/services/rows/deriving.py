@@ -125,7 +125,7 @@ def made_of(reading: Reading, ids: Collection[str]) -> Made:
     For callers that hide rows: to take their words out of an index, or to count them. Readings
     hide by `model.redaction.basis` alone.
     """
-    derived, source_ids = Made(), set(ids)
+    made, source_ids = Made(), set(ids)
     edits = _listing_edits(reading) if source_ids else []
     insights = _insights(reading) if source_ids else {}
     while source_ids:
@@ -133,17 +133,17 @@ def made_of(reading: Reading, ids: Collection[str]) -> Made:
             row_id for row_id, cell, sources in edits if cell == BASIS and sources & source_ids
         }
         words |= {row_id for row_id, sources in insights.items() if sources & source_ids}
-        copies = Query(among={"origin_id": sorted(source_ids)})
-        words |= {str(row[0]) for row in reading.scan(FACT, ("id",), copies)}
+        copies_query = Query(among={"origin_id": sorted(source_ids)})
+        words |= {str(row[0]) for row in reading.scan(FACT, ("id",), copies_query)}
         words |= _titled(reading, source_ids)
-        derived.verdicts |= {
+        made.verdicts |= {
             row_id
             for row_id, cell, sources in edits
             if cell == VERDICT_BASIS and sources & source_ids
         }
-        source_ids = words - derived.words - set(ids)
-        derived.words |= source_ids
-    return derived
+        source_ids = words - made.words - set(ids)
+        made.words |= source_ids
+    return made
 
 
 def titles_of(reading: Reading, made: Made) -> set[str]:
@@ -174,14 +174,14 @@ def _listing_edits(reading: Reading) -> list[tuple[str, str, set[str]]]:
     """Find the edits that list sources; return row id, `BASIS` or `VERDICT_BASIS`, source ids."""
     edit_columns = ("row_id", "cell", "reason")
     query = Query(among={"cell": [*sorted(BASES), "fact_text"]})
-    listing = []
+    listing_edits = []
     for values in reading.scan(EDIT, edit_columns, query):
         edit = dict(zip(edit_columns, values, strict=True))
         sources = set(sources_in(edit))
         if sources:
             cell = VERDICT_BASIS if edit["cell"] == VERDICT_BASIS else BASIS
-            listing.append((str(edit["row_id"]), cell, sources))
-    return listing
+            listing_edits.append((str(edit["row_id"]), cell, sources))
+    return listing_edits
 
 
 def _insights(reading: Reading) -> dict[str, set[str]]:
@@ -199,5 +199,5 @@ def _titled(reading: Reading, ids: Collection[str]) -> set[str]:
     conversation_ids = [str(row[0]) for row in reading.scan(MESSAGE, ("conversation_id",), first)]
     if not conversation_ids:
         return set()
-    from_hooks = Query(equal={"source": "tool"}, among={"id": conversation_ids})
-    return {str(row[0]) for row in reading.scan(CONVERSATION, ("id",), from_hooks)}
+    from_hooks_query = Query(equal={"source": "tool"}, among={"id": conversation_ids})
+    return {str(row[0]) for row in reading.scan(CONVERSATION, ("id",), from_hooks_query)}

@@ -145,11 +145,11 @@ class Editor:
                 it begins.
         """
         row_id = str(row["id"])
-        foreign = sorted(set(columns) - set(kind.group(WHOLE)))
-        if foreign:
+        unknown_columns = sorted(set(columns) - set(kind.group(WHOLE)))
+        if unknown_columns:
             raise InvalidRequest(
                 f"{row_id} is a{'n' if kind.name[0] in 'aeiou' else ''} {kind.name}, which has no "
-                f"{', '.join(foreign)}.",
+                f"{', '.join(unknown_columns)}.",
                 id=row_id,
             )
         values = complete(kind, _without_equal_text(row, kind.text, columns))
@@ -158,11 +158,11 @@ class Editor:
         groups = changed_groups(kind, row, values)
         if not groups:
             return Changed(row, groups)
-        after = {**row, **values}
-        in_order(after, columns)
+        changed_row = {**row, **values}
+        in_order(changed_row, columns)
         self.work.change(kind, row_id, values)
-        self.add_edits(kind, after, groups)
-        return Changed(after, groups, self.close(_held_about(self.work, row_id, groups)))
+        self.add_edits(kind, changed_row, groups)
+        return Changed(changed_row, groups, self.close(_held_about(self.work, row_id, groups)))
 
     def add_edits(self, kind: Kind, after: Row, groups: Sequence[str]) -> None:
         """Add an edit for each changed cell of a row."""
@@ -174,10 +174,10 @@ class Editor:
         writes: Writes = {}
         for kind, row in rows:
             writes.setdefault(kind.table, {})[str(row["id"])] = None
-        whole = [EditedCells(kind, row, [WHOLE], self.reason) for kind, row in rows]
+        removed = [EditedCells(kind, row, [WHOLE], self.reason) for kind, row in rows]
         by = self.origin, self.work.now, self.repo.new_id
         self.work.apply(writes)
-        self.work.add(EDIT, [edit for edited in whole for edit in edit_rows(edited, *by)])
+        self.work.add(EDIT, [edit for edited in removed for edit in edit_rows(edited, *by)])
         self.close(_withholding_items(self.work, [str(row["id"]) for _, row in rows]))
 
     def close(self, items: Sequence[HeldItem]) -> tuple[str, ...]:
@@ -238,16 +238,17 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
             sensitivity=text_of(old_fact["sensitivity"]),
         )
         new_fact = fact_row(new_id, fact, origin, work.now)
-        if (first := _superseded_before(work, old_fact, new_fact)) is not None:
-            at = int(first["created_at"] or 0)
-            return Edited(FACT, first, work.tip, at, (), old_fact, _ends(old_fact, first))
-        last = _last_successor(work, old_fact)
-        if last is not None:
+        if (done := _superseded_before(work, old_fact, new_fact)) is not None:
+            at = int(done["created_at"] or 0)
+            return Edited(FACT, done, work.tip, at, (), old_fact, _ends(old_fact, done))
+        last_successor = _last_successor(work, old_fact)
+        if last_successor is not None:
             raise Refused(
-                f"{new.fact_id} is superseded already, by {last}: supersede {last} in its place.",
+                f"{new.fact_id} is superseded already, by {last_successor}: "
+                f"supersede {last_successor} in its place.",
                 Advice("{memory_update_fact} changes its text."),
                 id=new.fact_id,
-                superseded_by=last,
+                superseded_by=last_successor,
             )
         if new.first_edit is not None and work.get(EDIT, [new.first_edit]):
             raise reused(new.first_edit)
@@ -258,21 +259,21 @@ def supersede(repo: Repository, branch: Branch, new: Replacement, origin: Origin
         work.change(FACT, new.fact_id, values)
         groups = changed_groups(FACT, old_fact, values)
         editor = Editor(repo, work, origin, new.reason)
-        superseded = {**old_fact, **values}
-        editor.add_edits(FACT, superseded, groups)
+        superseded_fact = {**old_fact, **values}
+        editor.add_edits(FACT, superseded_fact, groups)
         closed = editor.close(_held_about(work, new.fact_id, groups))
         commit = work.commit(Message("change", f"supersede fact {new.fact_id} by {new_id}"))
         return Edited(
-            FACT, new_fact, commit, work.now, closed, superseded, _ends(old_fact, new_fact)
+            FACT, new_fact, commit, work.now, closed, superseded_fact, _ends(old_fact, new_fact)
         )
 
 
 def _ends(old_fact: Row, new_fact: Row) -> Row:
     """Return the end times that a replaced fact had and its replacement lacks."""
-    ends = {column: old_fact[column] for column in ("expires_at", "valid_until")}
-    if ends["valid_until"] is not None and int(ends["valid_until"]) <= when(new_fact):
-        ends["valid_until"] = None  # the old fact had ended before the new one began
-    return {c: end for c, end in ends.items() if end is not None and new_fact[c] is None}
+    old_ends = {column: old_fact[column] for column in ("expires_at", "valid_until")}
+    if old_ends["valid_until"] is not None and int(old_ends["valid_until"]) <= when(new_fact):
+        old_ends["valid_until"] = None  # the old fact had ended before the new one began
+    return {c: end for c, end in old_ends.items() if end is not None and new_fact[c] is None}
 
 
 def _last_successor(work: Work, fact: Row) -> str | None:
@@ -301,13 +302,13 @@ def _superseded_before(work: Work, old_fact: Row, new_fact: Row) -> Row | None:
         RequestReused: the request id was used before, for another fact.
     """
     values = {column: new_fact[column] for column in ("fact_text", "category", "confidence")}
-    first = written_by(work, FACT, str(new_fact["id"]), values)
-    if first is not None and old_fact["superseded_by"] != first["id"]:
-        raise reused(str(first["id"]))
-    if first is None and old_fact["superseded_by"] is not None:
-        newer = work.get(FACT, [str(old_fact["superseded_by"])])
-        first = written_lately([*newer.values()], FACT, new_fact)
-    return first
+    first_written = written_by(work, FACT, str(new_fact["id"]), values)
+    if first_written is not None and old_fact["superseded_by"] != first_written["id"]:
+        raise reused(str(first_written["id"]))
+    if first_written is None and old_fact["superseded_by"] is not None:
+        newer_facts = work.get(FACT, [str(old_fact["superseded_by"])])
+        first_written = written_lately([*newer_facts.values()], FACT, new_fact)
+    return first_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,13 +328,13 @@ def remove(repo: Repository, branch: Branch, removal: Removal, origin: Origin) -
         NotFound: a row is not on this branch; nothing is removed then.
         RequestReused: the request id was used before, for another change.
     """
-    first, row_ids = removal.first_edit, list(dict.fromkeys(removal.row_ids))
+    first_edit, row_ids = removal.first_edit, list(dict.fromkeys(removal.row_ids))
     with repo.store.changing(branch.name) as work:
-        removed_at = edited_before(work, first, row_ids[0], lambda values, _: WHOLE in values)
+        removed_at = edited_before(work, first_edit, row_ids[0], lambda values, _: WHOLE in values)
         if removed_at is not None:
             edits = work.find(EDIT, Query(equal={"created_at": removed_at, "cell": WHOLE}))
             if {edit["row_id"] for edit in edits} != set(row_ids):
-                raise reused(str(first))
+                raise reused(str(first_edit))
             return Edited(FACT, {"id": row_ids[0]}, work.tip, removed_at)
         editor = Editor(repo, work, origin, removal.reason)
         rows = [present(work, row_id, branch) for row_id in row_ids]

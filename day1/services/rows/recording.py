@@ -192,11 +192,11 @@ def record(
     """
     with repo.store.adding(branch.name) as work:
         kind, row = new_memory(repo, memory, origin, work.now)
-        alike = near_duplicates(work, str(row["content_hash"])) if kind is FACT else None
-        put = put_once(work, kind, row, request_id, alike)
+        twins = near_duplicates(work, str(row["content_hash"])) if kind is FACT else None
+        put = put_once(work, kind, row, request_id, twins)
     same_text = [
         str(other["id"])
-        for other in alike or ()
+        for other in twins or ()
         if other["id"] != put.row["id"] and _may_be_named(other, memory.space, work.now)
     ]
     return Recorded(put.row, BranchAfter.of(work, put.fresh), put.notes, tuple(same_text))
@@ -363,10 +363,10 @@ def newest_edits(
 
     Values of cells with `hidden` columns cannot be compared: there the newest edit counts.
     """
-    of_cells = [(str(e["cell"]), e) for e in edits if e["cell"] not in {WHOLE, *BASES}]
-    unknown = {cell for cell, _ in of_cells if not set(hidden).isdisjoint(kind.group(cell))}
-    hidden_by_cell = {cell: edit for cell, edit in of_cells if cell in unknown}
-    current_by_cell = {c: edit for c, edit in of_cells if edit["value"] == cell_value(kind, row, c)}
+    listed = [(str(e["cell"]), e) for e in edits if e["cell"] not in {WHOLE, *BASES}]
+    unknown = {cell for cell, _ in listed if not set(hidden).isdisjoint(kind.group(cell))}
+    hidden_by_cell = {cell: edit for cell, edit in listed if cell in unknown}
+    current_by_cell = {c: edit for c, edit in listed if edit["value"] == cell_value(kind, row, c)}
     return hidden_by_cell | current_by_cell
 
 

@@ -49,8 +49,8 @@ def newest_messages(
     A search takes the ids as `SearchRequest.only`. With a condition on conversations instead, it
     would filter the messages nearest to the question, and few of these are in one space.
     """
-    among = Query(among={"space": list(spaces)})
-    ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), among)]
+    in_spaces = Query(among={"space": list(spaces)})
+    ids = [row[0] for row in reading.scan(CONVERSATION, ("id",), in_spaces)]
     query = Query(among={"conversation_id": ids})
     rows = reading.scan(MESSAGE, ("created_at", "id"), query) if ids else []
     return frozenset(str(row_id) for _, row_id in nlargest(limit, rows))

@@ -43,11 +43,11 @@ class Window:
         """
         if self.after is not None and self.before is not None and self.after > self.before:
             raise InvalidRequest("`after` is later than `before`: swap them.")
-        ends = [end for end in (self.before, self.true_at) if end is not None]
+        end_times = [end for end in (self.before, self.true_at) if end is not None]
         return Query(
             equal=self.equal,
             after=self.after,
-            before=min(ends, default=None),
+            before=min(end_times, default=None),
             present_at=self.true_at,
             limit=self.limit,
         )

@@ -93,21 +93,21 @@ def select_rows(reading: Reading, choice: Selection) -> dict[Kind, list[Row]]:
     conversation_rows = _conversations(reading, choice)
     messages = _messages(reading, choice, [str(c["id"]) for c in conversation_rows])
     if choice.after is not None or choice.before is not None:
-        with_messages = {message["conversation_id"] for message in messages}
-        conversation_rows = [c for c in conversation_rows if c["id"] in with_messages]
+        ids_with_messages = {message["conversation_id"] for message in messages}
+        conversation_rows = [c for c in conversation_rows if c["id"] in ids_with_messages]
     relations: list[Row] = []
     if choice.relations:
         relations = choice.of_its_time(reading.find(RELATION, Query(among=choice.among)))
     rows = [*facts, *conversation_rows, *messages, *relations]
     edits = _among(reading, EDIT, "row_id", [str(row["id"]) for row in rows])
-    chosen = {
+    rows_by_kind = {
         FACT: facts,
         RELATION: relations,
         CONVERSATION: conversation_rows,
         MESSAGE: messages,
         EDIT: edits,
     }
-    return {kind: sorted(kind_rows, key=_by_id) for kind, kind_rows in chosen.items()}
+    return {kind: sorted(kind_rows, key=_by_id) for kind, kind_rows in rows_by_kind.items()}
 
 
 def _facts(reading: Reading, choice: Selection) -> list[Row]:
@@ -140,12 +140,12 @@ def _messages(reading: Reading, choice: Selection, conversation_ids: Sequence[st
 
 
 def _refuse_unknown(ids: Iterable[str], row_by_id: Mapping[str, Row]) -> None:
-    unknown = [row_id for row_id in ids if row_id not in row_by_id]
-    if unknown:
+    unknown_ids = [row_id for row_id in ids if row_id not in row_by_id]
+    if unknown_ids:
         raise NotFound(
-            f"Not on this branch: {', '.join(unknown[:10])}.",
+            f"Not on this branch: {', '.join(unknown_ids[:10])}.",
             Advice("{memory_search} finds what a branch has."),
-            ids=unknown,
+            ids=unknown_ids,
         )
 
 
@@ -195,8 +195,8 @@ def put(
                 copied.present[kind.table] += 1
                 equal_rows.append(row)
             else:
-                why: LeftReason = "removed" if present_row is None else "conflict"
-                copied.left.append(LeftRow(row_id, branch, why))
+                reason: LeftReason = "removed" if present_row is None else "conflict"
+                copied.left.append(LeftRow(row_id, branch, reason))
         work.add(kind, new_rows)
         if brought is not None:
             brought.add(kind, new_rows, equal_rows)

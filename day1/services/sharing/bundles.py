@@ -143,9 +143,9 @@ def import_bundle(repo: Repository, bundle_id: str, target: Branch) -> CopiedRow
     bundle = find_bundle(repo, bundle_id)
     rows = _rows_of(repo, bundle)
     with repo.store.changing(find_open_again(repo, target).name) as work:
-        copied = put(work, target.name, rows, brought=Brought())
-        commit_copy(work, copied, "import", f"import {copied.total} rows of a bundle")
-    return copied
+        copied_rows = put(work, target.name, rows, brought=Brought())
+        commit_copy(work, copied_rows, "import", f"import {copied_rows.total} rows of a bundle")
+    return copied_rows
 
 
 def export_bundle(repo: Repository, bundle_id: str) -> Iterator[bytes]:
@@ -209,8 +209,8 @@ def take_bundle(repo: Repository, lines: Iterable[bytes], now: int) -> Bundle:
     def fill() -> None:
         with repo.store.changing(branch.name) as work:
             # A new branch has no removed rows, whatever edits came with the file.
-            copied = put(work, branch.name, file.rows, back=True)
-            commit_copy(work, copied, "import", f"take {copied.total} rows of a bundle")
+            copied_rows = put(work, branch.name, file.rows, back=True)
+            commit_copy(work, copied_rows, "import", f"take {copied_rows.total} rows of a bundle")
 
     try:
         fork(repo, branch, bundle, fill=fill)

@@ -62,19 +62,19 @@ def hand_over(repo: Repository, request: HandoffRequest, now: int) -> HandoffDon
     if source.id == target.id:
         raise InvalidRequest("A branch cannot hand over to itself: name another target_branch.")
     handoff_id = repo.new_id("handoff", now)
-    ends = {"source_id": source.id, "target_id": target.id, "handoff_type": request.handoff_type}
-    first = made_by(repo.ledger, Handoff, handoff_id, **ends)
-    if first is not None:
-        return HandoffDone(first, CopiedRows())
+    named = {"source_id": source.id, "target_id": target.id, "handoff_type": request.handoff_type}
+    existing_handoff = made_by(repo.ledger, Handoff, handoff_id, **named)
+    if existing_handoff is not None:
+        return HandoffDone(existing_handoff, CopiedRows())
     commit = repo.store.commit_pending(source.name)
     facts, conversations = _rows_since_fork(repo, source, commit)
-    verdicts = {"verified", "unverified"} if request.include_unverified else {"verified"}
-    fact_ids = [str(fact["id"]) for fact in facts if fact["verification"] in verdicts]
+    wanted_verdicts = {"verified", "unverified"} if request.include_unverified else {"verified"}
+    fact_ids = [str(fact["id"]) for fact in facts if fact["verification"] in wanted_verdicts]
     with repo.store.reading(repo.shown(Ref(commit=commit))) as reading:
         rows = without_secrets(select_rows(reading, Selection(fact_ids, conversations)))
     handoff = Handoff(
         id=handoff_id,
-        **ends,
+        **named,
         commit=commit,
         facts=tuple(str(row["id"]) for row in rows[FACT]),
         conversations=tuple(str(row["id"]) for row in rows[CONVERSATION]),
@@ -156,11 +156,11 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
         messages_by_conversation = {
             talk: messages_of(repo, reading, talk) for talk in handoff.conversations
         }
-    source, room = name_of(repo, handoff.source_id), TextBudget(MOST_CHARACTERS, MAX_TEXT)
+    source, budget = name_of(repo, handoff.source_id), TextBudget(MOST_CHARACTERS, MAX_TEXT)
     fact_rows = [
         QuotedRow(source, facts[i], str(facts[i]["fact_text"])) for i in handoff.facts if i in facts
     ]
-    shown_facts = list(room.fitting(fact_rows))
+    shown_facts = list(budget.fitting(fact_rows))
     message_rows = [
         QuotedRow(source, row, str(row["content"]))
         for order in messages_by_conversation.values()
@@ -169,7 +169,9 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
     message_rows.sort(
         key=lambda quoted_row: (quoted_row.row["created_at"], quoted_row.row["id"]), reverse=True
     )
-    message_by_id = {quoted_row.row["id"]: quoted_row for quoted_row in room.fitting(message_rows)}
+    message_by_id = {
+        quoted_row.row["id"]: quoted_row for quoted_row in budget.fitting(message_rows)
+    }
     talks = [
         ConversationEnd(
             source,
@@ -178,4 +180,4 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
         )
         for i, order in messages_by_conversation.items()
     ]
-    return Packet(handoff, source, name_of(repo, handoff.target_id), shown_facts, talks, room)
+    return Packet(handoff, source, name_of(repo, handoff.target_id), shown_facts, talks, budget)

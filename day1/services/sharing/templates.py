@@ -43,11 +43,11 @@ def create_template(repo: Repository, source: Branch, new: NewTemplate, now: int
 
     def existing_branch() -> Branch | None:
         fields = {"name": new.name, "description": new.description}
-        first = made_by(repo.ledger, Template, template_id, **fields, tags=new.tags)
-        if first is None:
+        existing_template = made_by(repo.ledger, Template, template_id, **fields, tags=new.tags)
+        if existing_template is None:
             return None
-        templates.append(first)
-        return repo.ledger.record(Branch, first.branch_id)
+        templates.append(existing_template)
+        return repo.ledger.record(Branch, existing_template.branch_id)
 
     fork_under(repo, branch_name, make_branch, existing_branch)
     return templates[-1]

@@ -79,8 +79,8 @@ def _threads(reading: Reading, spaces: Sequence[str | None]) -> dict[str, tuple[
     query = Query(among={"conversation_id": ids})
     rows = reading.scan(MESSAGE, columns, query) if ids else []
     for at, _, thread, role, calls, happened, agent in sorted(rows, key=lambda row: row[:2]):
-        when = int((at if happened is None else happened) or 0)
-        message = Spoken(str(role), calls, when, text_of(agent))
+        happened_or_created = int((at if happened is None else happened) or 0)
+        message = Spoken(str(role), calls, happened_or_created, text_of(agent))
         messages_by_thread.setdefault(str(thread), []).append(message)
     return {
         thread: uses
@@ -118,8 +118,8 @@ def counted_rows(
         if structure is not None:
             runs = mined(repo, reading, text_of(row["space"])).runs(structure.steps)
             counts = count_runs(runs)
-            used = _used(repo, reading, row, structure.steps, spaces)
-            counted.append(Counted(row, structure, counts, used))
+            used_runs = _used(repo, reading, row, structure.steps, spaces)
+            counted.append(Counted(row, structure, counts, used_runs))
     return sorted(counted, key=_surest_first)
 
 
@@ -136,7 +136,7 @@ def _used(
 ) -> Counts:
     """Count the runs since a row was written, in all threads that the caller sees."""
     visible_spaces = {text_of(row["space"])} if spaces is None else {*spaces}
-    roots = [
+    root_spaces = [
         space
         for space in visible_spaces
         if not any(_is_space_below(space, other) for other in visible_spaces)
@@ -144,7 +144,7 @@ def _used(
     created_at = int(row["created_at"] or 0)
     runs: list[Run] = [
         run
-        for space in roots
+        for space in root_spaces
         for run in mined(repo, reading, space).runs(steps)
         if run.at >= created_at
     ]
@@ -191,24 +191,24 @@ def extract_patterns(repo: Repository, extraction: Extraction) -> Extracted:
     with repo.store.reading(Ref(branch=extraction.branch.name)) as reading:
         tool_calls = mined(repo, reading, space)
         recurring = tool_calls.recurring(MOST)
-        planned = [
+        planned_steps = [
             steps
             for steps in recurring
             if count_runs(tool_calls.runs(steps)).confidence >= extraction.least_confidence
         ]
-        planned_by_id = {pattern_id(space, steps): steps for steps in planned}
+        planned_by_id = {pattern_id(space, steps): steps for steps in planned_steps}
         new_ids = _absent(reading, list(planned_by_id))
     if not new_ids:
-        return Extracted(present=len(planned))
+        return Extracted(present=len(planned_steps))
     with repo.store.changing(extraction.branch.name) as work:
         new_ids = _absent(work, new_ids)  # another process may have written some since
         if not new_ids:
-            return Extracted(present=len(planned))
+            return Extracted(present=len(planned_steps))
         rows = [_pattern(i, planned_by_id[i], extraction, work.now) for i in new_ids]
         work.add(FACT, rows)
         repo.point("patterns.written")
         commit = work.commit(Message("change", f"extract {len(rows)} patterns"))
-    return Extracted(tuple(new_ids), len(planned) - len(new_ids), commit)
+    return Extracted(tuple(new_ids), len(planned_steps) - len(new_ids), commit)
 
 
 def pattern_id(space: str | None, steps: Steps) -> str:
@@ -219,13 +219,13 @@ def pattern_id(space: str | None, steps: Steps) -> str:
 def _absent(reading: Reading, ids: Sequence[str]) -> list[str]:
     """Return the ids of rows that a branch does not have and never removed."""
     present = reading.get(FACT, ids)
-    absent = [row_id for row_id in ids if row_id not in present]
-    edits = edits_of(reading, absent)
-    return [row_id for row_id in absent if not was_removed(edits.get(row_id, ()))]
+    absent_ids = [row_id for row_id in ids if row_id not in present]
+    edits = edits_of(reading, absent_ids)
+    return [row_id for row_id in absent_ids if not was_removed(edits.get(row_id, ()))]
 
 
 def _pattern(row_id: str, steps: Steps, extraction: Extraction, now: int) -> Row:
     structure, owner = of_tools(steps), Owner(extraction.owner.wallet)
-    new = NewFact(structure.text, PATTERN, space=owner.space)
+    new_fact = NewFact(structure.text, PATTERN, space=owner.space)
     columns: Row = {"structure": structure.cell, "detail": detail_of(owner)}
-    return fact_row(row_id, new, extraction.origin, now) | columns
+    return fact_row(row_id, new_fact, extraction.origin, now) | columns

@@ -32,8 +32,8 @@ def find_counted(
     spaces: Sequence[str | None] | None,
 ) -> FoundPattern:
     """Find a pattern or skill by its id in some spaces, and all that were read with it."""
-    read = read_counted(repo, branch, category, spaces)
-    return FoundPattern(next((c for c in read.rows if c.row["id"] == row_id), None), read)
+    counted = read_counted(repo, branch, category, spaces)
+    return FoundPattern(next((c for c in counted.rows if c.row["id"] == row_id), None), counted)
 
 
 @dataclass(frozen=True, slots=True)

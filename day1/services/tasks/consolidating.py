@@ -69,9 +69,9 @@ class CandidateFact:
     @property
     def fact_id(self) -> str:
         """The id, derived from the content: equal facts of two branches get one id and merge."""
-        first = self.sources[0]
-        keys = (_SAYS, str(first["id"]), self.text, str(self.confidence))
-        return derived_id(FACT.prefix, int(first["created_at"] or 0), *keys)
+        first_source = self.sources[0]
+        keys = (_SAYS, str(first_source["id"]), self.text, str(self.confidence))
+        return derived_id(FACT.prefix, int(first_source["created_at"] or 0), *keys)
 
 
 @dataclass(slots=True)
@@ -143,8 +143,8 @@ def _by_space(rows: Sequence[Row]) -> Iterable[list[Row]]:
     for row in rows:
         rows_by_space.setdefault(row["space"], []).append(row)
     for group in rows_by_space.values():
-        last = max(map(_end, group))
-        yield [row for row in group if _end(row) == last]
+        newest_end = max(map(_end, group))
+        yield [row for row in group if _end(row) == newest_end]
 
 
 def _end(row: Row) -> float:
@@ -175,9 +175,9 @@ def _new_candidates(
     ]
     wordings = {(row["space"], plain(str(row["summary"]))) for row in worded_sources}
     spaces = {space for space, _ in wordings}
-    both = [pair for a, b, _ in grouped.pairs for pair in ((a, b), (b, a))]
+    ordered_pairs = [pair for a, b, _ in grouped.pairs for pair in ((a, b), (b, a))]
     similar_texts = {
-        (space, b) for a, b in both for space in spaces if (space, a) in wordings
+        (space, b) for a, b in ordered_pairs for space in spaces if (space, a) in wordings
     } | wordings
     hashes = [content_hash(candidate.text) for candidate in candidates]
     stated_until = _stated_until(reading, hashes, now)
@@ -201,24 +201,24 @@ def _stated_until(
     )
     until_by_text: dict[tuple[Cell, Cell], float] = {}
     for space, hashed, end in reading.scan(FACT, ("space", "content_hash", "valid_until"), query):
-        until = math.inf if end is None else float(end)
-        until_by_text[space, hashed] = max(until_by_text.get((space, hashed), 0), until)
+        end_time = math.inf if end is None else float(end)
+        until_by_text[space, hashed] = max(until_by_text.get((space, hashed), 0), end_time)
     return until_by_text
 
 
 def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -> None:
     facts, edits = [], []
     for candidate in candidates:
-        first = candidate.sources[0]
-        new = NewFact(
+        first_source = candidate.sources[0]
+        new_fact = NewFact(
             candidate.text,
-            category=str(first["observation_type"]),
+            category=str(first_source["observation_type"]),
             confidence=candidate.confidence,
-            happened_at=first["happened_at"],  # type: ignore[arg-type]  # an integer column
-            expires_at=first["expires_at"],  # type: ignore[arg-type]  # an integer column
+            happened_at=first_source["happened_at"],  # type: ignore[arg-type]  # an integer column
+            expires_at=first_source["expires_at"],  # type: ignore[arg-type]  # an integer column
         )
-        fact = fact_row(candidate.fact_id, new, origin, work.now)
-        fact["origin_id"], fact["space"] = first["id"], candidate.space
+        fact = fact_row(candidate.fact_id, new_fact, origin, work.now)
+        fact["origin_id"], fact["space"] = first_source["id"], candidate.space
         facts.append(fact)
         for row in candidate.sources:
             edits += _edit(fact, row, candidate, origin, work.now)
@@ -230,9 +230,9 @@ def _add(work: Additions, candidates: Sequence[CandidateFact], origin: Origin) -
 
 def _edit(fact: Row, source: Row, candidate: CandidateFact, origin: Origin, now: int) -> list[Row]:
     """Return the edit that links an observation to its fact; the first one's names all sources."""
-    first = candidate.sources[0]
-    reason = f"{_WITH_SOURCE}{first['id']}"
-    if source is first:
+    first_source = candidate.sources[0]
+    reason = f"{_WITH_SOURCE}{first_source['id']}"
+    if source is first_source:
         reason = _FROM_SOURCES + ", ".join(str(row["id"]) for row in candidate.sources)
     edited = EditedCells(FACT, fact, ["fact_text"], reason)
     return edit_rows(edited, origin, now, lambda *_: source_edit_id(source))

@@ -61,15 +61,15 @@ def branch_for_facts(repo: Repository, observations: Observed) -> str:
     if task_id and agent_id is None:
         raise Refused("The task's branch is gone: name the `branch` that the facts are for.")
     query = Query(equal=observations.equal, limit=1)
-    last = [
+    last_times = [
         newest_rows(repo, observations.branches, kind, (), query) for kind in (FACT, OBSERVATION)
     ]
-    newest = max(
+    newest_time = max(
         (row["created_at"] or 0, row["id"], rows_of_kind)
-        for rows_of_kind in last
+        for rows_of_kind in last_times
         for row in rows_of_kind.rows
     )
-    return newest[2].branch_of[str(newest[1])]
+    return newest_time[2].branch_of[str(newest_time[1])]
 
 
 def waiting_first(
@@ -97,5 +97,5 @@ def waiting_first(
     chosen = Query(
         equal=observations.equal, among={"id": [*consolidated_ids, *waiting_ids][-MOST:]}
     )
-    first = newest_rows(repo, observations.branches, OBSERVATION, _COLUMNS, chosen).rows
-    return first, max(0, len(waiting_ids) - MOST)
+    waiting_rows = newest_rows(repo, observations.branches, OBSERVATION, _COLUMNS, chosen).rows
+    return waiting_rows, max(0, len(waiting_ids) - MOST)

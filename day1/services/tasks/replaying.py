@@ -91,8 +91,8 @@ def replay(
     """
     records = repo.ledger.records(Task, task_type=task_type)
     if not records:
-        types = sorted({t.task_type for t in repo.ledger.records(Task) if t.task_type})
-        type_names = ", ".join(types) or "none"
+        task_types = sorted({t.task_type for t in repo.ledger.records(Task) if t.task_type})
+        type_names = ", ".join(task_types) or "none"
         return Replayed([], 0, [], [f"No task has this type; types there are: {type_names}."])
     tasks = [_replay(repo, task_state(repo, task.id), space) for task in records[: -limit - 1 : -1]]
     notes = []
@@ -142,10 +142,10 @@ def _errors(rows: Sequence[Row]) -> Iterator[TaskStep]:
     step_by_error: dict[str, TaskStep] = {}
     latest_by_agent: dict[object, TaskStep] = {}
     for row in reversed(rows):
-        after = latest_by_agent.get(row["agent_id"])
+        next_step = latest_by_agent.get(row["agent_id"])
         latest_by_agent[row["agent_id"]] = step = _step(row)
-        if after is not None:
-            step_by_error[step.id] = after
+        if next_step is not None:
+            step_by_error[step.id] = next_step
     for row in rows:
         if row["observation_type"] == _ERROR:
             step = _step(row)
@@ -191,8 +191,8 @@ def _tools(tasks: Sequence[Replay]) -> list[Pattern]:
             continue
         ids = [str(row["id"]) for t in users for row in t.observations if row["tool_name"] == tool]
         names = [task.state.task.id for task in users]
-        uses = sum(task.tools[tool] for task in users)
-        patterns.append(Pattern("tool", tool, names, ids[:_MAX_SHOWN], uses))
+        use_count = sum(task.tools[tool] for task in users)
+        patterns.append(Pattern("tool", tool, names, ids[:_MAX_SHOWN], use_count))
     return _most_frequent(patterns)
 
 
@@ -212,10 +212,10 @@ def _recurring(
     """Find errors or facts that recur in several tasks, with the steps that followed them."""
     if len({row["task_id"] for row in rows}) < FEWEST:
         return [], []
-    newest = sorted(rows, key=lambda row: (row["created_at"], row["id"]))[-COMPARED:]
-    grouped = group_rows(engine, kind, newest)
+    newest_rows = sorted(rows, key=lambda row: (row["created_at"], row["id"]))[-COMPARED:]
+    grouped = group_rows(engine, kind, newest_rows)
     notes = list(grouped.notes)
-    if len(newest) < len(rows):
+    if len(newest_rows) < len(rows):
         notes.append(f"Only the newest {COMPARED} of {len(rows)} {kind.table} were compared.")
     patterns = []
     for group in grouped.groups:

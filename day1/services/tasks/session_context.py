@@ -35,12 +35,12 @@ class TextBudget:
         """Yield the rows that fit in the budget, with long texts shortened."""
         for quoted_row in rows:
             is_long = len(quoted_row.text) > self.longest
-            shortened = quoted_row.text[: self.longest] + " \u2026" if is_long else quoted_row.text
-            if self.characters + len(shortened) > self.most:
+            shown_text = quoted_row.text[: self.longest] + " \u2026" if is_long else quoted_row.text
+            if self.characters + len(shown_text) > self.most:
                 self.left_out += 1
                 continue
-            self.characters += len(shortened)
-            yield QuotedRow(quoted_row.branch, quoted_row.row, shortened)
+            self.characters += len(shown_text)
+            yield QuotedRow(quoted_row.branch, quoted_row.row, shown_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,8 @@ class _Rows:
     def _newest(self, reading: Reading, kind: Kind, limit: int) -> list[Row]:
         active = active_rows(kind, inactive=False)
         equal = {**active.equal, "session_id": self._session_id}
-        present = self._repo.clock()
-        query = replace(active, equal=equal, present_at=present, descending=True, limit=limit)
+        now = self._repo.clock()
+        query = replace(active, equal=equal, present_at=now, descending=True, limit=limit)
         return reading.find(kind, within(reading, kind, query, self._space))
 
     def newest(self, kind: Kind, limit: int) -> list[QuotedRow]:
@@ -155,9 +155,9 @@ def _talks(
     for (branch, conversation_id), chosen in by_talk.items():
         with repo.store.reading(repo.shown(ref_by_branch[branch])) as reading:
             conversations = reading.get(CONVERSATION, [conversation_id])
-            order = messages_of(repo, reading, conversation_id)
+            ordered_messages = messages_of(repo, reading, conversation_id)
         if conversations:
             numbered_messages = [
-                (n, chosen[i]) for n, row in order if (i := str(row["id"])) in chosen
+                (n, chosen[i]) for n, row in ordered_messages if (i := str(row["id"])) in chosen
             ]
             yield ConversationEnd(branch, conversations[conversation_id], numbered_messages)

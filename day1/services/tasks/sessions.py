@@ -46,8 +46,8 @@ def written_branches(
 
     A deleted branch is replaced by the branches that it was merged into.
     """
-    ids = {"agent_id": agent_id, "session_id": session_id, "task_id": task_id}
-    equal = {name: value for name, value in ids.items() if value is not None}
+    session_fields = {"agent_id": agent_id, "session_id": session_id, "task_id": task_id}
+    equal = {name: value for name, value in session_fields.items() if value is not None}
     notes = repo.ledger.records(Session, **equal)
     queue = list(dict.fromkeys(session.branch_id for session in reversed(notes)))
     branch_by_id: dict[str, WrittenBranch] = {}

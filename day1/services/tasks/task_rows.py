@@ -55,15 +55,15 @@ def newest_rows(
     query = replace(filters, public=True, descending=True, limit=read_limit)
     row_by_id: dict[str, Row] = {}
     branch_by_row: dict[str, str] = {}
-    for place in branches:
-        with repo.store.reading(repo.shown(place.ref)) as reading:
+    for written_branch in branches:
+        with repo.store.reading(repo.shown(written_branch.ref)) as reading:
             for cells in reading.scan(kind, names, query):
                 row: Row = dict(zip(names, cells, strict=True))
                 row_by_id.setdefault(str(row["id"]), row)
-                branch_by_row.setdefault(str(row["id"]), place.branch.name)
-    ordered = sorted(row_by_id.values(), key=lambda row: (row["created_at"] or 0, row["id"]))
-    count = len(ordered) if limit is None else limit
-    return NewestRows(ordered[-count:], branch_by_row, len(ordered) > count)
+                branch_by_row.setdefault(str(row["id"]), written_branch.branch.name)
+    rows_by_time = sorted(row_by_id.values(), key=lambda row: (row["created_at"] or 0, row["id"]))
+    count = len(rows_by_time) if limit is None else limit
+    return NewestRows(rows_by_time[-count:], branch_by_row, len(rows_by_time) > count)
 
 
 def count_rows(
@@ -77,8 +77,8 @@ def count_rows(
     `space` is as in `services.rows.spaces.within`.
     """
     ids_by_table: dict[str, set[Cell]] = {kind.table: set() for kind in _COUNTED}
-    for place in branches:
-        with repo.store.reading(repo.shown(place.ref)) as reading:
+    for written_branch in branches:
+        with repo.store.reading(repo.shown(written_branch.ref)) as reading:
             for kind in _COUNTED:
                 rows = reading.scan(kind, ("id",), within(reading, kind, Query(equal=equal), space))
                 ids_by_table[kind.table].update(row_id for (row_id,) in rows)
@@ -102,13 +102,13 @@ def agent_timeline(
     A row on several branches is returned once: from the agent's own branch, else from the first.
     """
     moment_by_id: dict[str, AgentMoment] = {}
-    window = Query(equal=agent, limit=limit)
+    moments_query = Query(equal=agent, limit=limit)
     own_first = sorted(branches, key=lambda place: place.branch.agent_id != agent["agent_id"])
-    for place in own_first:
-        with repo.store.reading(repo.shown(place.ref)) as reading:
-            for moment in timeline(reading, window):
+    for written_branch in own_first:
+        with repo.store.reading(repo.shown(written_branch.ref)) as reading:
+            for moment in timeline(reading, moments_query):
                 moment_by_id.setdefault(
-                    str(moment.row["id"]), AgentMoment(moment, place.branch.name)
+                    str(moment.row["id"]), AgentMoment(moment, written_branch.branch.name)
                 )
-    ordered = sorted(moment_by_id.values(), key=lambda item: place_in_time(item.moment.row))
-    return ordered[-limit:]
+    ordered_moments = sorted(moment_by_id.values(), key=lambda item: place_in_time(item.moment.row))
+    return ordered_moments[-limit:]

@@ -144,8 +144,8 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
         branch = replace(
             new_below(repo, parent, name, now), task_id=task_id, agent_id=agent_id, owner=agent_id
         )
-        current = repo.ledger.record(TaskAgent, key)
-        member = current or TaskAgent(key, task_id, agent_id, None, (), "", now)
+        current_member = repo.ledger.record(TaskAgent, key)
+        member = current_member or TaskAgent(key, task_id, agent_id, None, (), "", now)
         return branch, (_updated_member(replace(member, branch_id=branch.id), request),)
 
     def existing_branch() -> Branch | None:
@@ -214,21 +214,21 @@ def update_objective(repo: Repository, update: ObjectiveUpdate, now: int) -> Pro
         objectives = state.objectives
         if not 0 <= index < len(objectives):
             _refuse_indices([index], len(objectives))
-        before = objectives[index]
-        start = None if update.status == "pending" else before.started_at or now
-        end = None if update.status != "completed" else before.completed_at or now
-        after = replace(
-            before,
+        old_objective = objectives[index]
+        start = None if update.status == "pending" else old_objective.started_at or now
+        end = None if update.status != "completed" else old_objective.completed_at or now
+        new_objective = replace(
+            old_objective,
             status=update.status,
-            agent_id=update.agent_id or before.agent_id,
-            notes=update.notes or before.notes,
+            agent_id=update.agent_id or old_objective.agent_id,
+            notes=update.notes or old_objective.notes,
             started_at=start,
             completed_at=end,
-            updated_at=max(now, before.updated_at + 1),
+            updated_at=max(now, old_objective.updated_at + 1),
         )
-        repo.ledger.put(after)
-    objectives[index] = after
-    return Progress(before, after, state)
+        repo.ledger.put(new_objective)
+    objectives[index] = new_objective
+    return Progress(old_objective, new_objective, state)
 
 
 def task_branches(repo: Repository, state: TaskState) -> Mapping[str, Branch]:

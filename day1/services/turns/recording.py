@@ -76,20 +76,20 @@ class ThreadUnit:
         record_id = self.thread.record_id
         if record_id in self.adding.mask.rows:
             return self._added(messages, []), [HIDDEN]
-        before = self.adding.get(OBSERVATION, [record_id]).get(record_id)
-        columns = self._columns(before, record)
-        if before is None:
+        old_record = self.adding.get(OBSERVATION, [record_id]).get(record_id)
+        columns = self._columns(old_record, record)
+        if old_record is None:
             now = self.adding.now
             return self._added(
                 messages, [new_row(OBSERVATION, record_id, columns, self.origin, now)]
             ), []
-        if not changed_groups(OBSERVATION, before, complete(OBSERVATION, columns)):
+        if not changed_groups(OBSERVATION, old_record, complete(OBSERVATION, columns)):
             return self._added(messages, []), []
-        work = self.adding.to_change()
-        Editor(self.repo, work, self.origin).change(OBSERVATION, before, columns)
-        self._add(work, messages)
-        tip = work.commit(Message("change", f"describe session {record_id}"))
-        return BranchAfter(tip, 0, work.now), []
+        changing_work = self.adding.to_change()
+        Editor(self.repo, changing_work, self.origin).change(OBSERVATION, old_record, columns)
+        self._add(changing_work, messages)
+        tip = changing_work.commit(Message("change", f"describe session {record_id}"))
+        return BranchAfter(tip, 0, changing_work.now), []
 
     def _added(self, messages: NewMessages, records: Sequence[Row]) -> BranchAfter:
         if records:
@@ -101,24 +101,22 @@ class ThreadUnit:
         """Add messages; the first ones of a thread create its conversation. Returns the rows."""
         if not messages:
             return 0
-        conversation, last = self.thread.conversation_id, None
-        is_new = not work.get(CONVERSATION, [conversation])
+        key, last_id = self.thread.conversation_id, None
+        is_new = not work.get(CONVERSATION, [key])
         if is_new:
             owner = self.thread.owner
             values: Row = {
                 "space": owner.space,
                 "detail": detail_of(owner, threadId=self.thread.name),
             }
-            work.add(
-                CONVERSATION, [new_row(CONVERSATION, conversation, values, self.origin, work.now)]
-            )
+            work.add(CONVERSATION, [new_row(CONVERSATION, key, values, self.origin, work.now)])
         else:
-            last = last_message(self.repo, work, conversation)
+            last_id = last_message(self.repo, work, key)
         rows = []
         for row_id, message in messages:
-            columns: Row = {**message.columns, "conversation_id": conversation, "previous_id": last}
+            columns: Row = {**message.columns, "conversation_id": key, "previous_id": last_id}
             rows.append(new_row(MESSAGE, row_id, columns, self.origin, work.now))
-            last = row_id
+            last_id = row_id
         work.add(MESSAGE, rows)
         self.repo.point("turn.after_rows")
         return len(rows) + is_new
@@ -192,8 +190,8 @@ class Turn:
     @cached_property
     def _ids(self) -> list[str]:
         conversation = self.thread.conversation_id
-        places = range(1, len(self.messages) + 2)
-        return [turn_message_id(conversation, self.id, place) for place in places]
+        message_numbers = range(1, len(self.messages) + 2)
+        return [turn_message_id(conversation, self.id, place) for place in message_numbers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +213,8 @@ def record_turn(repo: Repository, branch: Branch, turn: Turn, origin: Origin) ->
         if _was_recorded(work, turn, origin):
             return RecordedTurn(BranchAfter.of(work, 0))
         messages = list(zip(turn.message_ids, turn.messages, strict=True))
-        unit = ThreadUnit(repo, work, turn.thread, origin)
-        after, notes = unit.put(messages, turn.record)
+        thread_unit = ThreadUnit(repo, work, turn.thread, origin)
+        after, notes = thread_unit.put(messages, turn.record)
     return RecordedTurn(after, notes)
 
 

@@ -58,8 +58,8 @@ def store_transcript(
     """
     with repo.store.adding(branch.name) as work:
         ids, new = _missing(work, transcript)
-        unit = ThreadUnit(repo, work, transcript.thread, origin)
-        after, notes = unit.put(new, transcript.record)
+        thread_unit = ThreadUnit(repo, work, transcript.thread, origin)
+        after, notes = thread_unit.put(new, transcript.record)
     return StoredTranscript(ids, after, notes)
 
 
@@ -74,13 +74,13 @@ def _missing(
         ids_by_message[str(role), str(hashed)].append(str(row_id))
     ids: list[str] = []
     new: dict[str, NewMessage] = {}
-    for place, message in enumerate(transcript.messages, start=1):
+    for number, message in enumerate(transcript.messages, start=1):
         hashed = content_hash(message.content)
         equal_ids = ids_by_message[message.role, hashed]
         if equal_ids:
             ids.append(equal_ids.pop(0))
         elif hashed not in work.mask.hashes:
-            row_id = transcript_message_id(conversation, session, place, hashed)
+            row_id = transcript_message_id(conversation, session, number, hashed)
             ids.append(row_id)
             new[row_id] = message
     removed = removed_of(work, list(new))
@@ -132,8 +132,8 @@ def find_transcript(
 
 def _conversation_of(reading: Reading, owner: Owner, session: str) -> Row | None:
     """Find the conversation of a session in the nearest space: that of its newest message."""
-    newest = Query(equal={"session_id": session}, order="created_at", descending=True)
-    newest_messages = reading.scan(MESSAGE, ("conversation_id",), newest)
+    newest_query = Query(equal={"session_id": session}, order="created_at", descending=True)
+    newest_messages = reading.scan(MESSAGE, ("conversation_id",), newest_query)
     ids = list(dict.fromkeys(str(row[0]) for row in newest_messages))
     conversations = reading.get(CONVERSATION, ids)
     visible = [conversations[i] for i in ids if i in conversations]
@@ -145,8 +145,8 @@ def _thread(reading: Reading, owner: Owner, name: str) -> Row | None:
     """Find the conversation of a thread, in the nearest space that has it."""
     ids = [conversation_id(space, name) for space in owner.spaces]
     conversations = reading.get(CONVERSATION, ids)
-    visible = (conversations[i] for i in ids if i in conversations)
-    return next((row for row in visible if _is_visible(row, owner)), None)
+    visible_conversations = (conversations[i] for i in ids if i in conversations)
+    return next((row for row in visible_conversations if _is_visible(row, owner)), None)
 
 
 def _is_visible(conversation: Row, owner: Owner) -> bool:

@@ -106,8 +106,8 @@ def remember_messages(
     """
 
     def with_new_messages(memory: WorkingMemory) -> WorkingMemory:
-        changed = replace(memory.with_messages(message_ids), thread=thread.name)
-        return memory if changed == memory else changed
+        changed_memory = replace(memory.with_messages(message_ids), thread=thread.name)
+        return memory if changed_memory == memory else changed_memory
 
     repo.point("turn.recorded")
     try:
@@ -122,21 +122,21 @@ def lines_of(reading: Reading, memory: WorkingMemory) -> list[str]:
     """Return the lines of the caller, then the messages of turns that may be shown."""
     rows = reading.get(MESSAGE, memory.messages)
     messages = (rows[row_id] for row_id in memory.messages if row_id in rows)
-    shown = (row for row in messages if row["content_hash"] != REDACTED_HASH)
-    return [*memory.context, *(f"{row['role']}: {row['content']}" for row in shown)]
+    shown_messages = (row for row in messages if row["content_hash"] != REDACTED_HASH)
+    return [*memory.context, *(f"{row['role']}: {row['content']}" for row in shown_messages)]
 
 
 def drop_ended(repo: Repository, branch: Branch, wallets: Sequence[str], now: int) -> int:
     """Drop the working sessions of wallets that have ended; return how many there were."""
-    ended = [
+    ended_ids = [
         desk.id
         for desk in repo.ledger.records(Desk, branch_id=branch.id)
         if desk.client == CLIENT
         and desk.changed_at + LASTS <= now
         and json.loads(desk.name)[0] in wallets
     ]
-    repo.ledger.remove(Desk, *ended)
-    return len(ended)
+    repo.ledger.remove(Desk, *ended_ids)
+    return len(ended_ids)
 
 
 def _desk_key(branch: Branch, owner: Owner, session: str) -> tuple[str, str, str]:

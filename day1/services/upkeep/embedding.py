@@ -70,19 +70,19 @@ class BackgroundEmbedding:
         return False
 
     def _embed(self, stopped: IsStopped) -> bool:
-        waiting = None
-        until = self._clock.now() + _RUN_S
-        while waiting != 0 and (now := self._clock.now()) < until and not stopped():
+        waiting_count = None
+        deadline = self._clock.now() + _RUN_S
+        while waiting_count != 0 and (now := self._clock.now()) < deadline and not stopped():
             is_overdue = now - self._embedded > _MAX_DELAY_S
             if self._call.is_after(now - _QUIET_S) and not is_overdue:
-                self._clock.wait(min(_QUIET_S, until - now))
+                self._clock.wait(min(_QUIET_S, deadline - now))
                 continue
             enough = self._batch_end(now, stopped, is_overdue=is_overdue)
-            waiting = embed_pending(self._index, self._embedder, _BATCH, enough=enough)
+            waiting_count = embed_pending(self._index, self._embedder, _BATCH, enough=enough)
             self._embedded = self._clock.now()
-        if waiting is None or stopped():  # no pause, so no time for neighbours either
+        if waiting_count is None or stopped():  # no pause, so no time for neighbours either
             return not stopped()
-        return self._index.update_neighbours() or waiting > 0
+        return self._index.update_neighbours() or waiting_count > 0
 
     def _batch_end(
         self, begun: float, stopped: IsStopped, *, is_overdue: bool

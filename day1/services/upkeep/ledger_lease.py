@@ -33,14 +33,14 @@ class LedgerLease(Lease):
         now = self.clock()
         if self._record is not None and now < self._record.expires_at - LASTS + _RENEWED:
             return True
-        before = self.ledger.record(HeldLease, self.name)
+        earlier_lease = self.ledger.record(HeldLease, self.name)
         self._record = None
-        is_ours = before is not None and before.holder == self.holder
-        if before is not None and not is_ours and now < before.expires_at:
+        is_ours = earlier_lease is not None and earlier_lease.holder == self.holder
+        if earlier_lease is not None and not is_ours and now < earlier_lease.expires_at:
             return False
-        since = before.created_at if before is not None and is_ours else now
-        record = HeldLease(self.name, self.holder, since, now + LASTS)
-        if self.ledger.swap(before, record):
+        held_since = earlier_lease.created_at if earlier_lease is not None and is_ours else now
+        record = HeldLease(self.name, self.holder, held_since, now + LASTS)
+        if self.ledger.swap(earlier_lease, record):
             self._record = record
         return self._record is not None
 

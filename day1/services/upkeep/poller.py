@@ -48,8 +48,8 @@ class ChangePoller:
 
     def look(self) -> list[News]:
         """Return the changes since the last look; none at the first look."""
-        waits = self._waiting.look()
-        self._news += [] if waits is None else [waits]
+        awaited_changes = self._waiting.look()
+        self._news += [] if awaited_changes is None else [awaited_changes]
         self._news += self._moved()
         news, self._news = self._news, []
         return news
@@ -62,9 +62,9 @@ class ChangePoller:
         old_states, self._seen, self._stamp = self._seen, states, stamp
         if old_states is None:
             return []
-        moved = [
+        moved_branches = [
             Moved(name, state.tip, state.pending.count, new=name not in old_states)
             for name, state in states.items()
             if old_states.get(name) != state
         ]
-        return moved + [Moved(name, None) for name in old_states.keys() - states.keys()]
+        return moved_branches + [Moved(name, None) for name in old_states.keys() - states.keys()]

@@ -30,9 +30,9 @@ def retirable_branches(repo: Repository, current: str, now: int) -> list[Retirab
             continue
         if branch.closed and branch.name.startswith(KEPT):
             continue
-        days = branch.ttl_days
-        if days is not None and branch.created_at + days * DAY < now:
-            retirable.append(RetirableBranch(state, f"past its {days} days"))
+        ttl_days = branch.ttl_days
+        if ttl_days is not None and branch.created_at + ttl_days * DAY < now:
+            retirable.append(RetirableBranch(state, f"past its {ttl_days} days"))
         elif state.status == "merged" and not offers(repo, branch):
             retirable.append(RetirableBranch(state, "merged"))
     return retirable

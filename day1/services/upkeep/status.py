@@ -29,8 +29,8 @@ def branch_status(repo: Repository, branch: Branch) -> BranchStatus:
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         pending, held = reading.pending, len(offers_on(repo, reading))
     parent = state_by_name.get(own_state.parent or "")
-    ahead = {} if parent is None else _ahead(repo, own_state, parent)
-    return BranchStatus(own_state, pending, held, ahead)
+    ahead_counts = {} if parent is None else _ahead(repo, own_state, parent)
+    return BranchStatus(own_state, pending, held, ahead_counts)
 
 
 def _ahead(repo: Repository, state: BranchState, parent: BranchState) -> dict[str, int]:

@@ -76,24 +76,24 @@ def verify_many(
             watch.progress(number, len(rows))
     finally:  # keep the verdicts so far, whatever happened
         _write_batch(verification, branch, unwritten, origin, batch)
-    unseen = {**selection.equal, "scores": None}
+    unjudged = {**selection.equal, "scores": None}
     with verification.repo.store.reading(
         verification.repo.shown(Ref(branch=branch.name))
     ) as end_state:
-        batch.remaining = end_state.count(FACT, unseen) - end_state.count(
-            FACT, {**unseen, "sensitivity": SECRET}
+        batch.remaining = end_state.count(FACT, unjudged) - end_state.count(
+            FACT, {**unjudged, "sensitivity": SECRET}
         )
     return batch
 
 
 def _chosen(reading: Reading, selection: FactSelection) -> list[Row]:
     equal, limit = selection.equal, selection.limit
-    unseen = Query(equal={**equal, "scores": None}, public=True, descending=True, limit=limit)
-    first = reading.find(FACT, unseen)
-    if len(first) == limit:
-        return first
+    unjudged = Query(equal={**equal, "scores": None}, public=True, descending=True, limit=limit)
+    unjudged_rows = reading.find(FACT, unjudged)
+    if len(unjudged_rows) == limit:
+        return unjudged_rows
     newest_rows = reading.find(FACT, Query(equal=equal, public=True, descending=True, limit=limit))
-    return [*first, *(row for row in newest_rows if row["scores"] is not None)][:limit]
+    return [*unjudged_rows, *(row for row in newest_rows if row["scores"] is not None)][:limit]
 
 
 def _write_batch(

@@ -57,9 +57,9 @@ def write_verdicts(
                 Editor(repo, work, origin, judgement.reason).change(FACT, row, columns)
                 # What a row was made of is listed too: a revert may take that row away.
                 read_ids = {*verdict.read, *sources.all_of(verdict.read)}
-                read = [{"id": row_id} for row_id in read_ids]
-                basis = basis_columns(FACT, fact_id, read, VERDICT_BASIS)
-                add_new(work, [basis_edit(basis, origin, work.now)] * bool(read))
+                read_rows = [{"id": row_id} for row_id in read_ids]
+                basis = basis_columns(FACT, fact_id, read_rows, VERDICT_BASIS)
+                add_new(work, [basis_edit(basis, origin, work.now)] * bool(read_rows))
                 verdict_lines.append(f"{fact_id}: {judgement.verdict}")
         if not verdict_lines:
             return WrittenVerdicts(work.tip, work.pending, tuple(skipped_ids))
