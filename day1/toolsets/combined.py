@@ -115,9 +115,9 @@ def combined(toolsets: Iterable[Toolset], decided: Mapping[str, Tool]) -> tuple[
     for owner in toolsets:
         for name, tool in owner.tools.items():
             tools_by_name.setdefault(name, []).append(tool)
-    clashes = {name for name, tools in tools_by_name.items() if len(tools) > 1}
-    if clashes != decided.keys():
-        names = ", ".join(sorted(clashes ^ decided.keys()))
+    clashing_names = {name for name, tools in tools_by_name.items() if len(tools) > 1}
+    if clashing_names != decided.keys():
+        names = ", ".join(sorted(clashing_names ^ decided.keys()))
         raise ValueError(
             f"Decide on one tool for each name that two toolsets have, and for no other: {names}."
         )

@@ -119,9 +119,9 @@ class ComposeRequest(LooseRequest):
 
 @cache
 def _other_spellings(field: str) -> tuple[str, ...]:
-    snake = _CAPITAL.sub(lambda letter: f"_{letter[0].lower()}", field)
+    snake_case = _CAPITAL.sub(lambda letter: f"_{letter[0].lower()}", field)
     second = _SECOND_SPELLINGS.get(field)
-    return tuple(name for name in (snake, second) if name is not None and name != field)
+    return tuple(name for name in (snake_case, second) if name is not None and name != field)
 
 
 def _move(arguments: dict[str, Any], spelling: str, field: str) -> None:

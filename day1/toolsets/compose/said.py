@@ -23,14 +23,16 @@ def to_store(
 
     `model` wrote the messages of the assistant.
     """
-    stored = []
+    stored_messages = []
     for message in messages:
         text = without_frames(message.content)
         if text.strip():
-            calls = None if message.toolCalls is None else _calls_json(message.toolCalls)
+            calls_json = None if message.toolCalls is None else _calls_json(message.toolCalls)
             model_name = model if message.role == "assistant" else None
-            stored.append(new_message(message.role, text, calls, model_name, message.timestamp))
-    return stored
+            stored_messages.append(
+                new_message(message.role, text, calls_json, model_name, message.timestamp)
+            )
+    return stored_messages
 
 
 def new_message(
@@ -43,12 +45,12 @@ def new_message(
 
 def as_said(row: Row) -> AgentMemoryTurnMessage:
     """Convert a stored message to the form of Compose."""
-    calls = _calls_in(row["tool_calls"])
+    tool_calls = _calls_in(row["tool_calls"])
     return AgentMemoryTurnMessage.model_construct(
         role=cast("Role", row["role"]),
         content=str(row["content"]),
         timestamp=milliseconds(when(row)),
-        toolCalls=calls or None,
+        toolCalls=tool_calls or None,
     )
 
 
@@ -58,12 +60,12 @@ def _calls_json(calls: Sequence[ToolCall]) -> str:
 
 def _calls_in(cell: Cell) -> list[ToolCall]:
     """Read tool calls; those that other programs wrote in another form are left out."""
-    calls: Any = None if cell is None else json.loads(str(cell))
+    tool_calls: Any = None if cell is None else json.loads(str(cell))
     return [
         ToolCall.model_construct(
             name=call["name"], args=call["args"], status=_text(call.get("status"))
         )
-        for call in (calls if isinstance(calls, list) else [])
+        for call in (tool_calls if isinstance(tool_calls, list) else [])
         if isinstance(call, dict)
         and isinstance(call.get("name"), str)
         and isinstance(call.get("args"), dict)

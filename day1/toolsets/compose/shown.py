@@ -120,8 +120,8 @@ def vector_item(
 
 def vector_id(row: Row, *, has_vectors: bool) -> str | None:
     """Name the vector of a row: its id if it has a vector or waits for one, else None."""
-    waits = has_vectors and not is_secret(row)
-    return str(row["id"]) if waits or row.get("vector") is not None else None
+    awaits_vector = has_vectors and not is_secret(row)
+    return str(row["id"]) if awaits_vector or row.get("vector") is not None else None
 
 
 def source_of(row: Row) -> Source:

@@ -38,8 +38,8 @@ def memory_prime(ctx: Context, request: MemoryPrime) -> Primed:
     branch = branch_of(ctx, request.branch)
     space = _space(ctx, request.space)
     prime = prime_of(ctx.repo, ctx.prime, branch, space, ctx.limits.prime_chars)
-    read = Read(branch=prime.branch, commit=prime.at, pending=prime.pending)
-    return Primed(text=prime.text, read=read)
+    read_state = Read(branch=prime.branch, commit=prime.at, pending=prime.pending)
+    return Primed(text=prime.text, read=read_state)
 
 
 class RecallHint(Request):
@@ -76,12 +76,12 @@ def recall_hint(ctx: Context, request: RecallHint) -> Hinted:
         with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
             return Hinted(text="", ids=[], read=read_of(reading, branch.name))
     hint = hint_of(ctx.search, branch, space, request.prompt, _seen(ctx, request))
-    read = Read(branch=branch.name, commit=hint.commit, pending=hint.pending, mode=hint.mode)
+    read_state = Read(branch=branch.name, commit=hint.commit, pending=hint.pending, mode=hint.mode)
     text = hint.text
     if text and request.event is not None:
         hook_output = {"hookEventName": request.event, "additionalContext": text}
         text = json.dumps({"hookSpecificOutput": hook_output}, ensure_ascii=False)
-    return Hinted(text=text, ids=list(hint.ids), read=read)
+    return Hinted(text=text, ids=list(hint.ids), read=read_state)
 
 
 def _space(ctx: Context, space: str | None) -> str | None:

@@ -196,9 +196,9 @@ def apply(ctx: Context, request: Apply) -> Applied:
 def _service_request(
     ctx: Context, branch: Branch, request: Preview | Apply
 ) -> ConsolidationRequest:
-    days = 30.0 if request.stale_days is None else request.stale_days
+    stale_days = 30.0 if request.stale_days is None else request.stale_days
     score = 0.3 if request.min_score is None else request.min_score
-    return ConsolidationRequest(branch, ctx.clock(), days, score)
+    return ConsolidationRequest(branch, ctx.clock(), stale_days, score)
 
 
 def _client(ctx: Context) -> str:
@@ -209,8 +209,8 @@ def _client(ctx: Context) -> str:
 
 
 def _read(ctx: Context, branch: Branch, findings: Findings, *notes: Note) -> Read:
-    read = state_of(ctx, branch.name)
-    return read.model_copy(update={"notes": [*read.notes, *findings.notes, *notes]})
+    read_state = state_of(ctx, branch.name)
+    return read_state.model_copy(update={"notes": [*read_state.notes, *findings.notes, *notes]})
 
 
 def _ids(rows: Any) -> list[str]:

@@ -93,17 +93,17 @@ def memory_status(ctx: Context, request: MemoryStatus) -> Status:  # noqa: ARG00
     """Count memories, indexed texts and judgments still due."""
     branch = branch_of(ctx)
     status = status_of(ctx.repo, ctx.search, branch, ctx.clock())
-    hints: list[Note] = []
+    hint_notes: list[Note] = []
     if status.unrated:
-        hints.append(f"Shown and not judged yet: {', '.join(status.unrated[:_SOME])}.")
+        hint_notes.append(f"Shown and not judged yet: {', '.join(status.unrated[:_SOME])}.")
     if status.indexed < status.memories:
-        hints.append("`day1 search --wait` indexes what is left.")
+        hint_notes.append("`day1 search --wait` indexes what is left.")
     return Status(
         memory_count=status.memories,
         indexed_count=status.indexed,
         index_size=0 if ctx.caller.access.branches else ctx.search.index.size(),
         pending_judgments=len(status.unrated),
-        hints=hints,
+        hints=hint_notes,
         read=read_of(status.read, branch.name),
     )
 

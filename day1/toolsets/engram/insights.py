@@ -78,9 +78,9 @@ def memory_insights(ctx: Context, request: MemoryInsights) -> Insights:
             write = write_here(ctx, request)
             row_id = row_id_of(request.id)
             commit = delete(ctx.repo, write.branch, row_id, write.origin)
-            remaining, _ = _listed(ctx, write.branch.name)
+            remaining_insights, _ = _listed(ctx, write.branch.name)
             state = written(write.branch.name, commit)
-            return Insights(insights=remaining, deleted=request.id, written=state)
+            return Insights(insights=remaining_insights, deleted=request.id, written=state)
         case _:
             every_insight, state = _listed(ctx, branch_of(ctx).name)
             return Insights(insights=every_insight, written=state)

@@ -96,12 +96,12 @@ def memory_store(ctx: Context, request: MemoryStore) -> MemoryStored:
     lesson = Lesson(parts, kind, tags_of(request.tags), space)
     result = store_lesson(ctx.repo, ctx.search, write.branch, write.origin, lesson)
     row_id = str(result.row["id"])
-    hashes = [] if ctx.caller.access.branches else [str(result.row["content_hash"])]
+    hashes_to_embed = [] if ctx.caller.access.branches else [str(result.row["content_hash"])]
     return MemoryStored(
         id=row_id,
         updated=result.updated,
         created_at=show(int(result.row["created_at"] or 0)),
-        indexed=bool(ctx.search.index.words.known(FACT, hashes)),
+        indexed=bool(ctx.search.index.words.known(FACT, hashes_to_embed)),
         deduplicated=result.updated or result.deduplicated,
         merged_into=row_id if result.updated or result.deduplicated else None,
         near_duplicate_of=result.near,

@@ -21,14 +21,14 @@ _LIFTED: Final = (
 
 def _body(error: Day1Error, say: Say) -> dict[str, Json]:
     """Build the body of an error; `code` and `details` are day1's additions."""
-    lifted: dict[str, Json] = {
+    lifted_details: dict[str, Json] = {
         name: error.details[name] for name in _LIFTED if name in error.details
     }
     return {
         "error": error.worded(say),
-        **lifted,
+        **lifted_details,
         "code": error.code,
-        "details": {name: v for name, v in error.details.items() if name not in lifted},
+        "details": {name: v for name, v in error.details.items() if name not in lifted_details},
     }
 
 

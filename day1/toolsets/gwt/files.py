@@ -107,13 +107,13 @@ def imported(ctx: Context, request: Import) -> MemoryImported:
     lines = read_lines(request.jsonl, default_type, request.tags or ())
     write = write_here(ctx, NO_REQUEST)
     items, refused, notes = without_secrets(ctx, lines)
-    done = import_items(write, items, dedupe=request.dedupe)
+    result = import_items(write, items, dedupe=request.dedupe)
     if request.admit:
-        admit(ctx, done.incoming)
+        admit(ctx, result.incoming)
     return MemoryImported(
         admit=request.admit,
         dedupe=request.dedupe,
-        **result_of(write, done.incoming, [*lines.bad, *refused], done.after, notes),
+        **result_of(write, result.incoming, [*lines.bad, *refused], result.after, notes),
     )
 
 

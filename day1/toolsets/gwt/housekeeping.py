@@ -54,8 +54,8 @@ def gwt_restore_memory(ctx: Context, request: GwtRestoreMemory) -> MemoryRestore
             raise unconfirmed(_RESTORE, mode="replace")
     from day1.toolsets.gwt import removals  # noqa: PLC0415 - a server starts without it
 
-    bring = removals.replaced if is_replacing else removals.merged
-    return bring(ctx, request.jsonl, admitting=request.admit)
+    restore = removals.replaced if is_replacing else removals.merged
+    return restore(ctx, request.jsonl, admitting=request.admit)
 
 
 class GwtCompactWorkingMemory(Request):
@@ -102,9 +102,9 @@ def gwt_reset(ctx: Context, request: GwtReset) -> MemoryReset:
         raise unsupported("scope", request.scope, "supported_scopes", SCOPES)
     if request.scope == "persistent":
         ctx.caller.access.require("merge", "gwt_reset with `scope` persistent")
-    required = f"RESET_{request.scope.upper()}"
-    if request.confirm != required:
-        raise unconfirmed(required, scope=request.scope)
+    required_word = f"RESET_{request.scope.upper()}"
+    if request.confirm != required_word:
+        raise unconfirmed(required_word, scope=request.scope)
     from day1.toolsets.gwt import removals  # noqa: PLC0415 - a server starts without it
 
     match request.scope:

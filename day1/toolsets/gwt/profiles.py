@@ -101,5 +101,5 @@ def _counts(totals: Profile) -> dict[str, int]:
 
 
 def _bus(result: BusResult | None) -> dict[str, Any]:
-    last = {} if result is None else summary_of(result)
-    return {"configured": bool(SUBSCRIBERS), "subscribers": list(SUBSCRIBERS), **last}
+    last_broadcast = {} if result is None else summary_of(result)
+    return {"configured": bool(SUBSCRIBERS), "subscribers": list(SUBSCRIBERS), **last_broadcast}

@@ -41,31 +41,31 @@ def attended(ctx: Context, arguments: Mapping[str, Any]) -> QuestionAttended:
     keywords = tuple(dict.fromkeys(arguments["keywords"] or ()))
     evidence_request = Attention(**{**arguments, "keywords": keywords})
     extra_question = evidence_request.question if seat.task_id is not None else None
-    asked = asked_by(ctx, extra_question)
-    done = attend(ctx, ctx.search, seat, asked, evidence_request)
-    note_shown(ctx, done.evidence.items, seat.branch.id)
-    attended_to = done.mind.workspace
-    if done.broadcast is None:
+    question = asked_by(ctx, extra_question)
+    attention = attend(ctx, ctx.search, seat, question, evidence_request)
+    note_shown(ctx, attention.evidence.items, seat.branch.id)
+    attended_to = attention.mind.workspace
+    if attention.broadcast is None:
         broadcast, workspace = None, places(ctx, seat, attended_to, "conscious")
     else:
-        broadcast = broadcast_shown(seat, done.broadcast)
-        workspace = placed(attended_to, done.broadcast.round.found.memories, "conscious")
-    plan = _plan(done.evidence, 2 * evidence_request.k * evidence_request.passes)
+        broadcast = broadcast_shown(seat, attention.broadcast)
+        workspace = placed(attended_to, attention.broadcast.round.found.memories, "conscious")
+    plan = _plan(attention.evidence, 2 * evidence_request.k * evidence_request.passes)
     return QuestionAttended(
         question=evidence_request.question,
         planner=evidence_request.planner,
         supported_planners=list(PLANNERS),
         context_count=len(plan.evidence),
         passes_requested=evidence_request.passes,
-        passes_completed=done.trace.passes,
+        passes_completed=attention.trace.passes,
         admit=evidence_request.admit,
         evidence_plan=plan,
-        tool_call_count=len(done.evidence.calls),
-        admitted_ids=list(done.admitted),
+        tool_call_count=len(attention.evidence.calls),
+        admitted_ids=list(attention.admitted),
         broadcast=broadcast,
         workspace=workspace,
-        trace=_trace(done.trace),
-        read=_read(seat, done.evidence),
+        trace=_trace(attention.trace),
+        read=_read(seat, attention.evidence),
     )
 
 
@@ -88,16 +88,16 @@ def computed(ctx: Context, arguments: Mapping[str, Any]) -> CollectionAnswer:
     """Compute an exact answer over all records, and show what it follows from."""
     asked = Asked(**arguments)
     found = collected(ctx)
-    computed = answer(found.collection, asked)
-    shown = computed.matched[: asked.k]
+    computed_answer = answer(found.collection, asked)
+    shown_ids = computed_answer.matched[: asked.k]
     return CollectionAnswer(
         operation=asked.operation,
-        answer=computed.answer,
-        matched_count=computed.matched_count,
-        matched_records=[_shown(record) for record in shown],
-        supporting_evidence=quoted(shown),
+        answer=computed_answer.answer,
+        matched_count=computed_answer.matched_count,
+        matched_records=[_shown(record) for record in shown_ids],
+        supporting_evidence=quoted(shown_ids),
         metadata={
-            **computed.metadata,
+            **computed_answer.metadata,
             "record_count": len(found.collection.records),
             "fields": list(found.collection.names[:_MOST_FIELDS]),
         },
@@ -129,8 +129,8 @@ def explained(ctx: Context) -> TraceExplained:
         )
     trace = read_trace(mind.trace)
     answer = answer_of(ctx, ctx.search, seat, asked_by(ctx), trace)
-    visible = memories_of(ctx.repo, ctx.search, seat, sorted(trace.ids), asked_by(ctx))
-    trace = trace.among_visible(visible)
+    visible_memories = memories_of(ctx.repo, ctx.search, seat, sorted(trace.ids), asked_by(ctx))
+    trace = trace.among_visible(visible_memories)
     return TraceExplained(
         status="ok",
         question=trace.question,
@@ -147,18 +147,18 @@ def explained(ctx: Context) -> TraceExplained:
 
 
 def _plan(evidence: Evidence, limit: int) -> EvidencePlan:
-    exact = evidence.exact
+    exact_evidence = evidence.exact
     quotes = evidence.quotes(limit)
     metadata: dict[str, Json] = {
-        "operation": None if exact is None else exact.operation,
-        "answer_ids": [] if exact is None else list[Json](exact.row_ids[:limit]),
+        "operation": None if exact_evidence is None else exact_evidence.operation,
+        "answer_ids": [] if exact_evidence is None else list[Json](exact_evidence.row_ids[:limit]),
         "evidence_ids": [row_id for row_id, _ in quotes],
         "calls": list[Json](evidence.calls),
         "mode": None if evidence.answer is None else evidence.answer.mode_used,
     }
     return EvidencePlan(
         strategy=evidence.strategy,
-        answer="" if exact is None else one_line(exact.answer, _LONGEST),
+        answer="" if exact_evidence is None else one_line(exact_evidence.answer, _LONGEST),
         queries=[one_line(query, _LONGEST) for query in evidence.queries],
         evidence=[one_line(text, _LONGEST) for _, text in quotes],
         metadata=metadata,
@@ -205,9 +205,9 @@ def _explanation(trace: Trace, mind: Mind, answer: str) -> str:
     else:
         sentences.append("No memory has an exact answer, so the answer is empty.")
     if any(p.name == "broadcast" for p in trace.phases):
-        held = len(mind.workspace)
-        memories_have = "memory has" if held == 1 else "memories have"
-        sentences.append(f"Now {held} {memories_have} a place in the workspace.")
+        workspace_size = len(mind.workspace)
+        memories_have = "memory has" if workspace_size == 1 else "memories have"
+        sentences.append(f"Now {workspace_size} {memories_have} a place in the workspace.")
     else:
         sentences.append("Nothing was admitted or broadcast, since admit was false.")
     return " ".join(sentences)

@@ -29,15 +29,15 @@ def merged(ctx: Context, jsonl: str, *, admitting: bool) -> MemoryRestored:
     lines = read_lines(jsonl)
     write = write_here(ctx, NO_REQUEST)
     items, refused, notes = without_secrets(ctx, lines)
-    done = import_items(write, items, dedupe=True)
+    result = import_items(write, items, dedupe=True)
     if admitting:
-        admit(ctx, done.incoming)
+        admit(ctx, result.incoming)
     return MemoryRestored(
         mode="merge",
         admit=admitting,
         dedupe=True,
         deleted_count=0,
-        **result_of(write, done.incoming, [*lines.bad, *refused], done.after, notes),
+        **result_of(write, result.incoming, [*lines.bad, *refused], result.after, notes),
     )
 
 
@@ -50,19 +50,19 @@ def replaced(ctx: Context, jsonl: str, *, admitting: bool) -> MemoryRestored:
     write = write_here(ctx, NO_REQUEST)
     items, refused, notes = without_secrets(ctx, lines)
     refuse_bad([*lines.bad, *refused])
-    done = replace_memory(write, items)
+    replacement = replace_memory(write, items)
     forget_collections(ctx.repo)
     if admitting:
-        admit(ctx, done.incoming)
+        admit(ctx, replacement.incoming)
     return MemoryRestored(
         mode="replace",
         admit=admitting,
         dedupe=True,
-        deleted_count=done.deleted,
-        kept_count=done.kept,
-        snapshot_id=done.snapshot_id,
-        backup=_shown(done.backup),
-        **result_of(write, done.incoming, [], done.after, notes),
+        deleted_count=replacement.deleted,
+        kept_count=replacement.kept,
+        snapshot_id=replacement.snapshot_id,
+        backup=_shown(replacement.backup),
+        **result_of(write, replacement.incoming, [], replacement.after, notes),
     )
 
 
@@ -77,20 +77,20 @@ def would_compact(ctx: Context, keep: int) -> MemoryCompacted:
     owner = Owner(None if space in {SHARED, EVERY} else space, origin.agent_id, origin.task_id)
     with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
         plan = plan_compaction(reading, owner, keep, repo.clock())
-        read = read_of(reading, branch.name)
-    return MemoryCompacted(status="dry_run", read=read, **_plan_shown(plan, keep))
+        read_state = read_of(reading, branch.name)
+    return MemoryCompacted(status="dry_run", read=read_state, **_plan_shown(plan, keep))
 
 
 def compacted(ctx: Context, keep: int) -> MemoryCompacted:
     """Turn working memories into one fact, and answer with the removed ones as a backup."""
     write = write_here(ctx, NO_REQUEST)
-    done = compact_working(write, keep)
+    compaction = compact_working(write, keep)
     return MemoryCompacted(
         status="compacted",
-        deleted_count=len(done.plan.compacted),
-        summary_id=done.summary_id,
-        written=written(write.branch.name, done.after.tip, done.after.pending),
-        **_plan_shown(done.plan, keep),
+        deleted_count=len(compaction.plan.compacted),
+        summary_id=compaction.summary_id,
+        written=written(write.branch.name, compaction.after.tip, compaction.after.pending),
+        **_plan_shown(compaction.plan, keep),
     )
 
 
@@ -106,12 +106,12 @@ def _plan_shown(plan: CompactionPlan, keep: int) -> dict[str, Any]:
 
 def runtime_reset(ctx: Context) -> MemoryReset:
     """Drop the records that this process keeps."""
-    cleared = forget_collections(ctx.repo)
+    cleared_count = forget_collections(ctx.repo)
     return MemoryReset(
         status="reset",
         scope="runtime",
         persistent_memory_deleted=False,
-        cleared_runtime_items=cleared,
+        cleared_runtime_items=cleared_count,
         read=state_of(ctx, branch_of(ctx).name),
     )
 
@@ -132,15 +132,15 @@ def workspace_reset(ctx: Context) -> MemoryReset:
 def persistent_reset(ctx: Context) -> MemoryReset:
     """Remove the memories of the caller, and answer with the removed ones as a backup."""
     write = write_here(ctx, NO_REQUEST)
-    done = reset_memory(write)
+    reset = reset_memory(write)
     forget_collections(ctx.repo)
     return MemoryReset(
         status="reset",
         scope="persistent",
-        persistent_memory_deleted=done.deleted > 0,
-        deleted_count=done.deleted,
-        kept_count=done.kept,
-        snapshot_id=done.snapshot_id,
-        backup=_shown(done.backup),
-        written=written(write.branch.name, done.after.tip, done.after.pending),
+        persistent_memory_deleted=reset.deleted > 0,
+        deleted_count=reset.deleted,
+        kept_count=reset.kept,
+        snapshot_id=reset.snapshot_id,
+        backup=_shown(reset.backup),
+        written=written(write.branch.name, reset.after.tip, reset.after.pending),
     )

@@ -110,7 +110,7 @@ def broadcast(ctx: Context) -> BroadcastText:
 def broadcast_shown(seat: Seat, done: Broadcast) -> BroadcastText:
     """Show a broadcast."""
     chosen = done.round.outcome.chosen
-    kept = [standing.id for standing in chosen if standing.reason == "kept"]
+    kept_ids = [standing.id for standing in chosen if standing.reason == "kept"]
     goal = done.mind.goal
     return BroadcastText(
         text=done.text.text,
@@ -121,7 +121,7 @@ def broadcast_shown(seat: Seat, done: Broadcast) -> BroadcastText:
             cycle=done.mind.cycles,
             slots=done.round.rules.slots,
             admitted=[standing.id for standing in done.round.admitted],
-            kept=kept,
+            kept=kept_ids,
             evicted=done.round.evicted,
             shown=list(done.text.shown),
             not_shown=len(chosen) - len(done.text.shown) + len(done.round.hidden),
@@ -135,8 +135,8 @@ def broadcast_shown(seat: Seat, done: Broadcast) -> BroadcastText:
 
 def _read(seat: Seat, competed: Round) -> Read:
     found = competed.found
-    read = read_of(found.state, seat.branch.name, *found.notes)
-    return read.model_copy(update={"mode": found.mode})
+    read_state = read_of(found.state, seat.branch.name, *found.notes)
+    return read_state.model_copy(update={"mode": found.mode})
 
 
 def _part(competed: Round, row_id: str, score: float | None) -> Part:
@@ -205,13 +205,13 @@ def placed(taken: Sequence[Place], memories: Mapping[str, Memory], state: str) -
 
 
 def _place(place: Place, memory: Memory | None, state: str) -> PlaceShown:
-    since = show(place.since)
+    since_text = show(place.since)
     if memory is None:
-        return PlaceShown(id=place.id, state="gone", since=since, score=place.score)
+        return PlaceShown(id=place.id, state="gone", since=since_text, score=place.score)
     return PlaceShown(
         id=place.id,
         state=state,
-        since=since,
+        since=since_text,
         score=place.score,
         memory_type=memory.item.memory_type,
         content=memory.item.text,
@@ -222,7 +222,7 @@ def _place(place: Place, memory: Memory | None, state: str) -> PlaceShown:
 
 def bus_shown(ctx: Context, seat: Seat, mind: Mind) -> dict[str, Json]:
     """Show the bus: its subscribers, its settings, and the result of the last cycle (S0-021)."""
-    shown: dict[str, Json] = {
+    bus_json: dict[str, Json] = {
         "configured": True,
         "subscribers": list[Json](SUBSCRIBERS),
         "settings": dict(_SETTINGS),
@@ -238,13 +238,13 @@ def bus_shown(ctx: Context, seat: Seat, mind: Mind) -> dict[str, Json]:
         named_ids |= {i for decision in result.decisions for i in decision.proposal.ids}
         memories = memories_of(ctx.repo, ctx.search, seat, sorted(named_ids), asked_by(ctx))
         result = among_visible(result, memories)
-        shown["result"] = result_shown = _result(result)
-        shown |= {name: result_shown[name] for name in ("summary", "proposal_groups")}
-        shown["reactivations"] = _reactivations(mind, result, memories)
-        shown["contradictions"] = [pair for pair in pairs if memories.keys() >= {*pair}]
-        shown["answer_ids"] = [i for i in answer_ids if i in memories]
-        shown["gaps"] = _gaps(ctx, seat, mind)
-    return shown
+        bus_json["result"] = result_shown = _result(result)
+        bus_json |= {name: result_shown[name] for name in ("summary", "proposal_groups")}
+        bus_json["reactivations"] = _reactivations(mind, result, memories)
+        bus_json["contradictions"] = [pair for pair in pairs if memories.keys() >= {*pair}]
+        bus_json["answer_ids"] = [i for i in answer_ids if i in memories]
+        bus_json["gaps"] = _gaps(ctx, seat, mind)
+    return bus_json
 
 
 def _result(result: BusResult) -> dict[str, Json]:
@@ -272,14 +272,14 @@ def _decision(decision: Decision) -> dict[str, Json]:
 
 
 def _proposal(proposal: Proposal) -> dict[str, Json]:
-    shown: dict[str, Json] = {
+    values: dict[str, Json] = {
         "subscriber": proposal.subscriber,
         "action": proposal.action,
         "key": proposal.key,
         "confidence": proposal.confidence,
         "item_ids": list[Json](proposal.ids),
     }
-    return shown if proposal.number is None else {**shown, "objective": proposal.number}
+    return values if proposal.number is None else {**values, "objective": proposal.number}
 
 
 def _reactivations(mind: Mind, result: BusResult, memories: Mapping[str, Memory]) -> list[Json]:

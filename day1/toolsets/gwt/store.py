@@ -81,9 +81,9 @@ def gwt_store(ctx: Context, request: GwtStore) -> ItemStored:
     notes = secret_notes(ctx.limits.secrets, request.content)
     write, seat = write_here(ctx, request), seat_of(ctx)
     tags = tuple(dict.fromkeys(request.tags or ()))
-    new = NewItem(request.content, memory_type, tags, space=write.space)
+    new_item = NewItem(request.content, memory_type, tags, space=write.space)
     spaces = spaces_of(ctx, None)
-    stored = store_item(write, new, request.link_to or (), spaces, request.request_id)
+    stored = store_item(write, new_item, request.link_to or (), spaces, request.request_id)
     item, now = stored.item, ctx.clock()
     mind = change_mind(ctx.repo, seat, lambda mind: mind.admitted((item.id,), now), now)
     after, branch = stored.after, write.branch.name
@@ -124,12 +124,12 @@ def gwt_link(ctx: Context, request: GwtLink) -> Linked:
     from day1.services.workspace.storing import link_items  # noqa: PLC0415 - a server starts without it
 
     write = write_here(ctx, request)
-    after = link_items(write, request.source_id, request.target_id, spaces_of(ctx, None))
+    branch_after = link_items(write, request.source_id, request.target_id, spaces_of(ctx, None))
     return Linked(
         status="linked",
         source_id=request.source_id,
         target_id=request.target_id,
-        written=written(write.branch.name, after.tip, after.pending),
+        written=written(write.branch.name, branch_after.tip, branch_after.pending),
     )
 
 
@@ -197,8 +197,8 @@ def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
     links = links_on_branch(ctx, found.ids)
     note_shown(ctx, found.ids, seat.branch.id)
     hit_by_row = {str(hit.row["id"]): hit for hit in found.answer.hits}
-    whole = [hit_by_row[row_id].text for row_id in found.ids]
-    texts = texts_of(ctx, request.query, whole, full=request.full)
+    whole_texts = [hit_by_row[row_id].text for row_id in found.ids]
+    texts = texts_of(ctx, request.query, whole_texts, full=request.full)
     return ItemsFound(
         result=[
             ItemFound(

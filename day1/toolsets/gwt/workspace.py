@@ -126,13 +126,13 @@ def gwt_evict(ctx: Context, request: GwtEvict) -> Evicted:
     """Take a memory out of the workspace, for as long as the goal is active."""
     from day1.toolsets.gwt import rounds  # noqa: PLC0415 - a server starts without it
 
-    was = rounds.evict(ctx.repo, rounds.seat_of(ctx), request.item_id, ctx.clock())
+    place = rounds.evict(ctx.repo, rounds.seat_of(ctx), request.item_id, ctx.clock())
     return Evicted(
         status="evicted",
         id=request.item_id,
         item_id=request.item_id,
         state="long_term",
-        message=f"It left the {was} and stays out while the goal is active; memory keeps it.",
+        message=f"It left the {place} and stays out while the goal is active; memory keeps it.",
     )
 
 
@@ -165,20 +165,22 @@ def gwt_inspect(ctx: Context, request: GwtInspect) -> Inspected:
         raise unsupported("target", request.target, "supported_targets", TARGETS)
     seat = rounds.seat_of(ctx)
     mind = rounds.mind_of(ctx.repo, seat)
-    more: dict[str, Any] = {}
+    details: dict[str, Any] = {}
     match request.target:
         case "workspace":
-            more["items"] = rounds.places(ctx, seat, mind.workspace, "conscious")
+            details["items"] = rounds.places(ctx, seat, mind.workspace, "conscious")
         case "buffer":
-            more["items"] = rounds.places(ctx, seat, mind.buffer, "preconscious")
+            details["items"] = rounds.places(ctx, seat, mind.buffer, "preconscious")
         case "goals":
-            last = len(mind.goals) - 1
-            more["goals"] = [goal_shown(g, is_active=n == last) for n, g in enumerate(mind.goals)]
+            newest = len(mind.goals) - 1
+            details["goals"] = [
+                goal_shown(g, is_active=n == newest) for n, g in enumerate(mind.goals)
+            ]
         case "stats":
-            more["stats"] = stats_shown(mind)
+            details["stats"] = stats_shown(mind)
         case _:
-            more["broadcast_bus"] = rounds.bus_shown(ctx, seat, mind)
-    return Inspected(target=request.target, status="ok", **more)
+            details["broadcast_bus"] = rounds.bus_shown(ctx, seat, mind)
+    return Inspected(target=request.target, status="ok", **details)
 
 
 OPERATIONS: Final = (

@@ -55,18 +55,18 @@ class ContextSaved(Response):
 
 def save_context(ctx: Context, request: SaveContext) -> ContextSaved:
     """Keep any JSON; the same namespace and key replaces it."""
-    ttl = request.ttl_seconds
+    ttl_seconds = request.ttl_seconds
     now = ctx.clock()
-    new = NewContext(
+    new_context = NewContext(
         space_of(request.namespace),
         request.key,
         request.content,
         request.tags or (),
-        None if ttl is None else now + max(1, round(ttl * SECOND)),
+        None if ttl_seconds is None else now + max(1, round(ttl_seconds * SECOND)),
         _secret(request),
     )
     write = write_here(ctx, request)
-    row, saved = save(write.repo, write.branch, new, write.origin)
+    row, saved = save(write.repo, write.branch, new_context, write.origin)
     return ContextSaved(
         id=str(row["id"]),
         created_at=show(int(row["created_at"] or 0)),
@@ -118,7 +118,7 @@ class ContextItems(Response):
 def recall_context(ctx: Context, request: RecallContext) -> ContextItems:
     """Fetch saved JSON by key, tags (all) or time, newest first."""
     branch = branch_of(ctx).name
-    conditions = Recall(
+    recall_conditions = Recall(
         space_of(request.namespace),
         ctx.clock(),
         request.key,
@@ -127,8 +127,8 @@ def recall_context(ctx: Context, request: RecallContext) -> ContextItems:
         request.limit or 20,
     )
     with ctx.repo.store.reading(Ref(branch=branch)) as reading:
-        items = [_shown(row) for row in recall(reading, conditions)]
-        notes = empty_space(reading, {"space": conditions.space}, items)
+        items = [_shown(row) for row in recall(reading, recall_conditions)]
+        notes = empty_space(reading, {"space": recall_conditions.space}, items)
         return ContextItems(items=items, read=read_of(reading, branch, *notes))
 
 

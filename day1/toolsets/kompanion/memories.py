@@ -136,11 +136,11 @@ class MemoriesUpserted(Response):
 
 def upsert_memory(ctx: Context, request: UpsertMemory) -> MemoriesUpserted:
     """Keep texts for search; the same id updates in place."""
-    secret = [sensitivity(None, item.metadata) for item in request.items]
-    vectors = _vectors_to_store(ctx, request.items, secret)
+    sensitivities = [sensitivity(None, item.metadata) for item in request.items]
+    vectors = _vectors_to_store(ctx, request.items, sensitivities)
     items = [
         NewMemory(item.text, item.id, item.metadata, vector, sensitive)
-        for item, vector, sensitive in zip(request.items, vectors, secret, strict=True)
+        for item, vector, sensitive in zip(request.items, vectors, sensitivities, strict=True)
     ]
     write = write_here(ctx, request)
     result = upsert(write.repo, write.branch, space_of(request.namespace), items, write.origin)
@@ -167,8 +167,8 @@ def _vectors_to_store(
         (item, item.embedding if hidden is None else None)
         for item, hidden in zip(items, secret, strict=True)
     ]
-    pairs = [(item.text, vector) for item, vector in vectors if vector is not None]
-    is_foreign = iter(foreign(ctx.search.embedder, pairs) if pairs else ())
+    texts_and_vectors = [(item.text, vector) for item, vector in vectors if vector is not None]
+    is_foreign = iter(foreign(ctx.search.embedder, texts_and_vectors) if texts_and_vectors else ())
     return [
         item.embedding if vector is None or next(is_foreign) else None for item, vector in vectors
     ]
@@ -254,10 +254,10 @@ def search_memory(ctx: Context, request: SearchMemory) -> MemoryMatches:
 
 
 def _shown(match: Match, text: QuotedText) -> MemoryMatch:
-    about = read_detail(match.row["detail"])
-    metadata = about.get("metadata")
+    detail = read_detail(match.row["detail"])
+    metadata = detail.get("metadata")
     return MemoryMatch(
-        id=text_of(about.get("id")) or str(match.row["id"]),
+        id=text_of(detail.get("id")) or str(match.row["id"]),
         score=round(match.score, 6),
         text=text.text,
         quoted=quoted_of(text),

@@ -39,14 +39,14 @@ class CacheWarmed(Response):
 def warm_cache(ctx: Context, request: WarmCache) -> CacheWarmed:
     """Embed texts of a namespace that have no vector."""
     branch = branch_of(ctx)
-    queued = warm(
+    queued_count = warm(
         ctx.search,
         (branch.name, branch.id),
         space_of(request.namespace),
         None if request.since is None else parse(request.since),
         ctx.clock(),
     )
-    return CacheWarmed(queued=queued, read=state_of(ctx, branch.name))
+    return CacheWarmed(queued=queued_count, read=state_of(ctx, branch.name))
 
 
 class SyncSemantic(Repeatable):

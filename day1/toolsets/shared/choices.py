@@ -75,14 +75,14 @@ def held_by(ctx: Context, record: MergeRecord) -> list[ConflictShown]:
     with ctx.repo.store.reading(target) as reading:
         rows = reading.find(HELD, Query(equal={"merge_id": record.id, "closes": None}))
         items = [HeldItem.of(row) for row in rows]
-        hidden = veils_of(reading, items, ctx.clock())
+        veil_by_row = veils_of(reading, items, ctx.clock())
     return [
         ConflictShown(
             id=item.row_id,
             type=item.kind.name,
             cell=item.cell,
-            source=_held_text(item, item.theirs, hidden[item.row_id]),
-            target=_held_text(item, item.ours, hidden[item.row_id]),
+            source=_held_text(item, item.theirs, veil_by_row[item.row_id]),
+            target=_held_text(item, item.ours, veil_by_row[item.row_id]),
             reason=item.reason,
         )
         for item in items

@@ -98,12 +98,12 @@ def place_of(ctx: Context, at: EntryAt) -> EntryKey:
 
 def new_entry(ctx: Context, given: EntryGiven) -> NewEntry:
     """Build the entry that a call gives; its time to live begins now."""
-    ttl = given.ttl_seconds
+    ttl_seconds = given.ttl_seconds
     return NewEntry(
         place_of(ctx, given),
         given.value,
         given.text,
-        None if ttl is None else ctx.clock() + max(1, round(ttl * SECOND)),
+        None if ttl_seconds is None else ctx.clock() + max(1, round(ttl_seconds * SECOND)),
         sensitivity_of(given.sensitivity),
         given.vectors or (),
     )

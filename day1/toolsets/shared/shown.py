@@ -25,8 +25,8 @@ def shown(kind: Kind, row: Row, *, whole: bool = False) -> dict[str, Any]:
 
     A row that was read without its words has no revision.
     """
-    plain = whole or row.get("sensitivity") is None
-    visible_row = row if plain else shown_row(kind, row)
+    is_plain = whole or row.get("sensitivity") is None
+    visible_row = row if is_plain else shown_row(kind, row)
     has_words = row.get(kind.text or "") != SECRET_MARK
     number = revision(kind, row) if has_words else None
     return {"type": kind.name, **shown_columns(visible_row), "revision": number}
@@ -76,13 +76,13 @@ def cell_text(kind: Kind, row: Row | None, cell: str) -> str:
 
 def row_shown(row: PlanRow, at: int) -> PlanRow:
     """Return a plan's row as shown at an instant, with hidden words replaced by a placeholder."""
-    sides = (row.base, row.source, row.target)
+    row_versions = (row.base, row.source, row.target)
     mark = mark_of(at, row.source, row.target, past=row.base)
     if mark is None and not row.veil:
         return row
     base, source, target = (
         None if side is None else veiled(without_words(row.kind, side, mark), row.veil)
-        for side in sides
+        for side in row_versions
     )
     return replace(row, base=base, source=source, target=target)
 

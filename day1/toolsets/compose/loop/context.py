@@ -164,18 +164,18 @@ def context_assemble(
     budget = budget_of(limits.mode, limits.characters, request.maxItems, request.maxItemChars)
     assembled = assemble(ctx.repo, ctx.search, branch, layers_query, budget)
     packed, found = assembled.packed, assembled.found
-    shown = [each.item.id for each in packed.items if each.item.id is not None]
-    raw = layer_entries(ctx, branch.name, found, owner) if request.includeRaw else None
-    note_shown(ctx, shown, branch.id)
+    shown_ids = [each.item.id for each in packed.items if each.item.id is not None]
+    entries_by_layer = layer_entries(ctx, branch.name, found, owner) if request.includeRaw else None
+    note_shown(ctx, shown_ids, branch.id)
     return AgentMemoryContextResponse(
         loop=envelope("pre_turn", "post_turn", "remember"),
-        contextId=context_id(shown),
+        contextId=context_id(shown_ids),
         prompt=packed.prompt,
         items=[_compact(each) for each in packed.items],
         totals=packed.totals,
         contextUsage=_usage(assembled, budget.characters),
         omitted=packed.omitted,
-        raw=raw,
+        raw=entries_by_layer,
         read=state_of_layers(branch.name, found),
     )
 

@@ -61,8 +61,8 @@ class AgentMemoryLoopResponse(Response):
     ) -> dict[str, Any]:
         """Describe the answer as one of the three."""
         schemas = [form.__pydantic_core_schema__ for form in _built(*Answer.__args__)]
-        forms = handler({"type": "tuple", "items_schema": schemas})["prefixItems"]
-        return {"title": cls.__name__, "oneOf": forms}
+        form_schemas = handler({"type": "tuple", "items_schema": schemas})["prefixItems"]
+        return {"title": cls.__name__, "oneOf": form_schemas}
 
 
 def _built(*models: type[Response]) -> tuple[type[Response], ...]:

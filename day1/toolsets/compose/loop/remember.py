@@ -111,8 +111,8 @@ def remember(ctx: Context, request: AgentMemoryRememberRequest) -> AgentMemoryRe
     names = frozenset(name for name, value in request_values.items() if value is not None)
     policy: Policy = next((p for p in POLICIES if p == request.conflictPolicy), "supersede")
     write = write_of(ctx, owner)
-    new = ToRemember(fact, detail, names, policy)
-    result = remembering.remember(write.repo, write.branch, new, write.origin)
+    new_memory = ToRemember(fact, detail, names, policy)
+    result = remembering.remember(write.repo, write.branch, new_memory, write.origin)
     state = written(
         write.branch.name, result.commit, result.pending, [*notes, *_NOTES[result.outcome]]
     )

@@ -160,7 +160,7 @@ def turn_record(
     turn = Turn(thread, turn_ids.turn, messages, record)
     recorded = record_turn(write.repo, write.branch, turn, write.origin)
     message_ids = turn.message_ids
-    working = remember_messages(write.repo, write.branch, thread, message_ids, ctx.clock())
+    working_session = remember_messages(write.repo, write.branch, thread, message_ids, ctx.clock())
     vector = bool(message_ids) and embeds(ctx.search.embedder)
     if message_ids and ctx.jobs.chat is not None and ctx.jobs.is_served():
         _extract_later(ctx, request, write.branch, message_ids)
@@ -172,7 +172,7 @@ def turn_record(
         turnId=turn_ids.turn,
         vectorId=message_ids[-1] if vector else None,
         stored=AgentMemoryTurnStored(
-            transcript=bool(message_ids), working=working, vector=vector, graph=False
+            transcript=bool(message_ids), working=working_session, vector=vector, graph=False
         ),
         written=Written(
             branch=write.branch.name,
@@ -191,12 +191,12 @@ def _extract_later(
 ) -> None:
     """Create the job that extracts facts from a turn; the same turn again only if that failed."""
     wallet = ctx.caller.access.writes_as(request.agentWallet) or request.agentWallet
-    shown = [] if request.contextId is None else row_ids_in(request.contextId)
-    params: dict[str, Json] = {"messages": list(message_ids), "shown": list(shown)}
+    shown_ids = [] if request.contextId is None else row_ids_in(request.contextId)
+    params: dict[str, Json] = {"messages": list(message_ids), "shown": list(shown_ids)}
     token = ctx.caller.access.token_id
-    group = schedule_id("facts_extract", wallet, branch)  # of which the newest jobs are kept
-    new = NewJob("facts_extract", "temporal", branch, (wallet,), params, token, group)
-    create_unless_done(ctx.repo, new, derived_id("job", None, new.kind, branch.id, *message_ids))
+    job_group = schedule_id("facts_extract", wallet, branch)  # of which the newest jobs are kept
+    job = NewJob("facts_extract", "temporal", branch, (wallet,), params, token, job_group)
+    create_unless_done(ctx.repo, job, derived_id("job", None, job.kind, branch.id, *message_ids))
 
 
 def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMessage]:
@@ -205,12 +205,12 @@ def _messages(request: AgentMemoryRecordTurnRequest) -> list[AgentMemoryTurnMess
     Raises:
         InvalidRequest: there are none, or both forms are given and disagree.
     """
-    single: dict[str, tuple[Role, str | None]] = {
+    text_by_field: dict[str, tuple[Role, str | None]] = {
         "userMessage": ("user", request.userMessage),
         "assistantMessage": ("assistant", request.assistantMessage),
     }
     single_messages = [
-        (name, role, text) for name, (role, text) in single.items() if text is not None
+        (name, role, text) for name, (role, text) in text_by_field.items() if text is not None
     ]
     if not request.messages:
         if not single_messages:
@@ -244,12 +244,12 @@ def _completed_ids(request: AgentMemoryRecordTurnRequest, owner: Owner) -> _Turn
 def _event(event: AgentMemoryToolEvent) -> NewMessage:
     """Make the message of a tool's call."""
     name = event.toolName or event.tool or event.name
-    call = {"name": name, "args": event.args or event.input or {}}
+    tool_call = {"name": name, "args": event.args or event.input or {}}
     if event.status is not None:
-        call["status"] = event.status
+        tool_call["status"] = event.status
     text = without_frames(event.result or event.output or "")
     content = text if text.strip() else f"The tool {name} was called."
-    return new_message("tool", content, canonical([call]), None, event.timestamp)
+    return new_message("tool", content, canonical([tool_call]), None, event.timestamp)
 
 
 OPERATIONS: Final = (Operation("turn_record", turn_record, Effect.WRITE),)

@@ -52,8 +52,8 @@ def conflicts_resolve(
     )
     write = write_of(ctx, owner)
     is_whole_wallet = owner.user is None and owner.device is None
-    sees = _sees(owner.spaces, below=owner.space if is_whole_wallet else None)
-    result = resolve(write.repo, write.branch, decision, write.origin, sees)
+    is_visible = _sees(owner.spaces, below=owner.space if is_whole_wallet else None)
+    result = resolve(write.repo, write.branch, decision, write.origin, is_visible)
     return MemoryConflictResolveResponse(
         resolved=result.is_resolved,
         memoryId=result.memory_id,

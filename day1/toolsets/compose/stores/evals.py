@@ -104,8 +104,8 @@ def evals_run(ctx: Context, request: MemoryEvalRunRequest) -> MemoryEvalRunRespo
     layers = chosen(request.layers)
     layers_query = LayersQuery(owner, "", thread, thread, layers, narrowing=narrowing)
     cases = [Case(each.query, each.expected, each.expectedMemoryId) for each in request.testCases]
-    done = evaluate(ctx.repo, ctx.search, branch, layers_query, cases)
-    scores, run = done.scores, done.run
+    evaluation = evaluate(ctx.repo, ctx.search, branch, layers_query, cases)
+    scores, run = evaluation.scores, evaluation.run
     return MemoryEvalRunResponse(
         evalRunId=run.id,
         status="completed",
@@ -122,14 +122,14 @@ def evals_run(ctx: Context, request: MemoryEvalRunRequest) -> MemoryEvalRunRespo
                 returned=result.returned,
                 contextCharacters=result.characters,
             )
-            for case, result in zip(cases, done.results, strict=True)
+            for case, result in zip(cases, evaluation.results, strict=True)
         ],
-        avgSearchLatencyMs=done.milliseconds,
+        avgSearchLatencyMs=evaluation.milliseconds,
         read=Read(
             branch=branch.name,
             commit=run.commit,
-            pending=done.pending.count,
-            notes=list(done.notes),
+            pending=evaluation.pending.count,
+            notes=list(evaluation.notes),
         ),
     )
 

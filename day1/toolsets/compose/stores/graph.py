@@ -96,10 +96,10 @@ def graph_add(ctx: Context, request: MemoryAddRequest) -> GraphMemoryAdded:
     detail = detail_of(
         owner, threadId=request.threadId, metadata=request.metadata, runId=request.runId
     )
-    secret = sensitivity(None, request.metadata)
+    secrecy = sensitivity(None, request.metadata)
     write = write_of(ctx, owner, request.runId)
     facts = [
-        ToRemember(NewFact(text, FACT_TYPE, space=owner.space, sensitivity=secret), detail)
+        ToRemember(NewFact(text, FACT_TYPE, space=owner.space, sensitivity=secrecy), detail)
         for text in texts
     ]
     rows, after = remember_each(write.repo, write.branch, facts, write.origin)
@@ -114,9 +114,9 @@ def graph_search(ctx: Context, request: MemorySearchRequest) -> GraphMemoryFound
     owner, branch = owner_of(ctx, request), branch_of(ctx)
     narrowing = Narrowing(request.filters or {}, request.threadId, request.runId)
     with ctx.repo.store.reading(Ref(branch=branch.name)) as reading:
-        only = meant_facts(reading, owner.spaces, ctx.clock(), narrowing)
+        fact_ids = meant_facts(reading, owner.spaces, ctx.clock(), narrowing)
     search_request = SearchRequest(
-        request.query, limit=request.limit or LISTED, spaces=owner.spaces, only=only
+        request.query, limit=request.limit or LISTED, spaces=owner.spaces, only=fact_ids
     )
     answer = search(ctx.search, Ref(branch=branch.name), branch.id, search_request)
     scored_rows = [(hit.row, hit.score) for hit in answer.hits]

@@ -50,15 +50,15 @@ def layers_search(ctx: Context, request: MemorySearchRequest) -> LayeredSearchRe
         request.limit or LIMIT,
         Narrowing(request.filters or {}, run=request.runId),
     )
-    found = find_layers(ctx.repo, ctx.search, branch, layers_query)
-    entries = layer_entries(ctx, branch.name, found, owner)
-    by_score = sorted(found.all, key=lambda item: (-item.score, item.place))
-    note_shown(ctx, (item.id for item in by_score), branch.id)
+    found_layers = find_layers(ctx.repo, ctx.search, branch, layers_query)
+    entries = layer_entries(ctx, branch.name, found_layers, owner)
+    sorted_items = sorted(found_layers.all, key=lambda item: (-item.score, item.place))
+    note_shown(ctx, (item.id for item in sorted_items), branch.id)
     return LayeredSearchResponse(
         query=request.query,
         layers=entries,
-        totals={layer: len(items) for layer, items in found.items.items()},
-        read=state_of_layers(branch.name, found),
+        totals={layer: len(items) for layer, items in found_layers.items.items()},
+        read=state_of_layers(branch.name, found_layers),
     )
 
 
@@ -99,12 +99,12 @@ def rerank(ctx: Context, request: RerankRequest) -> RerankResponse:
     """Rank documents by a query, in memory; nothing of them is stored."""
     texts = [_text_of(document, place) for place, document in enumerate(request.documents)]
     ranking = rerank_texts(ctx.search, request.query, texts)
-    best: list[dict[str, Any]] = [
+    best_documents: list[dict[str, Any]] = [
         {**request.documents[place], "index": place, "score": round(score, _DIGITS)}
         for place, score in ranking.best[: request.topK]
     ]
-    read = Read(branch=None, commit="", notes=ranking.notes)
-    return RerankResponse(results=best, read=read)
+    read_state = Read(branch=None, commit="", notes=ranking.notes)
+    return RerankResponse(results=best_documents, read=read_state)
 
 
 def _text_of(document: JsonObject, place: int) -> str:

@@ -191,7 +191,7 @@ def transcript_get(ctx: Context, request: TranscriptGet) -> SessionTranscript:
                 "store its messages with `transcript_store`.",
                 id=request.id,
             )
-        read = read_of(reading, branch)
+        read_state = read_of(reading, branch)
     thread = transcript.thread
     return SessionTranscript(
         sessionId=thread.session,
@@ -203,7 +203,7 @@ def transcript_get(ctx: Context, request: TranscriptGet) -> SessionTranscript:
         messages=[as_said(row) for row in transcript.messages],
         **_described(transcript.record),
         createdAt=milliseconds(_created(transcript.messages)),
-        read=read,
+        read=read_state,
     )
 
 

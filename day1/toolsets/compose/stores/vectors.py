@@ -134,10 +134,10 @@ def vector_index(ctx: Context, request: VectorIndexRequest) -> VectorIndexRespon
         vector = vector if foreign(ctx.search.embedder, [(content, vector)])[0] else None
     fact = NewFact(content, request.source, space=owner.space, sensitivity=secret)
     detail = detail_of(owner, threadId=request.threadId, metadata=request.metadata)
-    named_fields = {"category"} | ({"metadata"} if request.metadata is not None else set())
+    set_fields = {"category"} | ({"metadata"} if request.metadata is not None else set())
     write = write_of(ctx, owner)
-    new = ToIndex(ToRemember(fact, detail, frozenset(named_fields)), vector)
-    result = index_text(write.repo, write.branch, new, write.origin)
+    new_text = ToIndex(ToRemember(fact, detail, frozenset(set_fields)), vector)
+    result = index_text(write.repo, write.branch, new_text, write.origin)
     return VectorIndexResponse(
         success=True,
         vectorId=vector_id(result.row, has_vectors=embeds(ctx.search.embedder)),

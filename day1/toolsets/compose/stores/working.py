@@ -157,8 +157,8 @@ def _shown(
     memory = found.memory
     with ctx.repo.store.reading(ctx.repo.shown(Ref(branch=branch))) as reading:
         lines = lines_of(reading, memory)
-        read = read_of(reading, branch)
-    shown = SessionMemory(
+        read_state = read_of(reading, branch)
+    session_memory = SessionMemory(
         sessionId=request.sessionId,
         agentWallet=str(request.agentWallet),
         userAddress=memory.user,
@@ -174,7 +174,7 @@ def _shown(
         expiresAt=milliseconds(found.expires_at),
         lastAccessedAt=milliseconds(found.changed_at),
     )
-    return shown, read
+    return session_memory, read_state
 
 
 def _object(value: Mapping[str, Any]) -> dict[str, Any]:

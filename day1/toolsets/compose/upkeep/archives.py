@@ -98,14 +98,14 @@ class ArchiveSyncResponse(Response):
 def archives_sync(ctx: Context, request: ArchiveSyncRequest) -> ArchiveSyncResponse:
     """Compute the content id of an archive's file, and hand it to the pinning service, if any."""
     owner, branch = wallet_of(ctx, request.agentWallet), branch_of(ctx)
-    synced = sync_archive(ctx.repo, branch, owner, request.archiveId, ctx.pinning)
-    if synced is None:
+    sync_result = sync_archive(ctx.repo, branch, owner, request.archiveId, ctx.pinning)
+    if sync_result is None:
         raise missing("archiveId", "names no archive of this wallet that has a file")
     return ArchiveSyncResponse(
-        ipfsHash=synced.cid,
-        pinned=synced.pinned,
-        bundleId=synced.bundle_id,
-        read=read_of(synced.state, branch.name, *synced.notes),
+        ipfsHash=sync_result.cid,
+        pinned=sync_result.pinned,
+        bundleId=sync_result.bundle_id,
+        read=read_of(sync_result.state, branch.name, *sync_result.notes),
     )
 
 

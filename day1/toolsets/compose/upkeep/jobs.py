@@ -142,8 +142,8 @@ class MemoryJobCreateRequest(ComposeRequest):
         names = ("confidenceThreshold", "batchSize", "halfLifeDays", "olderThanDays")
         values = {name: getattr(self, name) for name in names}
         if self.timeRange is not None:
-            last = self.timeRange.end * MILLISECOND + MILLISECOND - 1
-            values |= {"start": self.timeRange.start * MILLISECOND, "end": last}
+            last_instant = self.timeRange.end * MILLISECOND + MILLISECOND - 1
+            values |= {"start": self.timeRange.start * MILLISECOND, "end": last_instant}
         return {name: value for name, value in values.items() if value is not None}
 
 
@@ -206,8 +206,8 @@ def jobs_create(ctx: Context, request: MemoryJobCreateRequest) -> MemoryJobRecor
     if not branch.protection:
         note_token(ctx, branch)
     token = ctx.caller.access.token_id
-    new = NewJob(request.type, execution, branch, wallets, request.params, token)
-    job = create(ctx.repo, new)
+    new_job = NewJob(request.type, execution, branch, wallets, request.params, token)
+    job = create(ctx.repo, new_job)
     if execution == "inline":
         job = run_now(workshop_of(ctx), job, ctx.stopped)
     return _shown(job, state_of(ctx, branch.name))

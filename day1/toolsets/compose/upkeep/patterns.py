@@ -204,16 +204,16 @@ class MemoryPatternPromoteResponse(Response):
 def patterns_list(ctx: Context, request: PatternsList) -> ProceduralPatternListResponse:
     """List the patterns of tools, each with how often it ran and succeeded."""
     owner, branch = wallet_of(ctx, request.agentWallet), branch_of(ctx)
-    read = read_counted(ctx.repo, branch, PATTERN, owner.spaces)
-    chosen = [
+    found_patterns = read_counted(ctx.repo, branch, PATTERN, owner.spaces)
+    chosen_patterns = [
         counted
-        for counted in read.rows
+        for counted in found_patterns.rows
         if request.patternType in {None, counted.structure.type}
         and counted.counts.rate >= (request.minSuccessRate or 0)
     ]
     return ProceduralPatternListResponse(
-        patterns=[_pattern(counted, owner) for counted in chosen[: first(request.limit)]],
-        read=read_of(read.state, branch.name),
+        patterns=[_pattern(counted, owner) for counted in chosen_patterns[: first(request.limit)]],
+        read=read_of(found_patterns.state, branch.name),
     )
 
 
@@ -251,11 +251,11 @@ def patterns_promote(
     owner = owner_in(counted.row["detail"])
     write = write_of(ctx, Owner(owner.wallet))
     promoted = promote(write.repo, write.branch, counted, request.skillName, write.origin)
-    after = promoted.after
+    branch_after = promoted.after
     return MemoryPatternPromoteResponse(
         skillId=promoted.skill_id,
         promoted=promoted.active,
-        written=written(write.branch.name, after.tip, after.pending, promoted.notes),
+        written=written(write.branch.name, branch_after.tip, branch_after.pending, promoted.notes),
     )
 
 

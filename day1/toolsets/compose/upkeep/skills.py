@@ -87,11 +87,11 @@ class LearnedSkillResponse(Response):
 def skills_list(ctx: Context, request: SkillsList) -> LearnedSkillListResponse:
     """List the skills, each with how often it was used since it was promoted."""
     owner, branch = wallet_of(ctx, request.agentWallet), branch_of(ctx)
-    read = read_counted(ctx.repo, branch, SKILL, owner.spaces)
-    chosen = [c for c in read.rows if request.category in {None, c.structure.type}]
+    found_skills = read_counted(ctx.repo, branch, SKILL, owner.spaces)
+    chosen_skills = [c for c in found_skills.rows if request.category in {None, c.structure.type}]
     return LearnedSkillListResponse(
-        skills=[_skill(counted) for counted in chosen[: first(request.limit)]],
-        read=read_of(read.state, branch.name),
+        skills=[_skill(counted) for counted in chosen_skills[: first(request.limit)]],
+        read=read_of(found_skills.state, branch.name),
     )
 
 

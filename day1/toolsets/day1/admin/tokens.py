@@ -116,12 +116,12 @@ def token_revoke(ctx: Context, request: TokenRevoke) -> TokenRevoked:
 
 
 def _shown(token: Token, now: int) -> TokenShown:
-    ended: Literal["live", "expired", "revoked"] = "live" if token.live(now) else "expired"
+    status: Literal["live", "expired", "revoked"] = "live" if token.live(now) else "expired"
     return TokenShown.from_record(
         token,
         created_at=show(token.created_at),
         expires_at=None if token.expires_at is None else show(token.expires_at),
-        state="revoked" if token.revoked_at is not None else ended,
+        state="revoked" if token.revoked_at is not None else status,
     )
 
 

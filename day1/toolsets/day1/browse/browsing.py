@@ -136,9 +136,9 @@ def memory_list(ctx: Context, request: ListRows) -> Rows:
             active_at = state.shown_at if request.active_only else None
             page = newest_page(reading, kind, (offset, limit), space, active_at=active_at)
         rows = [shown(kind, row) for row in page.rows]
-        read = _read(reading, branch.name)
-        read.notes.extend(empty_space(reading, space, page.rows))
-        return Rows(rows=rows, total=page.total, read=read)
+        read_state = _read(reading, branch.name)
+        read_state.notes.extend(empty_space(reading, space, page.rows))
+        return Rows(rows=rows, total=page.total, read=read_state)
 
 
 class LogRequest(Request):
@@ -193,10 +193,10 @@ def memory_log(ctx: Context, request: LogRequest) -> Log:
 
 
 def _commit(commit: Commit) -> CommitShown:
-    meta = commit.meta
-    agents: Any = meta.get("agents") or ()
-    counts, merge = meta.get("counts"), meta.get("id") if "source_id" in meta else None
-    source = meta.get("source")
+    metadata = commit.meta
+    agents: Any = metadata.get("agents") or ()
+    counts, merge = metadata.get("counts"), metadata.get("id") if "source_id" in metadata else None
+    source = metadata.get("source")
     return CommitShown(
         commit=commit.id,
         parents=list(commit.parents),

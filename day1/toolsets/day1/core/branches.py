@@ -70,9 +70,9 @@ def branch_create(ctx: Context, request: BranchCreate) -> BranchCreated:
     if request.at is None:
         branch = create(repo, request.branch_name, parent, ctx.clock(), request.description)
     else:
-        instant = parse(request.at, end=True)
-        past = PastFork(request.branch_name, parent, instant, request.description)
-        branch = create_past(repo, past, ctx.clock())
+        start_instant = parse(request.at, end=True)
+        past_fork = PastFork(request.branch_name, parent, start_instant, request.description)
+        branch = create_past(repo, past_fork, ctx.clock())
     return BranchCreated(
         branch_name=branch.name,
         created_at=show(branch.created_at),
@@ -193,19 +193,19 @@ class Tree(TreeNode):
 
 def branch_topology(ctx: Context, request: Topology) -> Tree:
     """The tree of branches below a root, with status and notes."""
-    depth = 10 if request.max_depth is None else request.max_depth
+    max_depth = 10 if request.max_depth is None else request.max_depth
     root = topology(
         ctx.repo,
         branch_of(ctx, request.root_branch or MAIN),
-        max_depth=depth,
+        max_depth=max_depth,
         include_archived=bool(request.include_archived),
     )
     top, branch = _node(root), root.state.branch
-    protected = [
+    protected_branches = [
         _protection_change(ctx, change) for change in changes_of(ctx.repo, branch)[:_CHANGES]
     ]
-    if protected:
-        top.metadata["protected"] = protected
+    if protected_branches:
+        top.metadata["protected"] = protected_branches
     return Tree(**dict(top), read=state_of(ctx, branch.name))
 
 

@@ -68,10 +68,10 @@ def bundle_create(ctx: Context, request: BundleCreate) -> BundleCreated:
     )
     repo, source = repeatable(ctx, request), branch_of(ctx, request.source_branch)
     bundle = create_bundle(repo, source, new_bundle, ctx.clock())
-    read = state_of(ctx, source.name)
+    read_state = state_of(ctx, source.name)
     if not bundle.fact_count:
-        read.notes.append(_why_empty(verified_only=bundle.verified_only))
-    return BundleCreated(**dict(bundle_item(bundle)), read=read)
+        read_state.notes.append(_why_empty(verified_only=bundle.verified_only))
+    return BundleCreated(**dict(bundle_item(bundle)), read=read_state)
 
 
 def _why_empty(*, verified_only: bool) -> str | Advice:
@@ -125,16 +125,16 @@ class BundleImported(Response):
 def bundle_import(ctx: Context, request: BundleImport) -> BundleImported:
     """Copy a bundle's rows to a branch; a second time adds nothing."""
     target = writable(ctx, request.target_branch)
-    copied = import_bundle(ctx.repo, request.bundle_id, target)
+    copied_rows = import_bundle(ctx.repo, request.bundle_id, target)
     now = state_of(ctx, target.name)
-    added = copied.added
+    added = copied_rows.added
     return BundleImported(
         facts_imported=added.get(FACT.table, 0),
         conversations_imported=added.get(CONVERSATION.table, 0),
         relations_imported=added.get(RELATION.table, 0),
         messages_imported=added.get(MESSAGE.table, 0),
-        skipped=memories(copied.present),
-        left=[RowLeft.from_record(row) for row in copied.left],
+        skipped=memories(copied_rows.present),
+        left=[RowLeft.from_record(row) for row in copied_rows.left],
         written=Written(branch=target.name, commit=now.commit),
     )
 

@@ -59,12 +59,12 @@ def fork_conversation(ctx: Context, request: ForkConversation) -> ConversationFo
         excerpt = replace(excerpt, conversation=conversation)
     origin = writer(ctx, request, target)
     repo = repeatable(ctx, request, target)
-    copy = copy_conversation(repo, target, excerpt, origin)
-    notes = [] if copy.added else [BY_REQUEST]
+    copied = copy_conversation(repo, target, excerpt, origin)
+    notes = [] if copied.added else [BY_REQUEST]
     return ConversationForked(
-        forked_conversation_id=copy.conversation_id,
+        forked_conversation_id=copied.conversation_id,
         messages_copied=len(excerpt.messages),
-        written=written(target.name, copy.after.tip, copy.after.pending, notes),
+        written=written(target.name, copied.after.tip, copied.after.pending, notes),
     )
 
 
@@ -105,17 +105,17 @@ def pick_conversation(ctx: Context, request: PickConversation) -> ConversationPi
     if first is not None and last is not None and first > last:
         raise InvalidRequest("`from_sequence` is later than `to_sequence`: swap them.")
     target = writable(ctx, request.target_branch)
-    picked = excerpts.pick_conversation(
+    picked_conversation = excerpts.pick_conversation(
         ctx.repo, target, Pick(conversation_id, first, last), branch_of(ctx).name
     )
-    rows = picked.rows
+    rows = picked_conversation.rows
     notes = [] if rows.total else ["Nothing new to pick."]
     if rows.left:
         notes.append(f"Left as they are, with other content: {len(rows.left)} rows.")
     return ConversationPicked(
         new_conversation_id=conversation_id,
         messages_copied=rows.added.get(MESSAGE.table, 0),
-        written=written(target.name, picked.commit, 0, notes),
+        written=written(target.name, picked_conversation.commit, 0, notes),
     )
 
 

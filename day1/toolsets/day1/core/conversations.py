@@ -103,11 +103,11 @@ def log_message(ctx: Context, request: LogMessage) -> MessageLogged:
         raise InvalidRequest("`title` goes with a new conversation, so without conversation_id.")
     if known_id is not None and request.space is not None:
         raise InvalidRequest("`space` goes with a new conversation, so without conversation_id.")
-    calls = None if request.tool_calls is None else canonical(request.tool_calls)
-    notes = secret_notes(ctx.limits.secrets, request.content, request.thinking, calls)
+    calls_json = None if request.tool_calls is None else canonical(request.tool_calls)
+    notes = secret_notes(ctx.limits.secrets, request.content, request.thinking, calls_json)
     happened_at = None if request.happened_at is None else parse(request.happened_at)
     message = NewMessage(
-        request.role, request.content, request.thinking, calls, request.model, happened_at
+        request.role, request.content, request.thinking, calls_json, request.model, happened_at
     )
     write = writing(ctx, request, request.branch, request.space)
     message_request = MessageRequest(

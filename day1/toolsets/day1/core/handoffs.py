@@ -135,8 +135,8 @@ def handoff_get(ctx: Context, request: HandoffGet) -> HandoffPacket:
     packet = open_packet(ctx.repo, request.handoff_id)
     handoff, notes = packet.handoff, []
     if packet.room.left_out:
-        where = packet.target or "the target"
-        notes.append(f"{packet.room.left_out} rows do not fit here; they are on {where}.")
+        target_name = packet.target or "the target"
+        notes.append(f"{packet.room.left_out} rows do not fit here; they are on {target_name}.")
     return HandoffPacket.from_record(
         handoff,
         handoff_id=handoff.id,

@@ -138,15 +138,15 @@ class ObservationWritten(Response):
 def write_observation(ctx: Context, request: WriteObservation) -> ObservationWritten:
     """Log what a tool call or a moment of work showed, compressed; raw texts are cut."""
     limit = ctx.limits.raw_characters
-    raw = (request.raw_input, request.raw_output)
-    notes = secret_notes(ctx.limits.secrets, request.summary, *raw)
+    raw_texts = (request.raw_input, request.raw_output)
+    notes = secret_notes(ctx.limits.secrets, request.summary, *raw_texts)
     write = writing(ctx, request, request.branch, request.space)
     observation = NewObservation(
         request.observation_type,
         request.summary,
         request.tool_name,
-        raw[0] and raw[0][:limit],
-        raw[1] and raw[1][:limit],
+        raw_texts[0] and raw_texts[0][:limit],
+        raw_texts[1] and raw_texts[1][:limit],
         parse_optional(request.happened_at),
         write.space,
         **retention(request.expires_at, request.sensitivity, ctx.clock()),
@@ -155,7 +155,7 @@ def write_observation(ctx: Context, request: WriteObservation) -> ObservationWri
     return ObservationWritten(
         id=str(recorded.row["id"]),
         created_at=show(int(recorded.row["created_at"] or 0)),
-        truncated=any(text is not None and len(text) > limit for text in raw),
+        truncated=any(text is not None and len(text) > limit for text in raw_texts),
         written=written_after(ctx, write.branch, recorded.after, *notes, *recorded.notes),
     )
 
@@ -213,10 +213,10 @@ def write_relation(ctx: Context, request: WriteRelation) -> RelationWritten:
 
 def written_after(ctx: Context, branch: Branch, after: BranchAfter, *notes: str) -> Written:
     """Describe the state after a write, with a note if the branch is too far ahead of the clock."""
-    ahead = after.now - ctx.clock()
-    clocks = [ahead_note(ahead)] if ahead > TOO_FAR else []
+    microseconds_ahead = after.now - ctx.clock()
+    clock_notes = [ahead_note(microseconds_ahead)] if microseconds_ahead > TOO_FAR else []
     return Written(
-        branch=branch.name, commit=after.tip, pending=after.pending, notes=[*notes, *clocks]
+        branch=branch.name, commit=after.tip, pending=after.pending, notes=[*notes, *clock_notes]
     )
 
 

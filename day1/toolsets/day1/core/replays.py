@@ -144,9 +144,9 @@ def _objective(objective: Objective) -> ObjectiveReplayed:
 
 
 def _error(step: TaskStep) -> ErrorShown:
-    after = step.followed_by
+    next_step = step.followed_by
     return ErrorShown(
-        **_step(step).model_dump(), followed_by=None if after is None else _step(after)
+        **_step(step).model_dump(), followed_by=None if next_step is None else _step(next_step)
     )
 
 

@@ -132,7 +132,7 @@ def memory_search(ctx: Context, request: MemorySearch) -> Hits:
 
 def searched(ctx: Context, request: MemorySearch) -> tuple[str, SearchAnswer]:
     """Run `memory_search`; return the branch's name and the answer."""
-    window = request.time_range or TimeRange()
+    time_range = request.time_range or TimeRange()
     return found(
         ctx,
         request.branch,
@@ -142,8 +142,8 @@ def searched(ctx: Context, request: MemorySearch) -> tuple[str, SearchAnswer]:
             mode=request.search_type or "hybrid",
             kinds=tuple(BY_NAME[t].table for t in request.types or ("fact",)),
             category=request.category,
-            after=None if window.after is None else parse(window.after),
-            before=None if window.before is None else parse(window.before, end=True),
+            after=None if time_range.after is None else parse(time_range.after),
+            before=None if time_range.before is None else parse(time_range.before, end=True),
             limit=request.limit or 10,
             include_inactive=bool(request.include_inactive),
             as_of_event=event_of(request.as_of_event),
@@ -268,9 +268,9 @@ def graph_query(ctx: Context, request: GraphQuery) -> Graph:
         equal["relation_type"] = request.relation_type
     query = Query(equal=equal, before=event, present_at=ref.shown_at if event is None else event)
     with ctx.repo.store.reading(ref) as reading:
-        edges = neighbourhood(reading, request.entity, query, request.depth or 1)
-        notes = [] if edges else ["No relation touches this entity."]
-        notes += empty_space(reading, equal, edges)
+        neighbours = neighbourhood(reading, request.entity, query, request.depth or 1)
+        notes = [] if neighbours else ["No relation touches this entity."]
+        notes += empty_space(reading, equal, neighbours)
         return Graph(
             result=[
                 GraphEdge(
@@ -281,7 +281,7 @@ def graph_query(ctx: Context, request: GraphQuery) -> Graph:
                     count=e.count,
                     id=str(e.newest["id"]),
                 )
-                for e in edges
+                for e in neighbours
             ],
             read=read_of(reading, branch, *notes),
         )

@@ -124,10 +124,10 @@ def _answer(
     ctx: Context, request: Consolidate, branch: str, notes: list[str], result: Done | None = None
 ) -> Consolidated:
     state = state_of(ctx, branch)
-    consolidated = result or Done()
+    done = result or Done()
     return Consolidated(
-        new_facts=len(consolidated.facts),
-        duplicates_merged=consolidated.duplicates,
+        new_facts=len(done.facts),
+        duplicates_merged=done.duplicates,
         level=request.level,
         facts=[
             NewFact(
@@ -136,7 +136,7 @@ def _answer(
                 confidence=fact.confidence,
                 sources=[str(row["id"]) for row in fact.sources],
             )
-            for fact_id, fact in consolidated.facts
+            for fact_id, fact in done.facts
         ],
         written=Written(branch=branch, commit=state.commit, pending=state.pending, notes=notes),
     )
@@ -202,14 +202,14 @@ def memory_search_task(ctx: Context, request: SearchTask) -> TaskHits:
         again=FULL,
     )
     reads = [read_found(place.branch.name, answer) for place, answer in task_hits.asked]
-    read = reads[0] if reads else state_of(ctx, MAIN)
+    read_state = reads[0] if reads else state_of(ctx, MAIN)
     notes = dict.fromkeys(note for branch_read in reads for note in branch_read.notes)
     return TaskHits(
         result=[
             TaskHit(**dict(shown_hit(team.hit, text)), branch=team.place.branch.name)
             for team, text in zip(task_hits.hits, texts.texts, strict=True)
         ],
-        read=read.model_copy(update={"notes": [*notes, *texts.notes]}),
+        read=read_state.model_copy(update={"notes": [*notes, *texts.notes]}),
     )
 
 
@@ -249,9 +249,9 @@ def memory_agent_timeline(ctx: Context, request: AgentTimeline) -> AgentMoments:
     open_branch_names = [
         place.branch.name for place in branches_written if place.ref.branch is not None
     ]
-    read = state_of(ctx, open_branch_names[0] if open_branch_names else MAIN)
+    read_state = state_of(ctx, open_branch_names[0] if open_branch_names else MAIN)
     if not entries:
-        read.notes.append(f"Nobody called {request.agent_id!r} has written a memory here.")
+        read_state.notes.append(f"Nobody called {request.agent_id!r} has written a memory here.")
     return AgentMoments(
         result=[
             AgentMoment(
@@ -261,7 +261,7 @@ def memory_agent_timeline(ctx: Context, request: AgentTimeline) -> AgentMoments:
             )
             for entry in entries
         ],
-        read=read,
+        read=read_state,
     )
 
 

@@ -110,11 +110,11 @@ def task_create(ctx: Context, request: TaskCreate) -> TaskCreated:
         created_by=agent_of(ctx.caller),
         created_at=now,
     )
-    aims = [
+    new_objectives = [
         NewObjective(aim.description, None if aim.priority is None else str(aim.priority))
         for aim in request.objectives or ()
     ]
-    branch = create_task(repo, task, branch_of(ctx, request.parent_branch or MAIN), aims)
+    branch = create_task(repo, task, branch_of(ctx, request.parent_branch or MAIN), new_objectives)
     return TaskCreated(
         task_id=task.id,
         branch_name=branch.name,
@@ -154,8 +154,8 @@ class TaskJoined(Response):
 def task_join(ctx: Context, request: TaskJoin) -> TaskJoined:
     """Join a task: you get your own branch of it, the same one each time. Write there."""
     agent = agent_of(ctx.caller, request.agent_id) or request.agent_id
-    joining = JoinRequest(request.task_id, agent, request.role, request.assigned_objectives)
-    branch = join(ctx.repo, joining, ctx.clock())
+    join_request = JoinRequest(request.task_id, agent, request.role, request.assigned_objectives)
+    branch = join(ctx.repo, join_request, ctx.clock())
     state = task_state(ctx.repo, request.task_id)
     return TaskJoined(
         branch_name=branch.name,
@@ -271,17 +271,17 @@ def task_update(ctx: Context, request: TaskUpdate) -> TaskUpdated:
     update = ObjectiveUpdate(
         request.task_id, request.objective_id, request.status, agent, request.notes
     )
-    progress = update_objective(ctx.repo, update, ctx.clock())
-    read = _branch_state(ctx, progress.state)
+    updated_task = update_objective(ctx.repo, update, ctx.clock())
+    read_state = _branch_state(ctx, updated_task.state)
     return TaskUpdated(
         task_id=request.task_id,
         objective_id=request.objective_id,
-        status=progress.after.status,
-        previous_status=progress.before.status,
-        agent_id=progress.after.agent_id,
-        updated_at=show(progress.after.updated_at),
-        task_status=status_of(progress.state.objectives),
-        written=Written(branch=read.branch or MAIN, commit=read.commit),
+        status=updated_task.after.status,
+        previous_status=updated_task.before.status,
+        agent_id=updated_task.after.agent_id,
+        updated_at=show(updated_task.after.updated_at),
+        task_status=status_of(updated_task.state.objectives),
+        written=Written(branch=read_state.branch or MAIN, commit=read_state.commit),
     )
 
 

@@ -115,9 +115,9 @@ def template_create(ctx: Context, request: TemplateCreate) -> TemplateCreated:
     template = create_template(
         repo, branch_of(ctx, request.source_branch), new_template, ctx.clock()
     )
-    shown = template_item(ctx, template)
+    item = template_item(ctx, template)
     return TemplateCreated(
-        **dict(shown), written=Written(branch=shown.branch_name, commit=template.commit)
+        **dict(item), written=Written(branch=item.branch_name, commit=template.commit)
     )
 
 

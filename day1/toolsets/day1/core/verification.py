@@ -167,9 +167,9 @@ def _own(request: VerifyFact, agent_id: str | None) -> Judgement:
     scores = tuple(Score(name, round(score, 2)) for name, score in score_by_dimension.items())
     verdict = request.verdict or verdict_of(scores)
     if verdict == "verified" and scores and verdict_of(scores) != "verified":
-        mean = math.fsum(s.score for s in scores) / len(scores)
+        mean_score = math.fsum(s.score for s in scores) / len(scores)
         raise InvalidRequest(
-            f"`verified` needs scores with a mean of {VERIFIED} or more; yours is {mean:.2f}."
+            f"`verified` needs scores with a mean of {VERIFIED} or more; yours is {mean_score:.2f}."
         )
     judge = "agent" if agent_id is None else f"agent:{agent_id}"
     return Judgement(verdict, request.reason or "judged by the calling agent", scores, judge)
@@ -213,10 +213,10 @@ def verify_batch(ctx: Context, request: VerifyBatch) -> BatchVerified:
     equal: Row = {"status": "active"}
     if request.only_unverified in {None, True}:
         equal["verification"] = "unverified"
-    watch = BatchWatch(ctx.progress, ctx.stopped)
+    batch_watch = BatchWatch(ctx.progress, ctx.stopped)
     origin = origin_of(ctx, request, branch)
     selection = FactSelection(equal, request.limit or 50)
-    batch = verify_many(verification, branch, selection, origin, watch)
+    batch = verify_many(verification, branch, selection, origin, batch_watch)
     counts = batch.verdicts
     return BatchVerified.from_record(
         batch,
@@ -267,9 +267,9 @@ def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
     source = branch_of(ctx, request.source_branch)
     gate_result = gate(ctx.repo, source, branch_of(ctx, request.target_branch or MAIN))
     counts = gate_result.counts
-    blocking: dict[Verdict, Advice] = {"invalidated": Advice("retract or correct them")}
+    advice: dict[Verdict, Advice] = {"invalidated": Advice("retract or correct them")}
     if request.require_verified in {None, True}:
-        blocking["unverified"] = Advice("{verify_batch} judges them")
+        advice["unverified"] = Advice("{verify_batch} judges them")
     notes = []
     if not gate_result.facts:
         notes.append("The branch adds or changes no active fact.")
@@ -277,7 +277,7 @@ def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
         notes.append(f"Rows that clash and would be held: {gate_result.held}.")
     facts = [
         fact
-        for verdict in blocking
+        for verdict in advice
         for fact, fact_verdict in gate_result.facts.items()
         if fact_verdict == verdict
     ]
@@ -287,7 +287,7 @@ def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
         unverified=counts["unverified"],
         invalidated=counts["invalidated"],
         reasons=[
-            Advice.joined((f"{counts[v]} {v}:", why)) for v, why in blocking.items() if counts[v]
+            Advice.joined((f"{counts[v]} {v}:", why)) for v, why in advice.items() if counts[v]
         ],
         facts=facts[:_SHOWN],
         read=Read(

@@ -89,18 +89,18 @@ class EntriesPut(Response):
 def entry_put(ctx: Context, request: EntryPut) -> EntriesPut:
     """Put JSON objects under keys of spaces, all or none; the same key replaces."""
     notes = dict.fromkeys(note for given in request.entries for note in warnings_of(ctx, given))
-    new = [new_entry(ctx, given) for given in request.entries]
+    new_entries = [new_entry(ctx, given) for given in request.entries]
     branch = writable(ctx, request.branch)
     origin = writer(ctx, request, branch)
     repo = repeatable(ctx, request, branch)
-    done = entries.put(repo, branch, new, origin, first_edit(ctx, request, branch))
-    ids = [entry.at.row_id for entry in new]
+    put_result = entries.put(repo, branch, new_entries, origin, first_edit(ctx, request, branch))
+    ids = [entry.at.row_id for entry in new_entries]
     return EntriesPut(
         ids=ids,
-        added=done.added,
-        changed=done.changed,
+        added=put_result.added,
+        changed=put_result.changed,
         written=Written(
-            branch=branch.name, commit=done.tip, pending=done.pending, notes=list(notes)
+            branch=branch.name, commit=put_result.tip, pending=put_result.pending, notes=list(notes)
         ),
     )
 
@@ -214,18 +214,18 @@ class EntriesFound(Response):
 
 def entry_find(ctx: Context, request: EntryFind) -> EntriesFound:
     """Find entries of a space and those below it, by conditions, a query, or both."""
-    within = in_space(ctx, _name(request.under))
+    in_spaces = in_space(ctx, _name(request.under))
     branch = branch_of(ctx, request.branch)
     ref = shown_at(ctx.repo, branch, request.at)
     now = ctx.clock() if ref.shown_at is None else ref.shown_at
-    query = EntryQuery(now, within, request.where or {})
+    query = EntryQuery(now, in_spaces, request.where or {})
     offset, limit = request.offset or 0, request.limit or 50
     if request.query is not None:
         entry_search = EntrySearch(request.query, offset + limit, wait=bool(request.wait))
-        found = search_entries(ctx.search, ref, branch.id, query, entry_search)
-        items = [_item(entry, score) for entry, score in found.entries]
-        read = read_found(branch.name, found.answer)
-        return EntriesFound(entries=items[offset:], total=len(items), read=read)
+        searched_entries = search_entries(ctx.search, ref, branch.id, query, entry_search)
+        items = [_item(entry, score) for entry, score in searched_entries.entries]
+        read_state = read_found(branch.name, searched_entries.answer)
+        return EntriesFound(entries=items[offset:], total=len(items), read=read_state)
     with ctx.repo.store.reading(ref) as reading:
         if request.vector is None:
             found_ids = NearestEntries(entries.find(reading, query), {})
@@ -233,7 +233,7 @@ def entry_find(ctx: Context, request: EntryFind) -> EntriesFound:
             found_ids = nearest(reading, query, request.vector)
         ids, cosines = found_ids.row_ids, found_ids.cosines
         page = entries.read(reading, ids[offset : offset + limit])
-        notes = () if request.where else empty_space(reading, within, ids)
+        notes = () if request.where else empty_space(reading, in_spaces, ids)
         return EntriesFound(
             entries=[_item(entry, cosines.get(entry.row_id)) for entry in page],
             total=len(ids),
@@ -277,12 +277,12 @@ class SpacesFound(Response):
 
 def entry_spaces(ctx: Context, request: EntrySpaces) -> SpacesFound:
     """List the spaces that have entries, below a space or all."""
-    within = in_space(ctx, _name(request.under))
+    in_spaces = in_space(ctx, _name(request.under))
     branch = branch_of(ctx, request.branch)
     ref = shown_at(ctx.repo, branch, request.at)
     now = ctx.clock() if ref.shown_at is None else ref.shown_at
     with ctx.repo.store.reading(ref) as reading:
-        counts = entries.spaces(reading, EntryQuery(now, within))
+        counts = entries.spaces(reading, EntryQuery(now, in_spaces))
         spaces = [
             SpaceItem(space=name or SHARED, labels=labels_of_space(name), count=count)
             for name, count in counts.items()
@@ -315,10 +315,10 @@ def entry_remove(ctx: Context, request: EntryRemove) -> EntriesRemoved:
     branch = writable(ctx, request.branch)
     origin = writer(ctx, request, branch)
     repo = repeatable(ctx, request, branch)
-    done = entries.remove(repo, branch, keys, origin, first_edit(ctx, request, branch))
+    removal = entries.remove(repo, branch, keys, origin, first_edit(ctx, request, branch))
     return EntriesRemoved(
-        ids=list(done.row_ids),
-        written=Written(branch=branch.name, commit=done.tip, pending=done.pending),
+        ids=list(removal.row_ids),
+        written=Written(branch=branch.name, commit=removal.tip, pending=removal.pending),
     )
 
 
@@ -335,14 +335,14 @@ class EntrySweep(WriteRequest):
 
 def entry_sweep(ctx: Context, request: EntrySweep) -> EntriesRemoved:
     """Remove the entries that have expired, in one commit; no answer shows them anyway."""
-    within = in_space(ctx, _name(request.under))
+    in_spaces = in_space(ctx, _name(request.under))
     branch = writable(ctx, request.branch)
     origin = writer(ctx, request, branch)
     repo = repeatable(ctx, request, branch)
-    done = entries.remove_expired(repo, branch, EntryQuery(ctx.clock(), within), origin)
+    removal = entries.remove_expired(repo, branch, EntryQuery(ctx.clock(), in_spaces), origin)
     return EntriesRemoved(
-        ids=list(done.row_ids),
-        written=Written(branch=branch.name, commit=done.tip, pending=done.pending),
+        ids=list(removal.row_ids),
+        written=Written(branch=branch.name, commit=removal.tip, pending=removal.pending),
     )
 
 

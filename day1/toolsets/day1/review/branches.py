@@ -92,14 +92,14 @@ class BranchDeleted(Response):
 def branch_delete(ctx: Context, request: BranchDelete) -> BranchDeleted:
     """Delete a branch whose memories another branch has; force deletes any."""
     branch = branch_of(ctx, request.branch_name)
-    removal = delete if request.force else delete_taken
-    deleted = removal(ctx.repo, branch, active_or_none(ctx), ctx.clock())
-    commit = str(deleted.retired_tip)
+    delete_branch = delete if request.force else delete_taken
+    deleted_branch = delete_branch(ctx.repo, branch, active_or_none(ctx), ctx.clock())
+    commit = str(deleted_branch.retired_tip)
     return BranchDeleted(
-        branch_name=deleted.name,
+        branch_name=deleted_branch.name,
         deleted=True,
         commit=commit,
-        written=Written(branch=deleted.name, commit=commit),
+        written=Written(branch=deleted_branch.name, commit=commit),
     )
 
 

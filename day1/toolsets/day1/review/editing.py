@@ -153,7 +153,7 @@ class FactSuperseded(Response):
 def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
     """Replace a fact by a new one; the old stays, marked, out of search."""
     branch = writable(ctx, request.branch)
-    new = Replacement(
+    replacement = Replacement(
         request.fact_id,
         request.fact_text,
         category=request.category,
@@ -164,7 +164,7 @@ def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
         first_edit=first_edit(ctx, request, branch),
     )
     repo = repeatable(ctx, request, branch)
-    result = supersede(repo, branch, new, writer(ctx, request, branch))
+    result = supersede(repo, branch, replacement, writer(ctx, request, branch))
     return FactSuperseded(
         id=str(result.row["id"]),
         superseded=request.fact_id,

@@ -168,7 +168,7 @@ _DECISIONS: dict[str, Literal["taken", "edited", "dismissed"]] = {
 def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
     """List what merges held back on a branch, or decide one item: take it, edit, dismiss."""
     branch = branch_of(ctx, request.branch)
-    action, wrote = request.action or "list", None
+    action, written = request.action or "list", None
     if action != "list":
         ctx.caller.access.require("write", "To decide a held item")
         if request.id is None:
@@ -177,10 +177,12 @@ def held(ctx: Context, request: HeldRequest) -> HeldAnswer:
         value = _edited(ctx, branch, request.id, request.value) if action == "edit" else None
         decision = HeldDecision(request.id, _DECISIONS[action], value)
         result = decide(ctx.repo, branch, decision, origin_of(ctx, request))
-        wrote = Written(branch=branch.name, commit=result.commit)
+        written = Written(branch=branch.name, commit=result.commit)
     items = [_held(offer) for offer in offers(ctx.repo, branch)]
-    read = None if wrote else state_of(ctx, branch.name)
-    return HeldAnswer(items=items, decided=request.id if wrote else None, read=read, written=wrote)
+    read = None if written else state_of(ctx, branch.name)
+    return HeldAnswer(
+        items=items, decided=request.id if written else None, read=read, written=written
+    )
 
 
 def _edited(ctx: Context, branch: Branch, item: str, value: JsonObject | None) -> Row | None:

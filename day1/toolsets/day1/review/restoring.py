@@ -52,16 +52,16 @@ def restore(ctx: Context, request: Restore) -> Restored:
         )
     if request.id is not None:
         check_row(ctx.repo, branch, request.id, state)
-    undo_snapshot = snapshot(ctx.repo, branch, "before restore", ctx.clock())
+    snapshot_before = snapshot(ctx.repo, branch, "before restore", ctx.clock())
     if request.id is None:
         result = restore_branch(ctx.repo, branch, state, f"{branch.name} to {request.to}")
     else:
         result = restore_row(ctx.repo, branch, request.id, state)
     notes = [] if result.commit else ["It was in that state already."]
-    commit = result.commit or undo_snapshot.commit
+    commit = result.commit or snapshot_before.commit
     return Restored(
         restored_rows=result.rows,
-        snapshot_before=undo_snapshot.id,
+        snapshot_before=snapshot_before.id,
         restored_at=show(result.at),
         written=Written(branch=branch.name, commit=commit, notes=notes),
     )

@@ -67,13 +67,13 @@ def undo(ctx: Context, request: Undo) -> Undone:
     if request.preview:
         branch = branch_of(ctx, request.branch)
         revert_preview = preview(ctx.repo, RevertRequest(branch, request.commit, choices))
-        read = Read(
+        read_state = Read(
             branch=branch.name,
             commit=revert_preview.tip,
             pending=revert_preview.pending,
             notes=_notes(ctx, revert_preview),
         )
-        return _answer(ctx, revert_preview, read, None)
+        return _answer(ctx, revert_preview, read_state, None)
     branch = branch_of(ctx, request.branch)
     note_token(ctx, branch)
     revert_request = RevertRequest(branch, request.commit, choices, request.expect)

@@ -100,8 +100,8 @@ def review_rows(
 ) -> list[ReviewRow]:
     """Build a page of review rows, with one read of each side for all of them."""
     ids = [row.id for _, row in page]
-    ours = _edits(repo, examined.target.name, ids)
-    theirs = _edits(repo, examined.source.name, ids)
+    target_edits = _edits(repo, examined.target.name, ids)
+    source_edits = _edits(repo, examined.source.name, ids)
     row_by_id = {row.id: row for row in examined.plan.rows}
     tiers = tiers_of(repo, examined.source, examined.target, examined.plan)
     decisions_by_row: dict[str, list[DecisionShown]] = {}
@@ -109,11 +109,11 @@ def review_rows(
         decisions_by_row.setdefault(decision.row_id, []).append(
             decision_shown(decision, stale=decision in examined.stale)
         )
-    room, rows = _WORDS_ROOM, []
+    characters_left, rows = _WORDS_ROOM, []
     for group, row in page:
         visible_row = row_shown(row, repo.clock())
         before, after = _texts(visible_row)
-        room -= len(before) * len(after)
+        characters_left -= len(before) * len(after)
         rows.append(
             ReviewRow(
                 id=row.id,
@@ -126,9 +126,9 @@ def review_rows(
                 theirs=_columns(visible_row, visible_row.source),
                 clashes=dict(row.held),
                 belongs_to=row.belongs_to,
-                words=_words(before, after) if room >= 0 else None,
-                ours_by=_by(row, row.target, ours.get(row.id, ()), examined.target.name),
-                theirs_by=_by(row, row.source, theirs.get(row.id, ()), examined.source.name),
+                words=_words(before, after) if characters_left >= 0 else None,
+                ours_by=_by(row, row.target, target_edits.get(row.id, ()), examined.target.name),
+                theirs_by=_by(row, row.source, source_edits.get(row.id, ()), examined.source.name),
                 decisions=decisions_by_row.get(row.id, []),
                 held=_held(examined, row.id),
                 twins=[
@@ -177,10 +177,10 @@ def _edits(repo: Repository, branch: str, ids: Sequence[str]) -> dict[str, list[
 
 def _by(row: PlanRow, side: Row | None, edits: Sequence[Row], branch: str) -> WrittenBy | None:
     if side is None:  # who removed it
-        holding = [edit for edit in edits if edit["cell"] == WHOLE and row.base is not None]
+        edits_of_value = [edit for edit in edits if edit["cell"] == WHOLE and row.base is not None]
     else:
-        holding = [e for e in edits if e["cell"] != WHOLE and _holds(row, side, e)]
-    last_change = holding[-1] if holding else side
+        edits_of_value = [e for e in edits if e["cell"] != WHOLE and _holds(row, side, e)]
+    last_change = edits_of_value[-1] if edits_of_value else side
     if last_change is None:
         return None
     return WrittenBy(

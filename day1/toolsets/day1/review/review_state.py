@@ -148,21 +148,21 @@ def in_full(
 ) -> dict[str, Any]:
     """Return the fields of `ReviewState` for the caller."""
     examined = examined or look(ctx, review)
-    short = in_short(ctx, review, examined, twins)
+    short_review = in_short(ctx, review, examined, twins)
     if examined is None:
         target = ctx.repo.ledger.record(Branch, review.target_id)
         is_present = target is not None and target.retired_tip is None
-        read = state_of(ctx, target.name if target is not None and is_present else MAIN)
+        read_state = state_of(ctx, target.name if target is not None and is_present else MAIN)
         no_plan: dict[str, Any] = {"undecided": [], "stale": [], "requires": [], "missing": {}}
         no_plan |= {"digest": None, "undecided_count": 0, "can_merge": False, "tier": None}
         no_plan |= {"approvals": [_approval(item, counts=False) for item in review.approved]}
-        return {**short, **no_plan, "read": read}
+        return {**short_review, **no_plan, "read": read_state}
     merger = Merger(ctx.caller.access.token_id, review, examined.choices, examined.plan.digest)
-    unmet = lacking(ctx.repo, merger, examined.source, examined.target, examined.plan)
+    missing = lacking(ctx.repo, merger, examined.source, examined.target, examined.plan)
     undecided = examined.undecided
     approvals = counted(ctx.repo, examined)
     return {
-        **short,
+        **short_review,
         "digest": examined.plan.digest,
         "undecided": [
             CellLeft(id=row.id, cell=cell, reason=row.held[cell])
@@ -171,8 +171,8 @@ def in_full(
         "undecided_count": len(undecided),
         "stale": [decision_shown(item, stale=True) for item in examined.stale],
         "requires": list(examined.target.protection),
-        "missing": unmet,
-        "can_merge": examined.merges and not (unmet or examined.stale or examined.closed),
+        "missing": missing,
+        "can_merge": examined.merges and not (missing or examined.stale or examined.closed),
         "tier": _tier(ctx.repo, examined, len(approvals)),
         "approvals": [_approval(item, counts=item in approvals) for item in review.approved],
         "read": Read(

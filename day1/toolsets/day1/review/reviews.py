@@ -91,12 +91,12 @@ def review_list(ctx: Context, request: ReviewList) -> Reviews:
     limit = request.limit or 20
     items = []
     for review in matches[:limit]:
-        examined = look(ctx, review)
-        items.append(ReviewItem(**in_short(ctx, review, examined)))
-    read = state_of(ctx, request.branch or active_or_none(ctx))
+        examined_review = look(ctx, review)
+        items.append(ReviewItem(**in_short(ctx, review, examined_review)))
+    read_state = state_of(ctx, request.branch or active_or_none(ctx))
     if len(matches) > limit:
-        read.notes.append(f"{len(matches) - limit} more are older: raise `limit`.")
-    return Reviews(result=items, read=read)
+        read_state.notes.append(f"{len(matches) - limit} more are older: raise `limit`.")
+    return Reviews(result=items, read=read_state)
 
 
 class ReviewShow(Request):
@@ -127,20 +127,20 @@ def review_show(ctx: Context, request: ReviewShow) -> ReviewShown:
     """What a review would merge now: three sides of each row, authors, decisions, what is left."""
     review = find_review(ctx.repo, request.review_id)
     examined = look(ctx, review, both=may_find(ctx.search))
-    twins = dict[str, list[Twin]]()
+    twins_by_row = dict[str, list[Twin]]()
     if examined is not None:
         for twin in possible_duplicates(ctx.search, examined.seen):
-            twins.setdefault(twin.id, []).append(twin)
+            twins_by_row.setdefault(twin.id, []).append(twin)
     offset, limit = request.offset or 0, request.limit or _SHOWN
     all_rows = (
         []
         if examined is None
-        else [(g, r) for g, rs in grouped(examined, twins).items() for r in rs]
+        else [(g, r) for g, rs in grouped(examined, twins_by_row).items() for r in rs]
     )
     page = all_rows[offset : offset + limit]
     return ReviewShown(
-        **in_full(ctx, review, examined, twins),
-        rows=[] if examined is None else review_rows(ctx.repo, examined, page, twins),
+        **in_full(ctx, review, examined, twins_by_row),
+        rows=[] if examined is None else review_rows(ctx.repo, examined, page, twins_by_row),
         offset=offset,
         total=len(all_rows),
         decisions=[]
@@ -246,8 +246,8 @@ def review_merge(ctx: Context, request: ReviewMerge) -> ReviewMerged:
         ctx.clock(),
     )
     record = result.record
-    undo = Step("memory_revert", {"commit": record.id}, whole=True)
-    notes = [Advice("{undo} undoes it.", undo=undo)]
+    undo_step = Step("memory_revert", {"commit": record.id}, whole=True)
+    notes = [Advice("{undo} undoes it.", undo=undo_step)]
     if record.rejected_count:
         held_count = record.rejected_count
         notes.append(Advice("Held: {held}. {memory_held} lists and decides them.", held=held_count))

@@ -35,8 +35,8 @@ class BundleDeprecated(Response):
 def bundle_deprecate(ctx: Context, request: BundleDeprecate) -> BundleDeprecated:
     """Take a bundle out of use; its id can still be imported."""
     bundle = deprecate_bundle(ctx.repo, request.bundle_id)
-    read = state_of(ctx, active_or_none(ctx))
-    return BundleDeprecated.from_record(bundle, bundle_id=bundle.id, read=read)
+    read_state = state_of(ctx, active_or_none(ctx))
+    return BundleDeprecated.from_record(bundle, bundle_id=bundle.id, read=read_state)
 
 
 class TemplateDeprecate(Repeatable):

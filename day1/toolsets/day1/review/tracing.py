@@ -69,11 +69,11 @@ def row_history(ctx: Context, request: HistoryRequest) -> RowHistory:
     branch = branch_of(ctx, request.branch)
     traced, versions = history(ctx.repo, branch, request.id)
     limit = request.limit or 50
-    mark = _mark([version.row for version in versions], ctx.clock())
+    secret_mark = _mark([version.row for version in versions], ctx.clock())
     return RowHistory(
         id=request.id,
         type=traced.kind.name,
-        versions=[_version(traced, version, mark) for version in versions[:limit]],
+        versions=[_version(traced, version, secret_mark) for version in versions[:limit]],
         left_out=max(0, len(versions) - limit),
         read=_read(branch, traced),
     )
