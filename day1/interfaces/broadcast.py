@@ -33,9 +33,9 @@ class Broadcaster:
         If this call is cancelled, it ends at once and subscribes nobody.
         """
         if not self._listeners:
-            fresh = await to_thread.run_sync(self._watcher.fresh, abandon_on_cancel=True)
+            new_poller = await to_thread.run_sync(self._watcher.fresh, abandon_on_cancel=True)
             if not self._listeners:  # else another listener came first
-                self._watcher = fresh
+                self._watcher = new_poller
         key = object()
         self._listeners[key] = listener
 

@@ -35,16 +35,16 @@ class ProcessHead:
         if self._held is None:
             self._held = branch
         elif self._name != MAIN and (branch is None or branch.id != self._held.id):
-            instead = name_of(self._repo, self._held.parent_id or "") or MAIN
+            parent_name = name_of(self._repo, self._held.parent_id or "") or MAIN
             or_new = "" if branch is None else f", or to {self._name!r} for the new one of its name"
             raise UnknownBranch(
                 f"The branch {self._name!r} that you were on is gone.",
                 Advice(
                     "{memory_branch_switch} to {instead}, then call again.",
-                    instead=f"{instead!r}{or_new}",
+                    instead=f"{parent_name!r}{or_new}",
                 ),
                 branch=self._name,
-                instead=instead,
+                instead=parent_name,
             )
         return self._name
 

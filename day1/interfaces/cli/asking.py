@@ -29,16 +29,16 @@ ChoiceDocument = dict[str, Any]
 def show_conflict(screen: Screen, conflict: AskedConflict, source: str, target: str) -> None:
     """Show both sides of a conflict, with the words that differ in colour."""
     cell = "the whole memory" if conflict["cell"] == WHOLE else conflict["cell"]
-    why = {"delete_modify": "changed on one side, removed on the other"}
-    reason = why.get(conflict["reason"], conflict["reason"].replace("_", " "))
+    reason_by_conflict = {"delete_modify": "changed on one side, removed on the other"}
+    reason = reason_by_conflict.get(conflict["reason"], conflict["reason"].replace("_", " "))
     screen.line(("conflict ", "warn"), (short(conflict["id"]), "commit"), f" {cell}: {reason}")
-    width = max(len(source), len(target)) + 1
+    label_width = max(len(source), len(target)) + 1
     ours, theirs = conflict["target"], conflict["source"]
-    screen.line(f"    {target + ':':<{width}} ", _side(ours))
+    screen.line(f"    {target + ':':<{label_width}} ", _side(ours))
     if ours and theirs:
-        screen.line(f"    {source + ':':<{width}} ", *words(screen, ours, theirs))
+        screen.line(f"    {source + ':':<{label_width}} ", *words(screen, ours, theirs))
     else:
-        screen.line(f"    {source + ':':<{width}} ", _side(theirs))
+        screen.line(f"    {source + ':':<{label_width}} ", _side(theirs))
 
 
 def _side(value: str) -> Part:
@@ -95,8 +95,8 @@ def decision(
     conflict: AskedConflict, take: str, value: Mapping[str, Any] | None = None
 ) -> ChoiceDocument:
     """Return a decision of a conflict in the form that operations take."""
-    choice: ChoiceDocument = {"id": conflict["id"], "cell": conflict["cell"], "take": take}
-    return choice if value is None else {**choice, "value": dict(value)}
+    made: ChoiceDocument = {"id": conflict["id"], "cell": conflict["cell"], "take": take}
+    return made if value is None else {**made, "value": dict(value)}
 
 
 def _edited(conflict: AskedConflict, source: str, target: str) -> str | None:

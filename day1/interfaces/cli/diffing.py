@@ -94,8 +94,8 @@ def words(screen: Screen, before: object, after: object) -> list[Part]:
     if screen.colours:
         styles = {"same": "", "removed": "struck", "added": "added"}
         return [(one_spaced(text), styles[change]) for change, text in parts]
-    marks = {"removed": "[-{}-]", "added": "{{+{}+}}", "same": "{}"}
-    return [marks[change].format(one_spaced(text)) for change, text in parts]
+    mark_by_change = {"removed": "[-{}-]", "added": "{{+{}+}}", "same": "{}"}
+    return [mark_by_change[change].format(one_spaced(text)) for change, text in parts]
 
 
 def one_spaced(text: str) -> str:

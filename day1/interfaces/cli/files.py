@@ -35,10 +35,10 @@ def write_lines(lines: Iterable[bytes], file: IO[bytes]) -> int:
 
     On a terminal, characters that would control it are escaped as in JSON.
     """
-    count, terminal = 0, file.isatty()
+    count, is_terminal = 0, file.isatty()
     try:
         for line in lines:
-            file.write(escaped(line.decode()).encode() if terminal else line)
+            file.write(escaped(line.decode()).encode() if is_terminal else line)
             count += 1
         file.flush()
     except BrokenPipeError:

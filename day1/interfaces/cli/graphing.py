@@ -57,14 +57,14 @@ def _part(lanes: list[CommitId], position: int, parents: tuple[CommitId, ...]) -
 def _meet(lanes: list[CommitId]) -> Iterator[str]:
     """Join `lanes` that wait for one commit into the leftmost; yield the rows drawn for that."""
     while True:
-        repeated = next((k for k, lane in enumerate(lanes) if lane in lanes[:k]), None)
-        if repeated is None:
+        repeated_lane = next((k for k, lane in enumerate(lanes) if lane in lanes[:k]), None)
+        if repeated_lane is None:
             return
-        leftmost = lanes.index(lanes[repeated])
-        marks = {2 * repeated: " ", 2 * repeated - 1: "/"}
-        marks |= {2 * gap + 1: "_" for gap in range(leftmost, repeated - 1)}
-        yield _row(len(lanes), {**marks, **_moved(repeated + 1, len(lanes), -1)})
-        del lanes[repeated]
+        leftmost_lane = lanes.index(lanes[repeated_lane])
+        marks = {2 * repeated_lane: " ", 2 * repeated_lane - 1: "/"}
+        marks |= {2 * gap + 1: "_" for gap in range(leftmost_lane, repeated_lane - 1)}
+        yield _row(len(lanes), {**marks, **_moved(repeated_lane + 1, len(lanes), -1)})
+        del lanes[repeated_lane]
 
 
 def _moved(start: int, end: int, by: int) -> dict[int, str]:

@@ -190,10 +190,10 @@ def _fail(exc: Exception, *, as_json: bool) -> int:
     from day1.interfaces.cli.render import Screen, json_text, put, visible
 
     if isinstance(exc, click.ClickException) and not as_json:
-        shown = io.StringIO()
-        exc.show(shown)
+        usage = io.StringIO()
+        exc.show(usage)
         put(
-            sys.stderr, visible(shown.getvalue())
+            sys.stderr, visible(usage.getvalue())
         )  # it quotes the arguments, which a script may have given
     elif as_json:
         put(sys.stderr, json_text(_body(exc)) + "\n")

@@ -112,8 +112,8 @@ def _chosen(session: Session, merge: MergeDialogue, texts: tuple[str, ...]) -> l
 def _decider(session: Session, merge: MergeDialogue, options: Mapping[str, Any]) -> Decide:
     """Return the function that decides the conflicts that `--choose` leaves open."""
     if options["ours"] or options["theirs"]:
-        side = "ours" if options["ours"] else "theirs"
-        return lambda conflict: decision(conflict, side)
+        default_side = "ours" if options["ours"] else "theirs"
+        return lambda conflict: decision(conflict, default_side)
     if not session.asks or options["yes"] or options["dry_run"]:
         return lambda _: None
 
@@ -181,11 +181,11 @@ def _draw_merged(session: Session, merge: MergeDialogue, answer: Document) -> No
         up_to_date = f"Already up to date: {merge.target} has it all."
         screen.line("Nothing is merged yet." if answer["review_id"] else up_to_date)
         return
-    verb = {"auto": "Merged", "squash": "Squashed", "cherry_pick": "Picked from"}[merge.strategy]
+    done = {"auto": "Merged", "squash": "Squashed", "cherry_pick": "Picked from"}[merge.strategy]
     held_text = f", {answer['rejected_count']:,} held" if answer["rejected_count"] else ""
     merged = plural(answer["merged_count"], "memory", "memories")
     screen.line(
-        f"{verb} {merge.source} into {merge.target}: {merged}{held_text} ",
+        f"{done} {merge.source} into {merge.target}: {merged}{held_text} ",
         (f"({short_commit(answer['written']['commit'])})", "commit"),
     )
     for conflict in answer["conflicts"]:

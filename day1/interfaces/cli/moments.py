@@ -31,25 +31,25 @@ def moment(text: str, now: int, *, end: bool = False) -> str:
     stripped = text.strip()
     if stripped.lower() == "now":
         return show(now)
-    ago = _AGO.fullmatch(stripped)
-    if ago is not None:
-        return show(max(0, now - int(ago[1]) * _UNITS[ago[2].lower()]))
+    ago_match = _AGO.fullmatch(stripped)
+    if ago_match is not None:
+        return show(max(0, now - int(ago_match[1]) * _UNITS[ago_match[2].lower()]))
     instant = parse(stripped, end=end)
     return show(instant + _to_end_of_unit(stripped) if end else instant)
 
 
 def _to_end_of_unit(text: str) -> int:
     """Return the microseconds from the first to the last instant of an ISO second or minute."""
-    clock = re.sub(r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)$", "", text, flags=re.IGNORECASE)
-    if _FRACTION.search(clock) or ":" not in clock:
+    without_zone = re.sub(r"(?:Z|[+-]\d\d:?\d\d(?::?\d\d)?)$", "", text, flags=re.IGNORECASE)
+    if _FRACTION.search(without_zone) or ":" not in without_zone:
         return 0
-    return {_WHOLE_SECOND: SECOND - 1, _WHOLE_MINUTE: 60 * SECOND - 1}.get(len(clock), 0)
+    return {_WHOLE_SECOND: SECOND - 1, _WHOLE_MINUTE: 60 * SECOND - 1}.get(len(without_zone), 0)
 
 
 def brief(iso: str) -> str:
     """Return an ISO time to the second in UTC, which `moment` parses: 2026-03-01T10:00:07Z."""
-    at = datetime.fromisoformat(iso).astimezone(UTC).replace(tzinfo=None)
-    return f"{at.isoformat(timespec='seconds')}Z"
+    utc_time = datetime.fromisoformat(iso).astimezone(UTC).replace(tzinfo=None)
+    return f"{utc_time.isoformat(timespec='seconds')}Z"
 
 
 def day(iso: str) -> str:

@@ -170,6 +170,6 @@ def leave() -> None:
 
 def be_quiet() -> None:
     """Discard the output that Python would still write at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    null_device = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null_device, sys.stdout.fileno())
+    os.close(null_device)

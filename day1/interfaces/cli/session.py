@@ -145,12 +145,12 @@ class Session:
             return text
         if not self.asks:
             raise click.UsageError("Missing argument 'TEXT' (`-` reads it from stdin).")
-        written = click.edit("")
-        if not written or not written.strip():
+        edited_text = click.edit("")
+        if not edited_text or not edited_text.strip():
             raise Refused(
                 "The editor's text is empty, so no memory was added: write a text and save it."
             )
-        return written.strip()
+        return edited_text.strip()
 
     def create_branch(
         self, name: str, start: str | None, description: str | None, at: str | None = None

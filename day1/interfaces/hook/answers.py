@@ -85,5 +85,5 @@ def _plain(name: str) -> str:
 
 
 def _marked(attributes: str, lines: list[str]) -> str:
-    inner = "\n".join(lines).strip().translate(_BRACKETS)
-    return f"<{FRAME}{attributes}>\n{inner}\n</{FRAME}>"
+    inner_text = "\n".join(lines).strip().translate(_BRACKETS)
+    return f"<{FRAME}{attributes}>\n{inner_text}\n</{FRAME}>"

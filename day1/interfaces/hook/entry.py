@@ -118,9 +118,9 @@ def _run_as_child(work: Callable[[], str], writes: int) -> NoReturn:
     try:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, _ALONE_S)
-        null = os.open(os.devnull, os.O_RDWR)
+        null_device = os.open(os.devnull, os.O_RDWR)
         for handle in (0, 1, 2):
-            os.dup2(null, handle)
+            os.dup2(null_device, handle)
         answer = work().encode()
         while answer:
             answer = answer[os.write(writes, answer) :]

@@ -43,9 +43,9 @@ def hear(event: str, client: str, data: bytes) -> str:
         return answers.nothing(client)
     is_duplicate = False
     try:
-        added = _spooled(event, client, payload, store)
-        is_duplicate = added is False
-        problem = problem or ("" if added is not None else "the client names no session")
+        was_added = _spooled(event, client, payload, store)
+        is_duplicate = was_added is False
+        problem = problem or ("" if was_added is not None else "the client names no session")
     except spool.Full as exc:
         problem = f"the spool is full: {exc}"
     except OSError as exc:
@@ -82,8 +82,8 @@ def _store(payload: Mapping[str, Any]) -> Path | None:
 
 def _project(payload: Mapping[str, Any]) -> Path:
     roots = payload.get("workspace_roots")
-    first = roots[0] if isinstance(roots, list) and roots else None
-    folders = (*(os.environ.get(name) for name in _PROJECTS), first, payload.get("cwd"))
+    first_root = roots[0] if isinstance(roots, list) and roots else None
+    folders = (*(os.environ.get(name) for name in _PROJECTS), first_root, payload.get("cwd"))
     for folder in folders:
         if isinstance(folder, str) and folder and Path(folder).is_dir():
             return Path(folder)
@@ -110,9 +110,9 @@ def _is_repeated(record: Mapping[str, Any], tail: bytes) -> bool:
         return False  # other duplicates are dropped at ingest, by their ids
     for line in tail.splitlines():
         try:
-            earlier = json.loads(line)
-            is_same = all(earlier[key] == record.get(key) for key in ("event", "source"))
-            if is_same and abs(record["at"] - earlier["at"]) < _AGAIN_S * 1_000_000:
+            earlier_record = json.loads(line)
+            is_same = all(earlier_record[key] == record.get(key) for key in ("event", "source"))
+            if is_same and abs(record["at"] - earlier_record["at"]) < _AGAIN_S * 1_000_000:
                 return True
         except (ValueError, TypeError, KeyError):
             continue
@@ -140,9 +140,9 @@ def _note(store: Path, message: str) -> None:
     try:
         if path.exists() and path.stat().st_size > _MOST_LOG:
             path.replace(path.with_name(f"{LOG}.1"))
-        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        time_text = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         handle = os.open(path, _LOGGING, 0o666)
         with os.fdopen(handle, "a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{at} {message[:200]}\n")
+            file.write(f"{time_text} {message[:200]}\n")
     except OSError:
         return  # whoever opens a full or read-only store is told

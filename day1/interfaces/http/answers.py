@@ -37,8 +37,8 @@ def answered(answer: Answer, route: Route, namespace: Namespace) -> Response:
         answer = {name: value for name, value in answer.items() if name not in STATES}
     if status == _NO_CONTENT:
         return Response(status_code=status, headers=headers)
-    only = route.binding.only
-    return JSONResponse(answer if only is None else answer[only], status, headers)
+    only_field = route.binding.only
+    return JSONResponse(answer if only_field is None else answer[only_field], status, headers)
 
 
 def _filled(path: str, answer: Answer) -> str:

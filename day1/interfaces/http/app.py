@@ -82,8 +82,8 @@ def build_app(served: Served) -> Starlette:
     site = Site(server, toolsets.tool)
     events = Events(broadcaster, access_of)
 
-    shape = partial(rest.shape_at, toolsets)
-    unrouted = _Unrouted(shape)
+    error_shape = partial(rest.shape_at, toolsets)
+    unrouted = _Unrouted(error_shape)
     jobs = {"looking": broadcaster.run, "telling": listening.run}
     app = Starlette(
         lifespan=partial(_lifespan, mcp, jobs),
@@ -97,7 +97,7 @@ def build_app(served: Served) -> Starlette:
             Middleware(
                 AccessMiddleware,
                 authenticator=served.authenticator,
-                rules=_rules(settings, site, shape),
+                rules=_rules(settings, site, error_shape),
                 metrics=metrics,
                 clock=store.clock,
             ),

@@ -57,8 +57,8 @@ class WholeBodies:
         await self._app(scope, next_message, send)
 
     async def _read(self, scope: Scope, receive: Receive) -> bytes | Response:
-        declared = Headers(scope=scope).get("content-length", "")
-        if declared.isdecimal() and int(declared) > self._most:
+        declared_length = Headers(scope=scope).get("content-length", "")
+        if declared_length.isdecimal() and int(declared_length) > self._most:
             return self._too_long(scope)
         body, has_more = bytearray(), True
         while has_more:

@@ -51,8 +51,8 @@ def route_of(step: Step) -> str:
     """Word a step of advice for HTTP: the method and path of its operation's first route."""
     tool = TOOLSETS.meant(step)
     route = next(r for r in tool.toolset.served_routes if r.binding.operation == tool.name)
-    call = f"{route.method} {tool.toolset.namespace.prefix}{route.path}"
-    return f"{call} with {step.worded_arguments}" if step.arguments else call
+    method_and_path = f"{route.method} {tool.toolset.namespace.prefix}{route.path}"
+    return f"{method_and_path} with {step.worded_arguments}" if step.arguments else method_and_path
 
 
 def failure(error: Day1Error, shape: ErrorShape = SHAPE) -> JSONResponse:

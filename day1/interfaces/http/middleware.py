@@ -103,9 +103,9 @@ class Buckets:
         tokens, before = self._left.get(key, (limit, now))
         tokens = min(limit, tokens + (now - before) * self._rate)
         if tokens < 1:
-            wait = round((1 - tokens) / self._rate, 3)
+            wait_s = round((1 - tokens) / self._rate, 3)
             raise TooManyRequests(
-                "This token sends too many requests: wait, then go on.", retry_after=wait
+                "This token sends too many requests: wait, then go on.", retry_after=wait_s
             )
         self._left[key] = tokens - 1, now
 

@@ -92,15 +92,15 @@ class _Parts:
         models = [(base, _REQUEST) for base in namespace.head.bases]
         for operation in operations:
             models += [(operation.request, _REQUEST), (operation.response, _ANSWER)]
-        unique = list(dict.fromkeys(models))
-        self._names, schemas = models_json_schema(unique, ref_template=_REFERENCE)
-        definitions = explained(schemas.get("$defs", {}))
+        unique_models = list(dict.fromkeys(models))
+        self._names, schemas = models_json_schema(unique_models, ref_template=_REFERENCE)
+        schema_by_name = explained(schemas.get("$defs", {}))
         if namespace.state == "headers":
-            definitions = _without_state(
-                definitions, {self.name(operation.response, _ANSWER) for operation in operations}
+            schema_by_name = _without_state(
+                schema_by_name, {self.name(operation.response, _ANSWER) for operation in operations}
             )
-        self._whole: dict[str, Any] = definitions
-        self.schemas = dict(definitions)
+        self._whole: dict[str, Any] = schema_by_name
+        self.schemas = dict(schema_by_name)
         """The document's schemas by name."""
 
     def name(self, model: type[BaseModel], mode: Any) -> str:
@@ -167,8 +167,8 @@ def _described(route: Route, operation: Operation[Any, Any], parts: _Parts) -> d
     if parameters:
         described["parameters"] = parameters
     if takes_body(route):
-        elsewhere = {*route.in_path.values(), *route.binding.query.values()}
-        body = parts.body(operation.request, elsewhere)
+        names_outside_body = {*route.in_path.values(), *route.binding.query.values()}
+        body = parts.body(operation.request, names_outside_body)
         if body is not None:
             described["requestBody"] = body
     failure = {"$ref": f"#/components/responses/{head.failure}"}
@@ -210,12 +210,12 @@ def _answer(
     if route.binding.only is not None:
         model = parts.whole(operation.response, _ANSWER)
         schema = model["properties"][route.binding.only]
-    meanings = dict(STATE_HEADERS) if parts.namespace.state == "headers" else {}
+    meaning_by_header = dict(STATE_HEADERS) if parts.namespace.state == "headers" else {}
     if route.location is not None and status == CREATED:
-        meanings["Location"] = "The path of what was made."
+        meaning_by_header["Location"] = "The path of what was made."
     headers = {
         name: {"description": meaning, "schema": {"type": "string"}}
-        for name, meaning in meanings.items()
+        for name, meaning in meaning_by_header.items()
     }
     return {**_content("The answer.", schema), **({"headers": headers} if headers else {})}
 

@@ -62,10 +62,10 @@ class Metrics:
 
     def count(self, path: str, status: int, seconds: float) -> None:
         """Count a request under the first part of its path."""
-        first = path.removeprefix("/").partition("/")[0]
-        part = first if first in _KNOWN else "pages"
-        self._requests.labels(part, status).inc()
-        self._seconds.labels(part).observe(seconds)
+        first_part = path.removeprefix("/").partition("/")[0]
+        known_part = first_part if first_part in _KNOWN else "pages"
+        self._requests.labels(known_part, status).inc()
+        self._seconds.labels(known_part).observe(seconds)
 
     def text(self, store_bytes: int, branches: int) -> bytes:
         """Write all counts, and the store's branches and size (without a size of 0)."""
@@ -90,8 +90,8 @@ def routes(store: OpenStore, metrics: Metrics, mcp: Streams) -> list[BaseRoute]:
         try:
             # A thread of its own: the threads of calls may all be waiting for the store.
             with fail_after(_READY_S):
-                read = partial(_ready, store)
-                state = await to_thread.run_sync(read, abandon_on_cancel=True, limiter=probing)
+                probe = partial(_ready, store)
+                state = await to_thread.run_sync(probe, abandon_on_cancel=True, limiter=probing)
             return JSONResponse(state)
         except TimeoutError:
             return failure(StoreUnavailable(f"The store did not answer within {_READY_S:g} s."))
@@ -121,8 +121,8 @@ def _ready(store: OpenStore) -> dict[str, Json]:
     with store.repo.store.reading(Ref(branch=MAIN)):
         pass
     problems = [without_place(error).body()["error"] for error in store.obstacles()]
-    access = "read" if problems or store.read_only else "write"
-    state: dict[str, Json] = {"status": "ready", "access": access}
+    access_word = "read" if problems or store.read_only else "write"
+    state: dict[str, Json] = {"status": "ready", "access": access_word}
     chores: dict[str, Json] = dict(store.failing_chores())
-    lists: dict[str, Json] = {"wrong": problems, "chores": chores}
-    return state | {name: value for name, value in lists.items() if value}
+    problem_lists: dict[str, Json] = {"wrong": problems, "chores": chores}
+    return state | {name: value for name, value in problem_lists.items() if value}

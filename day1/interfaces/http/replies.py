@@ -57,8 +57,8 @@ def _error(refusal: Response, request_id: str | int | None) -> Response:
 
 async def _request_id(scope: Scope, receive: Receive) -> str | int | None:
     """Read the id of a JSON-RPC request; None if the body is slow, too long or not a request."""
-    declared = Headers(scope=scope).get("content-length", "")
-    if declared.isdecimal() and int(declared) > _MOST_BYTES:
+    declared_length = Headers(scope=scope).get("content-length", "")
+    if declared_length.isdecimal() and int(declared_length) > _MOST_BYTES:
         return None
     body, has_more = bytearray(), True
     with anyio.move_on_after(_WAIT_S):

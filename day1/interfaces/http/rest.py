@@ -104,9 +104,9 @@ def _paths(namespace: Namespace, toolsets: Sequence[Toolset], callers: Callers) 
     if any(_is_parameter(path) for path in by_path):
         for path in list(by_path):
             by_path.setdefault(_beginning(path), {})
-    shape = toolsets[0].errors
+    error_shape = toolsets[0].errors
     return [
-        Path(f"{namespace.prefix}{path}", _endpoint(by_path[path], shape), methods=_METHODS)
+        Path(f"{namespace.prefix}{path}", _endpoint(by_path[path], error_shape), methods=_METHODS)
         for path in sorted(by_path, key=_fixed_first)
     ]
 
@@ -133,8 +133,8 @@ def _endpoint(calls: Mapping[str, _Call], shape: ErrorShape) -> Any:
     async def answer(request: Request) -> Response:
         call = calls.get("GET" if request.method == "HEAD" else request.method)
         if call is None:
-            use = f"use {', '.join(calls)}" if calls else "other paths begin with it"
-            error = InvalidRequest(f"{request.method} is not for this path: {use}.")
+            advice = f"use {', '.join(calls)}" if calls else "other paths begin with it"
+            error = InvalidRequest(f"{request.method} is not for this path: {advice}.")
             return JSONResponse(shape.body(error, route_of), 405, {"Allow": ", ".join(calls)})
         return await call.answer(request)
 
@@ -151,7 +151,7 @@ class _Call:
 
     async def answer(self, request: Request) -> Response:
         """Run the tool's operation in a worker thread and make its response."""
-        shape = self.tool.toolset.errors
+        error_shape = self.tool.toolset.errors
         try:
             arguments = self._arguments(request, await request.body())
             request_id = request.headers.get(_IDEMPOTENCY)
@@ -159,9 +159,9 @@ class _Call:
                 arguments.setdefault("request_id", request_id)
             answer = await to_thread.run_sync(partial(self._run, request, arguments))
         except Day1Error as exc:
-            return failure(exc, shape)
+            return failure(exc, error_shape)
         except Exception as exc:  # noqa: BLE001 - whatever it is, the caller gets the one shape
-            return fault(exc, shape)
+            return fault(exc, error_shape)
         return answered(answer, self.route, self.tool.toolset.namespace)
 
     def _run(self, request: Request, arguments: dict[str, Any]) -> Mapping[str, Any]:
@@ -173,9 +173,9 @@ class _Call:
         for name, argument in self.route.in_path.items():
             self._put(arguments, argument, request.path_params[name])
         if self.route.binding.query or not takes_body(self.route):
-            loose = self.tool.toolset.namespace.loose
+            is_loose = self.tool.toolset.namespace.loose
             for name in request.query_params:
-                if name in self.route.binding.query or not loose:
+                if name in self.route.binding.query or not is_loose:
                     self._put(arguments, *self._query_argument(request, name))
         return arguments
 

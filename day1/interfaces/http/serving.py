@@ -31,19 +31,19 @@ def listen(settings: HttpSettings) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # Only for a socket that names TCP does asyncio send at once instead of after 40 ms.
-    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server_socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    server_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        bound.bind((settings.host, settings.port))
+        server_socket.bind((settings.host, settings.port))
     except OSError as exc:
-        bound.close()
+        server_socket.close()
         raise Refused(
             f"{settings.host}:{settings.port} cannot be used ({exc.strerror}): another program "
             "may listen there. Choose another with --port, or --port 0.",
             host=settings.host,
             port=settings.port,
         ) from exc
-    return bound
+    return server_socket
 
 
 def address_of(bound: socket.socket) -> str:
@@ -90,10 +90,10 @@ class _Protocol(H11Protocol):
         """Take bytes of a request; the time limit is for its whole head."""
         super().data_received(data)
         cycle: Any = self.cycle  # None before the first request, whatever uvicorn says
-        waits = cycle is None or cycle.response_complete
-        if waits and self._until is None:
+        awaits_request = cycle is None or cycle.response_complete
+        if awaits_request and self._until is None:
             self._until = self.loop.call_later(_HEAD_S, self.transport.close)
-        elif not waits:
+        elif not awaits_request:
             self._rest()
 
     def connection_lost(self, exc: Exception | None) -> None:

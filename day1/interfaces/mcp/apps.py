@@ -55,11 +55,11 @@ def with_views(ctx: Any, tools: Iterable[types.Tool]) -> list[types.Tool]:
     """List tools with the addresses of their views if the request's client can show views."""
     capabilities = ctx.session.client_capabilities
     settings = ((capabilities and capabilities.extensions) or {}).get(EXTENSION) or {}
-    kinds = settings.get("mimeTypes")
-    views = VIEWS if isinstance(kinds, list) and HTML in kinds else {}
+    mime_types = settings.get("mimeTypes")
+    view_by_tool = VIEWS if isinstance(mime_types, list) and HTML in mime_types else {}
     return [
         tool.model_copy(update={"meta": {**(tool.meta or {}), "ui": {"resourceUri": view}}})
-        if (view := views.get(tool.name))
+        if (view := view_by_tool.get(tool.name))
         else tool
         for tool in tools
     ]

@@ -59,17 +59,17 @@ def streams(
     `former` maps old paths to present ones. The middleware checks Host, Origin and tokens of all.
     """
     endpoints: dict[str, ASGIApp] = {}
-    managers = []
+    session_managers = []
     for path, server in servers.items():
         manager = StreamableHTTPSessionManager(server, max_request_body_size=body_bytes)
-        managers.append(manager)
+        session_managers.append(manager)
         # Serve the path with a final slash too: a redirected client may drop its token.
         endpoints |= dict.fromkeys((path, f"{path}/"), manager.asgi_app)
     for old_path, path in former.items():
         app = _warning(endpoints[path], renamed(old_path, path))
         endpoints |= dict.fromkeys((old_path, f"{old_path}/"), app)
     routes = _sse_routes(next(iter(servers.values())), body_bytes) if sse else []
-    return Streams(endpoints, routes, tuple(managers))
+    return Streams(endpoints, routes, tuple(session_managers))
 
 
 def _warning(app: ASGIApp, text: str) -> ASGIApp:

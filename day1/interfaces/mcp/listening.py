@@ -141,9 +141,9 @@ def _addresses(news: News) -> tuple[Sequence[str], bool]:
     """Return the addresses of changed resources, and whether the list of resources changed."""
     if not isinstance(news, Moved):
         return [REVIEWS], False
-    listed = news.new or news.commit is None
+    list_changed = news.new or news.commit is None
     uris = [branch_uri(news.branch), prime_uri(news.branch)]
-    return [*uris, *([BRANCHES] if listed else [])], listed
+    return [*uris, *([BRANCHES] if list_changed else [])], list_changed
 
 
 def _sees(access: Access, news: News) -> bool:

@@ -50,7 +50,7 @@ async def pipes() -> AsyncIterator[tuple[MemoryObjectReceiveStream[Received], Li
     """
     reading, writing = _claimed()
     sending, received = anyio.create_memory_object_stream[Received](math.inf)
-    call = asyncio.get_running_loop().call_soon_threadsafe
+    call_on_loop = asyncio.get_running_loop().call_soon_threadsafe
 
     def take(message: SessionMessage) -> None:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # nobody listens now
@@ -63,10 +63,10 @@ async def pipes() -> AsyncIterator[tuple[MemoryObjectReceiveStream[Received], Li
                 if isinstance(message, JSONRPCError):
                     lines.put(message)
                 elif message is not None:
-                    call(take, SessionMessage(message))
-            call(sending.close)
+                    call_on_loop(take, SessionMessage(message))
+            call_on_loop(sending.close)
 
-    lines = Lines(writing, left=partial(call, sending.close))
+    lines = Lines(writing, left=partial(call_on_loop, sending.close))
     Thread(target=read, name="reads the wire", daemon=True).start()
     try:
         yield received, lines
@@ -77,9 +77,9 @@ async def pipes() -> AsyncIterator[tuple[MemoryObjectReceiveStream[Received], Li
 def _claimed() -> tuple[TextIO, TextIO]:
     """Take stdin and stdout for this module alone; other code gets an empty stdin and stderr."""
     reading, writing = os.dup(0), os.dup(1)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
+    null_device = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null_device, 0)
+    os.close(null_device)
     os.dup2(2, 1)
     return (
         os.fdopen(reading, encoding="utf-8", errors="replace"),

@@ -177,8 +177,8 @@ def _prime(ctx: Context, branch: str | None = None) -> str:
 
 
 def _reviews(ctx: Context) -> Mapping[str, Any]:
-    opened = _call(ctx, "review_list")
-    return {"waiting": waiting(ctx.repo).document(), **opened}
+    open_reviews = _call(ctx, "review_list")
+    return {"waiting": waiting(ctx.repo).document(), **open_reviews}
 
 
 def _snapshot(ctx: Context, name: str) -> Mapping[str, Any]:

@@ -11,8 +11,8 @@ from day1.call.operation import Operation
 
 def input_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Build the JSON schema (2020-12) of a request, without what clients do not need."""
-    slim: dict[str, Any] = _slim(_inlined(model.model_json_schema(mode="validation")))
-    return slim
+    slim_schema: dict[str, Any] = _slim(_inlined(model.model_json_schema(mode="validation")))
+    return slim_schema
 
 
 def listed_schema(operation: Operation[Any, Any]) -> dict[str, Any]:
@@ -37,8 +37,8 @@ def output_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Build the schema of a tool's answer in `structuredContent`."""
     schema = model.model_json_schema(mode="serialization")
     # A client that validates answers spends time on each reference.
-    slim: dict[str, Any] = _slim(schema if _refers_to_itself(schema) else _inlined(schema))
-    return slim
+    slim_schema: dict[str, Any] = _slim(schema if _refers_to_itself(schema) else _inlined(schema))
+    return slim_schema
 
 
 def _refers_to_itself(schema: dict[str, Any]) -> bool:
@@ -60,8 +60,8 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
             return part
         reference = part.get("$ref")
         if reference is not None:
-            others = {k: v for k, v in part.items() if k != "$ref"}
-            return {**put(definitions[reference.rsplit("/", 1)[1]]), **others}
+            other_keys = {k: v for k, v in part.items() if k != "$ref"}
+            return {**put(definitions[reference.rsplit("/", 1)[1]]), **other_keys}
         return {key: put(value) for key, value in part.items()}
 
     inlined: dict[str, Any] = put(schema)
@@ -94,10 +94,10 @@ def _folded(part: dict[str, Any]) -> dict[str, Any]:
     choices = part.get("anyOf", [])
     non_null = [choice for choice in choices if choice != {"type": "null"}]
     if len(non_null) == 1 and len(choices) == 2 and isinstance(non_null[0].get("type"), str):  # noqa: PLR2004 - X or null
-        folded = dict(non_null[0])
-        folded["type"] = [folded["type"], "null"]
-        if "enum" in folded:
-            folded["enum"] = [*folded["enum"], None]
-        others = {k: v for k, v in part.items() if k != "anyOf"}
-        return {**folded, **others}
+        nullable_schema = dict(non_null[0])
+        nullable_schema["type"] = [nullable_schema["type"], "null"]
+        if "enum" in nullable_schema:
+            nullable_schema["enum"] = [*nullable_schema["enum"], None]
+        other_keys = {k: v for k, v in part.items() if k != "anyOf"}
+        return {**nullable_schema, **other_keys}
     return part

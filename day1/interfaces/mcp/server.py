@@ -62,11 +62,11 @@ def build_server(
 ) -> Server[Any]:
     """Build an MCP server with tools, resources, subscriptions and prompts."""
     tool_by_name = {tool.name: tool for tool in tools}
-    called = _unlisted(tools) | tool_by_name | _dotted(tools)
+    tool_by_call = _unlisted(tools) | tool_by_name | _dotted(tools)
     listing_by_name = {tool.name: listing(tool.operation) for tool in tools}
     prompt_by_name = {p.name: (t.toolset, p) for t in tools for p in t.toolset.hints.prompts}
     skills = tuple(dict.fromkeys(s for tool in tools for s in tool.toolset.hints.skills))
-    fixed = {**contents(skills), **apps.documents(listing_by_name)}
+    document_by_uri = {**contents(skills), **apps.documents(listing_by_name)}
 
     async def list_tools(ctx: Any, _params: Any) -> ListToolsResult:
         return ListToolsResult(tools=apps.with_views(ctx, listing_by_name.values()))
@@ -75,16 +75,16 @@ def build_server(
         return prompts.listed(prompt_by_name)
 
     def schema(name: str) -> Mapping[str, Any] | None:
-        tool = listing_by_name.get(called[name].name) if name in called else None
+        tool = listing_by_name.get(tool_by_call[name].name) if name in tool_by_call else None
         return None if tool is None else tool.input_schema
 
     async def call_tool(ctx: Any, params: CallToolRequestParams) -> CallToolResult:
         def context() -> Context:
-            built = make_context(ctx.meta, ctx.request)
-            return replace(built, progress=partial(_report, ctx), stopped=_stopped)
+            tool_context = make_context(ctx.meta, ctx.request)
+            return replace(tool_context, progress=partial(_report, ctx), stopped=_stopped)
 
         # A cancelled call runs on in its thread until it asks `stopped` or ends by itself.
-        return await to_thread.run_sync(partial(_call, called, context, params))
+        return await to_thread.run_sync(partial(_call, tool_by_call, context, params))
 
     server = Server[Any](
         "day1",
@@ -95,7 +95,7 @@ def build_server(
         on_call_tool=call_tool,
         on_list_resources=_in_worker(resources.listed, make_context),
         on_list_resource_templates=_list_templates,
-        on_read_resource=_reading(fixed, _in_worker(resources.read, make_context)),
+        on_read_resource=_reading(document_by_uri, _in_worker(resources.read, make_context)),
         on_list_prompts=list_prompts,
         on_get_prompt=_in_worker(partial(prompts.worded, prompt_by_name), make_context),
         on_completion=_in_worker(resources.completed, make_context),
@@ -186,20 +186,20 @@ def _call(
 ) -> CallToolResult:
     tool = by_name.get(params.name)
     if tool is None:
-        shape = next((other.toolset.errors for other in by_name.values()), ErrorShape())
+        error_shape = next((other.toolset.errors for other in by_name.values()), ErrorShape())
         message = f"There is no tool {params.name[:80]!r} here."
-        listed = (other for other in by_name.values() if other.name in other.toolset.tools)
-        names = sorted({other.name for other in listed})
-        return result(shape.body(UnknownTool(message, tools=names), str), is_error=True)
-    shape, say = tool.toolset.errors, partial(_named, by_name)
+        listed_tools = (other for other in by_name.values() if other.name in other.toolset.tools)
+        names = sorted({other.name for other in listed_tools})
+        return result(error_shape.body(UnknownTool(message, tools=names), str), is_error=True)
+    error_shape, say = tool.toolset.errors, partial(_named, by_name)
     try:
         answer = tool.call(replace(context(), say=say), params.arguments or {})
     except Day1Error as exc:
-        return result(shape.body(exc, say), is_error=True)
+        return result(error_shape.body(exc, say), is_error=True)
     except Exception:
         log.exception("%s failed", params.name[:80])
         error = Day1Error("day1 failed on this call; its log on stderr says more.")
-        return result(shape.body(error, say), is_error=True)
+        return result(error_shape.body(error, say), is_error=True)
     return result(answer, text=tool.operation.text)
 
 
@@ -243,11 +243,11 @@ def result(
     `text` returns the part of the answer that the first block holds: a text, or data for JSON.
     """
     structured, text_json = _sendable(structured)
-    shown = text(structured)
-    if isinstance(shown, str):
-        blocks = [_block(shown)] if shown else []
+    answer_text = text(structured)
+    if isinstance(answer_text, str):
+        blocks = [_block(answer_text)] if answer_text else []
     else:
-        blocks = [_block(text_json if shown is structured else _json(shown))]
+        blocks = [_block(text_json if answer_text is structured else _json(answer_text))]
     state = structured.get("read") or structured.get("written") or {}
     if state.get("notes"):
         blocks.append(_block("Note: " + " ".join(state["notes"])))
@@ -266,8 +266,8 @@ def _sendable(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
         text.encode()
     except UnicodeEncodeError:
         text = text.encode("utf-8", "replace").decode()
-        cleaned: dict[str, Any] = json.loads(text)
-        return cleaned, text
+        clean_answer: dict[str, Any] = json.loads(text)
+        return clean_answer, text
     return answer, text
 
 

@@ -65,10 +65,10 @@ class Skill:
 @cache
 def skill(name: str) -> Skill:
     """Read the skill in the folder of this name."""
-    root = FOLDER / name
-    paths = sorted(p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file())
+    folder = FOLDER / name
+    paths = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
     paths.sort(key=lambda path: path != _MAIN)
-    files = {f"skill://{name}/{path}": (root / path).read_bytes() for path in paths}
+    files = {f"skill://{name}/{path}": (folder / path).read_bytes() for path in paths}
     uri = f"skill://{name}/{_MAIN}"
     return Skill(uri, _frontmatter(files[uri].decode()), files)
 

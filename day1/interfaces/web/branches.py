@@ -24,14 +24,14 @@ _REVIEWS: Final = 5
 
 def home(visit: Visit) -> Response:
     """Show the picture of branches, the list of branches and the open reviews."""
-    graph = visit.call("memory_graph", limit=_MOST)
+    branch_graph = visit.call("memory_graph", limit=_MOST)
     reviews = visit.call("review_list", limit=_REVIEWS)
-    branches = sorted(graph["branches"], key=lambda b: str(b["moved_at"]), reverse=True)
+    branches = sorted(branch_graph["branches"], key=lambda b: str(b["moved_at"]), reverse=True)
     return visit.page(
         "home.html",
-        tree=drawing.tree(graph["branches"], graph["merges"]),
+        tree=drawing.tree(branch_graph["branches"], branch_graph["merges"]),
         branches=branches,
-        left_out=graph["left_out"],
+        left_out=branch_graph["left_out"],
         reviews=reviews["result"],
         more=bool(reviews["read"]["notes"]),
     )
@@ -41,9 +41,9 @@ def branch(visit: Visit) -> Response:
     """Show one tab of a branch's page."""
     name, at = visit.request.path_params["name"], visit.asked("at")
     requested = visit.asked("tab") or "facts"
-    tab = requested if requested in _TABS else "facts"
-    listed = visit.call("memory_branch_list")["result"]
-    item_by_branch = {item["branch_name"]: item for item in listed}
+    known_tab = requested if requested in _TABS else "facts"
+    branch_items = visit.call("memory_branch_list")["result"]
+    item_by_branch = {item["branch_name"]: item for item in branch_items}
     if name not in item_by_branch:
         visit.call("memory_log", branch=name, limit=1)  # raises if the name itself is invalid
         raise UnknownBranch(f"There is no branch {name!r}.", branch=name)
@@ -51,12 +51,12 @@ def branch(visit: Visit) -> Response:
         "branch.html",
         name=name,
         at=at,
-        tab=tab,
+        tab=known_tab,
         tabs=list(_TABS),
         item=item_by_branch[name],
-        children=[other for other in listed if other["parent"] == name],
-        given={"tab": tab, "at": at},
-        **_TABS[tab](visit, name),
+        children=[other for other in branch_items if other["parent"] == name],
+        given={"tab": known_tab, "at": at},
+        **_TABS[known_tab](visit, name),
     )
 
 
@@ -90,15 +90,15 @@ def _relations(visit: Visit, name: str) -> dict[str, Any]:
     entity = visit.asked("entity")
     if entity is None:
         page = _rows(visit, name, "relation")
-        listed = visit.call(
+        items = visit.call(
             "memory_list", type="relation", branch=name, at=visit.asked("at"), limit=_MOST
         )["rows"]
-        triples = [(r["source_entity"], r["relation_type"], r["target_entity"]) for r in listed]
+        triples = [(r["source_entity"], r["relation_type"], r["target_entity"]) for r in items]
     else:
-        around = visit.call(
+        neighbourhood = visit.call(
             "memory_graph_query", entity=entity, depth=2, branch=name, at=visit.asked("at")
         )
-        edges = around["result"]
+        edges = neighbourhood["result"]
         triples = [(e["source"], e["relation"], e["target"]) for e in edges]
         rows = [
             {
@@ -111,7 +111,7 @@ def _relations(visit: Visit, name: str) -> dict[str, Any]:
             for e in edges
         ]
         page = {"rows": rows, "total": len(rows), "offset": 0, "before": None, "after": None}
-        page["read"] = around["read"]
+        page["read"] = neighbourhood["read"]
     return {**page, "entity": entity, "web": drawing.web(triples)}
 
 
@@ -121,8 +121,8 @@ def _conversations(visit: Visit, name: str) -> dict[str, Any]:
     if conversation_id is None:
         page = _rows(visit, name, "conversation")
         if visit.asked("at") is None and not visit.number("offset"):
-            listed = visit.call("memory_list_conversations", branch=name, limit=_PAGE)["result"]
-            detail_by_conversation = {item["conversation_id"]: item for item in listed}
+            items = visit.call("memory_list_conversations", branch=name, limit=_PAGE)["result"]
+            detail_by_conversation = {item["conversation_id"]: item for item in items}
             page["rows"] = [
                 {**row, **detail_by_conversation.get(row["id"], {})} for row in page["rows"]
             ]
@@ -135,8 +135,8 @@ def _conversations(visit: Visit, name: str) -> dict[str, Any]:
 def _log(visit: Visit, name: str) -> dict[str, Any]:
     log = visit.call("memory_log", branch=name, limit=_PAGE, before=visit.asked("before"))
     commits = [{**commit, "told": _commit_text(commit)} for commit in log["result"]]
-    older = commits[-1]["commit"] if len(commits) == _PAGE else None
-    return {"commits": commits, "older": older, "read": log["read"]}
+    older_than = commits[-1]["commit"] if len(commits) == _PAGE else None
+    return {"commits": commits, "older": older_than, "read": log["read"]}
 
 
 def _commit_text(commit: dict[str, Any]) -> str:

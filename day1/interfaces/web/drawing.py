@@ -90,12 +90,12 @@ def _parents_first(branches: Sequence[Node]) -> list[Node]:
     for branch in sorted(branches, key=lambda b: str(b["forked_at"])):
         parent = branch["parent"] if branch["parent"] in names else ""
         children_by_parent.setdefault(parent, []).append(branch)
-    ordered: list[Node] = []
-    waiting = children_by_parent.get("", [])[::-1]
-    while waiting:
-        ordered.append(waiting.pop())
-        waiting += children_by_parent.get(ordered[-1]["branch"], [])[::-1]
-    return ordered
+    ordered_branches: list[Node] = []
+    waiting_branches = children_by_parent.get("", [])[::-1]
+    while waiting_branches:
+        ordered_branches.append(waiting_branches.pop())
+        waiting_branches += children_by_parent.get(ordered_branches[-1]["branch"], [])[::-1]
+    return ordered_branches
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,8 @@ class _Paper:
         name, parent = branch["branch"], branch["parent"]
         fork_x, has_parent = self.x[branch["forked_at"]], parent in self.y
         start = fork_x + self.bend if has_parent else fork_x
-        forks_off = [self.x[b["forked_at"]] for b in others if b["parent"] == name]
-        into = [self.x[m["at"]] for m in joins if m["target"] == name]
+        forks = [self.x[b["forked_at"]] for b in others if b["parent"] == name]
+        merges_in = [self.x[m["at"]] for m in joins if m["target"] == name]
         merges_out = [self.x[m["at"]] - self.bend for m in joins if m["source"] == name]
         return Lane(
             name,
@@ -121,7 +121,7 @@ class _Paper:
             branch["status"],
             self.y[name],
             start,
-            max(start, self.x[branch["moved_at"]], *forks_off, *into, *merges_out),
+            max(start, self.x[branch["moved_at"]], *forks, *merges_in, *merges_out),
             _curve(fork_x, self.y[parent], start, self.y[name]) if has_parent else None,
         )
 
@@ -196,8 +196,8 @@ def web(triples: Sequence[tuple[str, str, str]]) -> Web:
             labels = labels_by_pair.setdefault((place_by_name[source], place_by_name[target]), [])
             labels += [relation] if relation not in labels else []
     height = 260 + 10 * len(names)
-    spots = _positions(len(names), list(labels_by_pair), _WIDE, height)
-    entities = [Entity(n, cut(n), *map(float, spots[i])) for i, n in enumerate(names)]
+    node_positions = _positions(len(names), list(labels_by_pair), _WIDE, height)
+    entities = [Entity(n, cut(n), *map(float, node_positions[i])) for i, n in enumerate(names)]
     edges = [_edge(entities[a], entities[b], labels) for (a, b), labels in labels_by_pair.items()]
     return Web(entities, edges, len(degree_by_name) - len(names), _WIDE, height)
 
@@ -212,8 +212,8 @@ def _edge(one: Entity, other: Entity, labels: list[str]) -> Edge:
     dx, dy = other.x - one.x, other.y - one.y
     distance = math.hypot(dx, dy) or 1.0
     x, y = (one.x + other.x) / 2 - dy / distance * 18, (one.y + other.y) / 2 + dx / distance * 18
-    short = 1 - 12 / distance
-    end = f"{one.x + dx * short:.0f} {one.y + dy * short:.0f}"
+    shortening = 1 - 12 / distance
+    end = f"{one.x + dx * shortening:.0f} {one.y + dy * shortening:.0f}"
     path = f"M{one.x:.0f} {one.y:.0f}Q{x:.0f} {y:.0f} {end}"
     return Edge(path, (one.x + other.x) / 4 + x / 2, (one.y + other.y) / 4 + y / 2, label, title)
 
@@ -226,18 +226,18 @@ def _positions(count: int, edges: Sequence[tuple[int, int]], width: int, height:
     radius = np.sqrt((np.arange(count) + 0.5) / count)
     at = np.stack([np.cos(turn) * radius, np.sin(turn) * radius], axis=1)
     ideal, heat = 1.4 / math.sqrt(count), 0.2
-    pulls = np.array([edge for edge in edges if edge[0] != edge[1]], dtype=int).reshape(-1, 2)
+    edge_pairs = np.array([edge for edge in edges if edge[0] != edge[1]], dtype=int).reshape(-1, 2)
     for _ in range(_STEPS):
-        apart = at[:, None, :] - at[None, :, :]
-        distance = np.maximum(np.linalg.norm(apart, axis=2), 1e-3)
-        move = (apart * (ideal**2 / distance**2)[..., None]).sum(axis=1)
-        between = at[pulls[:, 0]] - at[pulls[:, 1]]
-        force = between * (np.linalg.norm(between, axis=1) / ideal)[:, None]
-        np.add.at(move, pulls[:, 0], -force)
-        np.add.at(move, pulls[:, 1], force)
-        move -= at * 0.1
-        size = np.maximum(np.linalg.norm(move, axis=1), 1e-6)
-        at = at + move / size[:, None] * np.minimum(size, heat)[:, None]
+        differences = at[:, None, :] - at[None, :, :]
+        distance = np.maximum(np.linalg.norm(differences, axis=2), 1e-3)
+        moves = (differences * (ideal**2 / distance**2)[..., None]).sum(axis=1)
+        along_edges = at[edge_pairs[:, 0]] - at[edge_pairs[:, 1]]
+        edge_forces = along_edges * (np.linalg.norm(along_edges, axis=1) / ideal)[:, None]
+        np.add.at(moves, edge_pairs[:, 0], -edge_forces)
+        np.add.at(moves, edge_pairs[:, 1], edge_forces)
+        moves -= at * 0.1
+        size = np.maximum(np.linalg.norm(moves, axis=1), 1e-6)
+        at = at + moves / size[:, None] * np.minimum(size, heat)[:, None]
         heat *= 0.98
     at = (
         at @ np.linalg.svd(at - at.mean(axis=0))[2].T

@@ -54,7 +54,7 @@ class Events:
                 with suppress(anyio.ClosedResourceError):  # the server stops
                     sender.send_nowait(news)
 
-        leave = await self._feed.subscribe(take)
+        unsubscribe = await self._feed.subscribe(take)
         self._open.add(sender)
         if self._closed:  # closed while subscribing
             sender.close()
@@ -69,7 +69,7 @@ class Events:
         except anyio.EndOfStream:  # the server stops
             return
         finally:
-            leave()
+            unsubscribe()
             self._open.discard(sender)
             sender.close()
             receiver.close()

@@ -28,9 +28,9 @@ def search(visit: Visit) -> Response:
     query, at, mode = visit.asked("q"), visit.asked("at"), visit.asked("mode")
     mode = mode if mode in _MODES else "hybrid"
     kind = visit.asked("type")
-    listed = [item["branch_name"] for item in visit.call("memory_branch_list")["result"]]
+    branch_names = [item["branch_name"] for item in visit.call("memory_branch_list")["result"]]
     requested = visit.asked("branch")
-    branch = requested or (MAIN if MAIN in listed else next(iter(listed), MAIN))
+    branch = requested or (MAIN if MAIN in branch_names else next(iter(branch_names), MAIN))
     hits: dict[str, Any] | None = None
     if query is not None:
         hits = visit.call(
@@ -50,7 +50,7 @@ def search(visit: Visit) -> Response:
         modes=_MODES,
         kind=kind,
         branch=branch,
-        branches=listed,
+        branches=branch_names,
         at=at,
         every=visit.asked("all") is not None,
         hits=hits,
@@ -64,15 +64,15 @@ def row(visit: Visit) -> Response:
     history = visit.call("memory_history", id=row_id, branch=branch, limit=_VERSIONS)
     branch = history["read"]["branch"]
     try:
-        current = visit.call("memory_get", id=row_id, branch=branch, at=at)["row"]
+        current_row = visit.call("memory_get", id=row_id, branch=branch, at=at)["row"]
         blame = None if at else visit.call("memory_blame", id=row_id, branch=branch)
     except NotFound:
-        current, blame = None, None
-    if current is None and not history["versions"]:
+        current_row, blame = None, None
+    if current_row is None and not history["versions"]:
         raise NotFound(f"{row_id!r} was never on {branch!r}.", id=row_id, branch=branch)
     return visit.page(
         "row.html",
-        row=current,
+        row=current_row,
         row_id=row_id,
         kind=history["type"],
         branch=branch,
@@ -87,17 +87,17 @@ def row(visit: Visit) -> Response:
 
 def _compared(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add to each version the columns that differ from the next older one."""
-    compared = []
+    compared_versions = []
     for n, version in enumerate(versions):
-        older = next((v["row"] for v in versions[n + 1 :] if v["row"]), None)
+        older_row = next((v["row"] for v in versions[n + 1 :] if v["row"]), None)
         row = version["row"]
         sides_by_column = {}
-        if row and older:
+        if row and older_row:
             sides_by_column = {
-                c: (older.get(c), row[c]) for c in columns(row) if older.get(c) != row[c]
+                c: (older_row.get(c), row[c]) for c in columns(row) if older_row.get(c) != row[c]
             }
-        compared.append({**version, "changed": sides_by_column})
-    return compared
+        compared_versions.append({**version, "changed": sides_by_column})
+    return compared_versions
 
 
 def columns(row: dict[str, Any]) -> list[str]:

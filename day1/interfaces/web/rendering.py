@@ -55,11 +55,11 @@ def inert(text: object) -> Markup:
 
 def words(parts: Sequence[tuple[str, str]]) -> Markup:
     """Show a word diff: removed and added parts are marked, long parts folded."""
-    shown = (
+    shown_parts = (
         (change, marked(part) if len(part) <= FOLDED else inert(part)) for change, part in parts
     )
-    tagged = (Markup(_TAGS[change]).format(part) for change, part in shown)  # noqa: S704 - our own tags
-    return Markup("<bdi>{}</bdi>").format(Markup("").join(tagged))
+    tagged_parts = (Markup(_TAGS[change]).format(part) for change, part in shown_parts)  # noqa: S704 - our own tags
+    return Markup("<bdi>{}</bdi>").format(Markup("").join(tagged_parts))
 
 
 def became(before: object, after: object) -> Markup:
@@ -83,8 +83,8 @@ def path(name: str) -> str:
 
 def query(values: Mapping[str, Any], **changed: Any) -> str:
     """Build a query string from values and changes to them, without empty values."""
-    merged = {**values, **changed}
-    parameters = {key: value for key, value in merged.items() if value not in {None, "", False}}
+    all_values = {**values, **changed}
+    parameters = {key: value for key, value in all_values.items() if value not in {None, "", False}}
     return "?" + urlencode(parameters) if parameters else ""
 
 

@@ -57,22 +57,22 @@ def review(visit: Visit) -> Response:
 def _shown(
     visit: Visit, review_id: str, offset: int, problem: Day1Error | None = None, was: str = ""
 ) -> Response:
-    shown = visit.call("review_show", review_id=review_id, offset=offset, limit=_PAGE)
-    end = offset + len(shown["rows"])
+    answer = visit.call("review_show", review_id=review_id, offset=offset, limit=_PAGE)
+    end = offset + len(answer["rows"])
     return visit.page(
         "review.html",
         200 if problem is None else visit.site.server.status_of(type(problem)),
-        review=shown,
-        groups=_grouped(shown["rows"], offset),
+        review=answer,
+        groups=_grouped(answer["rows"], offset),
         names=GROUPS,
         taken=TAKEN,
         keys=KEYS,
         tiers=TIERS,
         offset=offset,
         before=max(offset - _PAGE, 0) if offset else None,
-        after=end if end < shown["total"] else None,
+        after=end if end < answer["total"] else None,
         problem=None if problem is None else str(problem),
-        was=was if was != shown["summary"] else "",
+        was=was if was != answer["summary"] else "",
     )
 
 
@@ -80,26 +80,26 @@ def _grouped(rows: list[dict[str, Any]], offset: int) -> list[tuple[str, list[di
     """Group a page's rows, and add to each its differences and possible decisions."""
     rows_by_group: dict[str, list[dict[str, Any]]] = {}
     for place, row in enumerate(rows, start=offset + 1):
-        delta = _delta(row)
+        changed = _delta(row)
         item = {
             **row,
             "place": place,
             "says": _says(row),
             # A column in conflict is shown at its decision instead.
             "delta": [
-                difference for column, difference in delta.items() if column not in row["clashes"]
+                difference for column, difference in changed.items() if column not in row["clashes"]
             ],
             # The text is shown even if only another column is in conflict.
-            "leads": "*" not in row["clashes"] and TEXTS.isdisjoint({*row["clashes"], *delta}),
-            "points": [_point(row, cell, delta.get(cell)) for cell in row["clashes"] or ["*"]],
+            "leads": "*" not in row["clashes"] and TEXTS.isdisjoint({*row["clashes"], *changed}),
+            "points": [_point(row, cell, changed.get(cell)) for cell in row["clashes"] or ["*"]],
         }
         rows_by_group.setdefault(row["group"], []).append(item)
     return list(rows_by_group.items())
 
 
 def _says(row: dict[str, Any]) -> str:
-    side = row["theirs"] or row["ours"] or row["base"] or {}
-    return said({**side, "type": row["type"]})
+    any_side = row["theirs"] or row["ours"] or row["base"] or {}
+    return said({**any_side, "type": row["type"]})
 
 
 def _delta(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -123,15 +123,15 @@ def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict
     """Describe one decision to make: both sides of a cell or row, and the decision so far."""
     form_fields = fields(BY_NAME[row["type"]], cell)
     decisions = [d for d in row["decisions"] if d["cell"] in {cell, "*"}]
-    decided = decisions[0] if decisions else None
+    last_decision = decisions[0] if decisions else None
     ours, theirs = row["ours"] or {}, row["theirs"] or {}
-    start = {**ours, **theirs, **((decided or {}).get("value") or {})}
+    start = {**ours, **theirs, **((last_decision or {}).get("value") or {})}
     return {
         "cell": cell,
         "place": f"{row['id']}.{'row' if cell == '*' else cell}",
         "why": REASONS.get(row["clashes"].get(cell, "")),
         "clashes": cell in row["clashes"] and row["clashes"][cell] != "belongs_to",
-        "decided": decided,
+        "decided": last_decision,
         "fields": [
             (field, start.get(field.column))
             for field in form_fields
@@ -157,8 +157,8 @@ def decide(visit: Visit) -> Response:
         visit.call("review_decide", review_id=review_id, decisions=[decision])
     except (Conflict, InvalidRequest) as problem:
         return _shown(visit, review_id, offset, problem)
-    place = f"{form.get('id', '')}.{'row' if cell == '*' else cell}"
-    return visit.go(address(review_id, offset, quote(place)))
+    anchor = f"{form.get('id', '')}.{'row' if cell == '*' else cell}"
+    return visit.go(address(review_id, offset, quote(anchor)))
 
 
 def _value(form: Mapping[str, str]) -> dict[str, Any]:

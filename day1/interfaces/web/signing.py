@@ -66,24 +66,24 @@ class Signing:
     def login(self, visit: Visit) -> Response:
         """Show the sign-in form, or sign in with the token from the form."""
         authenticator = visit.site.server.authenticator
-        back = inside(visit.form.get("back") or visit.asked("back"))
+        return_path = inside(visit.form.get("back") or visit.asked("back"))
         if authenticator.open:
-            return visit.go(back)
+            return visit.go(return_path)
         if visit.request.method == "GET":
-            return visit.page("login.html", back=back, problem=None)
+            return visit.page("login.html", back=return_path, problem=None)
         token = visit.form.get("token", "").strip()
         try:
             cookie = authenticator.sign_in(token, visit.site.server.clock())
         except TokenRequired as error:
-            return visit.page("login.html", 401, back=back, problem=str(error))
+            return visit.page("login.html", 401, back=return_path, problem=str(error))
         except Unauthorized:
             # Failures count only after the check: a valid token is always let in.
             address = _address(visit.request)
             self._tries.failed(address, token)
             log.warning("a sign-in from %s failed", address)
             problem = "This is not a valid token of this server."
-            return visit.page("login.html", 401, back=back, problem=problem)
-        response = visit.go(back)
+            return visit.page("login.html", 401, back=return_path, problem=problem)
+        response = visit.go(return_path)
         keep(response, visit.request, cookie)
         return response
 

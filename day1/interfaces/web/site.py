@@ -108,8 +108,8 @@ class Visit:
 
     def page(self, template: str, status: int = 200, /, **values: Any) -> Response:
         """Render a template as a response with this HTTP status."""
-        common = {"visit": self, "here": self.request.url.path, "csrf": csrf_of(self.cookie)}
-        text = environment().get_template(template).render(**common, **values)
+        common_values = {"visit": self, "here": self.request.url.path, "csrf": csrf_of(self.cookie)}
+        text = environment().get_template(template).render(**common_values, **values)
         return HTMLResponse(text, status)
 
     def go(self, where: str) -> Response:
@@ -153,17 +153,17 @@ class Site:
     def answer(self, request: Request, form: Form, view: View) -> Response:
         """Make a page; an error becomes the page of the error."""
         cookie = cookie_of(request) or cookie_of(request, _FORMS)
-        public = request.url.path == LOGIN
+        is_public = request.url.path == LOGIN
         secret = cookie or new_secret()
         visit = Visit(
-            self, request, form, secret, None if public else self.server.access_of(request)
+            self, request, form, secret, None if is_public else self.server.access_of(request)
         )
         try:
             if request.method == "POST":
                 _check(visit, cookie)
             response = view(visit)
         except Day1Error as exc:
-            response = failed(visit, without_place(exc) if public else exc)
+            response = failed(visit, without_place(exc) if is_public else exc)
         except Exception:
             log.exception("a page failed")
             response = visit.page("error.html", 500, code="internal", message=_INTERNAL)
@@ -177,8 +177,8 @@ class Site:
         if isinstance(error, Unauthorized):
             url = request.url
             page = url.path + (f"?{url.query}" if url.query else "")
-            back = {"back": page if request.method == "GET" else HOME}
-            return RedirectResponse(f"{LOGIN}?{urlencode(back)}", 303)
+            link = {"back": page if request.method == "GET" else HOME}
+            return RedirectResponse(f"{LOGIN}?{urlencode(link)}", 303)
         return self.answer(request, {}, lambda visit: failed(visit, error))
 
 
@@ -221,13 +221,13 @@ def failed(visit: Visit, error: Day1Error) -> Response:
 
 def keep(response: Response, request: Request, cookie: str, name: str = SESSION) -> None:
     """Set a cookie that neither scripts nor other sites can read."""
-    proto = request.headers.get("x-forwarded-proto", request.url.scheme)
+    scheme = request.headers.get("x-forwarded-proto", request.url.scheme)
     response.set_cookie(
         cookie_name(request.headers, name),
         cookie,
         max_age=SIGNED_IN_S,
         path="/",
-        secure=proto.split(",")[0].strip() == "https",
+        secure=scheme.split(",")[0].strip() == "https",
         httponly=True,
         samesite="strict",
     )

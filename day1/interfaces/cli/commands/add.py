@@ -65,11 +65,11 @@ def add_command(session: Session, text: str | None, **options: Any) -> None:
     tool, summary, columns = _memory(session, text, options)
     answer = session.call(tool, create=True, **columns, **common)
     if not session.answer(answer):
-        where = f"[{answer['written']['branch']}] "
-        session.screen.line((where, "branch"), (answer["id"], "commit"), f" {_head(summary)}")
-        twin = answer.get("near_duplicate_of")
-        if twin:
-            session.screen.note(("note: ", "dim"), f"{short(twin)} says exactly the same")
+        label = f"[{answer['written']['branch']}] "
+        session.screen.line((label, "branch"), (answer["id"], "commit"), f" {_head(summary)}")
+        twin_id = answer.get("near_duplicate_of")
+        if twin_id:
+            session.screen.note(("note: ", "dim"), f"{short(twin_id)} says exactly the same")
     session.notes(answer)
 
 
@@ -79,9 +79,9 @@ def _memory(
     """Return the operation that adds the memory, its text, and the arguments of its kind."""
     if options["relation"]:
         source, relation_type, target = options["relation"]
-        ends = {"source_entity": source, "target_entity": target}
+        entities = {"source_entity": source, "target_entity": target}
         summary = f"{source} -{relation_type}-> {target}"
-        return "memory_write_relation", summary, {"relation_type": relation_type, **ends}
+        return "memory_write_relation", summary, {"relation_type": relation_type, **entities}
     text = session.memory_text(text)
     if options["observation"]:
         observation_arguments = {
@@ -97,9 +97,9 @@ def _check_options(text: str | None, options: dict[str, Any]) -> None:
     """Refuse options that would have no effect."""
     if options["relation"] and (text is not None or options["observation"]):
         raise click.UsageError("--relation cannot be used with TEXT or --observation.")
-    of_facts = [name for name in ("category", "confidence") if options[name] is not None]
-    if of_facts and (options["relation"] or options["observation"]):
-        raise click.UsageError(f"--{of_facts[0]} can be used for a fact only.")
+    fact_options = [name for name in ("category", "confidence") if options[name] is not None]
+    if fact_options and (options["relation"] or options["observation"]):
+        raise click.UsageError(f"--{fact_options[0]} can be used for a fact only.")
     if options["relation"] and (options["expires_at"] or options["sensitivity"]):
         raise click.UsageError("--expires-at and --sensitivity cannot be used with --relation.")
     if options["observation"] and options["valid_until"]:

@@ -33,8 +33,8 @@ def blame_command(session: Session, name: str, branch: str | None) -> None:
             (f" {cell['cell']}: ", "bold"),
             one_spaced("" if value is None else str(value)),
         )
-        where = cell["branch"] or "a branch that is gone"
-        screen.line((f"    {author} on {where}, {brief(cell['at'])}", "dim"))
+        branch_name = cell["branch"] or "a branch that is gone"
+        screen.line((f"    {author} on {branch_name}, {brief(cell['at'])}", "dim"))
         if cell["reason"]:
             screen.line(f"    because: {one_spaced(cell['reason'])}")
         for merge in cell["merges"]:

@@ -56,9 +56,9 @@ def branch_command(session: Session, name: str | None, start: str | None, **opti
     else:
         answer = session.create_branch(name, start, options["description"], options["at"])
         if not session.answer(answer):
-            past = f" as of {options['at']}" if options["at"] else ""
-            created = f"Branch {answer['branch_name']} created from {answer['parent']}{past}."
-            session.screen.line(created)
+            time_phrase = f" as of {options['at']}" if options["at"] else ""
+            line = f"Branch {answer['branch_name']} created from {answer['parent']}{time_phrase}."
+            session.screen.line(line)
 
 
 def _delete(session: Session, name: str, *, force: bool) -> None:
@@ -87,8 +87,8 @@ def _protect(session: Session, name: str, options: Mapping[str, Any]) -> None:
     if session.answer(answer):
         return
     names = ", ".join(answer["requires"])
-    effect = f"takes only merges that fulfil: {names}" if names else "takes writes"
-    session.screen.line(f"Branch {name} {effect}.")
+    protection = f"takes only merges that fulfil: {names}" if names else "takes writes"
+    session.screen.line(f"Branch {name} {protection}.")
     for rule in answer["tiers"]:
         session.screen.line(f"  {rule}")
 

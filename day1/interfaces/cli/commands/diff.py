@@ -68,11 +68,11 @@ def _since(session: Session, commit: str, branch: str) -> None:
 
 def _draw_diff(session: Session, answer: dict[str, Any], source: str, target: str) -> None:
     screen = session.screen
-    added = [*answer["new_facts"], *answer["new_observations"], *answer["new_relations"]]
-    draw_changes(screen, {**answer, "added": added})
+    added_rows = [*answer["new_facts"], *answer["new_observations"], *answer["new_relations"]]
+    draw_changes(screen, {**answer, "added": added_rows})
     for conflict in answer["conflicts"]:
         show_conflict(screen, conflict, source, target)
     if answer["held"]:
         screen.note(f"{plural(len(answer['held']), 'item')} held on {target}: `day1 held` decides")
-    if not (added or answer["changed"] or answer["removed"] or answer["conflicts"]):
+    if not (added_rows or answer["changed"] or answer["removed"] or answer["conflicts"]):
         screen.note(f"{source} has nothing that {target} has not.")

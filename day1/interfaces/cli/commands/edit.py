@@ -63,8 +63,10 @@ def edit_command(session: Session, fact_id: str, text: str | None, **options: An
     if options["supersede"]:
         answer = session.call("memory_supersede_fact", **common, **_superseding(columns, options))
     else:
-        expected = revision(kind, row)
-        answer = session.call("memory_update_fact", **common, **columns, expect_revision=expected)
+        revision_read = revision(kind, row)
+        answer = session.call(
+            "memory_update_fact", **common, **columns, expect_revision=revision_read
+        )
     if not session.answer(answer):
         summary = f"{short(answer['id'])} changed"
         if options["supersede"]:
@@ -121,7 +123,7 @@ def _row(session: Session, branch: str, text: str) -> tuple[Kind, dict[str, Any]
 def _edited(session: Session, text: str) -> str:
     if not session.asks:
         raise click.UsageError("Missing argument 'TEXT' (`-` reads it from stdin).")
-    written = click.edit(text + "\n")
-    if written is None or not written.strip() or written.strip() == text.strip():
+    edited_text = click.edit(text + "\n")
+    if edited_text is None or not edited_text.strip() or edited_text.strip() == text.strip():
         raise Refused("The editor left the same text or none, so nothing was changed.")
-    return written.strip()
+    return edited_text.strip()

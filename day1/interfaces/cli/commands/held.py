@@ -58,12 +58,12 @@ def held_command(session: Session, action: str | None, **options: Any) -> None:
 def _find(items: list[Document], text: str, branch: str) -> Document:
     """Find the item with this id, or these last letters of its id or of its memory's id."""
     letters = text.rpartition("_")[2].upper()
-    fits = [i for i in items if letters and str(i["id"]).endswith(letters)]
-    fits = fits or [i for i in items if letters and str(i["row_id"]).endswith(letters)]
-    if len(fits) != 1:
-        problem = "No open item" if not fits else "More than one open item"
+    matches = [i for i in items if letters and str(i["id"]).endswith(letters)]
+    matches = matches or [i for i in items if letters and str(i["row_id"]).endswith(letters)]
+    if len(matches) != 1:
+        problem = "No open item" if not matches else "More than one open item"
         raise InvalidRequest(f"{problem} {text!r} on {branch!r}; `day1 held` lists them.", id=text)
-    return fits[0]
+    return matches[0]
 
 
 def _value(session: Session, item: Document, new_text: str | None) -> dict[str, Any]:
@@ -94,15 +94,15 @@ def _value(session: Session, item: Document, new_text: str | None) -> dict[str, 
 
 def _list(screen: Screen, items: list[Document], branch: str) -> None:
     for item in items:
-        where = "" if item["cell"] == WHOLE else f" {item['cell']}"
+        cell_label = "" if item["cell"] == WHOLE else f" {item['cell']}"
         reason = str(item["reason"]).replace("_", " ")
-        screen.line((short(item["id"]), "warn"), f"  {short(item['row_id'])}{where}: {reason}")
+        screen.line((short(item["id"]), "warn"), f"  {short(item['row_id'])}{cell_label}: {reason}")
         source = item["source_branch"] or "source"
-        width = max(len(source), len(branch)) + 1
+        label_width = max(len(source), len(branch)) + 1
         present, offered = _text(item, "present"), _text(item, "offered")
-        screen.line(f"    {branch + ':':<{width}} {present or '(not there)'}")
-        shown = words(screen, present, offered) if present and offered else [offered or "(removed)"]
-        screen.line(f"    {source + ':':<{width}} ", *shown)
+        screen.line(f"    {branch + ':':<{label_width}} {present or '(not there)'}")
+        texts = words(screen, present, offered) if present and offered else [offered or "(removed)"]
+        screen.line(f"    {source + ':':<{label_width}} ", *texts)
     if items:
         screen.note("`day1 held take|edit|dismiss ID` decides one")
     else:

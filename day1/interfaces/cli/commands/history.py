@@ -48,8 +48,8 @@ def history_command(session: Session, name: str, limit: int | None, branch: str 
         )
         if version["reason"]:
             screen.line(f"    because: {one_spaced(version['reason'])}")
-        before = next((v["row"] for v in versions[number + 1 :] if v["row"]), None)
-        for line in _difference(session, before, version["row"]):
+        older_row = next((v["row"] for v in versions[number + 1 :] if v["row"]), None)
+        for line in _difference(session, older_row, version["row"]):
             screen.line("    ", *line)
     if answer["left_out"]:
         screen.note(f"{plural(answer['left_out'], 'older version')} more: -n shows them")

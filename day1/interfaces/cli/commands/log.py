@@ -40,14 +40,14 @@ def log_command(session: Session, branch: str | None, **options: Any) -> None:
     context = session.context()
     repo = context.repo
     tip_by_branch = repo.history.branches()
-    current = branch_of(context).name
+    current_branch = branch_of(context).name
     names = sorted(tip_by_branch) if options["every"] else [branch_of(context, branch).name]
     commits = _commits(repo, names, tip_by_branch, graph=options["graph"] or options["every"])
     if at is not None:
         instant = parse(at)
         commits = (commit for commit in commits if commit.ts <= instant)
     commits = islice(commits, options["limit"])
-    labels = _labels(repo, tip_by_branch, current)
+    labels = _labels(repo, tip_by_branch, current_branch)
     if session.as_json:
         document = [_document(commit, labels.get(commit.id, [])) for commit in commits]
         session.answer(
@@ -65,8 +65,8 @@ def _commits(
     """Yield the pending rows, each branch's as one made-up commit, then the commits."""
     for name in names:
         yield from _pending(repo, name, tips[name])
-    starts = [tips[name] for name in names]
-    commits = repo.history.graph(starts) if graph else repo.history.log(starts[0])
+    start_commits = [tips[name] for name in names]
+    commits = repo.history.graph(start_commits) if graph else repo.history.log(start_commits[0])
     # The engine makes a commit of its own before day1's first one.
     yield from (commit for commit in commits if commit.parents or commit.op != "foreign")
 

@@ -23,9 +23,9 @@ def install_command(session: Session, path: Path | None) -> None:
 
     If neither works, that is no failure: search then uses keywords only.
     """
-    place = session.app.models.install(session.settings.embedder, path, session.screen.note)
-    if not session.answer({"installed": place is not None, "folder": place and str(place)}):
-        session.screen.line("No model." if place is None else f"The model is in {place}")
+    folder = session.app.models.install(session.settings.embedder, path, session.screen.note)
+    if not session.answer({"installed": folder is not None, "folder": folder and str(folder)}):
+        session.screen.line("No model." if folder is None else f"The model is in {folder}")
 
 
 @model_command.command("status")
@@ -35,14 +35,14 @@ def status_command(session: Session) -> None:
     from day1.errors import EmbedderUnavailable
 
     settings = session.settings.embedder
-    used = session.app.models.embedder(settings)
+    embedder = session.app.models.embedder(settings)
     document: dict[str, Any] = {"kind": settings.kind, "name": None, "works": False}
     document["place"] = session.app.models.place(settings)
     problem = "search is by keywords, by setting"
-    if used is not None:
-        document["name"] = used.name
+    if embedder is not None:
+        document["name"] = embedder.name
         try:
-            used.embed(["tried"])
+            embedder.embed(["tried"])
             document["works"] = True
         except EmbedderUnavailable as exc:
             problem = str(exc)

@@ -49,6 +49,6 @@ def redact_command(session: Session, row: str, confirm: str | None, **options: A
     if not session.answer(answer):
         rows = plural(answer["rows"], "row")
         branch_count = plural(answer["branches"], "branch", "branches")
-        verb = "Was redacted before" if answer["already"] else "Redacted"
-        session.screen.line(f"{verb}: {rows} on {branch_count}.")
+        done = "Was redacted before" if answer["already"] else "Redacted"
+        session.screen.line(f"{done}: {rows} on {branch_count}.")
     session.notes(answer)

@@ -31,19 +31,19 @@ def restore_command(session: Session, row: str | None, **options: Any) -> None:
 
     name = session.branch(options["branch"])
     labels = {text for s in snapshots(session.repo(), None) for text in (s.id, s.label)}
-    to = options["to"] if options["to"] in labels else session.moment(options["to"], end=True)
-    whole_id = None if row is None else _whole_id(session, name, row, str(to))
-    yes = options["yes"]
-    if whole_id is None and not yes and session.asks:
+    moment = options["to"] if options["to"] in labels else session.moment(options["to"], end=True)
+    whole_id = None if row is None else _whole_id(session, name, row, str(moment))
+    is_confirmed = options["yes"]
+    if whole_id is None and not is_confirmed and session.asks:
         question = visible(f"Bring every memory of {name} back to {options['to']}?")
-        yes = click.confirm(question, err=True)
-        if not yes:
+        is_confirmed = click.confirm(question, err=True)
+        if not is_confirmed:
             raise Refused("Nothing was changed.")
-    if whole_id is None and not yes:
+    if whole_id is None and not is_confirmed:
         raise click.UsageError("This changes the whole branch: add --yes.")
     answer = session.call(
         "memory_restore",
-        to=to,
+        to=moment,
         id=whole_id,
         branch=name,
         confirm=name if whole_id is None else None,
@@ -68,8 +68,8 @@ def _whole_id(session: Session, branch: str, text: str, to: str) -> str:
     with suppress(NotFound):
         return session.whole_id(text, branch)
     try:
-        past = Ref(commit=find_snapshot(repo, to).commit)
+        past_ref = Ref(commit=find_snapshot(repo, to).commit)
     except NotFound:
-        past = Ref(branch=branch, until=parse(to))
-    with repo.store.reading(past) as reading:
+        past_ref = Ref(branch=branch, until=parse(to))
+    with repo.store.reading(past_ref) as reading:
         return row_id(reading, text)

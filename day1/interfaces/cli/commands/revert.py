@@ -51,15 +51,15 @@ def revert_command(session: Session, name: str, **options: Any) -> None:
 
 def _draw_revert(session: Session, answer: dict[str, Any], branch: str) -> None:
     screen = session.screen
-    marks = {
+    styled_marks = {
         "restored": ("+ ", "added"),
         "changed": ("~ ", "changed"),
         "removed": ("- ", "removed"),
     }
     for row in answer["rows"]:
-        if row["effect"] in marks:
+        if row["effect"] in styled_marks:
             text = f" {one_line(row['text'])}"
-            screen.line(marks[row["effect"]], (short(row["id"]), "commit"), text)
+            screen.line(styled_marks[row["effect"]], (short(row["id"]), "commit"), text)
     for conflict in answer["kept"]:
         if conflict["cell"] == WHOLE or conflict["reason"] == "belongs_to":
             screen.line(
@@ -83,6 +83,6 @@ def _draw_dependents(session: Session, depends: list[dict[str, Any]]) -> None:
         by_type.setdefault(item["type"], []).append(short(name) if name == item["id"] else name)
     by_type.pop("row", None)  # rows that stay are named above
     for kind, names in by_type.items():
-        more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+        more_words = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
         text = "Held items that stay open:" if kind == "held" else f"The commit stays in {kind}"
-        session.screen.note(f"{text} {', '.join(names[:_SHOWN])}{more}")
+        session.screen.note(f"{text} {', '.join(names[:_SHOWN])}{more_words}")

@@ -204,14 +204,14 @@ def _find(session: Session, text: str | None) -> str:
 
     repo = session.repo()
     all_reviews, name = reviews(repo, None), text or session.branch()
-    of_branch = [r for r in all_reviews if name_of(repo, r.source_id) == name]
+    branch_reviews = [r for r in all_reviews if name_of(repo, r.source_id) == name]
     letters = name.rpartition("_")[2].upper()
-    fits = [r for r in of_branch if r.status == "open"] or of_branch[:1]
-    fits = fits or [r for r in all_reviews if letters and r.id.endswith(letters)]
-    if len(fits) != 1:
-        problem = "No review" if not fits else "More than one review"
+    matches = [r for r in branch_reviews if r.status == "open"] or branch_reviews[:1]
+    matches = matches or [r for r in all_reviews if letters and r.id.endswith(letters)]
+    if len(matches) != 1:
+        problem = "No review" if not matches else "More than one review"
         raise InvalidRequest(f"{problem} {name!r}; `day1 review list` shows them.", review=name)
-    return fits[0].id
+    return matches[0].id
 
 
 def _rows(session: Session, review: str) -> list[Document]:
@@ -283,22 +283,22 @@ def _cell(row: Document, side: Document | None, cell: str) -> str:
 
 def _draw_row(screen: Screen, row: Document, review: Document) -> None:
     """Draw one row: its effect, and both sides of its conflicts."""
-    mark = MARKS.get(row["effect"], ("  ", ""))
+    effect_mark = MARKS.get(row["effect"], ("  ", ""))
     side = row["theirs"] or row["ours"] or row["base"]
     text = text_of({**side, "type": row["type"]})
-    screen.line(mark, (short(row["id"]), "commit"), f" {text}", (_by(row), "dim"))
+    screen.line(effect_mark, (short(row["id"]), "commit"), f" {text}", (_by(row), "dim"))
     cells = {**{item["cell"]: "held" for item in row["held"]}, **row["clashes"]}
     if row["group"] == "changed" and row["ours"] and row["theirs"]:
         ours, theirs = row["ours"], row["theirs"]
         cells = {c: "" for c in {**ours, **theirs} if ours.get(c) != theirs.get(c)}
-    width = max(len(review["source_branch"]), len(review["target_branch"])) + 1
+    label_width = max(len(review["source_branch"]), len(review["target_branch"])) + 1
     for cell, reason in cells.items():
         ours, theirs = (_cell(row, row[name], cell) for name in ("ours", "theirs"))
         if reason:
             screen.line(("    conflict ", "warn"), f"{cell}: {reason.replace('_', ' ')}")
-            screen.line(f"    {review['target_branch'] + ':':<{width}} {one_spaced(ours)}")
-            changed = words(screen, ours, theirs) if ours and theirs else [one_spaced(theirs)]
-            screen.line(f"    {review['source_branch'] + ':':<{width}} ", *changed)
+            screen.line(f"    {review['target_branch'] + ':':<{label_width}} {one_spaced(ours)}")
+            value_texts = words(screen, ours, theirs) if ours and theirs else [one_spaced(theirs)]
+            screen.line(f"    {review['source_branch'] + ':':<{label_width}} ", *value_texts)
         else:
             screen.line(f"    {cell}: ", *words(screen, ours, theirs))
     for twin in row["twins"]:

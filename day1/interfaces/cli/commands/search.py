@@ -34,7 +34,7 @@ def search_command(session: Session, query: str, **options: Any) -> None:
         from day1.interfaces.cli.indexing import bring_up
 
         bring_up(session, session.find(options["branch"]))
-    window = {
+    time_range = {
         "after": session.moment(options["after"]),
         "before": session.moment(options["before"], end=True),
     }
@@ -45,7 +45,7 @@ def search_command(session: Session, query: str, **options: Any) -> None:
         limit=options["limit"],
         category=options["category"],
         branch=options["branch"],
-        time_range=window if any(window.values()) else None,
+        time_range=time_range if any(time_range.values()) else None,
         types=["fact", "observation"] if options["all_types"] else None,
         include_inactive=options["all_states"] or None,
         at=session.moment(options["at"], end=True),

@@ -60,8 +60,8 @@ def setup_command(session: Session, clients: Sequence[str], **options: Any) -> N
     request = Asked(
         chosen, not options["user"], options["tools"], options["remove"], not options["no_hooks"]
     )
-    point = session.app.stores.point(session.settings)
-    outcomes, notes = setup.run(request, write=not any(dry_modes), point=point)
+    kill_point = session.app.stores.point(session.settings)
+    outcomes, notes = setup.run(request, write=not any(dry_modes), point=kill_point)
     needs_users_store = options["everywhere"] and not options["remove"] and _lacks_users_store()
     if needs_users_store:
         notes = [*notes, _make_users_store(session, write=not any(dry_modes))]
@@ -138,8 +138,8 @@ def _document(
         }
         for outcome in outcomes
     ]
-    scope = "project" if request.project else "user"
-    return {"scope": scope, "written": written, "files": files, "notes": list(notes)}
+    place = "project" if request.project else "user"
+    return {"scope": place, "written": written, "files": files, "notes": list(notes)}
 
 
 def _say(session: Session, setup: Setup, outcomes: Sequence[Outcome], *, prints: bool) -> None:

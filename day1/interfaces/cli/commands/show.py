@@ -50,10 +50,10 @@ def _show_state(session: Session, target: NamedState) -> None:
 
     repo = session.repo()
     commit = repo.history.commit(target.commit)
-    changes = {}
+    changes_by_table = {}
     if commit.parents:
-        changes = repo.history.changes(commit.parents[0], Ref(commit=commit.id))
-    shown = change_documents(repo, Ref(commit=commit.id), changes)
+        changes_by_table = repo.history.changes(commit.parents[0], Ref(commit=commit.id))
+    documents = change_documents(repo, Ref(commit=commit.id), changes_by_table)
     document = {
         "type": target.how,
         "name": target.name,
@@ -64,7 +64,7 @@ def _show_state(session: Session, target: NamedState) -> None:
         "at": show(commit.ts),
         "line": commit.line,
         "meta": dict(commit.meta),
-        "changes": shown,
+        "changes": documents,
     }
     if session.answer(document):
         return
@@ -75,7 +75,7 @@ def _show_state(session: Session, target: NamedState) -> None:
     screen.line(("commit ", "commit"), (commit.id, "commit"))
     draw_commit(screen, commit)
     screen.line()
-    draw_changes(screen, shown)
+    draw_changes(screen, documents)
 
 
 def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
@@ -98,8 +98,8 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
         whole_id = row_id(reading, name)
         space = options["space"]
         kind = kind_of(whole_id)
-        alive = Query(equal={"id": whole_id}, alive_at=repo.shown(ref).shown_at)
-        rows = [] if kind is None else reading.find(kind, alive)
+        alive_query = Query(equal={"id": whole_id}, alive_at=repo.shown(ref).shown_at)
+        rows = [] if kind is None else reading.find(kind, alive_query)
         if kind is None or not rows:
             raise NotFound(
                 f"{whole_id} is not on branch {branch!r}: name its branch with --branch.",
@@ -111,7 +111,7 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
         is_own_space = columns == {"space": row.get("space")}
         edits = shown_edits(reading, [whole_id], repo.clock()) if options["history"] else []
         query = Query(alive_at=repo.shown(ref).shown_at, public=not is_own_space)
-        part = parts_around(reading, kind, row, query)
+        parts = parts_around(reading, kind, row, query)
         read = {"branch": branch, "commit": reading.tip, "pending": reading.pending.count}
     author_by_cell = {
         cell: {"by": edit["agent_id"] or edit["source"], "at": show(int(edit["created_at"] or 0))}
@@ -127,8 +127,8 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
         for edit in edits
     ]
     document = {**shown(kind, row, whole=is_own_space), "authors": author_by_cell, "read": read}
-    if part is not None:
-        document["part"] = asdict(part)
+    if parts is not None:
+        document["part"] = asdict(parts)
     if options["history"]:
         document["edits"] = history
     if not session.answer(document):
@@ -140,12 +140,12 @@ def _draw_row(
 ) -> None:
     screen = session.screen
     screen.line((f"{row['type']} {row['id']}", "commit"))
-    hidden = {"type", "id", "authors", "read", "edits", "part", text}
+    unlisted_keys = {"type", "id", "authors", "read", "edits", "part", text}
     for name, value in row.get("part", {}).items():
         if value is not None:
             screen.line(f"{name + ':':<16}{value}")
     for column, value in row.items():
-        if column not in hidden and value is not None:
+        if column not in unlisted_keys and value is not None:
             author = row["authors"].get(column)
             note = () if author is None else ((f"   {_by(author)}", "dim"),)
             screen.line(f"{column + ':':<16}{value}", *note)

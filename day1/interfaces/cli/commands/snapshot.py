@@ -27,10 +27,10 @@ def snapshot_command(
         return
     answer = session.call("memory_snapshot", label=label, branch=branch)
     if not session.answer(answer):
-        where = answer["written"]
+        written = answer["written"]
         session.screen.line(
-            f"Snapshot {answer['label'] or answer['snapshot_id']} of {where['branch']} at ",
-            (short_commit(where["commit"]), "commit"),
+            f"Snapshot {answer['label'] or answer['snapshot_id']} of {written['branch']} at ",
+            (short_commit(written["commit"]), "commit"),
         )
 
 

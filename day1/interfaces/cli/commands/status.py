@@ -75,9 +75,9 @@ def _say_branch(session: Session, status: BranchStatus) -> None:
     if states:
         screen.line(f"It is {' and '.join(states)}.")
     if status.pending.count:
-        first = since(status.pending.oldest or 0, session.now())
+        age = since(status.pending.oldest or 0, session.now())
         screen.line(
-            f"{plural(status.pending.count, 'row')} stored, waiting for a commit (first {first})"
+            f"{plural(status.pending.count, 'row')} stored, waiting for a commit (first {age})"
         )
     else:
         screen.line("Everything is committed.")
@@ -99,9 +99,9 @@ def _say_waiting(session: Session, status: BranchStatus, waits: Waiting) -> None
         screen.line(
             (plural(len(waits.reviews), "open review"), "warn"), ' (use "day1 review" to list)'
         )
-    elsewhere = Counter(branch for item in waits.held for branch in item.branches)
-    del elsewhere[status.state.branch.name]
-    for branch, count in elsewhere.items():
+    held_by_branch = Counter(branch for item in waits.held for branch in item.branches)
+    del held_by_branch[status.state.branch.name]
+    for branch, count in held_by_branch.items():
         screen.line(
             (plural(count, "held item"), "warn"),
             f' on {branch} (use "day1 held -b {branch}" to see)',
@@ -112,8 +112,8 @@ def _say_chores(session: Session, chores: list[tuple[str, str]]) -> None:
     """Print the background work that fails in servers of this machine."""
     if chores:
         errors = ", ".join(f"{name} ({error})" for name, error in chores)
-        fails = (f"Background work that fails: {errors}", "warn")
-        session.screen.line(fails, ' (use "day1 doctor" for advice)')
+        warning = (f"Background work that fails: {errors}", "warn")
+        session.screen.line(warning, ' (use "day1 doctor" for advice)')
 
 
 def _say_index(session: Session, index: IndexState, model: str | None) -> None:

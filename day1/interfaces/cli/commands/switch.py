@@ -28,12 +28,12 @@ def switch_command(
     """
     if not create and (start or any(options.values())):
         raise click.UsageError("START, --description and --at can be used with -c only.")
-    verb = "Switched to"
+    done = "Switched to"
     if create:
         session.create_branch(name, start, options["description"], options["at"])
-        verb = "Switched to a new"
+        done = "Switched to a new"
     elif session.call("memory_branch_revive", branch_name=name)["revived"]:
-        verb = "Brought back and switched to"
+        done = "Brought back and switched to"
     answer = session.call("memory_branch_switch", branch_name=name)
     if not session.answer(answer):
-        session.screen.line(f"{verb} branch ", (answer["active_branch"], "branch"))
+        session.screen.line(f"{done} branch ", (answer["active_branch"], "branch"))

@@ -86,9 +86,9 @@ def status_command(session: Session, task: str) -> None:
     shown = answer["task"]
     session.screen.line((shown["name"], "branch"), f"  {shown['status']}  {shown['branch_name']}")
     for aim in answer["objectives"]:
-        who = ", ".join(aim["assigned_to"]) or aim["agent_id"] or ""
+        agents = ", ".join(aim["assigned_to"]) or aim["agent_id"] or ""
         session.screen.line(
-            f"  {aim['id']}. {aim['status']:<12} {aim['description']}", (f"  {who}", "dim")
+            f"  {aim['id']}. {aim['status']:<12} {aim['description']}", (f"  {agents}", "dim")
         )
     for agent in answer["agents"]:
         role = f" ({agent['role']})" if agent["role"] else ""

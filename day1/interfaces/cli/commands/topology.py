@@ -47,15 +47,15 @@ def _draw_tree(
     screen: Screen, node: dict[str, Any], current: str, prefix: str, indent: str
 ) -> None:
     notes = node["metadata"]
-    remarks = [node["status"]] if node["status"] != "active" else []
-    remarks += [str(notes[key]) for key in ("owner", "purpose") if notes[key]]
-    remarks += [f"#{tag}" for tag in notes["tags"]]
-    remarks += [f"protected: {', '.join(notes['protection'])}"] if "protection" in notes else []
-    remarks += [f"tiers: {'; '.join(notes['tiers'])}"] if "tiers" in notes else []
+    labels = [node["status"]] if node["status"] != "active" else []
+    labels += [str(notes[key]) for key in ("owner", "purpose") if notes[key]]
+    labels += [f"#{tag}" for tag in notes["tags"]]
+    labels += [f"protected: {', '.join(notes['protection'])}"] if "protection" in notes else []
+    labels += [f"tiers: {'; '.join(notes['tiers'])}"] if "tiers" in notes else []
     name = node["branch_name"]
     style = "added" if name == current else "branch"
     star = " *" if name == current else ""
-    screen.line(prefix, (name, style), star, ("  " + ", ".join(remarks) if remarks else "", "dim"))
+    screen.line(prefix, (name, style), star, ("  " + ", ".join(labels) if labels else "", "dim"))
     children = node["children"]
     for number, child in enumerate(children, start=1):
         is_last = number == len(children)

@@ -69,8 +69,8 @@ def _one(session: Session, fact_id: str, options: dict[str, Any]) -> None:
             (short(whole_id), "commit"), " ", coloured, (f" by {answer['judge']}", "dim")
         )
         for score in answer["scores"]:
-            why = f"  {score['reason']}" if score["reason"] else ""
-            session.screen.line(f"  {score['dimension']:<12} {score['score']:.2f}{why}")
+            reason = f"  {score['reason']}" if score["reason"] else ""
+            session.screen.line(f"  {score['dimension']:<12} {score['score']:.2f}{reason}")
     session.notes(answer)
 
 
@@ -100,16 +100,16 @@ def _many(session: Session, options: dict[str, Any]) -> None:
 @contextmanager
 def _interrupted() -> Iterator[Callable[[], bool]]:
     """Catch Ctrl-C in the block: yield whether it was pressed; pressed again it interrupts."""
-    pressed: list[int] = []
+    interrupts: list[int] = []
 
     def press(number: int, _frame: object) -> None:
-        if pressed:
+        if interrupts:
             raise KeyboardInterrupt
-        pressed.append(number)
+        interrupts.append(number)
 
     handler = signal.signal(signal.SIGINT, press)
     try:
-        yield lambda: bool(pressed)
+        yield lambda: bool(interrupts)
     finally:
         signal.signal(signal.SIGINT, handler)
 

@@ -27,32 +27,32 @@ def where_command(session: Session) -> None:
 
     settings, home = session.settings, locate(session.settings)
     exists = settings.store.url is not None or is_store(home.folder)
-    where, branch = str(home.folder), dict(_BEGINS)
+    store, branch = str(home.folder), dict(_BEGINS)
     if exists:
         try:
-            where, branch = session.store().where, _branch(session)
+            store, branch = session.store().where, _branch(session)
         except Day1Error as exc:
             branch = {"name": None, "why": f"It cannot be opened: {exc}"}
     project = home.repository and str(home.repository.common)
-    starts, agent = _server_branch(settings), _agent(settings)
+    server_branch, agent = _server_branch(settings), _agent(settings)
     document = {
-        "store": where,
+        "store": store,
         "exists": exists,
         "rule": home.rule,
         "why": WHY[home.rule],
         "project": project,
         "branch": branch,
-        "server_branch": starts,
+        "server_branch": server_branch,
         "agent": agent,
     }
     if session.answer(document):
         return
     screen = session.screen
-    screen.line("Store   ", (where, "bold"), "" if exists else " (not made yet)")
+    screen.line("Store   ", (store, "bold"), "" if exists else " (not made yet)")
     screen.line("        ", WHY[home.rule])
     if project is not None:
         screen.line("        ", f"Project: {project}")
-    for label, setting in (("Branch", branch), ("", starts), ("Agent", agent)):
+    for label, setting in (("Branch", branch), ("", server_branch), ("Agent", agent)):
         screen.line(f"{label:8}", (setting["name"] or "(no name)", "branch"), f"  {setting['why']}")
 
 

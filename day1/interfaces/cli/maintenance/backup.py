@@ -57,11 +57,11 @@ def _write(session: Session, file: Path) -> None:
         file,
         session.now(),
     )
-    waited = round(backup.held_s * 1000, 1)
+    wait_ms = round(backup.held_s * 1000, 1)
     size = file.stat().st_size
-    document = {**_document(backup.manifest, file), "bytes": size, "writers_waited_ms": waited}
+    document = {**_document(backup.manifest, file), "bytes": size, "writers_waited_ms": wait_ms}
     if not session.answer(document):
-        size_text = f"{size / 1e6:,.1f} MB; writers waited {waited:g} ms"
+        size_text = f"{size / 1e6:,.1f} MB; writers waited {wait_ms:g} ms"
         session.screen.line(f"Backed up {branch_counts(document)} to {file} ({size_text})")
         session.screen.note("Keep it as safe as the store: it holds every memory in plain text.")
 
@@ -71,21 +71,21 @@ def _read(session: Session, file: Path, folder: Path | None, *, restore: bool) -
     from day1.services.exchange.backup import check_backup, restore_backup
 
     if not restore:
-        aside = file.with_name(f"{file.name}.check")
-        document = _document(check_backup(session.app.archives.files(), file, aside), file)
+        check_folder = file.with_name(f"{file.name}.check")
+        document = _document(check_backup(session.app.archives.files(), file, check_folder), file)
         if not session.answer(document):
             session.screen.line(
                 f"{file} is whole: {branch_counts(document)}, as of {document['made_at']}"
             )
         return
-    place = (folder or session.settings.home or Path(STORE)).expanduser().absolute()
+    store_folder = (folder or session.settings.home or Path(STORE)).expanduser().absolute()
     manifest = restore_backup(
-        session.app.archives.files(), file, place, session.app.stores.point(session.settings)
+        session.app.archives.files(), file, store_folder, session.app.stores.point(session.settings)
     )
-    document = {**_document(manifest, file), "folder": str(place)}
+    document = {**_document(manifest, file), "folder": str(store_folder)}
     if not session.answer(document):
         content = f"{branch_counts(document)}, as of {document['made_at']}"
-        session.screen.line(f"Restored {content} into {place}")
+        session.screen.line(f"Restored {content} into {store_folder}")
         if document["tokens"]:
             session.screen.note("Tokens are as they were then: revoke what was revoked since.")
 
@@ -120,6 +120,6 @@ def branch_documents(branches: Sequence[BranchContent]) -> list[dict[str, Any]]:
 def branch_counts(document: dict[str, Any]) -> str:
     """Say how many branches a backup or a copy has, and how many rows are on main."""
     branches = document["branches"]
-    main = next((b["rows"] for b in branches if b["branch_name"] == "main"), 0)
+    main_rows = next((b["rows"] for b in branches if b["branch_name"] == "main"), 0)
     count = plural(len(branches), "branch", "branches")
-    return f"{count} ({plural(main, 'row')} on main)"
+    return f"{count} ({plural(main_rows, 'row')} on main)"

@@ -32,15 +32,15 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
     from day1.services.upkeep.retirable import retirable_branches
 
     repo, files = session.repo(), _files(session) if purges else None
-    offered = retirable_branches(repo, session.branch(), session.now())
+    retirable = retirable_branches(repo, session.branch(), session.now())
     if retire:
-        for item in offered:
+        for item in retirable:
             retiring.retire(repo, item.state.branch, session.now())
     purged = _purge(session, files) if files else {}
     sizes = repo.store.compact() if repo.store.capabilities.compaction else {}
     branches = [
         {"branch_name": item.state.branch.name, "commit": item.state.tip, "why": item.why}
-        for item in offered
+        for item in retirable
     ]
     if session.answer({**purged, **sizes, "retired" if retire else "offered": branches}):
         return
@@ -53,11 +53,11 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
         session.screen.line(f"memory.db: {before:,.0f} KB before, {after:,.0f} KB after")
     else:
         session.screen.note("The server gives unused space back by itself.")
-    for item in offered:
+    for item in retirable:
         label: Part = ("retired ", "changed") if retire else "may be retired: "
         tip = (short_commit(item.state.tip), "commit")
         session.screen.line(label, (item.state.branch.name, "branch"), " ", tip, f" {item.why}")
-    if offered and not retire:
+    if retirable and not retire:
         session.screen.note("`day1 gc --retire` retires them")
 
 

@@ -59,10 +59,10 @@ def import_found(session: Session, options: Document) -> None:
         _import_if_confirmed(session, _screened(session, source), options)
         for source in session.app.sources.found_memories(_machine(options))
     ]
-    in_words = not session.answer({"found": documents})
-    if in_words and not documents:
+    prints_words = not session.answer({"found": documents})
+    if prints_words and not documents:
         session.screen.note("No other tool's memory was found here; --all-projects looks further.")
-    elif in_words and not (options["yes"] or options["dry_run"] or session.asks):
+    elif prints_words and not (options["yes"] or options["dry_run"] or session.asks):
         session.screen.note("Nothing was imported: --yes imports all of it.")
     if any("error" in document for document in documents):
         raise click.exceptions.Exit(FAILED)
@@ -183,8 +183,8 @@ def _bring(session: Session, source: ToolMemory, options: Document) -> Document:
     from day1.services.exchange.tool_import import import_branch
 
     context = session.context(create=True)
-    into = branch_of(context, options["into"])
-    branch = import_branch(context.repo, source.name, into, session.now())
+    target_branch = branch_of(context, options["into"])
+    branch = import_branch(context.repo, source.name, target_branch, session.now())
     origin = origin_of(context, WriteRequest(agent_id=options["agent"]))
     with session.screen.progress("Importing") as report:
         result = import_foreign(context.repo, branch, source, origin, report)
@@ -193,7 +193,7 @@ def _bring(session: Session, source: ToolMemory, options: Document) -> Document:
         review = session.call(
             "review_open",
             source_branch=branch.name,
-            target_branch=into.name,
+            target_branch=target_branch.name,
             title=f"Import from {source.name}",
             agent_id=options["agent"],
         )
