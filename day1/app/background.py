@@ -115,8 +115,8 @@ def job_runner(store: OpenStore, report: Report, clock: Clock | None = None) -> 
         from day1.services.jobs.worker import JobWorker
         from day1.services.jobs.workshop import Workshop
 
-        shop = Workshop(store.repo, store.search, store.jobs)
-        return JobWorker(shop, new_id("process", store.clock()))
+        workshop = Workshop(store.repo, store.search, store.jobs)
+        return JobWorker(workshop, new_id("process", store.clock()))
 
     lease = lease_of(store, CHORE)
     with suppress(Day1Error):

@@ -47,5 +47,5 @@ def setup() -> Setup:
 
     folder = Path.cwd()
     repository = repository_of(folder)
-    project = folder if repository is None else repository.worktree
-    return ClientSetup(Path.home(), project, os.environ)
+    project_folder = folder if repository is None else repository.worktree
+    return ClientSetup(Path.home(), project_folder, os.environ)

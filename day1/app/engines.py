@@ -118,8 +118,8 @@ def _in_folder(settings: Settings, folder: Path, clock: Clock, opened: ExitStack
         clear(folder)
     store = DoltLiteStore(folder, clock, read_only=read_only, wait_s=wait_s)
     opened.callback(store.close)
-    locks = FileLocks(folder, wait_s)
-    ledger = open_ledger(folder, locks, read_only=read_only, wait_s=wait_s)
+    file_locks = FileLocks(folder, wait_s)
+    ledger = open_ledger(folder, file_locks, read_only=read_only, wait_s=wait_s)
     opened.callback(ledger.close)
     return EngineHandles(store, ledger, str(folder), read_only=read_only)
 
@@ -179,8 +179,8 @@ def obstacles_in(folder: Path) -> list[Day1Error]:
                 pass
         except Day1Error as exc:
             obstacles.append(exc)
-    free = shutil.disk_usage(folder).free
-    if free < _LEAST_FREE_BYTES:
-        text = f"The disk has {free:,} bytes free: free some space. Reading goes on."
-        obstacles.append(StoreFull(text, free=free))
+    free_bytes = shutil.disk_usage(folder).free
+    if free_bytes < _LEAST_FREE_BYTES:
+        text = f"The disk has {free_bytes:,} bytes free: free some space. Reading goes on."
+        obstacles.append(StoreFull(text, free=free_bytes))
     return obstacles

@@ -34,11 +34,11 @@ def run(settings: Settings, ready: Callable[[str], None]) -> None:
     """
     to_stderr(settings.log_level)
     with listen(settings.http) as socket:
-        closed = needs_token(settings.http)
-        store = open_store(settings, create=not closed, serves=True)
+        is_closed = needs_token(settings.http)
+        store = open_store(settings, create=not is_closed, serves=True)
         threads = background(store)
         try:
-            authenticator = Authenticator(store.repo, closed=closed)
+            authenticator = Authenticator(store.repo, closed=is_closed)
             if authenticator.shut:
                 raise Refused(
                     f"{settings.http.host} lets others in than this machine's users, and this "
@@ -66,9 +66,9 @@ def sole_server(store: OpenStore, address: str) -> Iterator[None]:
         yield
         return
     path = store.folder / SERVED
-    with WriteLock(path, 0).held_if_free() as free:
-        if not free:
-            holder = path.read_text(encoding="utf-8") or "Another process"
-            raise Conflict(f"{holder} serves this store already: use that, or stop it first.")
+    with WriteLock(path, 0).held_if_free() as got_lock:
+        if not got_lock:
+            holder_text = path.read_text(encoding="utf-8") or "Another process"
+            raise Conflict(f"{holder_text} serves this store already: use that, or stop it first.")
         path.write_text(f"{address} (process {os.getpid()})", encoding="utf-8")
         yield

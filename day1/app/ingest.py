@@ -35,8 +35,8 @@ def spool_ingester(store: OpenStore) -> Callable[[Callable[[], bool]], int]:
 
 def ingest_before_command(store: OpenStore) -> None:
     """Ingest for at most a second; a failure is only logged, and the events wait on."""
-    until = time.monotonic() + _COMMAND_S
+    deadline = time.monotonic() + _COMMAND_S
     try:
-        spool_ingester(store)(lambda: time.monotonic() > until)
+        spool_ingester(store)(lambda: time.monotonic() > deadline)
     except Exception as exc:  # noqa: BLE001 - a command works without these events
         note_failure(log, "what hooks have heard", exc)

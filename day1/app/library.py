@@ -128,12 +128,12 @@ async def aconnect(
 
 
 def _refuse_unknown(more: Mapping[str, Any]) -> None:
-    unknown = sorted(set(more) - set(Connection.__annotations__))
-    if unknown:
+    unknown_names = sorted(set(more) - set(Connection.__annotations__))
+    if unknown_names:
         known_names = ", ".join(("branch", "agent", "space", "token", *Connection.__annotations__))
         raise InvalidRequest(
-            f"day1.connect has no argument {', '.join(unknown)}; known are: {known_names}.",
-            problems=[{"argument": name, "problem": "unknown argument"} for name in unknown],
+            f"day1.connect has no argument {', '.join(unknown_names)}; known are: {known_names}.",
+            problems=[{"argument": name, "problem": "unknown argument"} for name in unknown_names],
         )
 
 
@@ -157,11 +157,11 @@ def _behind(address: str, asked: _Asked) -> tuple[Calls, Who]:
     """
     from day1.interfaces.python.remote import RemoteCalls
 
-    local = [name for name in ("create", "settings") if asked.more.get(name) is not None]
-    if local:
+    local_only = [name for name in ("create", "settings") if asked.more.get(name) is not None]
+    if local_only:
         raise InvalidRequest(
-            f"`{local[0]}` is for a store that this process opens, and a server has opened its "
-            "own: leave it out.",
+            f"`{local_only[0]}` is for a store that this process opens, and a server has opened "
+            "its own: leave it out.",
         )
     who = _who(asked, _settings(None, None))
     return RemoteCalls(address, asked.token, who), who
@@ -208,8 +208,8 @@ def _place(target: str | Path) -> str:
     if "://" in str(target):
         return str(target)
     folder = Path(target).expanduser()
-    inside = folder / STORE
-    return str(inside if is_store(inside) and not is_store(folder) else folder)
+    store_inside = folder / STORE
+    return str(store_inside if is_store(store_inside) and not is_store(folder) else folder)
 
 
 def _creates(target: Target, *, create: bool | None) -> bool:

@@ -50,14 +50,14 @@ class News:
 
     def environment(self) -> Mapping[str, str]:
         """Return the command's variables: counts and ids, no memory text and no chosen name."""
-        lists = {
+        text_by_variable = {
             "REVIEWS": [thing.id for thing in self.waits.reviews],
             "HELD": [thing.id for thing in self.waits.held],
             "NEW": self.new,
         }
         texts = {"": str(len(self.waits.every))}
-        texts |= {f"_{name}": str(len(ids)) for name, ids in lists.items()}
-        texts |= {f"_{name}_IDS": " ".join(ids[:_IDS]) for name, ids in lists.items()}
+        texts |= {f"_{name}": str(len(ids)) for name, ids in text_by_variable.items()}
+        texts |= {f"_{name}_IDS": " ".join(ids[:_IDS]) for name, ids in text_by_variable.items()}
         return {f"DAY1_WAITING{name}": text for name, text in texts.items()}
 
 
@@ -113,15 +113,15 @@ class Noticing:
         with self._notices.claimed() as sent:
             if sent is None:  # another process sends notices
                 return None
-            waits = waiting(self._repo)
-            ids = [thing.id for thing in waits.every]
-            new = [thing for thing in ids if thing not in sent]
+            waiting_things = waiting(self._repo)
+            ids = [thing.id for thing in waiting_things.every]
+            new_ids = [thing for thing in ids if thing not in sent]
             if stopped():  # the server ends: the next one sends these notices
                 return None
             if sent != set(ids):
                 self._notices.write(ids)
         self._stamp = stamp
-        return News(waits, new) if new else None
+        return News(waiting_things, new_ids) if new_ids else None
 
     def _tell(self, news: News, stopped: IsStopped) -> None:
         """Run the command once, without input; its output is discarded."""

@@ -151,12 +151,12 @@ class UnionRequest(ExtraRequest):
         schemas = [form.__pydantic_core_schema__ for form in cls.FORMS.values()]
         forms = handler({"type": "tuple", "items_schema": schemas})["prefixItems"]
         field = schema["properties"][cls.NAMED_BY]
-        described = {key: part for key, part in field.items() if key in {"meaning", "title"}}
+        described_parts = {key: part for key, part in field.items() if key in {"meaning", "title"}}
         one_of = [
             {
                 "allOf": [
                     form,
-                    _constant(cls.NAMED_BY, {**described, "type": "string", "const": name}),
+                    _constant(cls.NAMED_BY, {**described_parts, "type": "string", "const": name}),
                 ]
             }
             for name, form in zip(cls.FORMS, forms, strict=True)

@@ -54,8 +54,8 @@ class Operation(Generic[Q, R]):
         _, request, response = get_type_hints(self.run).values()
         object.__setattr__(self, "request", request)
         object.__setattr__(self, "response", response)
-        default: Scope = "read" if self.effect is Effect.READ else "write"
-        object.__setattr__(self, "needs", scope or default)
+        default_scope: Scope = "read" if self.effect is Effect.READ else "write"
+        object.__setattr__(self, "needs", scope or default_scope)
 
     @property
     def is_list(self) -> bool:

@@ -20,23 +20,23 @@ def invalid(what: str, request: type[BaseModel], exc: ValidationError) -> Invali
 
     `what` names the arguments in the plural, such as "The arguments of memory_add".
     """
-    too_long = False
+    is_too_long = False
     problems: list[dict[str, Json]] = []
     for error in exc.errors(include_url=False, include_input=False, include_context=True):
-        where = ".".join(str(part) for part in error["loc"] if not _is_branch_of_union(part))
+        argument = ".".join(str(part) for part in error["loc"] if not _is_branch_of_union(part))
         text = error["msg"].removeprefix("Value error, ")
         if error["type"] == "extra_forbidden":
             text = "unknown argument"
             if len(error["loc"]) == 1:
                 text += f"; known are: {', '.join(request.model_fields)}"
-        too_long = too_long or isinstance(error.get("ctx", {}).get("error"), TooLong)
-        problem: dict[str, Json] = {"argument": where, "problem": text}
+        is_too_long = is_too_long or isinstance(error.get("ctx", {}).get("error"), TooLong)
+        problem: dict[str, Json] = {"argument": argument, "problem": text}
         if problem not in problems:
             problems.append(problem)
-    shown = "; ".join(f"{p['argument']}: {p['problem']}" for p in problems)
-    if too_long:
-        return text_too_long(f"{what} are invalid: {shown}", problems=problems)
-    return InvalidRequest(f"{what} are invalid: {shown}.", problems=problems)
+    problem_text = "; ".join(f"{p['argument']}: {p['problem']}" for p in problems)
+    if is_too_long:
+        return text_too_long(f"{what} are invalid: {problem_text}", problems=problems)
+    return InvalidRequest(f"{what} are invalid: {problem_text}.", problems=problems)
 
 
 def invalid_settings(exc: ValidationError) -> InvalidRequest:

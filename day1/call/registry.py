@@ -91,8 +91,8 @@ class Registry(Mapping[str, Toolset]):
         Raises:
             KeyError: there is no such tool.
         """
-        same_namespace = (other for other in self.values() if other.namespace is toolset.namespace)
-        for candidate in (toolset, *same_namespace):
+        related = (other for other in self.values() if other.namespace is toolset.namespace)
+        for candidate in (toolset, *related):
             if operation in candidate.tools:
                 return candidate.tools[operation]
         return self._first[operation]
@@ -176,8 +176,8 @@ def _refuse_wire(toolset: Toolset, wire: Wire) -> None:
 def _refuse_clash(toolset: Toolset, other: Toolset) -> None:
     one, two = toolset.namespace, other.namespace
     if one is not two:
-        inside = (f"{one.prefix}/".startswith(f"{two.prefix}/"), one.document == two.document)
-        if any(inside) or f"{two.prefix}/".startswith(f"{one.prefix}/"):
+        share_paths = (f"{one.prefix}/".startswith(f"{two.prefix}/"), one.document == two.document)
+        if any(share_paths) or f"{two.prefix}/".startswith(f"{one.prefix}/"):
             raise ValueError(
                 f"Toolset {toolset.name!r} would have its routes at {one.prefix}, where "
                 f"{other.name!r} has its own at {two.prefix}: give it another prefix."
