@@ -28,9 +28,9 @@ class Access:
 
     def __post_init__(self) -> None:
         """Derive the fields that every call reads."""
-        only = self.branches[0] if len(self.branches) == 1 else "*"
+        only_branch = self.branches[0] if len(self.branches) == 1 else "*"
         object.__setattr__(self, "scopes", SCOPES[: SCOPES.index(self.scope) + 1])
-        object.__setattr__(self, "home", None if set(only) & set("*?[") else only)
+        object.__setattr__(self, "home", None if set(only_branch) & set("*?[") else only_branch)
 
     def require(self, scope: Scope, what: str) -> None:
         """Check that the scope allows an action.

@@ -19,7 +19,7 @@ def check_name(name: str) -> str:
         InvalidRequest: the name breaks the rule; the message states it.
     """
     parts = name.split("/")
-    good = (
+    is_valid = (
         len(name) <= MAX_NAME
         and all(_PART.fullmatch(part) for part in parts)
         and ".." not in name
@@ -27,7 +27,7 @@ def check_name(name: str) -> str:
         and not _HASH_LIKE.fullmatch(name)
         and name.upper() not in {"HEAD", "WORKING", "STAGED"}
     )
-    if not good:
+    if not is_valid:
         raise InvalidRequest(
             f"A branch name is 1 to {MAX_NAME} ASCII letters, digits and . _ - in parts divided "
             "by /; a part begins with a letter, digit or _ and does not end in . or .lock.",
@@ -50,12 +50,12 @@ def branch_part(name: str) -> str:
 
 def numbered(name: str, taken_names: Iterable[str]) -> str:
     """Return the name, or the name with the first free number from 2 on."""
-    folded = {other.lower() for other in taken_names}
-    if name.lower() not in folded:
+    folded_names = {other.lower() for other in taken_names}
+    if name.lower() not in folded_names:
         return name
     stem = name[: MAX_NAME - 6]
     return next(
         candidate
-        for candidate in (f"{stem}-{number}" for number in range(2, len(folded) + 3))
-        if candidate.lower() not in folded
+        for candidate in (f"{stem}-{number}" for number in range(2, len(folded_names) + 3))
+        if candidate.lower() not in folded_names
     )

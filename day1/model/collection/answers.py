@@ -100,8 +100,8 @@ def same_value(one: str, other: str) -> bool:
 def matching(collection: Collection, name: str, value: str) -> list[int]:
     """Find the records that have a value in a field; their numbers, in order."""
     groups = collection.groups(name)
-    same = [numbers for other, numbers in groups.items() if same_value(other, value)]
-    return sorted(chain.from_iterable(same))
+    matching_groups = [numbers for other, numbers in groups.items() if same_value(other, value)]
+    return sorted(chain.from_iterable(matching_groups))
 
 
 def _narrowed(collection: Collection, asked: Asked) -> _Part:
@@ -153,8 +153,8 @@ def _count(part: _Part, asked: Asked) -> Answer:
 def _filter(part: _Part, asked: Asked) -> Answer:
     _needed(asked.field, "field", "filter")
     matched = part.records(_having_field(part, asked))
-    shown = ", ".join(record.id for record in matched[: asked.k])
-    return Answer(shown, matched, len(matched))
+    shown_ids = ", ".join(record.id for record in matched[: asked.k])
+    return Answer(shown_ids, matched, len(matched))
 
 
 def _having_field(part: _Part, asked: Asked) -> Sequence[int]:
@@ -169,25 +169,25 @@ def _distinct(part: _Part, asked: Asked) -> Answer:
     name = _checked_name(part.collection, _needed(asked.field, "field", "distinct"), "field")
     value_by_number = part.collection.column(name)
     counts: dict[str, int] = {}
-    spelled: dict[str, str] = {}
-    matched = [number for number in part.numbers if number in value_by_number]
-    for number in matched:
+    spellings: dict[str, str] = {}
+    matched_numbers = [number for number in part.numbers if number in value_by_number]
+    for number in matched_numbers:
         key = folded_value(value_by_number[number])
-        spelled.setdefault(key, value_by_number[number].strip())
+        spellings.setdefault(key, value_by_number[number].strip())
         counts[key] = counts.get(key, 0) + 1
     values: list[Json] = [
-        {"value": spelled[key], "count": counts[key]} for key in list(counts)[:_MOST_VALUES]
+        {"value": spellings[key], "count": counts[key]} for key in list(counts)[:_MOST_VALUES]
     ]
     metadata: dict[str, Json] = {"distinct_count": len(counts), "values": values}
-    shown = ", ".join(list(spelled.values())[:_MOST_VALUES])
-    return Answer(shown, part.records(matched), len(matched), metadata)
+    shown_values = ", ".join(list(spellings.values())[:_MOST_VALUES])
+    return Answer(shown_values, part.records(matched_numbers), len(matched_numbers), metadata)
 
 
 def _top_k(part: _Part, asked: Asked) -> Answer:
     name, numbers = _metric(part, asked)
-    best = sorted(numbers, key=lambda pair: -pair[1])[: asked.k]
-    values: list[Json] = [shown_number(value) for _, value in best]
-    records = part.records([number for number, _ in best])
+    best_pairs = sorted(numbers, key=lambda pair: -pair[1])[: asked.k]
+    values: list[Json] = [shown_number(value) for _, value in best_pairs]
+    records = part.records([number for number, _ in best_pairs])
     return Answer(
         ", ".join(record.id for record in records),
         records,
@@ -199,9 +199,9 @@ def _top_k(part: _Part, asked: Asked) -> Answer:
 def _extreme(best_of: Callable[[list[Decimal]], Decimal]) -> Callable[[_Part, Asked], Answer]:
     def extreme(part: _Part, asked: Asked) -> Answer:
         name, numbers = _metric(part, asked)
-        best = best_of([value for _, value in numbers])
-        records = part.records([number for number, value in numbers if value == best])
-        metadata = _about(part, name, numbers, value=shown_number(best))
+        best_value = best_of([value for _, value in numbers])
+        records = part.records([number for number, value in numbers if value == best_value])
+        metadata = _about(part, name, numbers, value=shown_number(best_value))
         return Answer(", ".join(r.id for r in records), records, len(numbers), metadata)
 
     return extreme
@@ -261,15 +261,15 @@ def _compare(part: _Part, asked: Asked) -> Answer:
     # Two fractions are compared by their products, which are exact.
     (sum_a, count_a), (sum_b, count_b) = parts
     first, second = _EXACT.multiply(sum_a, count_b), _EXACT.multiply(sum_b, count_a)
-    higher = asked.group_a if first > second else asked.group_b
+    higher_group = asked.group_a if first > second else asked.group_b
     matched = sorted({*sides[0], *sides[1]})
     metadata: dict[str, Json] = {
         "by": "count" if asked.metric is None else "average",
         "metric": asked.metric,
         "groups": list[Json](described),
     }
-    shown = EQUAL if first == second else higher
-    return Answer(shown, part.records(matched), len(matched), metadata)
+    shown_answer = EQUAL if first == second else higher_group
+    return Answer(shown_answer, part.records(matched), len(matched), metadata)
 
 
 def total_of(numbers: Sequence[Decimal]) -> Decimal:

@@ -158,11 +158,11 @@ def collect(sources: Iterable[Source]) -> Collection:
 
 def records_of(source: Source) -> list[Record]:
     """Read the records of a row: those of its structure, else those of its text."""
-    parsed = _of_structure(source) or list(_of_text(source.text))
-    several = len(parsed) > 1
+    records = _of_structure(source) or list(_of_text(source.text))
+    has_several = len(records) > 1
     return [
-        Record(_own_id(fields) or _numbered(source.id, at, several), source.id, fields, text)
-        for at, (fields, text) in enumerate(parsed, 1)
+        Record(_own_id(fields) or _numbered(source.id, at, has_several), source.id, fields, text)
+        for at, (fields, text) in enumerate(records, 1)
     ]
 
 
@@ -188,20 +188,20 @@ def _of_text(text: str) -> Iterator[_Read]:
         return  # most memories are sentences
     stripped = text.strip()
     if stripped[:1] in {"{", "["}:
-        whole = list(_objects(_parse_json(stripped)))
-        if whole:
-            alone = len(whole) == 1
-            yield from ((f, stripped if alone else canonical(f)) for f in whole)
+        whole_objects = list(_objects(_parse_json(stripped)))
+        if whole_objects:
+            is_one_object = len(whole_objects) == 1
+            yield from ((f, stripped if is_one_object else canonical(f)) for f in whole_objects)
             return
     lines = text.splitlines()
-    bars = 0
+    table_lines = 0
     for is_table, block in groupby(lines, lambda line: "|" in line):
         part = list(block)
         if is_table:
             table = list(_table(part))
-            bars += len(table)
+            table_lines += len(table)
             yield from table
-    has_records = bars > 0
+    has_records = table_lines > 0
     for line in lines:
         if line.lstrip()[:1] == "{":
             for fields in _objects(_parse_json(line)):
@@ -264,9 +264,9 @@ def _table(lines: Sequence[str]) -> Iterator[_Read]:
 
 
 def _cells(line: str) -> list[str]:
-    inner = line.strip().replace(_ESCAPED, _STAND_IN)
-    inner = inner.removeprefix("|").removesuffix("|")
-    return [cell.strip().replace(_STAND_IN, "|") for cell in inner.split("|")]
+    inner_line = line.strip().replace(_ESCAPED, _STAND_IN)
+    inner_line = inner_line.removeprefix("|").removesuffix("|")
+    return [cell.strip().replace(_STAND_IN, "|") for cell in inner_line.split("|")]
 
 
 def _is_rule(cell: str) -> bool:

@@ -27,12 +27,12 @@ def context_id(space: str | None, key: str) -> str:
 
 def value_too_large(key: str) -> ValueTooLarge:
     """Build the refusal of a value that is longer than a row keeps."""
-    named = key[:_NAMED]
+    short_key = key[:_NAMED]
     return ValueTooLarge(
-        f"The value of the entry {named!r} is too long: an entry has at most {MAX_TEXT:,} "
+        f"The value of the entry {short_key!r} is too long: an entry has at most {MAX_TEXT:,} "
         "characters as JSON. Divide it among several keys, or keep it in a file and the file's "
         "name in the entry.",
-        key=named,
+        key=short_key,
         limit=MAX_TEXT,
     )
 
@@ -93,8 +93,8 @@ def sensitivity(
 
 def fits(expected: Mapping[str, Any], metadata: Mapping[str, Any] | None) -> bool:
     """Whether metadata has each expected key with an equal value; 1 equals 1.0, but not `true`."""
-    actual = metadata or {}
-    return all(name in actual and _same(actual[name], value) for name, value in expected.items())
+    stored = metadata or {}
+    return all(name in stored and _same(stored[name], value) for name, value in expected.items())
 
 
 def _same(one: Any, other: Any) -> bool:

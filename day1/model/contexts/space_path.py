@@ -36,10 +36,10 @@ def space_of_labels(labels: Sequence[str]) -> str:
             "lower case letters, digits, - and _: such as ['app', 'Users', 'Ann']."
         )
     try:
-        others = "/".join(_written(clean(label)) for label in labels[1:])
+        other_labels = "/".join(_written(clean(label)) for label in labels[1:])
     except ValueError as exc:
         raise InvalidRequest(f"A label of a space {exc}.") from exc
-    name = f"{labels[0]}:{others}"
+    name = f"{labels[0]}:{other_labels}"
     if len(name) > MAX_SPACE:
         raise InvalidRequest(
             f"The labels of a space have at most {MAX_SPACE} characters as a name, with `%XX` for "
@@ -62,10 +62,10 @@ def labels_of_space(name: str | None) -> list[str]:
 
 
 def _written(label: str) -> str:
-    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", label).casefold())
-    stays = folded == label
+    folded_label = unicodedata.normalize("NFC", unicodedata.normalize("NFC", label).casefold())
+    unchanged = folded_label == label
     return "".join(
-        letter if _PLAIN.match(letter) or (stays and _is_letter(letter)) else _escaped(letter)
+        letter if _PLAIN.match(letter) or (unchanged and _is_letter(letter)) else _escaped(letter)
         for letter in label
     )
 

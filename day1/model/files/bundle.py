@@ -134,7 +134,7 @@ def _header(line: bytes) -> Mapping[str, Json]:
         raise ValueError("it does not match its checksum, so it was changed or damaged")
     texts = [head.get(name) for name in _SAID if name != "description"]
     tags, created_at = head.get("tags"), head.get("created_at")
-    fits = (
+    is_valid = (
         all(isinstance(text, str) and text for text in texts)
         and str(head.get("id")).startswith("bundle_")
         and isinstance(head.get("description"), str | None)
@@ -144,7 +144,7 @@ def _header(line: bytes) -> Mapping[str, Json]:
         and type(created_at) is int
         and isinstance(head.get("counts"), dict)
     )
-    if not fits:
+    if not is_valid:
         raise ValueError("it lacks fields of a bundle's first line, or has wrong ones")
     return head
 

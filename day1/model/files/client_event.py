@@ -55,8 +55,8 @@ class ClientEvent:
 
     def id(self, prefix: str, role: str, text: str) -> str:
         """Derive the id of a row that is made from a text of this event."""
-        when = self.turn or f"at {self.at}"
-        keys = (self.session, self.subagent or "", role, when, content_hash(text))
+        turn_or_time = self.turn or f"at {self.at}"
+        keys = (self.session, self.subagent or "", role, turn_or_time, content_hash(text))
         return derived_id(prefix, None, "hook", *keys)
 
 

@@ -248,8 +248,8 @@ def _row(kind: Kind, columns: Mapping[str, Json]) -> Row:
     for name, column in kind.column.items():
         value = columns.get(name)
         if not _fits(kind, column, value):
-            years = "; a time is in the years 1 to 9999 of UTC" if column.type == "time" else ""
-            raise ValueError(f"the value of column {name} is not of its type{years}")
+            year_note = "; a time is in the years 1 to 9999 of UTC" if column.type == "time" else ""
+            raise ValueError(f"the value of column {name} is not of its type{year_note}")
         row[name] = value  # type: ignore[assignment]  # no list or mapping fits a column
     if kind.text is not None and row["content_hash"] != content_hash(str(row[kind.text])):
         raise ValueError("content_hash is not the hash of its text")

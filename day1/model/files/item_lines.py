@@ -59,7 +59,7 @@ class ItemLine:
         """The line, without its end."""
         created = self.created_at or 0
         accessed = created if self.last_accessed is None else self.last_accessed
-        ends = {"expires_at": self.expires_at, "valid_until": self.valid_until}
+        end_columns = {"expires_at": self.expires_at, "valid_until": self.valid_until}
         return _encoded(
             {
                 "id": self.id,
@@ -72,7 +72,7 @@ class ItemLine:
                 "linked_ids": self.linked_ids,
                 "created_at": show(created),
                 "last_accessed": show(accessed),
-                **{name: show(end) for name, end in ends.items() if end is not None},
+                **{name: show(end) for name, end in end_columns.items() if end is not None},
             }
         )
 

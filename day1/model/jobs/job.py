@@ -79,5 +79,5 @@ class Job:
 
     def ended(self, now: int, **result: Any) -> "Job":
         """Return the job with its result; one whose lease is over has failed, whatever it did."""
-        fresh = replace(self, **result, completed_at=now)
-        return replace(fresh, status="failed", error=ENDED) if self.is_over(now) else fresh
+        ended_job = replace(self, **result, completed_at=now)
+        return replace(ended_job, status="failed", error=ENDED) if self.is_over(now) else ended_job

@@ -41,13 +41,13 @@ class Calendar:
         if period == "hour":
             return now - now % _HOUR + _HOUR
         midnight = now - now % DAY
-        due = midnight + self.hour * _HOUR
-        if due <= now:
-            due += DAY
+        next_instant = midnight + self.hour * _HOUR
+        if next_instant <= now:
+            next_instant += DAY
         if period == "week":
-            weekday = (due // DAY + _WEEKDAY_OF_EPOCH) % 7
-            due += (self.weekday - weekday) % 7 * DAY
-        return due
+            weekday = (next_instant // DAY + _WEEKDAY_OF_EPOCH) % 7
+            next_instant += (self.weekday - weekday) % 7 * DAY
+        return next_instant
 
 
 @dataclass(frozen=True, slots=True)

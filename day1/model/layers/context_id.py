@@ -21,23 +21,23 @@ def context_id(row_ids: Iterable[str]) -> str:
 
     It has a byte for the kind of each row and 16 for the row's id, in base64.
     """
-    packed = bytearray()
+    packed_ids = bytearray()
     for row_id in row_ids:
         prefix = row_id.partition("_")[0]
         if prefix in _KINDS and is_made(prefix, row_id):
-            packed.append(_KINDS.index(prefix))
-            packed += number_in(row_id).to_bytes(_BYTES)
-    return _BEGINS + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+            packed_ids.append(_KINDS.index(prefix))
+            packed_ids += number_in(row_id).to_bytes(_BYTES)
+    return _BEGINS + base64.urlsafe_b64encode(packed_ids).decode().rstrip("=")
 
 
 def row_ids_in(prompt_id: str) -> list[str]:
     """Read the rows of a prompt from its id; those that cannot be read are left out."""
     text = prompt_id.removeprefix(_BEGINS)
     try:
-        packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        packed_ids = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except ValueError:
         return []
-    parts = [packed[at : at + 1 + _BYTES] for at in range(0, len(packed), 1 + _BYTES)]
+    parts = [packed_ids[at : at + 1 + _BYTES] for at in range(0, len(packed_ids), 1 + _BYTES)]
     return [
         f"{_KINDS[part[0]]}_{ulid(0, int.from_bytes(part[1:]))}"
         for part in parts[:_MOST]

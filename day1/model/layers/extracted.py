@@ -57,9 +57,9 @@ def usable_facts(
         messages: the messages of the user.
         shown: the texts that memory gave to this turn: they are known.
     """
-    listed = answer.get("facts")
+    fact_values = answer.get("facts")
     facts: dict[str, ExtractedFact] = {}
-    for each in listed if isinstance(listed, list) else ():
+    for each in fact_values if isinstance(fact_values, list) else ():
         fact = _usable(each, messages)
         if fact is not None and not any(same_text_in_words(fact.text, text) for text in shown):
             facts.setdefault(fact.text, fact)
@@ -73,18 +73,18 @@ def _usable(listed: object, messages: Sequence[str]) -> ExtractedFact | None:
     text = " ".join(listed["text"].split())
     if not 0 < len(text) <= _LONGEST or not text.isprintable():
         return None
-    places = listed.get("messages")
+    message_places = listed.get("messages")
     sources = tuple(
         dict.fromkeys(
             place
-            for place in (places if isinstance(places, list) else ())
+            for place in (message_places if isinstance(message_places, list) else ())
             if type(place) is int and 0 <= place < len(messages)
         )
     )
     source_texts = [messages[place] for place in sources]
-    is_borne_out = bool(source_texts) and faithful(_SUBJECT.sub(" ", text), source_texts)
+    is_supported = bool(source_texts) and faithful(_SUBJECT.sub(" ", text), source_texts)
     return (
         None
-        if is_order(text) or looks_secret(text) or not is_borne_out
+        if is_order(text) or looks_secret(text) or not is_supported
         else ExtractedFact(text, sources)
     )

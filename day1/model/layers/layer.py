@@ -49,8 +49,8 @@ class LayerItem:
     @property
     def place(self) -> tuple[object, ...]:
         """The sort key among items of equal score: the layer, the id, then the text."""
-        says = (self.text, self.relations, self.quotation or "")
-        return (LAYERS.index(self.layer), self.id or "", *says, self.created_at)
+        words = (self.text, self.relations, self.quotation or "")
+        return (LAYERS.index(self.layer), self.id or "", *words, self.created_at)
 
 
 def layer_of(category: Cell) -> Layer:

@@ -71,23 +71,23 @@ def pack(found: Sequence[LayerItem], budget: Budget, near: Near = ()) -> Packed:
     An item that does not fit is passed over; the next one may.
     """
     taken: list[PackedItem] = []
-    room = budget.characters - len(_BEGIN) - len("\n") - len(_END)
+    characters_left = budget.characters - len(_BEGIN) - len("\n") - len(_END)
     for each in _in_order(_distinct(found, near), budget.item_characters):
         if len(taken) == budget.items:
             break
-        limit = min(budget.item_characters, room - len(_BEFORE))
+        limit = min(budget.item_characters, characters_left - len(_BEFORE))
         text = _fitted(each.item, each.text, limit)
         if text is not None:
             taken.append(PackedItem(each.item, text))
-            room -= len(_BEFORE) + len(text)
+            characters_left -= len(_BEFORE) + len(text)
     totals = _by_layer(found)
-    shown = _by_layer([each.item for each in taken])
+    shown_by_layer = _by_layer([each.item for each in taken])
     lines = "".join(f"{_BEFORE}{each.text}" for each in taken)
     return Packed(
         prompt=f"{_BEGIN}{lines}\n{_END}" if taken else None,
         items=taken,
         totals=totals,
-        omitted={layer: totals[layer] - shown[layer] for layer in LAYERS},
+        omitted={layer: totals[layer] - shown_by_layer[layer] for layer in LAYERS},
         raw_characters=sum(len(item.text) for item in found),
     )
 
@@ -100,8 +100,8 @@ def _distinct(found: Iterable[LayerItem], near: Near) -> list[LayerItem]:
     nearly_said: set[str | None] = set()
     kept: list[LayerItem] = []
     for item in best_by_text.values():
-        is_again = item.id in nearly_said
-        kept.append(replace(item, score=item.score * _AGAIN) if is_again else item)
+        is_repeated = item.id in nearly_said
+        kept.append(replace(item, score=item.score * _AGAIN) if is_repeated else item)
         nearly_said |= {other for pair in near if item.id in pair for other in pair}
     return kept
 
@@ -124,9 +124,9 @@ def _line(item: LayerItem) -> str:
 def _fitted(item: LayerItem, line: str, max_length: int) -> str | None:
     """Return a line that fits: whole, else without its relations, else cut; None if none does."""
     text = one_line(item.quotation or item.text, _WHOLE)
-    whole = next((each for each in (line, text) if each and len(each) <= max_length), None)
-    if whole is not None or max_length < _SHORTEST_CUT or not text:
-        return whole
+    fitting_text = next((each for each in (line, text) if each and len(each) <= max_length), None)
+    if fitting_text is not None or max_length < _SHORTEST_CUT or not text:
+        return fitting_text
     return one_line(text, max_length)
 
 

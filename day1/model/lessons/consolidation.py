@@ -51,9 +51,9 @@ class Findings:
     def basis(self) -> str:
         """The digest of everything that the plan is made from."""
         groups = [[(r["id"], revision(FACT, r)) for r in group] for group in self.groups]
-        stale = [(r["id"], revision(FACT, r)) for r in self.stale]
+        stale_revisions = [(r["id"], revision(FACT, r)) for r in self.stale]
         garbage = [(r["id"], revision(RELATION, r)) for r in self.garbage]
-        return short_hash(canonical([groups, stale, garbage]))
+        return short_hash(canonical([groups, stale_revisions, garbage]))
 
     @property
     def revisions(self) -> dict[str, str]:
@@ -107,7 +107,7 @@ def by_rules(group: Sequence[Row], scores: Mapping[str, float]) -> Recommendatio
 
 def of_the_others(findings: Findings, merged: frozenset[str]) -> list[Recommendation]:
     """Recommend what to do with stale lessons that are not merged, and with dangling relations."""
-    stale = [
+    stale_recommendations = [
         Recommendation(
             "archive",
             (row_id,),
@@ -118,8 +118,8 @@ def of_the_others(findings: Findings, merged: frozenset[str]) -> list[Recommenda
         for row_id in (str(row["id"]) for row in findings.stale)
         if row_id not in merged
     ]
-    dangling = [
+    dangling_recommendations = [
         Recommendation("delete", (str(row["id"]),), 1.0, "It relates rows that are gone.")
         for row in findings.garbage
     ]
-    return [*stale, *dangling]
+    return [*stale_recommendations, *dangling_recommendations]

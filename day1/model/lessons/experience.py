@@ -37,10 +37,10 @@ class Experience:
 
 def experience_of(row: Mapping[str, Cell]) -> Experience | None:
     """Read the three parts of a row; None for a row that is not a lesson."""
-    stored = row.get("structure")
-    if stored is None:
+    stored_json = row.get("structure")
+    if stored_json is None:
         return None
-    text_by_part = json.loads(str(stored))
+    text_by_part = json.loads(str(stored_json))
     names = [field.name for field in fields(Experience)]
     if not isinstance(text_by_part, dict) or text_by_part.keys() != set(names):
         return None

@@ -67,9 +67,9 @@ def rewording_of(text: str) -> Callable[[str], bool]:
     beginnings = [word[:_SHORTEST] for word in _words(text)]
 
     def same(other: str) -> bool:
-        folded = other.casefold().replace("\u2019", "'")
-        shared = sum(beginning in folded for beginning in beginnings)
-        return 3 * shared >= 2 * len(beginnings) and same_text_in_words(text, other)
+        folded_text = other.casefold().replace("\u2019", "'")
+        shared_count = sum(beginning in folded_text for beginning in beginnings)
+        return 3 * shared_count >= 2 * len(beginnings) and same_text_in_words(text, other)
 
     return same
 
@@ -100,12 +100,12 @@ def _one_word(one: str, other: str) -> bool:
     """Whether two words are forms of one word."""
     if one == other:
         return True
-    shared = 0
+    shared_length = 0
     for a, b in zip_longest(one, other):
         if a != b:
             break
-        shared += 1
-    if shared < _SHORTEST or not (one.isalpha() and other.isalpha()):
+        shared_length += 1
+    if shared_length < _SHORTEST or not (one.isalpha() and other.isalpha()):
         return False
-    ends = {one[shared:], other[shared:]}  # "cach" of "cache" and "caching"
-    return ends <= _ENDINGS or ends <= _Y_ENDINGS  # "retr" of "retry" and "retries"
+    endings = {one[shared_length:], other[shared_length:]}  # "cach" of "cache" and "caching"
+    return endings <= _ENDINGS or endings <= _Y_ENDINGS  # "retr" of "retry" and "retries"

@@ -66,9 +66,9 @@ def _columns(kind: Kind, cell: str) -> tuple[str, ...]:
 
 def value_of(kind: Kind, cell: str, value: str | None) -> Row | None:
     """Read one cell of a row that `value_json` wrote, with each of its columns."""
-    stored = columns_of(value)
-    absent: Row = {c: None for c in _columns(kind, cell) if c in kind.younger}
-    return None if stored is None else {**absent, **stored}
+    stored_columns = columns_of(value)
+    absent_columns: Row = {c: None for c in _columns(kind, cell) if c in kind.younger}
+    return None if stored_columns is None else {**absent_columns, **stored_columns}
 
 
 def columns_of(value: str | None) -> Row | None:

@@ -105,7 +105,7 @@ class MergePlan:
         def name(kind: Kind, row: Row | None) -> str | None:
             return None if row is None else revision(kind, row)
 
-        used = {row.id for row in self.rows}
+        planned_ids = {row.id for row in self.rows}
         content = {
             "strategy": self.strategy,
             "choices": sorted(
@@ -120,7 +120,7 @@ class MergePlan:
                 ]
                 for r in self.rows
             ],
-            "open": sorted({item.id for item in self.open_items if item.row_id in used}),
+            "open": sorted({item.id for item in self.open_items if item.row_id in planned_ids}),
         }
         return short_hash(canonical(content))
 
@@ -153,34 +153,34 @@ def plan_merge(
     sides: Sides, strategy: Planned, choices: Sequence[Choice], items: Sequence[str] | None = None
 ) -> MergePlan:
     """Plan a merge; `items` restricts it to a pick of these rows and of their successors."""
-    held_of = _held(sides)
-    picked = None if items is None else set(items)
-    row_by_id = {row.id: row for row in three_ways(sides, picked)}
+    held_by_row = _held(sides)
+    picked_ids = None if items is None else set(items)
+    row_by_id = {row.id: row for row in three_ways(sides, picked_ids)}
     choices_by_row: dict[str, dict[str, Choice]] = {}
     for choice in choices:
         choices_by_row.setdefault(choice.row_id, {})[choice.cell] = choice
     if strategy != "revert":
         _take_successors(choices_by_row, sides, row_by_id)
     for row in row_by_id.values():
-        merge_row(row, held_of(row.id), choices_by_row.get(row.id, {}))
+        merge_row(row, held_by_row(row.id), choices_by_row.get(row.id, {}))
     _hold_together(row_by_id, sides, reverts=strategy == "revert")
     if strategy == "revert":
         keep_whole(row_by_id, sides.target)
     moves_base = any(sides.changes.values())
-    planned = sorted(
+    planned_rows = sorted(
         (r for r in row_by_id.values() if r.effect != "kept" or r.held or r.decided),
         key=lambda r: (r.kind.table, r.id),
     )
-    if picked is None and not moves_base and not any(r.decided for r in planned):
-        planned = []  # Nothing is new or decided: held items stay open without a plan.
-    records = _records(sides, picked)
+    if picked_ids is None and not moves_base and not any(r.decided for r in planned_rows):
+        planned_rows = []  # Nothing is new or decided: held items stay open without a plan.
+    records = _records(sides, picked_ids)
     return MergePlan(
         strategy=strategy,
-        rows=tuple(planned),
+        rows=tuple(planned_rows),
         records=records,
-        holds=tuple(_new_holds(planned, sides, records)),
-        declines=tuple(_new_declines(planned, sides)),
-        closes=tuple(_closings(planned, sides)),
+        holds=tuple(_new_holds(planned_rows, sides, records)),
+        declines=tuple(_new_declines(planned_rows, sides)),
+        closes=tuple(_closings(planned_rows, sides)),
         moves_base=moves_base,
         choices=tuple(choices),
         open_items=(*sides.source_held, *sides.target_held),
@@ -208,12 +208,12 @@ def _held(sides: Sides) -> Callable[[str], Held]:
     for item in (*sides.source_held, *sides.target_held):
         if not keeps_out(item):
             cells_by_row[item.row_id] = cells_by_row.get(item.row_id, frozenset()) | {item.cell}
-    removed = {i.row_id for i in sides.target_held if i.cell == WHOLE and not keeps_out(i)}
+    removed_ids = {i.row_id for i in sides.target_held if i.cell == WHOLE and not keeps_out(i)}
     return lambda row_id: Held(
         cells_by_row.get(row_id, frozenset()),
         row_id in sides.source_kept_out,
         sides.target_kept_out.get(row_id),
-        row_id in removed or row_id in sides.target_removed,
+        row_id in removed_ids or row_id in sides.target_removed,
     )
 
 
@@ -237,8 +237,8 @@ def _take_successors(
         row = rows[row_id]
         successor = taken_along(row.source, row.target, source_by_id, sides.target)
         if successor is not None and successor not in chosen:
-            new = source_by_id[successor]
-            rows.setdefault(successor, PlanRow(FACT, successor, new, new, None, None))
+            new_row = source_by_id[successor]
+            rows.setdefault(successor, PlanRow(FACT, successor, new_row, new_row, None, None))
             chosen[successor] = {WHOLE: Choice(successor, "theirs")}
             queue.append(successor)
 
@@ -251,8 +251,8 @@ def three_ways(sides: Sides, picked: set[str] | None = None) -> Iterable[PlanRow
             if picked is None or change.id in picked:
                 changed_ids.add(change.id)
                 target = sides.target.get(change.id)
-                three = change.before, change.after, target
-                yield PlanRow(kind, change.id, *three, target, veil=sides.veils.get(change.id))
+                versions = change.before, change.after, target
+                yield PlanRow(kind, change.id, *versions, target, veil=sides.veils.get(change.id))
     kind_by_row = {
         i.row_id: i.kind for i in sides.target_held if i.source_branch == sides.source_branch
     }
@@ -309,12 +309,12 @@ def _hold_supersession(
     result = sides.target.get(successor_id) if successor is None else successor.result
     if row.result is None or successor_of(row.result) != successor_id or result is not None:
         return False
-    offered = sides.source.get(successor_id) if successor is None else successor.source
-    held_back = (reverts or offered is not None) and _hold_back(row, successor_id)
-    if not held_back and not reverts:
+    offered_row = sides.source.get(successor_id) if successor is None else successor.source
+    was_held_back = (reverts or offered_row is not None) and _hold_back(row, successor_id)
+    if not was_held_back and not reverts:
         row.result = without_successor(row.result)
         return True
-    return held_back
+    return was_held_back
 
 
 def _hold_back(row: PlanRow, successor: str) -> bool:
@@ -362,9 +362,9 @@ def _new_holds(
     the target has.
     """
     new_items = records.get(HELD.table, {})
-    offering = (*sides.target_held, *(i for i in sides.source_held if i.id in new_items))
+    offering_items = (*sides.target_held, *(i for i in sides.source_held if i.id in new_items))
     items_by_cell: dict[tuple[str, str], list[HeldItem]] = {}
-    for item in offering:
+    for item in offering_items:
         if item.source_branch == sides.source_branch:
             items_by_cell.setdefault((item.row_id, item.cell), []).append(item)
     for row in rows:

@@ -82,9 +82,9 @@ class _Plan:
             return False
         if row.kind is FACT and row.decided:
             for needing_id in needing_ids:
-                freed = self.rows.get(needing_id) or _untouched(self.target[needing_id])
-                self.rows[needing_id] = freed
-                _free(freed, freed.result or {})
+                freed_row = self.rows.get(needing_id) or _untouched(self.target[needing_id])
+                self.rows[needing_id] = freed_row
+                _free(freed_row, freed_row.result or {})
             return True
         row.result, row.belongs_to = row.target, needing_ids[0]
         row.held[WHOLE] = "belongs_to"

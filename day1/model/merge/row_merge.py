@@ -104,15 +104,15 @@ def source_changed(row: PlanRow, cell: str) -> bool:
 
 def merge_row(row: PlanRow, held: Held, chosen: Mapping[str, Choice]) -> None:
     """Set a row's result, its held cells and its decided cells by the rules and the choices."""
-    whole = chosen.get(WHOLE)
-    if whole is not None and whole.take != "skip":
-        _decide_whole(row, whole)
+    whole_choice = chosen.get(WHOLE)
+    if whole_choice is not None and whole_choice.take != "skip":
+        _decide_whole(row, whole_choice)
     elif row.source is not None and row.target is not None:
         _merge_cells(row, held.cells, chosen)
     elif row.source is not None and (row.base is None or held.target_declined is not None):
-        _merge_new(row, row.source, held, skip=whole is not None)
+        _merge_new(row, row.source, held, skip=whole_choice is not None)
     elif not (row.source is None and held.source_never_had):
-        _merge_removed(row, held.cells, skip=whole is not None)
+        _merge_removed(row, held.cells, skip=whole_choice is not None)
 
 
 def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, Choice]) -> None:
@@ -262,8 +262,8 @@ def _decided_cell(row: PlanRow, group: tuple[str, ...], choice: Choice) -> Row:
 
 def _edited(row: PlanRow, result: Row) -> Row:
     """Return `result`; if it has a new text of a fact, first set its verdict to unverified."""
-    sides = [s[_TEXT] for s in (row.source, row.target) if s is not None and row.kind is FACT]
-    if sides and result[_TEXT] not in sides:
+    texts = [s[_TEXT] for s in (row.source, row.target) if s is not None and row.kind is FACT]
+    if texts and result[_TEXT] not in texts:
         result |= {_VERDICT: "unverified", "scores": None}
     return result
 
@@ -290,11 +290,11 @@ def _match_verdict_to_text(row: PlanRow, result: Row, *, decided: bool) -> None:
     )
     unverified: Row = {_VERDICT: "unverified", "scores": None}
     if result[_TEXT] == target[_TEXT]:
-        lapsed = source_judged and target_wrote and not source_wrote
-        result |= unverified if lapsed else {c: target[c] for c in verdict}
+        verdict_lapsed = source_judged and target_wrote and not source_wrote
+        result |= unverified if verdict_lapsed else {c: target[c] for c in verdict}
     elif result[_TEXT] == source[_TEXT]:
-        lapsed = target_judged and not target_wrote
-        result |= unverified if lapsed else {c: source[c] for c in verdict}
+        verdict_lapsed = target_judged and not target_wrote
+        result |= unverified if verdict_lapsed else {c: source[c] for c in verdict}
     else:
         result |= unverified
 

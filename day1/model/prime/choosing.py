@@ -87,14 +87,14 @@ def worth_of(
 
     `before` is the number of better facts of its session.
     """
-    used = fact.times / (fact.times + weights.often)
-    used *= _faded(now - fact.last_shown, weights.used_half_life)
-    judged = max(fact.usefulness, weights.verified if fact.verified else 0.0, 0.0)
+    use_worth = fact.times / (fact.times + weights.often)
+    use_worth *= _faded(now - fact.last_shown, weights.used_half_life)
+    judged_worth = max(fact.usefulness, weights.verified if fact.verified else 0.0, 0.0)
     recent = 1.0 if fact.evergreen else _faded(now - fact.at, weights.recent_half_life)
     recent *= 0.0 if fact.passage else weights.same_session**before
-    total = weights.used * used + weights.judged * judged + weights.recent * recent
-    whole = weights.used + weights.judged + weights.recent
-    return total / whole * fact.confidence * (1.0 + min(fact.usefulness, 0.0))
+    total = weights.used * use_worth + weights.judged * judged_worth + weights.recent * recent
+    weight_sum = weights.used + weights.judged + weights.recent
+    return total / weight_sum * fact.confidence * (1.0 + min(fact.usefulness, 0.0))
 
 
 def ordered(
@@ -104,20 +104,20 @@ def ordered(
 
     Pinned ones come first, the newest of them before the others.
     """
-    serving = (fact for fact in facts if _serves(fact, weights))
-    newest = sorted(serving, key=lambda fact: (-fact.at, fact.id))
-    once = list({" ".join(fact.text.split()): fact for fact in reversed(newest)}.values())
-    score_by_id = {fact.id: worth_of(fact, now, weights) for fact in once}
+    serving_facts = (fact for fact in facts if _serves(fact, weights))
+    newest_first = sorted(serving_facts, key=lambda fact: (-fact.at, fact.id))
+    distinct = list({" ".join(fact.text.split()): fact for fact in reversed(newest_first)}.values())
+    score_by_id = {fact.id: worth_of(fact, now, weights) for fact in distinct}
     evergreen = sorted(
-        (f for f in once if f.evergreen), key=lambda f: (-score_by_id[f.id], -f.at, f.id)
+        (f for f in distinct if f.evergreen), key=lambda f: (-score_by_id[f.id], -f.at, f.id)
     )
     ageing_by_id = {f.id: replace(f, evergreen=False) for f in evergreen[weights.most_evergreen :]}
-    once = [ageing_by_id.get(fact.id, fact) for fact in once]
+    distinct = [ageing_by_id.get(fact.id, fact) for fact in distinct]
     score_by_id |= {fact.id: worth_of(fact, now, weights) for fact in ageing_by_id.values()}
     # The best of a session keeps its worth, so the facts are looked at from the best on.
-    once.sort(key=lambda fact: (-score_by_id[fact.id], -fact.at, fact.id))
+    distinct.sort(key=lambda fact: (-score_by_id[fact.id], -fact.at, fact.id))
     count_by_session = Counter[str]()
-    for fact in once:
+    for fact in distinct:
         if fact.session_id is None or fact.pinned:
             continue
         if count_by_session[fact.session_id]:
@@ -126,7 +126,7 @@ def ordered(
             )
         count_by_session[fact.session_id] += 1
     return sorted(
-        once, key=lambda f: (not f.pinned, -f.at if f.pinned else -score_by_id[f.id], -f.at)
+        distinct, key=lambda f: (not f.pinned, -f.at if f.pinned else -score_by_id[f.id], -f.at)
     )
 
 

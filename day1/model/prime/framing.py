@@ -47,12 +47,12 @@ def _shortened(line: str, max_size: int) -> str:
         room -= size(letter)
         if room < 0:
             break
-    whole = line[:length]
-    if not line[length].isspace() and " " in whole:
-        whole = whole[: whole.rindex(" ")]
-    while whole and changes_the_last(line[len(whole)]):
-        whole = whole[:-1]  # a letter is not parted from its accents
-    return f"{whole.rstrip()}{_CUT}"
+    whole_words = line[:length]
+    if not line[length].isspace() and " " in whole_words:
+        whole_words = whole_words[: whole_words.rindex(" ")]
+    while whole_words and changes_the_last(line[len(whole_words)]):
+        whole_words = whole_words[:-1]  # a letter is not parted from its accents
+    return f"{whole_words.rstrip()}{_CUT}"
 
 
 def without_frames(text: str) -> str:
@@ -85,10 +85,10 @@ class Frame:
 
     def add(self, *lines: str) -> bool:
         """Add lines if all of them fit; returns whether they did."""
-        needed = sum(size(line) + 1 for line in lines)
-        if needed > self._room - self._reserved:
+        needed_size = sum(size(line) + 1 for line in lines)
+        if needed_size > self._room - self._reserved:
             return False
-        self._room -= needed
+        self._room -= needed_size
         self._lines += lines
         return True
 

@@ -59,10 +59,10 @@ def prime_text(situation: Situation, max_size: int) -> str:
         origin = f"{_day(at)}, from {one_line(source, _LONGEST_FACT)}"
         frame.add(_note(f"Last handoff ({origin})", summary))
     lines = _lines(situation.facts, frame.room(), max_size // _SHORTEST_FACT)
-    first_shown = 0
-    while first_shown < len(lines) and not frame.add("Known:", lines[first_shown]):
-        first_shown += 1
-    for line in lines[first_shown + 1 :]:
+    shown_count = 0
+    while shown_count < len(lines) and not frame.add("Known:", lines[shown_count]):
+        shown_count += 1
+    for line in lines[shown_count + 1 :]:
         frame.add(line)
     frame.release()
     frame.add(_MORE)
@@ -76,14 +76,14 @@ def _lines(facts: Sequence[KnownFact], room: int, limit: int) -> list[str]:
     they leave room for other facts. The other pinned facts come last.
     """
     pinned = [_fact_line(fact) for fact in facts if fact.pinned][:limit]
-    unpinned = [_fact_line(fact) for fact in facts if not fact.pinned][:limit]
+    unpinned_lines = [_fact_line(fact) for fact in facts if not fact.pinned][:limit]
     early_lines, late_lines = pinned[:1], list[str]()
-    half = room // 2 - sum(map(size, pinned[:1])) - 1
+    size_left = room // 2 - sum(map(size, pinned[:1])) - 1
     for line in pinned[1:]:
-        needed = size(line) + 1
-        (early_lines if needed <= half else late_lines).append(line)
-        half -= needed if needed <= half else 0
-    return [*early_lines, *unpinned, *late_lines]
+        needed_size = size(line) + 1
+        (early_lines if needed_size <= size_left else late_lines).append(line)
+        size_left -= needed_size if needed_size <= size_left else 0
+    return [*early_lines, *unpinned_lines, *late_lines]
 
 
 def ends_of(text: str, facts: Sequence[KnownFact]) -> tuple[tuple[int, int], ...]:
@@ -102,15 +102,15 @@ def hint_text(branch: str, commit: str, rows: Sequence[tuple[str, int]], max_siz
         return ""
     frame = Frame(_state(branch, commit, 0), _NEAR, max_size)
     for place, (text, at) in enumerate(rows):
-        ending = f" ({_day(at)})"
-        share = (frame.room() + 1) // (len(rows) - place) - len(ending) - len("- ") - 1
-        frame.add(f"- {one_line(text, share)}{ending}")
+        day_suffix = f" ({_day(at)})"
+        size_for_row = (frame.room() + 1) // (len(rows) - place) - len(day_suffix) - len("- ") - 1
+        frame.add(f"- {one_line(text, size_for_row)}{day_suffix}")
     return frame.text()
 
 
 def _state(branch: str, commit: str, pending: int) -> list[tuple[str, str]]:
-    more = f"+{pending}" if pending else ""
-    return [("branch", branch), ("commit", f"{commit[:_COMMIT]}{more}")]
+    pending_mark = f"+{pending}" if pending else ""
+    return [("branch", branch), ("commit", f"{commit[:_COMMIT]}{pending_mark}")]
 
 
 def _note(what: str, text: str) -> str:

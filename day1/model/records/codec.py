@@ -18,8 +18,8 @@ def to_json(record: object) -> dict[str, Json]:
 
 def from_json(kind: type[T], values: Mapping[str, Any]) -> T:
     """Build a record of `kind` from its fields as JSON values."""
-    lists = _lists(kind)  # type: ignore[arg-type]  # a class is hashable
-    return kind(**{n: tuple(v) if n in lists else v for n, v in values.items()})
+    list_fields = _lists(kind)  # type: ignore[arg-type]  # a class is hashable
+    return kind(**{n: tuple(v) if n in list_fields else v for n, v in values.items()})
 
 
 @lru_cache(maxsize=64)

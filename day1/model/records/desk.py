@@ -41,11 +41,11 @@ def _cleaned(value: Any, rows: Collection[str], clean: Callable[[str], str]) -> 
         return [_cleaned(item, rows, clean) for item in value]
     if not isinstance(value, dict):
         return value
-    fresh = {clean(name): _cleaned(item, rows, clean) for name, item in value.items()}
+    clean_value = {clean(name): _cleaned(item, rows, clean) for name, item in value.items()}
     ids = value.get("ids")
-    if "reason" in fresh and isinstance(ids, list) and not {*rows}.isdisjoint(map(str, ids)):
-        fresh["reason"] = REDACTED  # a model wrote it, who had read the rows
-    return fresh
+    if "reason" in clean_value and isinstance(ids, list) and not {*rows}.isdisjoint(map(str, ids)):
+        clean_value["reason"] = REDACTED  # a model wrote it, who had read the rows
+    return clean_value
 
 
 def desk_id(branch_id: str, client: str, name: str) -> str:

@@ -148,8 +148,8 @@ class Review:
 def fingerprint(row: PlanRow, cell: str) -> str:
     """Hash the values that a decision is about: base, source and target of a cell or a row."""
     columns = row.kind.group(cell)
-    sides = (row.base, row.source, row.target)
-    return short_hash(canonical([s and content_of(row.kind, s, columns) for s in sides]))
+    row_versions = (row.base, row.source, row.target)
+    return short_hash(canonical([s and content_of(row.kind, s, columns) for s in row_versions]))
 
 
 def undecided(plan: MergePlan, choices: Sequence[Choice]) -> list[tuple[PlanRow, str]]:

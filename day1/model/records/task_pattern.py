@@ -50,10 +50,10 @@ def recurring_runs(orders: Mapping[str, Sequence[T]]) -> dict[tuple[T, ...], lis
             for end in range(start + 2, min(len(order), start + _LONGEST_RUN) + 1):
                 orders_by_run.setdefault(tuple(order[start:end]), {})[name] = None
     recurring = {run: list(names) for run, names in orders_by_run.items() if len(names) >= FEWEST}
-    within = {
+    runs_within = {
         part
         for run, names in recurring.items()
         for part in (run[1:], run[:-1])
         if recurring.get(part) == names
     }
-    return {run: names for run, names in recurring.items() if run not in within}
+    return {run: names for run, names in recurring.items() if run not in runs_within}

@@ -80,11 +80,11 @@ class Hiding:
 
     def joined(self, other: "Hiding") -> "Hiding":
         """Return the hiding by two sources together: the stricter value of each field."""
-        ends = [end for end in (self.ends, other.ends) if end is not None]
+        known_ends = [end for end in (self.ends, other.ends) if end is not None]
         return Hiding(
             self.redacted or other.redacted,
             self.secret or other.secret,
-            min(ends, default=None),
+            min(known_ends, default=None),
             self.spaces | other.spaces,
         )
 
@@ -118,10 +118,10 @@ def sources_in(edit: Row) -> list[str]:
 
 def _listed(reason: str) -> list[object]:
     try:
-        listed = json.loads(reason)
+        listed_sources = json.loads(reason)
     except ValueError:  # masked, or another program's
         return []
-    return listed if isinstance(listed, list) else []
+    return listed_sources if isinstance(listed_sources, list) else []
 
 
 class Sources:
@@ -150,16 +150,16 @@ class Sources:
         while unread_rows:
             self._rows |= unread_rows
             sources = self._look_up(unread_rows)
-            unknown = sources - self._rows.keys()
-            fresh = self._read(unknown)
-            self._rows |= fresh
-            unread_rows = {i: r for i, r in fresh.items() if may_derive(r)}
-        listed = {row_id for row_id, _ in self._sources}
-        titled = {row_id for row_id in titles if row_id.startswith(_HOOKED)} - listed
+            unknown_ids = sources - self._rows.keys()
+            new_rows = self._read(unknown_ids)
+            self._rows |= new_rows
+            unread_rows = {i: r for i, r in new_rows.items() if may_derive(r)}
+        listing_ids = {row_id for row_id, _ in self._sources}
+        titled = {row_id for row_id in titles if row_id.startswith(_HOOKED)} - listing_ids
         if titled:
             self._by_first_message(titled)
-        absent = {i for ids in self._sources.values() for i in ids} - self._rows.keys()
-        self._removed = self._removed_among(absent - self._state.mask.rows)
+        absent_ids = {i for ids in self._sources.values() for i in ids} - self._rows.keys()
+        self._removed = self._removed_among(absent_ids - self._state.mask.rows)
 
     def of_ids(self, ids: Collection[str]) -> None:
         """Do what `of` does, given the ids of rows that may be derived."""
@@ -168,11 +168,11 @@ class Sources:
     def all_of(self, ids: Collection[str]) -> set[str]:
         """Return the ids of the sources of rows, and of their sources; `of` looked the rows up."""
         source_ids: set[str] = set()
-        unseen = set(ids)
-        while unseen:
-            unseen = {i for row_id in unseen for i in self._sources.get((row_id, BASIS), ())}
-            unseen -= source_ids
-            source_ids |= unseen
+        new_ids = set(ids)
+        while new_ids:
+            new_ids = {i for row_id in new_ids for i in self._sources.get((row_id, BASIS), ())}
+            new_ids -= source_ids
+            source_ids |= new_ids
         return source_ids
 
     def _look_up(self, rows: Mapping[str, Row]) -> set[str]:
@@ -181,8 +181,8 @@ class Sources:
         columns = ("row_id", "cell", "reason")
         query = Query(among={"row_id": sorted(rows)})
         edits = self._state.scan(EDIT, columns, query)
-        listed = [dict(zip(columns, edit, strict=True)) for edit in edits]
-        for edit in listed:
+        listing_edits = [dict(zip(columns, edit, strict=True)) for edit in edits]
+        for edit in listing_edits:
             cell = VERDICT_BASIS if edit["cell"] == VERDICT_BASIS else BASIS
             self._add(str(edit["row_id"]), cell, sources_in(edit), source_ids)
         for row_id, row in rows.items():
@@ -210,9 +210,9 @@ class Sources:
             ids_of_kind = sorted(row_id for row_id in ids if kind_of(row_id) is kind)
             if ids_of_kind:
                 columns = tuple(c for c in _DECIDING if c in kind.column)
-                tuples = self._state.scan(kind, columns, Query(among={"id": ids_of_kind}))
+                cells = self._state.scan(kind, columns, Query(among={"id": ids_of_kind}))
                 rows |= {
-                    str(values[0]): dict(zip(columns, values, strict=True)) for values in tuples
+                    str(values[0]): dict(zip(columns, values, strict=True)) for values in cells
                 }
         return rows
 
@@ -227,8 +227,8 @@ class Sources:
         for message, conversation, content_hash in self._state.scan(MESSAGE, columns, first):
             self._sources.setdefault((str(conversation), BASIS), []).append(str(message))
             self._rows[str(message)] = {"id": message, "content_hash": content_hash}
-        without = {i for i in conversations if (i, BASIS) not in self._sources}
-        self._hidings |= dict.fromkeys(without, Hiding(ends=GONE))
+        without_basis = {i for i in conversations if (i, BASIS) not in self._sources}
+        self._hidings |= dict.fromkeys(without_basis, Hiding(ends=GONE))
 
     def _removed_among(self, ids: Collection[str]) -> dict[str, set[str]]:
         """Return the reasons for which edits of this state removed rows, by the rows' ids."""

@@ -70,10 +70,10 @@ def as_shown(
             derived_at.update(place for place, row in enumerate(rows) if row[at] == value)
     if not derived_at:
         return rows
-    places = sorted(derived_at)
-    derived = [dict(zip(columns, rows[place], strict=True)) for place in places]
+    derived_places = sorted(derived_at)
+    derived_rows = [dict(zip(columns, rows[place], strict=True)) for place in derived_places]
     shown_rows: list[tuple[Cell, ...] | None] = list(rows)
-    for place, row in zip(places, show(state, derived, shown), strict=True):
+    for place, row in zip(derived_places, show(state, derived_rows, shown), strict=True):
         shown_rows[place] = None if row is None else tuple(row.values())
     return [row for row in shown_rows if row is not None]
 
@@ -96,16 +96,16 @@ def _fact(row: Row, hiding: Hiding, shown: Shown) -> Row | None:
     """Show a fact as visibly as its sources allow; None if it is hidden."""
     if not hiding:
         return row
-    left_out = hiding.over(shown.at) or hiding.elsewhere(shown.spaces)
-    if left_out or (hiding.secret and shown.public):
+    is_hidden = hiding.over(shown.at) or hiding.elsewhere(shown.spaces)
+    if is_hidden or (hiding.secret and shown.public):
         return None
-    inherited: Row = {"space": hiding.space(row.get("space"))}
+    inherited_columns: Row = {"space": hiding.space(row.get("space"))}
     if hiding.redacted:
-        inherited["content_hash"] = REDACTED_HASH
+        inherited_columns["content_hash"] = REDACTED_HASH
     if hiding.secret:
-        inherited["sensitivity"] = SECRET
+        inherited_columns["sensitivity"] = SECRET
     row = without_words(FACT, row, _mark(hiding, shown))
-    return {column: inherited.get(column, cell) for column, cell in row.items()}
+    return {column: inherited_columns.get(column, cell) for column, cell in row.items()}
 
 
 def _titles(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]:

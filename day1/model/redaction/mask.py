@@ -71,8 +71,8 @@ class Mask:
             keys: tuple[str, ...] = ("row_id", "row_kind")
             is_touched = not {"ours", "theirs"}.isdisjoint(columns)
         else:
-            by_text = ("content_hash",) if kind.text else ()
-            keys = (kind.about, *(("origin_id",) if kind.about == "id" else ()), *by_text)
+            text_columns = ("content_hash",) if kind.text else ()
+            keys = (kind.about, *(("origin_id",) if kind.about == "id" else ()), *text_columns)
             is_touched = not (_BY_ROW[kind].keys() | _BY_TEXT.get(kind, {}).keys()).isdisjoint(
                 columns
             )
@@ -83,13 +83,13 @@ class Mask:
     ) -> Sequence[tuple[Cell, ...]]:
         """Mask rows of some columns; the columns that `needs` names are among them."""
         keys = [i for i, column in enumerate(columns) if column in _KEYS]
-        marks = self.rows | self.hashes
+        masked_values = self.rows | self.hashes
         quoting = _QUOTING.get(kind, "")
         at = columns.index(quoting) if quoting in columns else None
         return [
             row
             if kind is not HELD
-            and marks.isdisjoint(row[i] for i in keys)
+            and masked_values.isdisjoint(row[i] for i in keys)
             and (at is None or row[at] is None or content_hash(str(row[at])) not in self.hashes)
             else tuple(self.row(kind, dict(zip(columns, row, strict=True))).values())
             for row in rows
@@ -99,16 +99,16 @@ class Mask:
         """Mask a row, or some columns of one with those that `needs` names."""
         if kind is HELD:
             return self._held(row)
-        hidden: Row = {}
+        hidden_columns: Row = {}
         if row.get("content_hash") in self.hashes:
-            hidden |= _BY_TEXT[kind]
+            hidden_columns |= _BY_TEXT[kind]
         if self._lists(kind, row):
-            hidden |= _BY_ROW[kind]
+            hidden_columns |= _BY_ROW[kind]
         quoting = _QUOTING.get(kind, "")
         if row.get(quoting) is not None and content_hash(str(row[quoting])) in self.hashes:
-            hidden[quoting] = None if quoting == "scores" else REDACTED
-        shown = {c: cell for c, cell in hidden.items() if row.get(c) is not None}
-        return {**row, **shown} if shown else row
+            hidden_columns[quoting] = None if quoting == "scores" else REDACTED
+        placeholders = {c: cell for c, cell in hidden_columns.items() if row.get(c) is not None}
+        return {**row, **placeholders} if placeholders else row
 
     def hides(self, kind: Kind, row: Row) -> frozenset[str]:
         """Return the masked columns of a row that was read."""
@@ -117,33 +117,33 @@ class Mask:
         return frozenset({*by_text, *by_row})
 
     def _lists(self, kind: Kind, row: Row) -> bool:
-        about = row.get(kind.about) in self.rows
-        return about or (kind in COPIED and row.get("origin_id") in self.rows)
+        is_about_masked = row.get(kind.about) in self.rows
+        return is_about_masked or (kind in COPIED and row.get("origin_id") in self.rows)
 
     def _held(self, row: Row) -> Row:
         """Mask a held item: both its sides are cells of another row, as JSON."""
-        masked = dict(row)
+        masked_row = dict(row)
         for side in ("ours", "theirs"):
             cells = columns_of(text_of(row.get(side)))
             if cells is not None:
                 kind = BY_TABLE[str(row["row_kind"])]
-                masked[side] = canonical(self.cells(kind, str(row["row_id"]), cells))
-        return masked
+                masked_row[side] = canonical(self.cells(kind, str(row["row_id"]), cells))
+        return masked_row
 
     def cells(self, kind: Kind, row_id: str, cells: Row) -> Row:
         """Mask some cells of a row."""
-        shown = self.row(kind, {**complete(kind, cells), "id": row_id})
-        if row_id in self.rows and "content_hash" not in shown:
+        masked_cells = self.row(kind, {**complete(kind, cells), "id": row_id})
+        if row_id in self.rows and "content_hash" not in masked_cells:
             # Nothing tells which text they are of.
-            shown |= {c: cell for c, cell in _BY_TEXT.get(kind, {}).items() if c in cells}
-        return {column: shown[column] for column in cells}
+            masked_cells |= {c: cell for c, cell in _BY_TEXT.get(kind, {}).items() if c in cells}
+        return {column: masked_cells[column] for column in cells}
 
     def narrowed(self, kind: Kind, query: Query) -> Query:
         """Narrow a query so that it finds no row by what is masked."""
         without = dict(query.without)
         if not _asked(query).isdisjoint(_BY_ROW[kind]):
-            mine = [row_id for row_id in self.rows if row_id.startswith(f"{kind.prefix}_")]
-            without["id"] = [*without.get("id", ()), *sorted(mine)]
+            masked_ids = [row_id for row_id in self.rows if row_id.startswith(f"{kind.prefix}_")]
+            without["id"] = [*without.get("id", ()), *sorted(masked_ids)]
         hashes = {value for value in _values(query, "content_hash") if value in self.hashes}
         if kind.text:
             texts = {content_hash(str(text)) for text in _values(query, kind.text)}
@@ -155,9 +155,9 @@ class Mask:
 
 def _asked(query: Query) -> set[str]:
     """Return the columns on whose values a query has conditions."""
-    equal = {column for column, value in query.equal.items() if value is not None}
+    equal_columns = {column for column, value in query.equal.items() if value is not None}
     space = set() if query.under is None else {"space"}
-    return equal | query.among.keys() | query.without.keys() | space
+    return equal_columns | query.among.keys() | query.without.keys() | space
 
 
 def _values(query: Query, column: str) -> Iterable[Cell]:

@@ -58,10 +58,10 @@ def mark_of(at: int, *versions: Row | None, past: Row | None = None) -> str | No
     """
     if is_secret(past) or any(map(is_secret, versions)):
         return SECRET_MARK
-    present = [row for row in versions if row is not None]
-    if not present and past is None:
+    present_rows = [row for row in versions if row is not None]
+    if not present_rows and past is None:
         return None
-    return EXPIRED_MARK if all(is_expired(row, at) for row in present) else None
+    return EXPIRED_MARK if all(is_expired(row, at) for row in present_rows) else None
 
 
 def without_words(kind: Kind, row: Row, mark: str | None) -> Row:

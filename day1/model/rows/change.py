@@ -146,15 +146,15 @@ def children_first(commits: Mapping[CommitId, Commit]) -> list[Commit]:
         for parent in current.parents:
             if parent in children_left:
                 children_left[parent] += 1
-    ready = [c for c in commits.values() if children_left[c.id] == 0]
-    ordered: list[Commit] = []
-    while ready:
-        ready.sort(key=lambda c: (c.ts, c.id))
-        current = ready.pop()
-        ordered.append(current)
+    ready_commits = [c for c in commits.values() if children_left[c.id] == 0]
+    ordered_commits: list[Commit] = []
+    while ready_commits:
+        ready_commits.sort(key=lambda c: (c.ts, c.id))
+        current = ready_commits.pop()
+        ordered_commits.append(current)
         for parent in current.parents:
             if parent in children_left:
                 children_left[parent] -= 1
                 if children_left[parent] == 0:
-                    ready.append(commits[parent])
-    return ordered
+                    ready_commits.append(commits[parent])
+    return ordered_commits

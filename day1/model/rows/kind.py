@@ -360,8 +360,8 @@ def complete(kind: Kind | None, columns: Row) -> Row:
     text = None if kind is None or kind.text is None else columns.get(kind.text)
     if kind is None or text is None:
         return columns
-    other: Row = dict.fromkeys(kind.rendered)
-    return {**other, **columns, "content_hash": content_hash(str(text))}
+    defaults: Row = dict.fromkeys(kind.rendered)
+    return {**defaults, **columns, "content_hash": content_hash(str(text))}
 
 
 canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
@@ -385,9 +385,9 @@ def content_of(kind: Kind, row: Mapping[str, Cell], columns: tuple[str, ...]) ->
     So a row that has nothing in them keeps the hashes that it had before there were any.
     """
     first, later = _by_age(kind.younger, columns)
-    content: list[object] = [row[c] for c in first]
-    younger = {c: value for c in later if (value := row[c]) is not None}
-    return [*content, younger] if younger else content
+    content_values: list[object] = [row[c] for c in first]
+    younger_values = {c: value for c in later if (value := row[c]) is not None}
+    return [*content_values, younger_values] if younger_values else content_values
 
 
 @cache

@@ -21,8 +21,8 @@ class Link(NamedTuple):
 
 def rivals(links: Sequence[Link]) -> list[Link]:
     """Find messages that follow the same message; their order is that of their arrival."""
-    followed = Counter(link.previous_id for link in links)
-    return [link for link in links if followed[link.previous_id] > 1]
+    follower_counts = Counter(link.previous_id for link in links)
+    return [link for link in links if follower_counts[link.previous_id] > 1]
 
 
 def in_sequence(links: Sequence[Link], arrived: Mapping[str, int]) -> list[str]:
@@ -40,9 +40,9 @@ def in_sequence(links: Sequence[Link], arrived: Mapping[str, int]) -> list[str]:
     first_by_parent: dict[str | None, list[Link]] = {}
     following_by_parent: dict[str | None, list[Link]] = {}
     for link in links:
-        above = key_by_id.get(link.previous_id or "")
+        key_of_previous = key_by_id.get(link.previous_id or "")
         # The circles that a damaged file may hold are cut open.
-        is_follower = above is not None and above < key_by_id[link.id]
+        is_follower = key_of_previous is not None and key_of_previous < key_by_id[link.id]
         (following_by_parent if is_follower else first_by_parent).setdefault(
             link.previous_id, []
         ).append(link)
@@ -50,11 +50,11 @@ def in_sequence(links: Sequence[Link], arrived: Mapping[str, int]) -> list[str]:
     def turn(link: Link) -> tuple[int, int, str]:
         return arrived.get(link.id, link.created_at), *key_by_id[link.id]
 
-    runs = sorted(
+    link_runs = sorted(
         first_by_parent.values(),
         key=lambda run_links: min(key_by_id[link.id] for link in run_links),
     )
-    waiting = [link for run in reversed(runs) for link in sorted(run, key=turn, reverse=True)]
+    waiting = [link for run in reversed(link_runs) for link in sorted(run, key=turn, reverse=True)]
     order = []
     while waiting:
         link = waiting.pop()

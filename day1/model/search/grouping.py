@@ -75,24 +75,24 @@ def complete_links(things: Sequence[T], pairs: Iterable[Pair[T]]) -> list[list[T
     """
     place_by_thing = {thing: number for number, thing in enumerate(things)}
     group_of = dict(enumerate([number] for number in place_by_thing.values()))
-    links: list[Counter[int]] = [Counter() for _ in place_by_thing]
-    home = list(place_by_thing.values())
+    link_counts: list[Counter[int]] = [Counter() for _ in place_by_thing]
+    group_by_place = list(place_by_thing.values())
     ranked = sorted((-how, place_by_thing[a], place_by_thing[b]) for a, b, how in pairs if a != b)
     for one, other in dict.fromkeys((min(a, b), max(a, b)) for _, a, b in ranked):
-        kept_group, joined = sorted((home[one], home[other]))
+        kept_group, joined = sorted((group_by_place[one], group_by_place[other]))
         if kept_group == joined:
             continue
-        links[kept_group][joined] += 1
-        links[joined][kept_group] += 1
-        if links[kept_group][joined] < len(group_of[kept_group]) * len(group_of[joined]):
+        link_counts[kept_group][joined] += 1
+        link_counts[joined][kept_group] += 1
+        if link_counts[kept_group][joined] < len(group_of[kept_group]) * len(group_of[joined]):
             continue
-        for third, count in links[joined].items():
-            links[third][kept_group] += count
-            del links[third][joined]
-        links[kept_group].update(links[joined])
-        del links[kept_group][kept_group], links[kept_group][joined]
+        for third, count in link_counts[joined].items():
+            link_counts[third][kept_group] += count
+            del link_counts[third][joined]
+        link_counts[kept_group].update(link_counts[joined])
+        del link_counts[kept_group][kept_group], link_counts[kept_group][joined]
         for number in group_of[joined]:
-            home[number] = kept_group
+            group_by_place[number] = kept_group
         group_of[kept_group] += group_of.pop(joined)
     return [[things[number] for number in sorted(group)] for group in group_of.values()]
 
@@ -108,26 +108,26 @@ def pairs_in_common(words_by_key: Mapping[T, frozenset[str]]) -> list[Pair[T]]:
     Only sets that share one of their rarest words are compared: with 0.8 in common, at least one
     of the rarest fifth must be.
     """
-    frequency = Counter(word for words in words_by_key.values() for word in words)
-    by_rarity = sorted(frequency, key=lambda word: (frequency[word], word))
-    rarity = {word: place for place, word in enumerate(by_rarity)}
+    count_by_word = Counter(word for words in words_by_key.values() for word in words)
+    words_by_rarity = sorted(count_by_word, key=lambda word: (count_by_word[word], word))
+    rarity = {word: place for place, word in enumerate(words_by_rarity)}
     keys_by_word: dict[str, list[T]] = {}
-    pairs: list[Pair[T]] = []
+    common_pairs: list[Pair[T]] = []
     for key, words in words_by_key.items():
         rarest = sorted(words, key=rarity.__getitem__)
         rarest = rarest[: len(words) - ceil(ALIKE_WORDS * len(words)) + 1]
         near = dict.fromkeys(other for word in rarest for other in keys_by_word.get(word, ()))
         shares = ((other, shared_words(words, words_by_key[other])) for other in near)
-        pairs += [(other, key, share) for other, share in shares if share >= ALIKE_WORDS]
+        common_pairs += [(other, key, share) for other, share in shares if share >= ALIKE_WORDS]
         for word in rarest:
             keys_by_word.setdefault(word, []).append(key)
-    return pairs
+    return common_pairs
 
 
 def shared_words(one: frozenset[str], other: frozenset[str]) -> float:
     """Return the Jaccard similarity of two sets of words, 0 to 1."""
-    in_both = len(one & other)
-    return in_both / (len(one) + len(other) - in_both) if in_both else 0.0
+    common_count = len(one & other)
+    return common_count / (len(one) + len(other) - common_count) if common_count else 0.0
 
 
 def worded(text: str) -> int:
@@ -137,13 +137,13 @@ def worded(text: str) -> int:
     neither a few words nor a page.
     """
     stripped = text.strip()
-    points = min(len(_SPECIFIC.findall(stripped)), _MOST_SPECIFICS)
+    specific_count = min(len(_SPECIFIC.findall(stripped)), _MOST_SPECIFICS)
     if not _POINTER.match(stripped):
-        points += 2 + (subject(stripped) is not None)
-    points += 2 * (_END.search(stripped) is not None)
-    points -= 2 * (len(stripped.split()) < _FEWEST_WORDS)
-    points -= 4 * (len(stripped) > LONGEST)
-    return points
+        specific_count += 2 + (subject(stripped) is not None)
+    specific_count += 2 * (_END.search(stripped) is not None)
+    specific_count -= 2 * (len(stripped.split()) < _FEWEST_WORDS)
+    specific_count -= 4 * (len(stripped) > LONGEST)
+    return specific_count
 
 
 def faithful(sentence: str, sources: Sequence[str]) -> bool:
@@ -151,12 +151,12 @@ def faithful(sentence: str, sources: Sequence[str]) -> bool:
 
     Most of its content words and all of its numbers are in the sources, and it denies if one does.
     """
-    theirs = {word for source in sources for word in content_words(source)}
+    source_words = {word for source in sources for word in content_words(source)}
     words = content_words(sentence)
     numbers = {number for source in sources for number in _NUMBER.findall(source)}
     denials = {bool(_DENIAL.search(source)) for source in sources}
     return (
-        2 * sum(word in theirs for word in words) > len(words)
+        2 * sum(word in source_words for word in words) > len(words)
         and numbers.issuperset(_NUMBER.findall(sentence))
         and bool(_DENIAL.search(sentence)) in denials
     )

@@ -83,8 +83,8 @@ class QuotedText:
 
 def sentences(text: str) -> list[str]:
     """Split a text into its sentences and lines, without blanks around or repeated in them."""
-    ends = [*(match.end() for match in _ENDS.finditer(text)), len(text)]
-    parts = (text[start:end] for start, end in pairwise([0, *ends]))
+    end_positions = [*(match.end() for match in _ENDS.finditer(text)), len(text)]
+    parts = (text[start:end] for start, end in pairwise([0, *end_positions]))
     return [" ".join(part.split()) for part in parts if part.strip()]
 
 
@@ -120,20 +120,20 @@ def quote(
         limits: how much of long texts is quoted; None: every text is whole.
     """
     limit = math.inf if limits is None else limits.whole_characters
-    long = [hit for hit in texts if len(hit.text) > limit]
-    if limits is None or not long:
+    long_texts = [hit for hit in texts if len(hit.text) > limit]
+    if limits is None or not long_texts:
         return [_whole(question, hit) for hit in texts]
     stems_by_start = _stems(question)
     words = [list(_words(stems_by_start, hit.text)) for hit in texts]
-    rarity, sizes = _rarity(words), _sizes(len(long), limits)
-    shown = []
+    rarity, sizes = _rarity(words), _sizes(len(long_texts), limits)
+    shown_texts = []
     for hit, hit_words in zip(texts, words, strict=True):
         part = passage(hit, next(sizes), hit_words, rarity) if len(hit.text) > limit else None
         if part is None:
-            shown.append(_whole(question, hit))
+            shown_texts.append(_whole(question, hit))
         else:
-            shown.append(QuotedText(_with_marks(hit.text, part), part, len(hit.text)))
-    return shown
+            shown_texts.append(QuotedText(_with_marks(hit.text, part), part, len(hit.text)))
+    return shown_texts
 
 
 def _whole(question: str, hit: FoundText) -> QuotedText:
@@ -143,12 +143,12 @@ def _whole(question: str, hit: FoundText) -> QuotedText:
 
 def _sizes(count: int, limits: PassageLimits) -> Iterator[int]:
     """Yield the maximum number of characters of each of `count` passages, best first."""
-    least = min(LEAST, limits.passage_characters)
-    spare = max(0, limits.passages_characters - count * least)
+    least_size = min(LEAST, limits.passage_characters)
+    spare_characters = max(0, limits.passages_characters - count * least_size)
     for _ in range(count):
-        more = min(limits.passage_characters - least, spare)
-        spare -= more
-        yield least + more
+        extra_size = min(limits.passage_characters - least_size, spare_characters)
+        spare_characters -= extra_size
+        yield least_size + extra_size
 
 
 def passage(
@@ -163,23 +163,23 @@ def passage(
         None if the text, without blanks around it, has at most `size` characters.
     """
     text = hit.text
-    first = len(text) - len(text.lstrip())
-    ends = Span(first, max(first, len(text.rstrip())))
-    if ends.end - ends.start <= size:
+    first_character = len(text) - len(text.lstrip())
+    bounds = Span(first_character, max(first_character, len(text.rstrip())))
+    if bounds.end - bounds.start <= size:
         return None
-    within = ends if hit.near is None else _widened(hit.near, size, ends)
-    inside = [w for w in words if within.start <= w.start and w.end <= within.end]
-    core = _densest(inside, size, rarity)
-    latest = within.start + size // 3
-    start, core_end = within.start, within.start
-    if core is not None:
-        latest, core_end = core
-        lead = (size - (core.end - core.start)) // 2
-        start = max(within.start, min(core.start - lead, within.end - size))
-    if start > ends.start:
+    search_span = bounds if hit.near is None else _widened(hit.near, size, bounds)
+    words_within = [w for w in words if search_span.start <= w.start and w.end <= search_span.end]
+    densest_span = _densest(words_within, size, rarity)
+    latest = search_span.start + size // 3
+    start, core_end = search_span.start, search_span.start
+    if densest_span is not None:
+        latest, core_end = densest_span
+        lead = (size - (densest_span.end - densest_span.start)) // 2
+        start = max(search_span.start, min(densest_span.start - lead, search_span.end - size))
+    if start > bounds.start:
         start = _begin(text, start, latest)
-    latest_end = min(within.end, start + size)
-    if latest_end == ends.end:
+    latest_end = min(search_span.end, start + size)
+    if latest_end == bounds.end:
         return Span(start, latest_end)
     earliest = min(latest_end, max(core_end, start + 2 * size // 3))
     end = _end(text, earliest, latest_end)
@@ -211,10 +211,10 @@ def _rarity(texts: Iterable[Sequence[_Word]]) -> dict[str, float]:
 
     No other text counts, since the token may not see others.
     """
-    every = [{word.stem for word in words} for words in texts]
-    counts = Counter(stem for stems in every for stem in stems)
+    stem_sets = [{word.stem for word in words} for words in texts]
+    counts = Counter(stem for stems in stem_sets for stem in stems)
     return {
-        stem: math.log(1 + (len(every) - count + 0.5) / (count + 0.5))
+        stem: math.log(1 + (len(stem_sets) - count + 0.5) / (count + 0.5))
         for stem, count in counts.items()
     }
 
@@ -222,23 +222,23 @@ def _rarity(texts: Iterable[Sequence[_Word]]) -> dict[str, float]:
 def _densest(words: Sequence[_Word], size: int, rarity: Mapping[str, float]) -> Span | None:
     """Find the first shortest part of at most `size` characters with the most weight of words."""
     best, span = (0.0, 0), None
-    held: Counter[str] = Counter()
+    count_by_stem: Counter[str] = Counter()
     last = 0
     for at, word in enumerate(words):
         while last < len(words) and words[last].end - word.start <= size:
-            held[words[last].stem] += 1
+            count_by_stem[words[last].stem] += 1
             last += 1
         if last == at:  # this word alone exceeds `size`
             last += 1
             continue
-        if held[word.stem] == 1:  # else the part from the next word on has the same words
-            stems = sorted(stem for stem, count in held.items() if count)
+        if count_by_stem[word.stem] == 1:  # else the part from the next word on has the same words
+            stems = sorted(stem for stem, count in count_by_stem.items() if count)
             score = sum(rarity[stem] for stem in stems)
             if score >= best[0]:
                 end = _shortest(words, at, set(stems))
                 if (score, word.start - end) > best:
                     best, span = (score, word.start - end), Span(word.start, end)
-        held[word.stem] -= 1
+        count_by_stem[word.stem] -= 1
     return span
 
 
@@ -256,8 +256,8 @@ def _shortest(words: Sequence[_Word], at: int, stems: set[str]) -> int:
 
 def _widened(near: Span, size: int, ends: Span) -> Span:
     """Widen a span to at least `size` characters within a text."""
-    lacking = max(0, size - (near.end - near.start))
-    start = max(ends.start, min(near.start - lacking // 2, ends.end - size))
+    missing_size = max(0, size - (near.end - near.start))
+    start = max(ends.start, min(near.start - missing_size // 2, ends.end - size))
     return Span(start, min(ends.end, max(near.end, start + size)))
 
 
@@ -300,8 +300,8 @@ def _within_a_letter(text: str, at: int) -> bool:
 
 def _with_marks(text: str, part: Span) -> str:
     """Return a passage with an ellipsis where the text goes on before or after it."""
-    before, after = text[: part.start].strip(), text[part.end :].strip()
-    return f"{_CUT} " * bool(before) + text[part.start : part.end] + f" {_CUT}" * bool(after)
+    text_before, after = text[: part.start].strip(), text[part.end :].strip()
+    return f"{_CUT} " * bool(text_before) + text[part.start : part.end] + f" {_CUT}" * bool(after)
 
 
 def best_rows(

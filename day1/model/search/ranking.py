@@ -168,9 +168,11 @@ def rank(
         texts = read([candidate.row_id for _, candidate in portion])
         with_texts = [(e, c, texts[c.row_id]) for e, c in portion if c.row_id in texts]
         first = sorted([*first, *_weighed(with_texts, question)], key=_PLACE)[:limit]
-    half = question.weights.bm25_half
+    half_bm25 = question.weights.bm25_half
     return [
-        Scored(hit.row_id, -hit.negative_score, _clamped(c.cosine), _keyword_score(c.bm25, half))
+        Scored(
+            hit.row_id, -hit.negative_score, _clamped(c.cosine), _keyword_score(c.bm25, half_bm25)
+        )
         for hit in first
         for c in [hit.candidate]
     ]
@@ -209,8 +211,8 @@ def _weighed(
         votes = question.votes.get(candidate.row_id)
         if votes is not None:
             score = moved(score, votes.usefulness(question.words))
-        when = candidate.created_at if candidate.happened_at is None else candidate.happened_at
-        yield _Hit(-score, -when, candidate.row_id, candidate)
+        time = candidate.created_at if candidate.happened_at is None else candidate.happened_at
+        yield _Hit(-score, -time, candidate.row_id, candidate)
 
 
 def _best_possible(score: float, question: Question) -> float:
@@ -314,8 +316,8 @@ def _evidence(candidate: Candidate, question: Question) -> float:
     else:
         # A memory beside one like the question is more likely the wanted one.
         near = _boosted(cosine, weights.beside_boost * (_clamped(candidate.beside) or 0.0))
-    combined = weights.vector * near + weights.keyword * keyword
-    score = combined / (weights.vector + weights.keyword)
+    combined_score = weights.vector * near + weights.keyword * keyword
+    score = combined_score / (weights.vector + weights.keyword)
     # Most words of a question in one place are more than twice as good as half of them.
     return _boosted(score, weights.words_boost * _most_words(candidate.bm25, weights.words_half))
 
@@ -348,17 +350,17 @@ def _near_dates(with_texts: Sequence[tuple[Candidate, str]], question: Question)
     if not question.dated:
         return [0.0] * len(with_texts)
     asked_around: dict[int, list[DateSpan]] = {}
-    nearness = []
+    nearness_of_candidates = []
     for candidate, text in with_texts:
-        nearest = 0.0
+        best_nearness = 0.0
         for span in _dates_of(candidate, text):
             year = 1970 + span.start_us // _YEAR_US
             if year not in asked_around:  # "on 5 May" is asked of the years around the memory's
                 asked_around[year] = dates(question.text, (year - 1, year, year + 1))
             for asked_span in asked_around[year]:
-                nearest = max(nearest, _nearness(asked_span, span))
-        nearness.append(nearest)
-    return nearness
+                best_nearness = max(best_nearness, _nearness(asked_span, span))
+        nearness_of_candidates.append(best_nearness)
+    return nearness_of_candidates
 
 
 @lru_cache(maxsize=16_384)
@@ -383,7 +385,7 @@ def _nearness(asked_span: DateSpan, memory_span: DateSpan) -> float:
     """
     width = asked_span.end_us - asked_span.start_us
     gap = max(asked_span.start_us - memory_span.end_us, memory_span.start_us - asked_span.end_us, 0)
-    falling = 1.0 - gap / (2 * _DAY_US + width / 4)
-    if falling <= 0:
+    falling_nearness = 1.0 - gap / (2 * _DAY_US + width / 4)
+    if falling_nearness <= 0:
         return 0.0
-    return falling * min(1.0, width / (memory_span.end_us - memory_span.start_us))
+    return falling_nearness * min(1.0, width / (memory_span.end_us - memory_span.start_us))

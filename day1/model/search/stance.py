@@ -166,11 +166,11 @@ def stance(
     """
     one, two = _read(claim), _read(other)
     turned = _turned(one.words, two.words)
-    shared = len(one.words & two.words) + turned
-    if not shared:
+    shared_count = len(one.words & two.words) + turned
+    if not shared_count:
         return "related" if (cosine or 0) >= _RELATED_COSINE else None
-    alike = shared / (len(one.words | two.words) - turned)
-    covered = shared / len(one.words)
+    alike = shared_count / (len(one.words | two.words) - turned)
+    covered_share = shared_count / len(one.words)
     near = alike >= _NEAR or ((cosine or 0) >= _NEAR_COSINE and alike >= _NEAR_WITH_COSINE)
     has_same_names = one.names <= two.all_words and two.names <= one.all_words
     opposed = _opposed(one, two, turned)
@@ -178,12 +178,12 @@ def stance(
     if _same_time(claim, other) and not other.rstrip().endswith("?"):
         if near and has_same_names and contrary:
             return "contradicts"
-        said = covered >= _COVERED or (
-            (cosine or 0) >= _LIKE_COSINE and covered >= _COVERED_WITH_COSINE
+        is_said = covered_share >= _COVERED or (
+            (cosine or 0) >= _LIKE_COSINE and covered_share >= _COVERED_WITH_COSINE
         )
-        if said and not contrary and one.names <= two.all_words and one.numbers <= two.numbers:
+        if is_said and not contrary and one.names <= two.all_words and one.numbers <= two.numbers:
             return "supports"
-    if covered >= _RELATED or (cosine or 0) >= _RELATED_COSINE:
+    if covered_share >= _RELATED or (cosine or 0) >= _RELATED_COSINE:
         return "related"
     return None
 
@@ -235,7 +235,7 @@ def _read(text: str) -> _Read:
     undated = _FALSE.sub("not", _DATE.sub(" ", text))
     named = {number for match in _NAMED.finditer(undated) for number in match.groups() if number}
     words: set[str] = set()
-    every: set[str] = set()
+    all_words: set[str] = set()
     names: set[str] = set()
     numbers: set[str] = set()
     sides, negations = set(), 0
@@ -245,7 +245,7 @@ def _read(text: str) -> _Read:
         number = word.replace(",", "") if word[0].isdigit() else _NUMBERS.get(word)
         if number is not None:
             (names if word in named else numbers).add(number)
-            every.add(number)
+            all_words.add(number)
         elif word in _NEGATIONS or word.endswith("n't"):
             negations += 1
         elif word in _SIDES:
@@ -255,10 +255,10 @@ def _read(text: str) -> _Read:
             words.add(stem)
             if token[0].isupper():
                 names.add(stem)
-    every |= words
+    all_words |= words
     return _Read(
         frozenset(words),
-        frozenset(every),
+        frozenset(all_words),
         frozenset(names),
         frozenset(numbers),
         frozenset(sides),

@@ -40,17 +40,17 @@ def summarize(texts: Sequence[str], max_characters: int = MOST_CHARACTERS) -> li
     names = _inner_names(quote.sentence for quote in quotes)
     scores = [_specifics(quote.sentence, names) for quote in quotes]
     min_score = min(1, max(scores, default=0))
-    ranked = sorted(
+    ranked_places = sorted(
         (place for place, score in enumerate(scores) if score >= min_score),
         key=lambda place: (-scores[place], place),
     )
     chosen_places: list[int] = []
-    room = max_characters
-    for place in ranked:
+    characters_left = max_characters
+    for place in ranked_places:
         length = len(quotes[place].sentence) + 1
-        if length <= room + 1 and len(chosen_places) < _MOST_SENTENCES:
+        if length <= characters_left + 1 and len(chosen_places) < _MOST_SENTENCES:
             chosen_places.append(place)
-            room -= length
+            characters_left -= length
     return [quotes[place] for place in sorted(chosen_places)]
 
 
@@ -59,9 +59,9 @@ def names_in(texts: Sequence[str]) -> list[str]:
 
     A capitalised word that begins a sentence is a name only if it is one within a sentence too.
     """
-    listed = [sentence for text in texts for sentence in sentences(text)]
-    inner = _inner_names(listed)
-    return list(dict.fromkeys(name for s in listed for name in _names(s, inner)))
+    all_sentences = [sentence for text in texts for sentence in sentences(text)]
+    inner_names = _inner_names(all_sentences)
+    return list(dict.fromkeys(name for s in all_sentences for name in _names(s, inner_names)))
 
 
 def _inner_names(listed: Sequence[str] | Iterator[str]) -> frozenset[str]:

@@ -177,14 +177,14 @@ def usual(texts: Sequence[str]) -> Usual:
     if len(texts) < _FEWEST:
         return Usual()
     counts = Counter(word for text in texts for word in content_words(text))
-    common = frozenset(word for word, count in counts.items() if count * 4 > len(texts))
-    first = Counter(map(_opener, texts))
-    openers = frozenset(word for word, count in first.items() if word and count * 4 > len(texts))
-    opening = Counter(map(subject, texts))
-    names = {word for word, count in opening.items() if word is not None and count >= _OPENS}
+    common_words = frozenset(word for word, count in counts.items() if count * 4 > len(texts))
+    firsts = Counter(map(_opener, texts))
+    openers = frozenset(word for word, count in firsts.items() if word and count * 4 > len(texts))
+    subjects = Counter(map(subject, texts))
+    names = {word for word, count in subjects.items() if word is not None and count >= _OPENS}
     if names:
         names -= {word for text in texts for word in _WORD.findall(text)}
-    return Usual(common, openers, frozenset(names))
+    return Usual(common_words, openers, frozenset(names))
 
 
 def embedding_query(question: str, words: frozenset[str]) -> str:
@@ -236,21 +236,21 @@ def asked_about(question: str, names: frozenset[str]) -> frozenset[str]:
     word and stop words. "How do we deploy?" is not about a memory that opens with "Deploy".
     """
     words = _WORD.findall(unicodedata.normalize("NFC", question))
-    about = {word.lower() for word in words[1:] if word != word.lower()} - STOP_WORDS
-    return frozenset(about | {word for each in words if (word := each.lower()) in names})
+    capitalised = {word.lower() for word in words[1:] if word != word.lower()} - STOP_WORDS
+    return frozenset(capitalised | {word for each in words if (word := each.lower()) in names})
 
 
 def excerpt(passage: str, question: str) -> str:
     """Quote a part of a passage that begins shortly before the first word of the question."""
     if len(passage) <= _QUOTED:
         return passage
-    folded = passage.lower()
-    places = [folded.find(word) for word in content_words(question)]
-    first = min((place for place in places if place >= 0), default=0)
-    start = passage.rfind(" ", 0, max(0, first - _QUOTED // 3)) + 1
+    folded_passage = passage.lower()
+    word_positions = [folded_passage.find(word) for word in content_words(question)]
+    first_position = min((place for place in word_positions if place >= 0), default=0)
+    start = passage.rfind(" ", 0, max(0, first_position - _QUOTED // 3)) + 1
     end = start + _QUOTED
-    quoted = passage[start:] if end >= len(passage) else passage[start:end].rsplit(None, 1)[0]
-    return "\u2026 " * (start > 0) + quoted + " \u2026" * (end < len(passage))
+    quoted_text = passage[start:] if end >= len(passage) else passage[start:end].rsplit(None, 1)[0]
+    return "\u2026 " * (start > 0) + quoted_text + " \u2026" * (end < len(passage))
 
 
 _MONTH_NAMES = (
@@ -291,13 +291,13 @@ def dates(text: str, years: Sequence[int] = YEARS) -> list[DateSpan]:
     parts = [text]
     if not years:  # only the characters around a year can be a date, and they are few
         parts = [text[max(0, at.start() - 25) : at.end() + 15] for at in _YEAR.finditer(text)]
-    spans = set()
+    date_spans = set()
     for year, month, day in chain.from_iterable(map(_named, parts)):
         for each in years if year is None else (year,):
             span = _span(each, month, day)
             if span is not None:
-                spans.add(span)
-    return sorted(spans)
+                date_spans.add(span)
+    return sorted(date_spans)
 
 
 def _named(text: str) -> Iterator[_Named]:
@@ -319,14 +319,14 @@ def _named(text: str) -> Iterator[_Named]:
 
 def _around_month(pieces: list[str], at: int, month: int) -> _Named | None:
     """Return the date whose month is `pieces[at]`, or None if that word is not a month here."""
-    of = pieces[at - 1].lower() == "of"
-    day_before = _number(_DAY, pieces[at - 2 if of else at - 1])
+    has_of = pieces[at - 1].lower() == "of"
+    day_before = _number(_DAY, pieces[at - 2 if has_of else at - 1])
     day_after = None if day_before else _number(_DAY, pieces[at + 1])
     year = _number(_YEAR, pieces[at + 2 if day_after else at + 1])
     word, day = pieces[at], day_before or day_after
     lead = pieces[at - 2 if day_before else at - 1].lower()
-    certain = year or lead in _LEADS or (day and word[0].isupper())
-    if certain or (word.lower() not in _AMBIGUOUS and (day or len(word) > len("jan"))):
+    is_certain = year or lead in _LEADS or (day and word[0].isupper())
+    if is_certain or (word.lower() not in _AMBIGUOUS and (day or len(word) > len("jan"))):
         return year, month, day
     return None
 

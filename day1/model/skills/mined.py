@@ -118,23 +118,23 @@ def uses_of(messages: Iterable[Spoken]) -> tuple[ToolUse, ...]:
     that is announced and reported in one turn counts once, as it was reported.
     """
     uses: list[ToolUse] = []
-    announced: list[int] = []
+    announced_places: list[int] = []
     turn = 0
     for message in messages:
         if message.role == "user":
             turn += 1
-            announced = []
+            announced_places = []
         for call in _calls(message.tool_calls):
-            good = outcome_of(call.get("status"))
-            use = ToolUse(str(call["name"]), good, turn, message.at, message.agent)
+            outcome = outcome_of(call.get("status"))
+            use = ToolUse(str(call["name"]), outcome, turn, message.at, message.agent)
             if message.role == "tool":
-                place = next((n for n in announced if uses[n].name == use.name), None)
+                place = next((n for n in announced_places if uses[n].name == use.name), None)
                 if place is not None:
-                    announced.remove(place)
+                    announced_places.remove(place)
                     uses[place] = use
                     continue
             else:
-                announced.append(len(uses))
+                announced_places.append(len(uses))
             uses.append(use)
     return tuple(uses)
 
@@ -147,8 +147,8 @@ def _calls(cell: Cell) -> list[dict[str, Any]]:
         calls = json.loads(str(cell))
     except ValueError:  # another program's
         return []
-    listed = calls if isinstance(calls, list) else []
-    return [c for c in listed if isinstance(c, dict) and isinstance(c.get("name"), str)]
+    call_values = calls if isinstance(calls, list) else []
+    return [c for c in call_values if isinstance(c, dict) and isinstance(c.get("name"), str)]
 
 
 def runs_in(steps: Steps, uses: Sequence[ToolUse]) -> list[Run]:
@@ -162,26 +162,26 @@ def runs_in(steps: Steps, uses: Sequence[ToolUse]) -> list[Run]:
             if names[start:end] == steps:
                 runs.append(uses[start:end])
                 free = end
-    answered = {run[0].turn for run in runs}
-    return [_run(run, again=run[-1].turn + 1 in answered) for run in runs]
+    answered_turns = {run[0].turn for run in runs}
+    return [_run(run, again=run[-1].turn + 1 in answered_turns) for run in runs]
 
 
 def _run(run: Sequence[ToolUse], *, again: bool) -> Run:
     """Judge one run; `again` says that the next user message was answered by the same run."""
-    failed = again or any(use.good is False for use in run)
-    return Run(False if failed else run[-1].good, run[-1].at, run[-1].agent)
+    has_failed = again or any(use.good is False for use in run)
+    return Run(False if has_failed else run[-1].good, run[-1].at, run[-1].agent)
 
 
 def count_runs(runs: Iterable[Run]) -> Counts:
     """Count runs by their outcome."""
-    listed = list(runs)
-    outcomes = [run.good for run in listed if run.good is not None]
+    run_list = list(runs)
+    outcomes = [run.good for run in run_list if run.good is not None]
     return Counts(
-        len(listed),
+        len(run_list),
         len(outcomes),
         sum(outcomes),
-        max((run.at for run in listed), default=None),
-        tuple(sorted({run.agent for run in listed if run.agent is not None})),
+        max((run.at for run in run_list), default=None),
+        tuple(sorted({run.agent for run in run_list if run.agent is not None})),
     )
 
 

@@ -57,8 +57,8 @@ def read_structure(cell: Cell) -> Structure | None:
         parts = json.loads(str(cell))
         steps = tuple(str(step["action"]) for step in parts["steps"])
         trigger, name = parts["trigger"], parts.get("name")
-        fits = parts["type"] in TYPES and trigger["type"] in _TRIGGERS
-        fits = fits and isinstance(trigger["value"], str) and isinstance(name, str | None)
+        is_valid = parts["type"] in TYPES and trigger["type"] in _TRIGGERS
+        is_valid = is_valid and isinstance(trigger["value"], str) and isinstance(name, str | None)
     except (ValueError, TypeError, KeyError):
         return None
-    return Structure(parts["type"], trigger, steps, name) if fits and steps else None
+    return Structure(parts["type"], trigger, steps, name) if is_valid and steps else None

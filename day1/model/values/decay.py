@@ -16,5 +16,5 @@ def decay_score(last: int, now: int, half_life_days: float = HALF_LIFE_DAYS) -> 
         now: the present instant, in microseconds.
         half_life_days: the half-life in days.
     """
-    age = max(0, now - last)
-    return float(0.5 ** (age / (half_life_days * DAY)))
+    age_us = max(0, now - last)
+    return float(0.5 ** (age_us / (half_life_days * DAY)))

@@ -62,8 +62,8 @@ def ids_of_request(request_id: str, *whose: str) -> NewId:
         request_id: as the client gives it.
         whose: what else the request is told apart by: the agent, the branch.
     """
-    ulid = _ULID.fullmatch(request_id)
-    ulid_ms = 0 if ulid is None else _number(ulid[1])
+    ulid_match = _ULID.fullmatch(request_id)
+    ulid_ms = 0 if ulid_match is None else _number(ulid_match[1])
     counts: Counter[str] = Counter()
 
     def make(prefix: str, _now: int) -> str:

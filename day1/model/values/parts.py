@@ -97,26 +97,26 @@ def part_of(row: Mapping[str, object], text: object) -> Part | None:
 
     A copy under another id is a part as the row is that it was copied from.
     """
-    mark = _mark(str(text))
-    if mark is None:
+    mark_match = _mark(str(text))
+    if mark_match is None:
         return None
-    part = Part(mark[3], int(mark[1]), int(mark[2]))
+    part = Part(mark_match[3], int(mark_match[1]), int(mark_match[2]))
     if not 1 <= part.number <= part.count or part.count < 2:  # noqa: PLR2004 - one is no part
         return None
-    mine = part_id(part.whole, part.number)
-    return part if mine in {row.get("id"), row.get("origin_id")} else None
+    own_id = part_id(part.whole, part.number)
+    return part if own_id in {row.get("id"), row.get("origin_id")} else None
 
 
 def piece_of(text: str) -> str:
     """Return a part's text without its mark."""
-    mark = _mark(text)
-    return text if mark is None else text[: mark.start()]
+    mark_match = _mark(text)
+    return text if mark_match is None else text[: mark_match.start()]
 
 
 def mark_in(text: str) -> str:
     """Return the last line of a part, its mark; "" for a text that is no part."""
-    mark = _mark(text)
-    return "" if mark is None else mark[0]
+    mark_match = _mark(text)
+    return "" if mark_match is None else mark_match[0]
 
 
 def _mark(text: str) -> re.Match[str] | None:
@@ -133,9 +133,12 @@ def cut(text: str, max_length: int) -> list[str]:
     pieces: list[str] = []
     start = 0
     while len(text) - start > max_length:
-        rest = len(text) - start
-        equal = rest // -(-rest // max_length)
-        low, high = start + max(1, equal * 3 // 4), start + max(1, min(max_length, equal * 5 // 4))
+        remaining = len(text) - start
+        equal = remaining // -(-remaining // max_length)
+        low, high = (
+            start + max(1, equal * 3 // 4),
+            start + max(1, min(max_length, equal * 5 // 4)),
+        )
         end = _end(text, start, (low, start + equal, high))
         pieces.append(text[start:end])
         start = end
@@ -147,13 +150,13 @@ def _end(text: str, start: int, window: tuple[int, int, int]) -> int:
     """Find where a piece ends: the best place in the window, near its middle."""
     low, middle, high = window
     for place in _PLACES:
-        ends = (match.end() for match in place.finditer(text, low - 1, high))
-        allowed_ends = [end for end in ends if low <= end and _may_cut(text, start, end)]
+        end_places = (match.end() for match in place.finditer(text, low - 1, high))
+        allowed_ends = [end for end in end_places if low <= end and _may_cut(text, start, end)]
         if allowed_ends:
             return min(allowed_ends, key=lambda end: abs(end - middle))
-    back = next((at for at in range(middle, low - 1, -1) if _may_cut(text, start, at)), None)
-    if back is not None:
-        return back
+    cut_place = next((at for at in range(middle, low - 1, -1) if _may_cut(text, start, at)), None)
+    if cut_place is not None:
+        return cut_place
     return next((at for at in range(middle, high + 1) if _may_cut(text, start, at)), middle)
 
 

@@ -62,8 +62,8 @@ def asked_space(text: str) -> str:
     Raises:
         InvalidRequest: as `space_name`.
     """
-    plain = text.strip().casefold()
-    return plain if plain in {SHARED, EVERY} else space_name(text)
+    normal_name = text.strip().casefold()
+    return normal_name if normal_name in {SHARED, EVERY} else space_name(text)
 
 
 def names_below(space: str) -> tuple[str, str]:
@@ -85,9 +85,9 @@ def similar_spaces(name: str, names: Iterable[str]) -> list[str]:
     They are spelled almost the same, or have the same name and another kind.
     """
     other_names = sorted(set(names) - {name})
-    last = name.rpartition("/")[2].partition(":")[2]
+    last_label = name.rpartition("/")[2].partition(":")[2]
     same_name = [
-        other for other in other_names if other.rpartition("/")[2].partition(":")[2] == last
+        other for other in other_names if other.rpartition("/")[2].partition(":")[2] == last_label
     ]
-    near = get_close_matches(name, other_names, _SIMILAR, _ENOUGH)
-    return list(dict.fromkeys([*same_name, *near]))[:_SIMILAR]
+    near_names = get_close_matches(name, other_names, _SIMILAR, _ENOUGH)
+    return list(dict.fromkeys([*same_name, *near_names]))[:_SIMILAR]
