@@ -26,12 +26,12 @@ def snapshot() -> str:
 
 def _package() -> Iterator[str]:
     for name in day1.__all__:
-        found = getattr(day1, name)
-        if inspect.isfunction(found):
-            yield f"day1.{name}{_signature(found)}"
-        elif inspect.isclass(found) and found is not errors.Day1Error:
+        value = getattr(day1, name)
+        if inspect.isfunction(value):
+            yield f"day1.{name}{_signature(value)}"
+        elif inspect.isclass(value) and value is not errors.Day1Error:
             yield f"day1.{name}"
-            yield from (f"day1.{name}.{line}" for line in _members(found))
+            yield from (f"day1.{name}.{line}" for line in _members(value))
 
 
 def _members(owner: type) -> Iterator[str]:
@@ -50,27 +50,27 @@ def _members(owner: type) -> Iterator[str]:
 
 def _signature(function: Any) -> str:
     """A signature as it is written."""
-    found, parts = inspect.signature(function), list[str]()
-    kinds = [each.kind for each in found.parameters.values()]
-    for place, (name, each) in enumerate(found.parameters.items()):
+    signature, parts = inspect.signature(function), list[str]()
+    kinds = [each.kind for each in signature.parameters.values()]
+    for place, (name, each) in enumerate(signature.parameters.items()):
         if each.kind is each.KEYWORD_ONLY and each.KEYWORD_ONLY not in kinds[:place]:
             parts.append("*")
-        stars = "**" if each.kind is each.VAR_KEYWORD else ""
+        prefix = "**" if each.kind is each.VAR_KEYWORD else ""
         default = "" if each.default is each.empty else f" = {each.default!r}"
         hint = "" if each.annotation is each.empty else f": {each.annotation}"
-        parts.append(f"{stars}{name}{hint}{default}")
+        parts.append(f"{prefix}{name}{hint}{default}")
         if each.kind is each.POSITIONAL_ONLY:
             parts.append("/")
-    given = [part for part in parts if part != "self"]
-    given = given[1:] if given[:1] == ["/"] else given
-    return f"({', '.join(given)}) -> {found.return_annotation}"
+    given_parts = [part for part in parts if part != "self"]
+    given_parts = given_parts[1:] if given_parts[:1] == ["/"] else given_parts
+    return f"({', '.join(given_parts)}) -> {signature.return_annotation}"
 
 
 def _errors() -> Iterator[str]:
     for name, kind in vars(errors).items():
         if inspect.isclass(kind) and issubclass(kind, errors.Day1Error):
-            again = ", retryable" if kind.retryable else ""
-            yield f"day1.errors.{name}({kind.__bases__[0].__name__}): {kind.code}{again}"
+            retry_note = ", retryable" if kind.retryable else ""
+            yield f"day1.errors.{name}({kind.__bases__[0].__name__}): {kind.code}{retry_note}"
 
 
 def _types() -> Iterator[str]:
@@ -89,9 +89,9 @@ def _types() -> Iterator[str]:
 
 def _hint(hint: Any) -> str:
     """A type as it is written, without what validates it."""
-    forward: str | None = getattr(hint, "__forward_arg__", None)
-    if forward:
-        return forward
+    forward_name: str | None = getattr(hint, "__forward_arg__", None)
+    if forward_name:
+        return forward_name
     if get_origin(hint) is Annotated:
         return _hint(get_args(hint)[0])
     if get_origin(hint) in {Union, UnionType}:
@@ -101,5 +101,5 @@ def _hint(hint: Any) -> str:
     if hint is NoneType:
         return "None"
     name = getattr(hint, "__name__", str(hint).replace("typing.", ""))
-    within = ", ".join(map(_hint, get_args(hint)))
-    return f"{name}[{within}]" if within else name
+    inner_hints = ", ".join(map(_hint, get_args(hint)))
+    return f"{name}[{inner_hints}]" if inner_hints else name

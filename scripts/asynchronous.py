@@ -47,17 +47,17 @@ Edit = tuple[int, int, str]
 
 def main() -> int:
     """Write, or compare and say what differs."""
-    stale = []
+    stale_files = []
     for name, text in generated().items():
         path = TARGET / f"{name}.py"
         if path.exists() and path.read_text("utf-8") == text:
             continue
-        stale.append(path.relative_to(ROOT))
+        stale_files.append(path.relative_to(ROOT))
         if "--check" not in sys.argv:
             path.write_text(text, "utf-8")
-    for path in stale:
+    for path in stale_files:
         print(f"{'out of date' if '--check' in sys.argv else 'wrote'}: {path}")
-    return 1 if stale and "--check" in sys.argv else 0
+    return 1 if stale_files and "--check" in sys.argv else 0
 
 
 def generated() -> dict[str, str]:
@@ -65,9 +65,9 @@ def generated() -> dict[str, str]:
     texts = {name: (SOURCE / f"{name}.py").read_text("utf-8") for name in MODULES}
     trees = {name: ast.parse(text) for name, text in texts.items()}
     asking = _asking([method for tree in trees.values() for method in _methods(tree)])
-    homes = {**BY_HAND, **{c.name: name for name, tree in trees.items() for c in _classes(tree)}}
+    modules = {**BY_HAND, **{c.name: name for name, tree in trees.items() for c in _classes(tree)}}
     return {
-        name: _formatted(_Module(texts[name], trees[name], asking, homes).text())
+        name: _formatted(_Module(texts[name], trees[name], asking, modules).text())
         for name in MODULES
     }
 
@@ -84,12 +84,12 @@ def _methods(tree: ast.AST) -> Iterator[ast.FunctionDef]:
 
 def _asking(methods: list[ast.FunctionDef]) -> set[str]:
     """The names of the methods that ask, directly or by another method."""
-    found = {*ASKING, "close"}
+    asking = {*ASKING, "close"}
     while True:
-        more = {m.name for m in methods if any(_is_asking(node, found) for node in ast.walk(m))}
-        if more <= found:
-            return found
-        found |= more
+        more = {m.name for m in methods if any(_is_asking(node, asking) for node in ast.walk(m))}
+        if more <= asking:
+            return asking
+        asking |= more
 
 
 def _is_asking(node: ast.AST, asking: set[str]) -> bool:
@@ -117,10 +117,10 @@ class _Module:
         text = self._text.encode()
         for start, end, new in sorted(self._edits(), reverse=True):
             text = text[:start] + new.encode() + text[end:]
-        whole = text.decode()
+        whole_text = text.decode()
         for word, other in REWORDED.items():
-            whole = whole.replace(word, other)
-        return f"{HEAD}\n{whole}"
+            whole_text = whole_text.replace(word, other)
+        return f"{HEAD}\n{whole_text}"
 
     def _edits(self) -> Iterator[Edit]:
         for part in self._tree.body:
@@ -146,24 +146,24 @@ class _Module:
             return
         lines = []
         for alias in node.names:
-            home = self._homes.get(alias.name)
-            if home is None:
+            module = self._homes.get(alias.name)
+            if module is None:
                 lines.append(f"from {node.module} import {alias.name}")
             else:
-                lines.append(f"from {PACKAGE}.asynchronous.{home} import Async{alias.name}")
-        joint = "\n" + " " * node.col_offset
-        yield self._place(node), self._end(node), joint.join(lines)
+                lines.append(f"from {PACKAGE}.asynchronous.{module} import Async{alias.name}")
+        separator = "\n" + " " * node.col_offset
+        yield self._place(node), self._end(node), separator.join(lines)
 
     def _awaited(self, node: ast.AST, parent: ast.AST) -> Iterator[Edit]:
-        opened = isinstance(parent, ast.Attribute | ast.Subscript)
-        yield self._place(node), self._place(node), "(await " if opened else "await "
-        if opened:
+        is_accessed = isinstance(parent, ast.Attribute | ast.Subscript)
+        yield self._place(node), self._place(node), "(await " if is_accessed else "await "
+        if is_accessed:
             yield self._end(node), self._end(node), ")"
 
     def _defined(self, method: ast.FunctionDef) -> Iterator[Edit]:
         entering = ENTERING.get(method.name)
-        asks = any(_is_asking(node, self._asking) for node in ast.walk(method))
-        if not asks and entering is None:
+        is_asking = any(_is_asking(node, self._asking) for node in ast.walk(method))
+        if not is_asking and entering is None:
             return
         start = self._place(method)
         end = start + len(f"def {method.name}")
@@ -184,14 +184,14 @@ def _formatted(text: str) -> str:
     """The text in the house's format, with its imports in order and none that is not used."""
     name = ["--stdin-filename", str(TARGET / "generated.py")]
     for command in (["check", "--select", "I,F401", "--fix", "--quiet"], ["format", "--quiet"]):
-        done = subprocess.run(
+        formatted = subprocess.run(
             [sys.executable, "-m", "ruff", *command, *name, "-"],
             input=text,
             capture_output=True,
             text=True,
             check=True,
         )
-        text = done.stdout
+        text = formatted.stdout
     return text
 
 

@@ -89,14 +89,14 @@ def tool_entry(operation: Operation[Any, Any]) -> str:
 
 def _arguments(schema: dict[str, Any], within: str = "") -> Iterator[str]:
     """A row for each argument, and below it for each one inside of it."""
-    needed = schema.get("required", [])
+    required_names = schema.get("required", [])
     for name, part in schema.get("properties", {}).items():
-        default = "**needed**" if name in needed else f"`{json.dumps(part.get('default'))}`"
+        default = "**needed**" if name in required_names else f"`{json.dumps(part.get('default'))}`"
         meaning = part.get("description", "")
         yield f"| {within}{name} | {kind(part)} | {default} | {meaning} |"
         for one in part.get("anyOf", [part]):
-            inner = one.get("items", one)
-            yield from _arguments(inner, f"{within}{name}{'[]' * ('items' in one)}.")
+            item_schema = one.get("items", one)
+            yield from _arguments(item_schema, f"{within}{name}{'[]' * ('items' in one)}.")
 
 
 def kind(part: dict[str, Any]) -> str:
@@ -105,16 +105,16 @@ def kind(part: dict[str, Any]) -> str:
         return " \\| ".join(str(v) for v in part["enum"])
     if "anyOf" in part:
         return " or ".join(kind(one) for one in part["anyOf"] if one != {"type": "null"})
-    found = str(part.get("type", "any"))
-    most = part.get("maxLength", part.get("maxItems"))
-    if most is not None:
-        found += f" ≤ {most:,}"
+    type_name = str(part.get("type", "any"))
+    maximum = part.get("maxLength", part.get("maxItems"))
+    if maximum is not None:
+        type_name += f" ≤ {maximum:,}"
     if "minimum" in part:
         last = part.get("maximum", part.get("exclusiveMaximum", 0) - 1)
-        found += f" {part['minimum']} to {last:,}" if last > 0 else f" ≥ {part['minimum']}"
+        type_name += f" {part['minimum']} to {last:,}" if last > 0 else f" ≥ {part['minimum']}"
     if "items" in part:
-        return f"{found.replace('array', 'list')} of {kind(part['items'])}"
-    return found
+        return f"{type_name.replace('array', 'list')} of {kind(part['items'])}"
+    return type_name
 
 
 def schema_page(toolset: Toolset) -> str:
@@ -128,8 +128,8 @@ def schema_page(toolset: Toolset) -> str:
 
 def settings_page() -> str:
     """Every setting by its environment name."""
-    unset = "Read from the environment; a variable that is set to nothing counts as not set."
-    lines = [HEAD, "# Settings", "", unset, ""]
+    introduction = "Read from the environment; a variable that is set to nothing counts as not set."
+    lines = [HEAD, "# Settings", "", introduction, ""]
     lines += ["| name | default | meaning |", "| --- | --- | --- |", *_settings(Settings, "DAY1_")]
     return "\n".join(lines) + "\n"
 
@@ -153,8 +153,8 @@ def setup_page() -> str:
         command = ["day1", "mcp", *(("--tools", client.tools) if client.tools else ())]
         entry = client.entry(command, agent_of(name))
         document = FORMATS[client.format]
-        shown = document.shown((client.key, SERVER), entry).rstrip()
-        lines += ["", f"```{client.format}", shown, "```", "", *_hooks(name)]
+        entry_text = document.shown((client.key, SERVER), entry).rstrip()
+        lines += ["", f"```{client.format}", entry_text, "```", "", *_hooks(name)]
     lines += ["## The section of instructions", "", "```markdown", INSTRUCTIONS.strip(), "```"]
     lines += ["", _BRIEFLY, "", "```markdown", BRIEFLY.strip(), "```"]
     return "\n".join(lines) + "\n"
@@ -178,16 +178,16 @@ def _files(name: str, client: Client) -> Iterator[str]:
     for scope, files in (("user", client.user), ("project", client.project)):
         servers = " or ".join(f"`{_place(path)}`" for path in files.servers)
         notes = "" if files.notes is None else f"`{_place(files.notes.path)}`"
-        hooked = f"`{_place(hooks[scope])}`" if scope in hooks else ""
-        yield f"| `--{scope}` | {servers} | {hooked} | {notes} |"
+        hooks_file = f"`{_place(hooks[scope])}`" if scope in hooks else ""
+        yield f"| `--{scope}` | {servers} | {hooks_file} | {notes} |"
     yield ""
 
 
 def _hooks(name: str) -> Iterator[str]:
     """What a client's file of hooks gets."""
     if name in HOOKS:
-        shown = HooksEdit(name, Path(), HOOKS[name], "day1").shown().rstrip()
-        yield from ("Hooks:", "", "```json", shown, "```", "")
+        hooks_text = HooksEdit(name, Path(), HOOKS[name], "day1").shown().rstrip()
+        yield from ("Hooks:", "", "```json", hooks_text, "```", "")
     elif name == "opencode":
         yield from ("The plugin calls `day1 hook`, as hooks of other clients do.", "")
     else:
@@ -225,17 +225,17 @@ def _descendants(error: type[errors.Day1Error]) -> Iterator[type[errors.Day1Erro
 
 def main() -> int:
     """Write, or compare and say what differs."""
-    stale = []
+    stale_pages = []
     for path, text in pages().items():
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
-        stale.append(path.relative_to(DOCS.parent))
+        stale_pages.append(path.relative_to(DOCS.parent))
         if "--check" not in sys.argv:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-    for name in stale:
+    for name in stale_pages:
         print(f"{'out of date' if '--check' in sys.argv else 'wrote'}: {name}")
-    return 1 if stale and "--check" in sys.argv else 0
+    return 1 if stale_pages and "--check" in sys.argv else 0
 
 
 if __name__ == "__main__":

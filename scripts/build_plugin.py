@@ -102,9 +102,9 @@ def server(client: str | None) -> dict[str, Any]:
 def hooks(client: str) -> dict[str, Any]:
     """The hooks of a client's plugin, which are those of its settings."""
     text = HooksEdit(client, ROOT, HOOKS[client], SERVER).shown()
-    named = text.replace(f'"server": "{SERVER}"', f'"server": "plugin:{SERVER}:{SERVER}"')
-    found: dict[str, Any] = json.loads(named)
-    return found
+    renamed = text.replace(f'"server": "{SERVER}"', f'"server": "plugin:{SERVER}:{SERVER}"')
+    hooks_document: dict[str, Any] = json.loads(renamed)
+    return hooks_document
 
 
 def server_json(owner: str, repository: str) -> dict[str, Any]:
@@ -141,22 +141,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="only compare")
     parser.add_argument("--server-json", metavar="OWNER", help="print the registry's entry")
-    asked = parser.parse_args()
-    if asked.server_json:
-        url = f"https://github.com/{asked.server_json}/{SERVER}"
-        print(json.dumps(server_json(asked.server_json, url), indent=2))
+    options = parser.parse_args()
+    if options.server_json:
+        url = f"https://github.com/{options.server_json}/{SERVER}"
+        print(json.dumps(server_json(options.server_json, url), indent=2))
         return 0
-    stale = []
+    stale_files = []
     for name, text in files().items():
         path = ROOT / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
-            stale.append(name)
-            if not asked.check:
+            stale_files.append(name)
+            if not options.check:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
-    if stale:
-        print(f"{'stale' if asked.check else 'wrote'}: {', '.join(stale)}")
-    return 1 if stale and asked.check else 0
+    if stale_files:
+        print(f"{'stale' if options.check else 'wrote'}: {', '.join(stale_files)}")
+    return 1 if stale_files and options.check else 0
 
 
 if __name__ == "__main__":

@@ -47,12 +47,12 @@ def exit_codes() -> dict[str, int | None]:
 
 def drawn(names: Iterable[str], patterns: Sequence[str], size: int, seed: str) -> list[str]:
     """The mutants to try: of those that a pattern means, or of all."""
-    meant = sorted(
+    chosen_names = sorted(
         name
         for name in names
         if not patterns or any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
     )
-    return random.Random(seed).sample(meant, min(size, len(meant)))  # noqa: S311 - no secret
+    return random.Random(seed).sample(chosen_names, min(size, len(chosen_names)))  # noqa: S311 - no secret
 
 
 def verdict(code: int | None) -> str:
@@ -88,12 +88,12 @@ def report(names: Sequence[str], codes: dict[str, int | None]) -> float:
 def mutmut(*names: str) -> int:
     """Run mutmut on mutants; its exit code. Without one to try it ends with a traceback."""
     command = [sys.executable, "-m", "mutmut", "run", *names]
-    quiet = subprocess.DEVNULL
-    errors = quiet if names == (NO_MUTANT,) else None
-    ended = subprocess.run(
-        command, cwd=ROOT, stdout=quiet, stderr=errors, check=False, timeout=LIMIT_S
+    devnull = subprocess.DEVNULL
+    errors = devnull if names == (NO_MUTANT,) else None
+    completed = subprocess.run(
+        command, cwd=ROOT, stdout=devnull, stderr=errors, check=False, timeout=LIMIT_S
     )
-    return ended.returncode
+    return completed.returncode
 
 
 def main() -> int:
@@ -103,14 +103,14 @@ def main() -> int:
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="of names; default: all")
     parser.add_argument("--sample", type=int, default=SAMPLE, metavar="N", help="at most so many")
     parser.add_argument("--seed", default=f"{year}-{week}", help="default: the week")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     mutmut(NO_MUTANT)
-    made = exit_codes()
-    names = drawn(made, asked.patterns, asked.sample, asked.seed)
+    codes = exit_codes()
+    names = drawn(codes, options.patterns, options.sample, options.seed)
     if not names:
         print("mutmut made no mutant that is meant: `mutmut run` says why.")
         return 2
-    print(f"{len(names)} of {len(made)} mutants, drawn by the seed {asked.seed!r}", flush=True)
+    print(f"{len(names)} of {len(codes)} mutants, drawn by the seed {options.seed!r}", flush=True)
     if mutmut(*names):
         print("mutmut failed: `mutmut run` says why.")
         return 2

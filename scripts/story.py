@@ -90,16 +90,16 @@ def served(env: dict[str, str], port: int) -> Iterator[tuple[subprocess.Popen[st
     process = subprocess.Popen(
         [*DAY1, "serve", "--port", str(port)], env=env, stderr=subprocess.PIPE, text=True
     )
-    said = iter(process.stderr or ())
+    lines = iter(process.stderr or ())
     try:
-        first = next((line for line in said if line.startswith(("http://", "error:"))), "")
-        if not first.startswith("http://"):
-            raise SystemExit(first or "the server did not start")
+        first_line = next((line for line in lines if line.startswith(("http://", "error:"))), "")
+        if not first_line.startswith("http://"):
+            raise SystemExit(first_line or "the server did not start")
         for _ in range(2):
-            next(said)  # the same address for agents and scripts
-        log = threading.Thread(target=sys.stderr.writelines, args=(said,), daemon=True)
+            next(lines)  # the same address for agents and scripts
+        log = threading.Thread(target=sys.stderr.writelines, args=(lines,), daemon=True)
         log.start()  # a pipe that nobody empties would stop the server one day
-        yield process, first.partition("/review")[0]
+        yield process, first_line.partition("/review")[0]
     finally:
         process.terminate()
         process.wait()
@@ -165,14 +165,14 @@ async def join(scout: Agent, builder: Agent, run: str) -> tuple[dict[str, Any], 
     )
     branches = []
     for number, who in enumerate((scout, builder)):
-        joined = await who.call(
+        membership = await who.call(
             "memory_task_join",
             task_id=task["task_id"],
             agent_id=who.name,
             assigned_objectives=[number],
         )
-        await who.call("memory_branch_switch", branch_name=joined["branch_name"])
-        branches.append(joined["branch_name"])
+        await who.call("memory_branch_switch", branch_name=membership["branch_name"])
+        branches.append(membership["branch_name"])
     print(f"      {task['branch_name']} -> {', '.join(branches)}")
     return task, *branches
 
@@ -180,14 +180,14 @@ async def join(scout: Agent, builder: Agent, run: str) -> tuple[dict[str, Any], 
 async def work(scout: Agent, builder: Agent, task: dict[str, Any], run: str) -> None:
     """They log, observe, find each other's findings, and make facts of what they saw."""
     say("4", "They work: messages, observations, facts; and see each other's findings")
-    asked = await scout.call(
+    question = await scout.call(
         "memory_log_message",
         role="user",
         content=f"Run {run}: how long does a writer wait for the write lock of a store?",
     )
     await scout.call(
         "memory_log_message",
-        conversation_id=asked["conversation_id"],
+        conversation_id=question["conversation_id"],
         role="assistant",
         content="DAY1_STORE__WAIT_S says it: 10 seconds unless somebody sets it.",
         thinking="The settings page has it; nobody but me reads this line.",
@@ -214,10 +214,10 @@ async def work(scout: Agent, builder: Agent, task: dict[str, Any], run: str) -> 
     )
     print(f"      {found['result'][0]['agent_id']} found: {found['result'][0]['fact_text']}")
     for number, who in enumerate((scout, builder)):
-        done = await who.call(
+        updated = await who.call(
             "memory_consolidate", level="agent", task_id=task["task_id"], agent_id=who.name
         )
-        print(f"      new facts {done['new_facts']}, merged {done['duplicates_merged']}")
+        print(f"      new facts {updated['new_facts']}, merged {updated['duplicates_merged']}")
         await who.call(
             "memory_task_update",
             task_id=task["task_id"],
@@ -231,32 +231,32 @@ async def review(
 ) -> None:
     """A correction on each branch that conflicts; the gate; a merge with a held item."""
     say("5", "One memory, corrected twice: verified, held against the gate, merged, held")
-    up = task["branch_name"]
-    shared = await scout.call(
+    branch = task["branch_name"]
+    fact = await scout.call(
         "memory_write_fact",
-        fact_text=f"{up}: the write lock of a store waits 10 seconds before it gives up.",
+        fact_text=f"{branch}: the write lock of a store waits 10 seconds before it gives up.",
         category="architecture",
     )
-    await merge(scout, mine, up)
-    await merge(builder, up, theirs)
+    await merge(scout, mine, branch)
+    await merge(builder, branch, theirs)
     for who, seconds in ((scout, 30), (builder, 60)):
-        text = f"{up}: the write lock of a store waits {seconds} seconds before it gives up."
-        await who.call("memory_update_fact", fact_id=shared["id"], fact_text=text)
-    judged = await scout.call("verify_fact", fact_id=shared["id"])
-    print(f"      {judged['verdict']} by {judged['judge']}: {clip(judged['reason'], 120)}")
+        text = f"{branch}: the write lock of a store waits {seconds} seconds before it gives up."
+        await who.call("memory_update_fact", fact_id=fact["id"], fact_text=text)
+    verdict = await scout.call("verify_fact", fact_id=fact["id"])
+    print(f"      {verdict['verdict']} by {verdict['judge']}: {clip(verdict['reason'], 120)}")
     gate = await scout.call(
-        "verify_merge_gate", source_branch=mine, target_branch=up, require_verified=False
+        "verify_merge_gate", source_branch=mine, target_branch=branch, require_verified=False
     )
     print(f"      may merge: {gate['can_merge']}")
-    await merge(scout, mine, up)
-    await merge(builder, theirs, up)
-    held = await scout.call("memory_held", action="list", branch=up)
-    for item in held["items"]:
+    await merge(scout, mine, branch)
+    await merge(builder, theirs, branch)
+    held_answer = await scout.call("memory_held", action="list", branch=branch)
+    for item in held_answer["items"]:
         print(f"      held {item['cell']} of {item['row_id']}:")
-        print(f"        {up} has {clip(item['present'], 110)}")
+        print(f"        {branch} has {clip(item['present'], 110)}")
         print(f"        offered  {clip(item['offered'], 110)}")
-        await scout.call("memory_held", action="take", id=item["id"], branch=up)
-    await merge(scout, up, "main")
+        await scout.call("memory_held", action="take", id=item["id"], branch=branch)
+    await merge(scout, branch, "main")
     status = await scout.call("memory_task_status", task_id=task["task_id"])
     print(f"      the task is {status['task']['status']}")
 
@@ -283,21 +283,21 @@ async def carry_on(who: Agent, mine: str, theirs: str, task: dict[str, Any], run
     packet = await who.call("memory_handoff_get", handoff_id=handoff["handoff_id"])
     print(f"      {packet['context_summary']}")
     await who.call("memory_template_create", name=f"lock-{run}", source_branch=task["branch_name"])
-    made = await who.call(
+    imported = await who.call(
         "memory_template_instantiate",
         template_name=f"lock-{run}",
         target_branch_name=f"next/{run}",
     )
-    print(f"      {made['branch_name']} begins with {made['facts_inherited']} facts")
+    print(f"      {imported['branch_name']} begins with {imported['facts_inherited']} facts")
     bundle = await who.call(
         "knowledge_bundle_create", name=f"locks {run}", source_branch=mine, only_verified=False
     )
     second = HOME.with_name("second")
     file = HOME / "locks.jsonl"
     day1({**os.environ, "DAY1_HOME": str(HOME)}, "bundle", "export", bundle["id"], str(file))
-    other = {**os.environ, "DAY1_HOME": str(second)}
-    subprocess.run([*DAY1, "init"], env=other, check=True, stdout=subprocess.DEVNULL)
-    day1(other, "bundle", "import", str(file))
+    other_env = {**os.environ, "DAY1_HOME": str(second)}
+    subprocess.run([*DAY1, "init"], env=other_env, check=True, stdout=subprocess.DEVNULL)
+    day1(other_env, "bundle", "import", str(file))
 
 
 async def leave_to_people(scout: Agent, builder: Agent, run: str) -> list[str]:
@@ -305,9 +305,9 @@ async def leave_to_people(scout: Agent, builder: Agent, run: str) -> list[str]:
     say("8", "What agents leave to people: two reviews, to be decided in the browser")
     limits, notes = f"limits/{run}", f"notes/{run}"
     body = f"Server {run}: a request body may have 1 MB."
-    wire = f"Server {run}: agents connect over stdio only."
-    known = [
-        await scout.call("memory_write_fact", fact_text=t, branch="main") for t in (body, wire)
+    wire_fact = f"Server {run}: agents connect over stdio only."
+    facts = [
+        await scout.call("memory_write_fact", fact_text=t, branch="main") for t in (body, wire_fact)
     ]
     for branch in (limits, notes):
         await scout.call("memory_branch_create", branch_name=branch)
@@ -316,7 +316,9 @@ async def leave_to_people(scout: Agent, builder: Agent, run: str) -> list[str]:
         "main": (builder, f"Server {run}: a request body may have 2 MB.", "stdio or SSE"),
     }
     for branch, (who, text, transport) in changes.items():
-        for fact, said in zip(known, (text, wire.replace("stdio only", transport)), strict=True):
+        for fact, said in zip(
+            facts, (text, wire_fact.replace("stdio only", transport)), strict=True
+        ):
             await who.call("memory_update_fact", fact_id=fact["id"], fact_text=said, branch=branch)
     for who, branch, said in (
         (scout, limits, f"Server {run}: above 200 requests a second a token is answered 429."),
@@ -331,9 +333,9 @@ async def leave_to_people(scout: Agent, builder: Agent, run: str) -> list[str]:
         (scout, limits, "Limits of the server: main says otherwise in two places"),
         (builder, notes, "Notes on operating the server"),
     ):
-        opened = await who.call("review_open", source_branch=branch, title=title)
-        print(f"      {opened['summary']}")
-        reviews.append(str(opened["id"]))
+        opened_review = await who.call("review_open", source_branch=branch, title=title)
+        print(f"      {opened_review['summary']}")
+        reviews.append(str(opened_review["id"]))
     return reviews
 
 

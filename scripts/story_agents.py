@@ -28,8 +28,8 @@ class Agent:
         body = answer.structured_content or {}
         if answer.is_error:
             raise SystemExit(f"{tool}: {body}")
-        asked = f"{self.name}: {tool}({_arguments(arguments)})"
-        print(f"  {asked if len(asked) <= WIDTH else asked[: WIDTH - 1] + '…'}")
+        call_text = f"{self.name}: {tool}({_arguments(arguments)})"
+        print(f"  {call_text if len(call_text) <= WIDTH else call_text[: WIDTH - 1] + '…'}")
         return body
 
 
@@ -63,5 +63,5 @@ async def merge(who: Agent, branch: str, target: str) -> None:
         print(f"      {state:18} {row['type']}: {clip(row['text'], 70)}")
     if len(rows) > SHOWN:
         print(f"      … and {len(rows) - SHOWN} more rows")
-    done = await who.call("memory_branch_merge", **both, strategy="auto", expect=plan["digest"])
-    print(f"      merged {done['merged_count']}, held {done['rejected_count']}")
+    merged = await who.call("memory_branch_merge", **both, strategy="auto", expect=plan["digest"])
+    print(f"      merged {merged['merged_count']}, held {merged['rejected_count']}")

@@ -25,22 +25,22 @@ def rows(bench: Bench) -> Iterator[Row]:
         for agent in range(_AGENTS):
             _call(store, "memory_branch_create", branch_name=f"task-{agent}")
         _work(store, 0, "warm", 2)
-        alone = _work(store, 0, "alone", rounds)
+        seconds_alone = _work(store, 0, "alone", rounds)
         started = time.perf_counter()
         with ThreadPoolExecutor(_AGENTS) as threads:
             works = [threads.submit(_work, store, n, "together", rounds) for n in range(_AGENTS)]
-            together = [seconds for work in works for seconds in work.result()]
-        rate = _AGENTS * rounds / (time.perf_counter() - started)
+            seconds_together = [seconds for work in works for seconds in work.result()]
+        writes_a_second = _AGENTS * rounds / (time.perf_counter() - started)
     finally:
         store.close()
-    ratio = rate * statistics.fmean(alone)
+    ratio = writes_a_second * statistics.fmean(seconds_alone)
     yield Row(
         f"{_AGENTS} agents that fork, write and merge at once: rounds a second / one alone",
-        f"{rate:.2f} / {1 / statistics.fmean(alone):.2f}",
+        f"{writes_a_second:.2f} / {1 / statistics.fmean(seconds_alone):.2f}",
         ratio=ratio,
-        value=rate,
-        note=f"a round {milliseconds(statistics.median(together))}, "
-        f"alone {milliseconds(statistics.median(alone))}",
+        value=writes_a_second,
+        note=f"a round {milliseconds(statistics.median(seconds_together))}, "
+        f"alone {milliseconds(statistics.median(seconds_alone))}",
     )
 
 

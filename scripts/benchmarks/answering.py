@@ -20,17 +20,17 @@ _LIMIT = 1_500
 
 def rows(bench: Bench) -> Iterator[Row]:
     """Tokens of the dearest of some answers: what the text blocks say, and the structured form."""
-    part, whole = anyio.run(_answers, bench)
+    part_sizes, whole = anyio.run(_answers, bench)
     for number, (form, limit) in enumerate((("text blocks", _LIMIT), ("structured form", None))):
-        most = max(answer[number] for answer in part)
+        largest = max(answer[number] for answer in part_sizes)
         yield Row(
             f"memory_search, ten memories of 2,000 characters, {form}",
-            f"{most:,} tokens",
+            f"{largest:,} tokens",
             "stated" if limit is None else f"<= {limit:,} tokens",
-            most,
+            largest,
             limit,
             note=f"whole texts: {max(answer[number] for answer in whole):,} tokens",
-            value=most,
+            value=largest,
         )
 
 
@@ -39,8 +39,8 @@ async def _answers(bench: Bench) -> tuple[list[tuple[int, int]], list[tuple[int,
     folder = bench.folder / "answers"
     async with day1_server(bench.environment(folder)) as day1:
         for text in _texts():
-            said = {"fact_text": text, "category": "architecture", "agent_id": "claude-code"}
-            await call(day1, "memory_write_fact", said)
+            fact = {"fact_text": text, "category": "architecture", "agent_id": "claude-code"}
+            await call(day1, "memory_write_fact", fact)
         await call(day1, "memory_search", {"query": "who reviewed it?", "wait": True})
         part: list[tuple[int, int]] = []
         whole: list[tuple[int, int]] = []

@@ -52,8 +52,8 @@ def _questions(bench: Bench, name: str) -> Sequence[str]:
 
 
 def _searching(store: OpenStore, asked: Sequence[str]) -> Work:
-    both = ["fact", "observation"]
-    return lambda n: _call(store, "memory_search", Caller("s"), query=asked[n], types=both)
+    types = ["fact", "observation"]
+    return lambda n: _call(store, "memory_search", Caller("s"), query=asked[n], types=types)
 
 
 def _attending(store: OpenStore, asked: Sequence[str]) -> Work:
@@ -104,8 +104,8 @@ def _in_a_large_store(bench: Bench, middle: OpenStore, large: OpenStore) -> Iter
     medians = []
     for store in (middle, large):
         caller = _full(store, asked)
-        aim = _aiming(store, asked, caller)
-        medians += bench.by_turns(lambda _: _call(store, "gwt_broadcast", caller), before=aim)  # noqa: B023 - called in this round
+        set_goal = _aiming(store, asked, caller)
+        medians += bench.by_turns(lambda _: _call(store, "gwt_broadcast", caller), before=set_goal)  # noqa: B023 - called in this round
     below, above = medians
     yield quotient(f"gwt_broadcast, {sizes}", above, below, _LARGE, "the smaller store")
 
@@ -119,8 +119,8 @@ def _in_a_task(bench: Bench) -> Row:
         task = _call(store, "memory_task_create", ann, name="team", task_type="research")
         branches: dict[str, str] = {}
         for agent in _AGENTS:
-            joined = _call(store, "memory_task_join", ann, task_id=task["task_id"], agent_id=agent)
-            branches[agent] = joined["branch_name"]
+            member = _call(store, "memory_task_join", ann, task_id=task["task_id"], agent_id=agent)
+            branches[agent] = member["branch_name"]
             for text, _ in facts(_NOTES, agent):
                 caller = Caller(agent, branch=branches[agent])
                 _call(store, "memory_write_fact", caller, fact_text=text)
@@ -128,8 +128,8 @@ def _in_a_task(bench: Bench) -> Row:
         caller = Caller(agent, branch=branches[agent])
 
         def search(number: int) -> object:
-            given = {"task_id": task["task_id"], "query": searched[number]}
-            return _call(store, "memory_search_task", caller, **given)
+            arguments = {"task_id": task["task_id"], "query": searched[number]}
+            return _call(store, "memory_search_task", caller, **arguments)
 
         above, below = bench.by_turns(
             lambda _: _call(store, "gwt_broadcast", caller),
@@ -147,22 +147,22 @@ def _record(number: int) -> str:
 def _collections(bench: Bench) -> Iterator[Row]:
     count = min(_RECORDS, 10 * bench.sizes.middle)
     sources = [Source(f"fact_{n}", _record(n)) for n in range(count)]
-    began = time.perf_counter()
+    started = time.perf_counter()
     collect(sources)
-    rate = count / (time.perf_counter() - began)
-    shown = f"{rate:,.0f} records/s"
+    rate = count / (time.perf_counter() - started)
+    rate_text = f"{rate:,.0f} records/s"
     target = f">= {_PARSED:,} records/s"
-    yield Row("records, first parse", shown, target, rate, _PARSED, at_least=True, value=rate)
+    yield Row("records, first parse", rate_text, target, rate, _PARSED, at_least=True, value=rate)
     with ExitStack() as entered:
         store = bench.open_copy(entered, bench.sizes.small)
         lines = [json.dumps({"content": _record(n)}) for n in range(count)]
         _call(store, "gwt_import_memory", Caller("c"), jsonl="\n".join(lines), dedupe=False)
-        right = sum(n % 97 for n in range(count) if n % 3 == 0)
-        given = {"operation": "sum", "metric": "zorp", "field": "hue", "value": "red"}
-        answer = _call(store, "gwt_collection_query", Caller("c"), **given)["answer"]
-        assert answer == str(right), (answer, right)  # noqa: S101 - a benchmark of right answers
+        expected_sum = sum(n % 97 for n in range(count) if n % 3 == 0)
+        arguments = {"operation": "sum", "metric": "zorp", "field": "hue", "value": "red"}
+        answer = _call(store, "gwt_collection_query", Caller("c"), **arguments)["answer"]
+        assert answer == str(expected_sum), (answer, expected_sum)  # noqa: S101 - a benchmark of right answers
         warm, empty = bench.by_turns(
-            lambda _: _call(store, "gwt_collection_query", Caller("c"), **given),
+            lambda _: _call(store, "gwt_collection_query", Caller("c"), **arguments),
             lambda _: _call(store, "memory_branch_list", Caller("c")),
         )
     name = f"gwt_collection_query, warm, {count:,} records"
@@ -174,16 +174,16 @@ def _exchange(bench: Bench) -> Iterator[Row]:
     lines = "\n".join(json.dumps({"content": text}) for text, _ in facts(count, "exchanged"))
     with ExitStack() as entered:
         store = bench.open_copy(entered, bench.sizes.small)
-        began = time.perf_counter()
-        done = _call(store, "gwt_import_memory", Caller("x"), jsonl=lines)
-        brought = done["imported_count"] / (time.perf_counter() - began)
-        began = time.perf_counter()
-        written = _call(store, "gwt_export_memory", Caller("x"))
-        taken = written["item_count"] / (time.perf_counter() - began)
-    for name, rate in (("import", brought), ("export", taken)):
-        shown = f"{rate:,.0f} rows/s"
+        started = time.perf_counter()
+        import_answer = _call(store, "gwt_import_memory", Caller("x"), jsonl=lines)
+        import_rate = import_answer["imported_count"] / (time.perf_counter() - started)
+        started = time.perf_counter()
+        export_answer = _call(store, "gwt_export_memory", Caller("x"))
+        export_rate = export_answer["item_count"] / (time.perf_counter() - started)
+    for name, rate in (("import", import_rate), ("export", export_rate)):
+        rate_text = f"{rate:,.0f} rows/s"
         target = f">= {_MOVED:,} rows/s"
-        yield Row(f"gwt, {name}", shown, target, rate, _MOVED, at_least=True, value=rate)
+        yield Row(f"gwt, {name}", rate_text, target, rate, _MOVED, at_least=True, value=rate)
 
 
 def _told() -> Iterator[Row]:
@@ -192,10 +192,10 @@ def _told() -> Iterator[Row]:
     told = figures["workspace, 7 places"]["must_know"]
     best = best_call(figures, "7 places")
     name = "must-know facts told: a task's workspace / the best call"
-    shown = f"{told:g} / {best:g} of 8"
-    yield Row(name, shown, f">= {_TOLD:g}", told / best, _TOLD, at_least=True, value=told / best)
+    scores = f"{told:g} / {best:g} of 8"
+    yield Row(name, scores, f">= {_TOLD:g}", told / best, _TOLD, at_least=True, value=told / best)
     without = figures.get("workspace, 7 places, without bus")
     if without is not None:
         ratio = told / without["must_know"]
-        shown = f"{told:g} / {without['must_know']:g} of 8"
-        yield Row("must-know facts told: bus on / off", shown, value=ratio)
+        scores = f"{told:g} / {without['must_know']:g} of 8"
+        yield Row("must-know facts told: bus on / off", scores, value=ratio)

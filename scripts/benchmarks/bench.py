@@ -72,11 +72,11 @@ class Bench:
         folder = self.folder / f"store-{count}-{self.vectors}"
         if not folder.exists():
             started = time.perf_counter()
-            fresh = folder.with_suffix(".new")
-            shutil.rmtree(fresh, ignore_errors=True)
-            stores.make(self.settings(fresh), count, "store")
-            self.index(fresh)
-            fresh.rename(folder)
+            new_folder = folder.with_suffix(".new")
+            shutil.rmtree(new_folder, ignore_errors=True)
+            stores.make(self.settings(new_folder), count, "store")
+            self.index(new_folder)
+            new_folder.rename(folder)
             print(f"built {folder.name} in {time.perf_counter() - started:.0f} s", flush=True)
         return folder
 
@@ -154,16 +154,16 @@ class Bench:
 
         Each work gets the number of the call.
         """
-        spent: list[list[float]] = [[] for _ in works]
+        seconds_by_work: list[list[float]] = [[] for _ in works]
         for number in range(self.sizes.warm + self.sizes.calls):
-            for times, work in zip(spent, works, strict=True):
+            for times, work in zip(seconds_by_work, works, strict=True):
                 if before is not None:
                     before(number)
                 started = clock()
                 work(number)
                 if number >= self.sizes.warm:
                     times.append(clock() - started)
-        return [statistics.median(times) for times in spent]
+        return [statistics.median(times) for times in seconds_by_work]
 
 
 class FakeEmbedder:
@@ -181,8 +181,8 @@ class FakeEmbedder:
         vectors = np.random.default_rng(seed).standard_normal(
             (len(texts), self.dimension), np.float32
         )
-        unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        return unit
+        unit_vectors: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return unit_vectors
 
     def passages(self, text: str) -> list[str]:
         """Every text of these runs is short."""

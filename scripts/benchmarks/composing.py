@@ -76,8 +76,8 @@ async def _turns(bench: Bench) -> list[Row]:
         path = urlsplit(floor).path or "/mcp"
 
         def again(_: int) -> tuple[float, Any]:
-            said = {"userMessage": "Is it open?", "assistantMessage": "It is."}
-            return _turn(client, 0, turnId="again", **said)
+            turn = {"userMessage": "Is it open?", "assistantMessage": "It is."}
+            return _turn(client, 0, turnId="again", **turn)
 
         def desk(number: int) -> tuple[float, Any]:
             body = {**_WALLET, "context": [f"line {number % 20}"], "replace": number % 20 == 0}
@@ -176,8 +176,8 @@ async def _among_users(bench: Bench) -> Row:
 def _users(client: Client, users: int) -> None:
     texts = [text for text, _ in facts(users * _FACTS_OF_A_USER, "of users")]
     for user in range(users):
-        mine = texts[user * _FACTS_OF_A_USER : (user + 1) * _FACTS_OF_A_USER]
-        messages = [{"role": "user", "content": text} for text in mine]
+        user_texts = texts[user * _FACTS_OF_A_USER : (user + 1) * _FACTS_OF_A_USER]
+        messages = [{"role": "user", "content": text} for text in user_texts]
         body = {"agentWallet": "bench", "userAddress": f"user{user}", "messages": messages}
         client.post("/api/memory/add", body)
     _settled(client)
@@ -187,15 +187,15 @@ async def _at_once(bench: Bench) -> Row:
     """Turns a second of 24 loops at once, and of one alone."""
     folder = bench.copy(bench.sizes.middle)
     async with _server(bench, folder) as (_, day1):
-        alone, together = [
+        alone_rates, together = [
             await anyio.to_thread.run_sync(_turns_a_second, day1, count, bench.sizes.seconds)
             for count in (1, _LOOPS)
         ]
     return Row(
         f"{_LOOPS} loops at once over HTTP: turns a second",
-        f"{together:.0f} / {alone:.0f}",
+        f"{together:.0f} / {alone_rates:.0f}",
         ">= 0.6 x one loop alone, none fails",
-        together / alone,
+        together / alone_rates,
         0.6,
         at_least=True,
     )
@@ -203,7 +203,7 @@ async def _at_once(bench: Bench) -> Row:
 
 def _turns_a_second(address: str, loops: int, seconds: float) -> float:
     asked, until = questions(500, "loops"), time.perf_counter() + seconds
-    done: list[int] = []
+    turns_done: list[int] = []
 
     def work(loop: int) -> None:
         client, count = Client(address), 0
@@ -212,16 +212,16 @@ def _turns_a_second(address: str, loops: int, seconds: float) -> float:
             _assembled_or_empty(client, asked[(loop + count) % 500], user)
             _turn(client, count, **user)
             count += 1
-        done.append(count)
+        turns_done.append(count)
 
     threads = [threading.Thread(target=work, args=(loop,)) for loop in range(loops)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if len(done) < loops:
-        raise RuntimeError(f"{loops - len(done)} loops failed")
-    return sum(done) / seconds
+    if len(turns_done) < loops:
+        raise RuntimeError(f"{loops - len(turns_done)} loops failed")
+    return sum(turns_done) / seconds
 
 
 def _assembled_or_empty(client: Client, question: str, whose: dict[str, str]) -> None:
@@ -242,9 +242,9 @@ async def _memory(bench: Bench) -> Row:
                 whose = {"userAddress": f"user{number % count}"}
                 _assembled_or_empty(client, asked[number], whose)
             used.append(proportional_memory(pid))
-    shown = f"{used[0] / _MEGABYTE:.0f} / {used[1] / _MEGABYTE:.0f} MB"
+    memory_text = f"{used[0] / _MEGABYTE:.0f} / {used[1] / _MEGABYTE:.0f} MB"
     name = f"memory with {users:,} users of {_FACTS_OF_A_USER} facts"
-    return Row(name, shown, "<= 1.3 x one user with all", used[0] / used[1], 1.3)
+    return Row(name, memory_text, "<= 1.3 x one user with all", used[0] / used[1], 1.3)
 
 
 def _evidence(bench: Bench) -> Row:
@@ -263,19 +263,19 @@ def _evidence(bench: Bench) -> Row:
             for each in (each for each in asked if each.branch in branches):
                 ctx = store.context(Caller(branch=each.branch))
                 query = {"query": each.question}
-                of_prompt = {**query, "agentWallet": "bench", "budget": {"mode": "compact"}}
-                prompt: Any = COMPOSE.tools["context_assemble"].call(ctx, of_prompt)
+                prompt_arguments = {**query, "agentWallet": "bench", "budget": {"mode": "compact"}}
+                prompt: Any = COMPOSE.tools["context_assemble"].call(ctx, prompt_arguments)
                 branch = find(store.repo, each.branch)
                 request = SearchRequest(each.question, kinds=("facts", "messages"))
-                found = search(store.search, Ref(branch=branch.name), branch.id, request)
+                search_answer = search(store.search, Ref(branch=branch.name), branch.id, request)
                 prompts += _recall(each, [str(item["id"]) for item in prompt["items"]])
-                hits += _recall(each, [str(hit.row["id"]) for hit in found.hits])
+                hits += _recall(each, [str(hit.row["id"]) for hit in search_answer.hits])
         finally:
             store.close()
-    shown = f"{prompts / len(asked):.3f} / {hits / len(asked):.3f}"
+    recall_text = f"{prompts / len(asked):.3f} / {hits / len(asked):.3f}"
     return Row(
         name,
-        shown,
+        recall_text,
         f">= {target} x that in the first ten hits",
         prompts / hits,
         target,

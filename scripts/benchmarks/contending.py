@@ -17,26 +17,26 @@ def rows(bench: Bench) -> Iterator[Row]:
     team = Team(FIVE, settings, seconds=bench.sizes.seconds)
     with stores.opened(settings) as repo:
         time.sleep(bench.sizes.seconds / 2)
-        began = time.monotonic()
+        started = time.monotonic()
         compacts = repo.store.capabilities.compaction
         if compacts:
             repo.store.compact()
-        ended = time.monotonic()
-    written = team.finish()
-    failed = [why for one in written for why in one.failed]
-    acknowledged = [row_id for one in written for row_id in one.ids]
+        finished = time.monotonic()
+    written_by_process = team.finish()
+    failed = [why for one in written_by_process for why in one.failed]
+    acknowledged_ids = [row_id for one in written_by_process for row_id in one.ids]
     with stores.opened(settings) as repo:
-        lost = set(acknowledged) - set(stores.ids(repo, 10**9))
-    if failed or lost:
-        raise RuntimeError(f"{len(failed)} failed ({failed[:1]}), {len(lost)} lost")
-    apart = [
+        lost_ids = set(acknowledged_ids) - set(stores.ids(repo, 10**9))
+    if failed or lost_ids:
+        raise RuntimeError(f"{len(failed)} failed ({failed[:1]}), {len(lost_ids)} lost")
+    seconds_apart = [
         seconds
-        for one in written
+        for one in written_by_process
         for start, seconds in zip(one.started, one.seconds, strict=True)
-        if start + seconds < began or start > ended
+        if start + seconds < started or start > finished
     ]
-    mean, longest = sum(apart) / len(apart), max(apart)
-    done = f"{len(acknowledged):,} writes, 0 failed, 0 lost"
+    mean, longest = sum(seconds_apart) / len(seconds_apart), max(seconds_apart)
+    result_text = f"{len(acknowledged_ids):,} writes, 0 failed, 0 lost"
     yield Row(
         f"{FIVE} processes writing one store: longest wait / mean",
         f"{milliseconds(longest)} / {milliseconds(mean)}",
@@ -44,5 +44,5 @@ def rows(bench: Bench) -> Iterator[Row]:
         longest / mean,
         20.0,
         value=mean,
-        note=f"{done}; compaction {ended - began:.2f} s" if compacts else done,
+        note=f"{result_text}; compaction {finished - started:.2f} s" if compacts else result_text,
     )

@@ -58,7 +58,7 @@ def rows(bench: Bench) -> Iterator[Row]:
     for what, at_first in spent[first].items():
         for depth in others:
             name = f"{what} at depth {depth:,} / at depth {first}"
-            above, below = statistics.median(spent[depth][what]), statistics.median(at_first)
+            above, below = (statistics.median(spent[depth][what]), statistics.median(at_first))
             row = quotient(name, above, below, LIMIT, f"that at depth {first}")
             yield replace(row, note=note)
 
@@ -71,11 +71,11 @@ def _forked(repo: Repository, depths: tuple[int, ...]) -> list[dict[int, tuple[s
     """
     texts = [text for text, _ in facts(max(depths) + len(depths) * (_ROUNDS + 1), "depth")]
     targets = iter(stores.ids(repo, len(texts)))
-    news = iter(texts)
+    new_texts = iter(texts)
 
     def fork(name: str, parent: str) -> str:
         forking.create(repo, name, find(repo, parent), now())
-        stores.write(repo, next(news), name)
+        stores.write(repo, next(new_texts), name)
         correction = editing.Correction(next(targets), {"category": "other"})
         editing.update(repo, find(repo, name), correction, _ORIGIN)
         return name
@@ -98,7 +98,7 @@ def _worked(bench: Bench, folder: Path, tips: list[dict[int, tuple[str, str]]]) 
     So a busy moment, and what the process had open before, hit all alike. The first round is not
     counted.
     """
-    spent: dict[int, Spent] = defaultdict(lambda: defaultdict(list))
+    spent_by_depth: dict[int, Spent] = defaultdict(lambda: defaultdict(list))
     asked = list(questions(len(tips), "depth"))
     store = bench.open(folder)
     try:
@@ -108,10 +108,10 @@ def _worked(bench: Bench, folder: Path, tips: list[dict[int, tuple[str, str]]]) 
             for depth in [*sorted(tip)[turn:], *sorted(tip)[:turn]]:
                 for what, seconds in _work(store, engine, tip[depth], question):
                     if number:
-                        spent[depth][what].append(seconds)
+                        spent_by_depth[depth][what].append(seconds)
     finally:
         store.close()
-    return spent
+    return spent_by_depth
 
 
 def _work(
@@ -130,11 +130,11 @@ def _work(
 
     call("memory_timeline", branch=parent)
     branch_id = find(store.repo, branch).id
-    looked = partial(search, engine, Ref(branch=branch), branch_id, SearchRequest(question))
+    search_branch = partial(search, engine, Ref(branch=branch), branch_id, SearchRequest(question))
     for what, done in (
         ("branch switch", partial(call, "memory_branch_switch", branch_name=branch)),
-        ("first search", looked),
-        ("search", looked),
+        ("first search", search_branch),
+        ("search", search_branch),
         ("read of the newest 50", partial(call, "memory_timeline", branch=branch)),
         ("write", partial(call, "memory_write_fact", fact_text=question, branch=branch)),
         (

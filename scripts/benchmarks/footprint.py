@@ -23,26 +23,26 @@ def rows(bench: Bench) -> Iterator[Row]:
     """Proportional memory after each server has written and searched; then bytes a fact."""
     count = bench.sizes.large
     folder = bench.copy(count)
-    together = anyio.run(_memory, bench, folder) / _GIGABYTE
+    total_memory = anyio.run(_memory, bench, folder) / _GIGABYTE
     name = f"{FIVE} day1 mcp on one store of {count:,} facts, proportional memory"
-    yield Row(name, f"{together:.2f} GB", "<= 1.2 GB", together, 1.2)
+    yield Row(name, f"{total_memory:.2f} GB", "<= 1.2 GB", total_memory, 1.2)
     with stores.opened(bench.settings(folder)) as repo:
         repo.store.compact()
-        present = len(stores.ids(repo, 10**9))
+        fact_count = len(stores.ids(repo, 10**9))
     size = {
         part.name: sum(f.stat().st_size for f in [part, *part.rglob("*")] if f.is_file())
         for part in folder.iterdir()
     }
-    each = sum(size.values()) / present / _KILOBYTE
+    size_kb = sum(size.values()) / fact_count / _KILOBYTE
     largest = sorted(size, key=size.__getitem__, reverse=True)[:4]
     note = ", ".join(f"{name} {size[name] / 1e6:,.0f} MB" for name in largest)
     yield Row(
-        "disk, compacted, all files", f"{each:.2f} KB a fact", "<= 8 KB", each, 8.0, note=note
+        "disk, compacted, all files", f"{size_kb:.2f} KB a fact", "<= 8 KB", size_kb, 8.0, note=note
     )
 
 
 async def _memory(bench: Bench, folder: Path) -> int:
-    before = set(children())
+    earlier_children = set(children())
     async with AsyncExitStack() as stack:
         environment = bench.environment(folder)
         clients = [await stack.enter_async_context(day1_server(environment)) for _ in range(FIVE)]
@@ -52,4 +52,4 @@ async def _memory(bench: Bench, folder: Path) -> int:
             client = clients[number % FIVE]
             await call(client, "memory_write_fact", {"fact_text": text})
             await call(client, "memory_search", {"query": question})
-        return sum(proportional_memory(pid) for pid in children() if pid not in before)
+        return sum(proportional_memory(pid) for pid in children() if pid not in earlier_children)

@@ -23,25 +23,25 @@ def rows(bench: Bench) -> Iterator[Row]:
     """Medians of starts that alternate, after one that is not counted; each has its own session."""
     folder = bench.copy(bench.sizes.small, "hooked")
     events = ("session-start", "prompt", "turn-end")
-    found: dict[str, list[float]] = {name: [] for name in ("bare", *events)}
+    seconds_by_event: dict[str, list[float]] = {name: [] for name in ("bare", *events)}
     for number in range(_TIMES + 1):
-        found["bare"].append(_run(bench, folder, _BARE, number))
+        seconds_by_event["bare"].append(_run(bench, folder, _BARE, number))
         for event in events:
             command = [*command_line(), "hook", event, "--client", "claude"]
-            found[event].append(_run(bench, folder, command, number))
-    medians = {name: statistics.median(times[1:]) for name, times in found.items()}
+            seconds_by_event[event].append(_run(bench, folder, command, number))
+    medians = {name: statistics.median(times[1:]) for name, times in seconds_by_event.items()}
     for event in events:
-        beside = f"a Python that does nothing: {medians['bare'] * 1000:.0f} ms"
-        yield duration(f"day1 hook {event}", medians[event], 0.06, beside)
+        note = f"a Python that does nothing: {medians['bare'] * 1000:.0f} ms"
+        yield duration(f"day1 hook {event}", medians[event], 0.06, note)
 
 
 def _run(bench: Bench, folder: Path, command: list[str], number: int) -> float:
-    said = json.dumps({**_SAID, "session_id": f"session {number}", "prompt_id": str(number)})
+    payload = json.dumps({**_SAID, "session_id": f"session {number}", "prompt_id": str(number)})
     started = time.perf_counter()
     subprocess.run(
         command,
         env={"PATH": "/usr/bin:/bin", **bench.environment(folder)},
-        input=said.encode(),
+        input=payload.encode(),
         check=True,
         stdout=subprocess.DEVNULL,
     )

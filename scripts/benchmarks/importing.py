@@ -89,12 +89,12 @@ def _by_weights(bench: Bench) -> Iterator[Row]:
         ("a MB of long texts until the last vector, int8 / float32", long),
     ):
         characters = sum(map(len, texts))
-        part = 1.0 if texts is short else 1e6 / characters
-        spent: dict[str, list[float]] = {"int8": [], "float32": []}
+        scale = 1.0 if texts is short else 1e6 / characters
+        spent_by_weights: dict[str, list[float]] = {"int8": [], "float32": []}
         for turn in range(bench.sizes.repeats):
-            for weights, times in spent.items():
-                times.append(part * _processor_time(bench, texts, weights, turn))
-        above, below = (statistics.median(times) for times in spent.values())
+            for weights, times in spent_by_weights.items():
+                times.append(scale * _processor_time(bench, texts, weights, turn))
+        above, below = (statistics.median(times) for times in spent_by_weights.values())
         row = quotient(name, above, below, 0.5, "float32")
         yield replace(row, note="processor time")
 
@@ -130,13 +130,13 @@ def _imported(bench: Bench, store: OpenStore, texts: Sequence[tuple[str, str]]) 
     if embedder is not None:
         embedder.embed(["The model is loaded, as onnxruntime's is below."])
     started = time.perf_counter()
-    done = import_foreign(
+    import_result = import_foreign(
         store.repo, find(store.repo, MAIN), GivenFacts(texts), ORIGIN, lambda *_: None
     )
-    durable = time.perf_counter() - started
-    if done.added != count:
-        raise RuntimeError(f"{done.added} of {count} facts were added")
-    rate, name = count / durable, f"import of {count:,} facts until durable"
+    durable_s = time.perf_counter() - started
+    if import_result.added != count:
+        raise RuntimeError(f"{import_result.added} of {count} facts were added")
+    rate, name = count / durable_s, f"import of {count:,} facts until durable"
     yield Row(
         name, f"{rate:,.0f} rows/s", ">= 3,000 rows/s", rate, 3_000, at_least=True, value=rate
     )
@@ -149,11 +149,11 @@ def _imported(bench: Bench, store: OpenStore, texts: Sequence[tuple[str, str]]) 
     follow(store.repo.store, store.repo.history, index, MAIN, branch.id)
     if embed_pending(index, embedder, None):
         raise RuntimeError("some texts still wait for a vector")
-    indexed = durable + time.perf_counter() - started
-    raw = _raw(bench.model_dir, [text for text, _ in texts])
-    measured = f"{count / indexed:,.0f} facts/s; raw {count / raw:,.0f}"
-    speed = count / indexed
-    yield Row(name, measured, target, raw / indexed, 0.9, at_least=True, value=speed)
+    indexed_s = durable_s + time.perf_counter() - started
+    raw_s = _raw(bench.model_dir, [text for text, _ in texts])
+    rate_text = f"{count / indexed_s:,.0f} facts/s; raw {count / raw_s:,.0f}"
+    facts_a_second = count / indexed_s
+    yield Row(name, rate_text, target, raw_s / indexed_s, 0.9, at_least=True, value=facts_a_second)
 
 
 def _raw(model_dir: Path, texts: Sequence[str]) -> float:
@@ -172,12 +172,12 @@ def _raw(model_dir: Path, texts: Sequence[str]) -> float:
     started = time.perf_counter()
     tokens = sorted((e.ids for e in tokenizer.encode_batch_fast(list(texts))), key=len)
     for start in range(0, len(tokens), _BATCH):
-        some = tokens[start : start + _BATCH]
-        ids = np.zeros((len(some), len(some[-1])), np.int64)
+        batch = tokens[start : start + _BATCH]
+        ids = np.zeros((len(batch), len(batch[-1])), np.int64)
         mask: NDArray[np.int64] = np.zeros_like(ids)
-        for number, one in enumerate(some):
-            ids[number, : len(one)] = one
-            mask[number, : len(one)] = 1
+        for number, text_tokens in enumerate(batch):
+            ids[number, : len(text_tokens)] = text_tokens
+            mask[number, : len(text_tokens)] = 1
         feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         graph.run(None, {name: feed for name, feed in feeds.items() if name in inputs})
     return time.perf_counter() - started

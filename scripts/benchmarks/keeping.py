@@ -48,8 +48,8 @@ def _saves(bench: Bench) -> Row:
         async with empty_server() as empty, day1_server(environment, _TOOLSETS) as day1:
             return await alternate(empty, day1, "save_context", calls, _is_saved, sizes.warm)
 
-    found = anyio.run(measure)
-    above, below = statistics.median(found.measured), statistics.median(found.empty)
+    measured = anyio.run(measure)
+    above, below = statistics.median(measured.measured), statistics.median(measured.empty)
     return quotient(
         "save_context over MCP stdio, after fsync, p50", above, below, _SAVE, "the empty call's"
     )
@@ -74,15 +74,15 @@ async def _searches_of_a_namespace(bench: Bench) -> Row:
             if bench.model_dir is not None:
                 while (await call(servers[-1], "warm_cache", _SPACE))[1]["queued"]:
                     pass
-        spent: list[list[float]] = [[], []]
+        seconds_by_server: list[list[float]] = [[], []]
         for number, text in enumerate(questions(sizes.warm + sizes.calls, "namespace")):
-            for server, times in zip(servers, spent, strict=True):
+            for server, times in zip(servers, seconds_by_server, strict=True):
                 query = {**_SPACE, "query": {"text": text}}
                 seconds, answer = await call(server, "search_memory", query)
                 _is_found({}, answer)
                 if number >= sizes.warm:
                     times.append(seconds)
-    above, below = map(statistics.median, spent)
+    above, below = map(statistics.median, seconds_by_server)
     name = f"search_memory in a namespace of {_ROWS} rows, {sizes.large:,} facts beside it"
     return quotient(name, above, below, _FEW, f"with {sizes.small:,}")
 
@@ -91,19 +91,19 @@ async def _searches_of_the_same_rows(bench: Bench) -> Row:
     """`search_memory` of what belongs to no namespace, which is all that `memory_search` finds."""
     sizes = bench.sizes
     folder = bench.copy(sizes.middle)
-    spent: list[list[float]] = [[], []]
+    seconds_by_tool: list[list[float]] = [[], []]
     async with day1_server(bench.environment(folder), _TOOLSETS) as day1:
         for number, text in enumerate(questions(sizes.warm + sizes.calls, "same")):
-            asked: list[tuple[str, Arguments]] = [
+            calls: list[tuple[str, Arguments]] = [
                 ("search_memory", {"namespace": "shared", "query": {"text": text}}),
                 ("memory_search", {"query": text}),
             ]
-            for tool, arguments in asked if number % 2 else reversed(asked):
+            for tool, arguments in calls if number % 2 else reversed(calls):
                 seconds, answer = await call(day1, tool, arguments)
                 _is_found({}, answer)
                 if number >= sizes.warm:
-                    spent[tool == "memory_search"].append(seconds)
-    above, below = map(statistics.median, spent)
+                    seconds_by_tool[tool == "memory_search"].append(seconds)
+    above, below = map(statistics.median, seconds_by_tool)
     return quotient("search_memory of the same rows", above, below, _SAME, "memory_search's")
 
 
@@ -118,7 +118,7 @@ def _embeds(bench: Bench) -> Row:
     if bench.model_dir is None or bench.server is not None:
         return skipped(name, f"<= {_EMBED:.2f} x the model's", "no model, or a server's row")
     texts = [text for text, _ in facts(_TEXTS, "embedded")]
-    spent: list[list[float]] = [[], []]
+    seconds_by_work: list[list[float]] = [[], []]
     folder: Path = bench.copy(bench.sizes.small)
     store = bench.open(folder)
     try:
@@ -129,11 +129,11 @@ def _embeds(bench: Bench) -> Row:
             lambda: embedder.embed(texts),
         )
         for _ in range(bench.sizes.repeats + 1):
-            for times, work in zip(spent, works, strict=True):
+            for times, work in zip(seconds_by_work, works, strict=True):
                 started = time.perf_counter()
                 work()
                 times.append(time.perf_counter() - started)
     finally:
         store.close()
-    above, below = (statistics.median(times[1:]) for times in spent)
+    above, below = (statistics.median(times[1:]) for times in seconds_by_work)
     return quotient(name, above, below, _EMBED, "the model's")

@@ -48,24 +48,24 @@ def rows(bench: Bench, memory: day1.Memory) -> Iterator[Row]:
     try:
         sqlite = importlib.import_module("langgraph.store.sqlite")
         adapter = importlib.import_module("day1.integrations.langgraph")
-        savers = importlib.import_module("langgraph.checkpoint.sqlite")
+        sqlite_savers = importlib.import_module("langgraph.checkpoint.sqlite")
     except ImportError as exc:
         yield skipped("LangGraph's store", "stated", f"{exc.name} is not installed")
         return
     folder = bench.folder / "langgraph"
     folder.mkdir(exist_ok=True)
-    for old in folder.iterdir():
-        old.unlink()
+    for old_file in folder.iterdir():
+        old_file.unlink()
     with sqlite.SqliteStore.from_conn_string(str(folder / "store")) as theirs:
         theirs.setup()
-        ours = adapter.Day1Store(memory, name="bench")
-        for store in (ours, theirs):
+        our_store = adapter.Day1Store(memory, name="bench")
+        for store in (our_store, theirs):
             _fill(store, bench.sizes.small)
         for name, (turn, limit) in _TURNS.items():
             count = _BATCHES if turn is _batch else min(_MOST, bench.sizes.calls)
-            above, below = _by_turns(bench, count, partial(turn, ours), partial(turn, theirs))
+            above, below = _by_turns(bench, count, partial(turn, our_store), partial(turn, theirs))
             yield quotient(f"LangGraph {name}", above, below, limit, _WHAT)
-    yield _stamping(bench, memory, adapter.stamped, savers.SqliteSaver)
+    yield _stamping(bench, memory, adapter.stamped, sqlite_savers.SqliteSaver)
 
 
 def _fill(store: Any, count: int) -> None:

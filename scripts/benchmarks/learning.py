@@ -54,33 +54,33 @@ def _called(store: OpenStore, tool: Tool, arguments: Sequence[dict[str, Any]]) -
 
 
 def _stores(bench: Bench) -> Row:
-    given = _lessons(bench, "lessons")
-    plain = [{"fact_text": " ".join(one.values())} for one in _lessons(bench, "plain")]
+    lessons = _lessons(bench, "lessons")
+    plain_facts = [{"fact_text": " ".join(one.values())} for one in _lessons(bench, "plain")]
     with ExitStack() as entered:
         store = bench.open_copy(entered, bench.sizes.small)
         embedder = store.search.embedder
         assert embedder is not None  # noqa: S101 - there is a model
-        write = _called(store, CORE.tools["memory_write_fact"], plain)
+        write = _called(store, CORE.tools["memory_write_fact"], plain_facts)
         above, below = bench.by_turns(
-            _called(store, ENGRAM.tools["memory_store"], given),
-            lambda number: (write(number), embedder.embed([plain[number]["fact_text"]])),
+            _called(store, ENGRAM.tools["memory_store"], lessons),
+            lambda number: (write(number), embedder.embed([plain_facts[number]["fact_text"]])),
         )
     return quotient("memory_store", above, below, _STORE, "memory_write_fact's and one embedding's")
 
 
 def _stores_in_a_large_store(bench: Bench) -> Row:
-    given = _lessons(bench, "lessons")
+    lessons = _lessons(bench, "lessons")
     sizes = bench.sizes
     with ExitStack() as entered:
         stores = [bench.open_copy(entered, size) for size in (sizes.large, sizes.small)]
-        works = [_called(store, ENGRAM.tools["memory_store"], given) for store in stores]
+        works = [_called(store, ENGRAM.tools["memory_store"], lessons) for store in stores]
         above, below = bench.by_turns(*works)
     name = f"memory_store, {sizes.large:,} facts beside it"
     return quotient(name, above, below, _LARGE, f"with {sizes.small:,}")
 
 
 def _searches(bench: Bench) -> Row:
-    asked = [{"query": one} for one in questions(bench.sizes.warm + bench.sizes.calls, "rated")]
+    queries = [{"query": one} for one in questions(bench.sizes.warm + bench.sizes.calls, "rated")]
     with ExitStack() as entered:
         stores = [bench.open_copy(entered, bench.sizes.small)]
         rated = bench.open(bench.copy(bench.sizes.small, "copy-rated"))
@@ -93,7 +93,7 @@ def _searches(bench: Bench) -> Row:
                 for n in range(_RATINGS)
             )
         )
-        works = [_called(one, ENGRAM.tools["memory_search"], asked) for one in (rated, *stores)]
+        works = [_called(one, ENGRAM.tools["memory_search"], queries) for one in (rated, *stores)]
         above, below = bench.by_turns(*works)
     return quotient(f"memory_search with {_RATINGS:,} judgements", above, below, _RATED, "without")
 
@@ -124,8 +124,8 @@ def _merges(bench: Bench) -> Iterator[Row]:
         wrong / plain,
         _WRONG,
     )
-    told = f"{right} merged, {named} named as near duplicates"
-    yield Row(f"lessons said once more, of {len(REPHRASED)} rephrasings", told)
+    result_text = f"{right} merged, {named} named as near duplicates"
+    yield Row(f"lessons said once more, of {len(REPHRASED)} rephrasings", result_text)
 
 
 def _relevance(bench: Bench) -> Row:

@@ -52,8 +52,8 @@ def rows(bench: Bench) -> Iterator[Row]:
     yield from _starts(bench)
     folder, other = bench.copy(bench.sizes.middle), bench.copy(bench.sizes.middle, "beside")
     with _connected(bench, folder) as memory:
-        found = anyio.run(_by_turns, bench, memory, other)
-        for name, (above, below) in found.items():
+        times_by_call = anyio.run(_by_turns, bench, memory, other)
+        for name, (above, below) in times_by_call.items():
             limit = _CALLS[name][2]
             yield quotient(f"{name} in process", above, below, limit, "the same over MCP stdio's")
         yield _tasks(bench, folder, memory)
@@ -73,8 +73,8 @@ def _starts(bench: Bench) -> Iterator[Row]:
     rounds = [[_start(bench, folder, *each) for each in commands] for _ in range(_TIMES + 1)][1:]
     bare, imported, below, connected = map(statistics.median, zip(*rounds, strict=True))
     yield duration("import day1, beyond a bare start", max(0.0, imported - bare), 0.005)
-    what = "`import sqlalchemy` alone"
-    yield quotient("day1.connect on a folder, from the start", connected, below, 1.7, what)
+    named = "`import sqlalchemy` alone"
+    yield quotient("day1.connect on a folder, from the start", connected, below, 1.7, named)
 
 
 def _start(bench: Bench, folder: Path, *arguments: str) -> float:
@@ -117,7 +117,7 @@ async def _alternated(
     bench: Bench, memory: day1.Memory, client: Client, seed: str
 ) -> dict[str, tuple[float, float]]:
     """Medians of each call by the library and by a server, one after the other."""
-    found = {}
+    times_by_call = {}
     for name, arguments in _arguments(bench, memory, seed).items():
         operation, ask, _, _ = _CALLS[name]
         measured: list[tuple[float, float]] = []
@@ -127,17 +127,17 @@ async def _alternated(
             spent = time.perf_counter() - started
             below, _ = await call(client, operation, each)
             measured.append((spent, below))
-        counted = measured[bench.sizes.warm :]
-        found[name] = (
-            statistics.median(spent for spent, _ in counted),
-            statistics.median(below for _, below in counted),
+        measured_warm = measured[bench.sizes.warm :]
+        times_by_call[name] = (
+            statistics.median(spent for spent, _ in measured_warm),
+            statistics.median(below for _, below in measured_warm),
         )
-    return found
+    return times_by_call
 
 
 def _tasks(bench: Bench, folder: Path, memory: day1.Memory) -> Row:
     """32 searches at once by tasks, against as many one after the other."""
-    asked = questions(2 * _TASKS * bench.sizes.repeats, "tasks")
+    task_questions = questions(2 * _TASKS * bench.sizes.repeats, "tasks")
 
     async def at_once(many: list[str]) -> float:
         async with await day1.aconnect(
@@ -150,11 +150,11 @@ def _tasks(bench: Bench, folder: Path, memory: day1.Memory) -> Row:
 
     above, below = [], []
     for number in range(bench.sizes.repeats):
-        many = asked[2 * number * _TASKS : (2 * number + 1) * _TASKS]
-        more = asked[(2 * number + 1) * _TASKS : (2 * number + 2) * _TASKS]
-        above.append(asyncio.run(at_once(many)))
+        thread_questions = task_questions[2 * number * _TASKS : (2 * number + 1) * _TASKS]
+        task_questions_now = task_questions[(2 * number + 1) * _TASKS : (2 * number + 2) * _TASKS]
+        above.append(asyncio.run(at_once(thread_questions)))
         started = time.perf_counter()
-        for each in more:
+        for each in task_questions_now:
             memory.search(each)
         below.append(time.perf_counter() - started)
     name = f"{_TASKS} searches by tasks"

@@ -44,18 +44,18 @@ def rows(bench: Bench) -> Iterator[Row]:
             clock.value += STEP
             return int(clock.value)
 
-        wanted = stores.ids(repo, sizes.repeats * CHANGED)
+        changed_ids = stores.ids(repo, sizes.repeats * CHANGED)
         names = [f"side-{number}" for number in range(sizes.repeats)]
-        groups = [wanted[n * CHANGED : (n + 1) * CHANGED] for n in range(sizes.repeats)]
-        for name, ids in zip(names, groups, strict=True):
+        ids_by_branch = [changed_ids[n * CHANGED : (n + 1) * CHANGED] for n in range(sizes.repeats)]
+        for name, ids in zip(names, ids_by_branch, strict=True):
             forking.create(repo, name, find(repo, MAIN), turned())
             _change(repo, name, ids, _SIDE, turned)
-    written = write_by(FIVE, settings, sizes.writes // FIVE, clock=clock, step=STEP)
-    failed = [why for one in written for why in one.failed]
+    written_by_process = write_by(FIVE, settings, sizes.writes // FIVE, clock=clock, step=STEP)
+    failed = [why for one in written_by_process for why in one.failed]
     if failed:
         raise RuntimeError(f"{len(failed)} writes failed, such as {failed[0]}")
     with stores.opened(settings, lambda: int(clock.value)) as repo:
-        for ids in groups:
+        for ids in ids_by_branch:
             _change(repo, MAIN, ids[:CLASHING], _MAIN, turned)
         commits = sum(1 for _ in repo.history.log(MAIN))
         note = f"{commits} commits on main; median of {sizes.repeats}"
@@ -77,14 +77,14 @@ def _measured(
     for name in names:
         request = MergeRequest(find(repo, name), find(repo, MAIN), "auto")
         started = time.perf_counter()
-        seen = planning.preview(repo, request)
+        seen_preview = planning.preview(repo, request)
         previews.append(time.perf_counter() - started)
-        request = replace(request, expect=seen.plan.digest)
+        request = replace(request, expect=seen_preview.plan.digest)
         now = clock()
         started = time.perf_counter()
-        done = merging.merge(repo, request, _MAIN, now)
+        merge_result = merging.merge(repo, request, _MAIN, now)
         merges.append(time.perf_counter() - started)
-        counts = (done.record.merged_count, done.record.rejected_count)
+        counts = (merge_result.record.merged_count, merge_result.record.rejected_count)
         if counts != (CHANGED - CLASHING, CLASHING):
             raise RuntimeError(f"merged and held {counts}")
     return previews, merges
@@ -94,30 +94,30 @@ def _change(
     repo: Repository, branch: str, ids: Sequence[str], origin: Origin, clock: Callable[[], int]
 ) -> None:
     """Give facts another text, each in a commit of its own, as agents do."""
-    on = find(repo, branch)
+    on_branch = find(repo, branch)
     for row_id in ids:
         text = f"{branch} knows better at {clock()}"
-        editing.update(repo, on, editing.Correction(row_id, {"fact_text": text}), origin)
+        editing.update(repo, on_branch, editing.Correction(row_id, {"fact_text": text}), origin)
 
 
 def _touched_by_both(repo: Repository, clock: Callable[[], int]) -> tuple[list[float], list[float]]:
     """One merge: categories changed on one side, confidences on the other."""
-    wanted = stores.ids(repo, TOUCHED)
+    touched_ids = stores.ids(repo, TOUCHED)
     forking.create(repo, "wide", find(repo, MAIN), clock())
     for branch, values in (("wide", {"category": "other"}), (MAIN, {"confidence": 0.5})):
         clock()
         with repo.store.changing(branch) as work:
-            for row_id in wanted:
+            for row_id in touched_ids:
                 work.change(FACT, row_id, dict(values))
             work.commit(Message("change", f"change {TOUCHED} rows"))
     request = MergeRequest(find(repo, "wide"), find(repo, MAIN), "auto")
     started = time.perf_counter()
-    seen = planning.preview(repo, request)
-    previewed = time.perf_counter() - started
+    seen_preview = planning.preview(repo, request)
+    preview_s = time.perf_counter() - started
     now = clock()
     started = time.perf_counter()
-    done = merging.merge(repo, request, _MAIN, now)
-    merged = time.perf_counter() - started
-    if done.record.rejected_count or seen.plan.merged_count != len(wanted):
+    merge_result = merging.merge(repo, request, _MAIN, now)
+    merge_s = time.perf_counter() - started
+    if merge_result.record.rejected_count or seen_preview.plan.merged_count != len(touched_ids):
         raise RuntimeError("these rows do not clash")
-    return [previewed], [merged]
+    return [preview_s], [merge_s]

@@ -55,17 +55,17 @@ def _write(repo: Repository, turns: int) -> None:
 
 def _mining(repo: Repository, bench: Bench) -> Row:
     """Read all turns and count each run that recurs, without what is remembered."""
-    spent = []
+    seconds = []
     for _ in range(bench.sizes.repeats):
         repo.mined.clear()
         started = time.perf_counter()
         with repo.store.reading(Ref(branch=MAIN)) as reading:
-            calls = mined(repo, reading, _OWNER.space)
-            for steps in calls.recurring(50):
-                calls.runs(steps)
-        spent.append(time.perf_counter() - started)
+            mined_calls = mined(repo, reading, _OWNER.space)
+            for steps in mined_calls.recurring(50):
+                mined_calls.runs(steps)
+        seconds.append(time.perf_counter() - started)
     turns = bench.sizes.middle // _TURNS_OF_A_THREAD * _TURNS_OF_A_THREAD
-    a_second = turns / sorted(spent)[len(spent) // 2]
+    a_second = turns / sorted(seconds)[len(seconds) // 2]
     name, target = f"mining {turns:,} turns of three tool calls", 5_000
     return Row(
         name, f"{a_second:,.0f} turns/s", f">= {target:,} turns/s", a_second, target, at_least=True

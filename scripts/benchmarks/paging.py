@@ -31,8 +31,8 @@ def rows(bench: Bench) -> Iterator[Row]:
         for tool, arguments in _ARGUMENTS.items():
             works = (_reading(store, tool, arguments) for store in (small, large))
             below, above = bench.by_turns(*works, clock=time.process_time)
-            named = f"{tool}, newest page, {many:,} facts / {few:,}, processor time"
-            yield quotient(named, above, below, _LIMIT, f"at {few:,}")
+            row_name = f"{tool}, newest page, {many:,} facts / {few:,}, processor time"
+            yield quotient(row_name, above, below, _LIMIT, f"at {few:,}")
 
 
 def _reading(store: OpenStore, tool: str, arguments: Mapping[str, Any]) -> Work:

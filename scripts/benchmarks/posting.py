@@ -41,12 +41,12 @@ class Client:
         content = None if body is None else json.dumps(body)
         self._connection.request(method, path, content, headers)
         answer = self._connection.getresponse()
-        said = answer.read()
+        answer_body = answer.read()
         self._used = time.perf_counter()
         spent = self._used - started
         if answer.status != http.client.OK:
-            raise RuntimeError(f"{path}: {answer.status}: {said[:200]!r}")
-        return spent, json.loads(said)
+            raise RuntimeError(f"{path}: {answer.status}: {answer_body[:200]!r}")
+        return spent, json.loads(answer_body)
 
 
 _ACCEPTED = "application/json, text/event-stream"
@@ -73,12 +73,12 @@ async def alternate(bench: Bench, *calls: Call) -> list[float]:
     """The medians of some calls that are made by turns."""
 
     def measure() -> list[float]:
-        spent: list[list[float]] = [[] for _ in calls]
+        seconds_by_call: list[list[float]] = [[] for _ in calls]
         for number in range(bench.sizes.warm + bench.sizes.calls):
-            for call, times in zip(calls, spent, strict=True):
+            for call, times in zip(calls, seconds_by_call, strict=True):
                 seconds, _ = call(number)
                 if number >= bench.sizes.warm:
                     times.append(seconds)
-        return [statistics.median(times) for times in spent]
+        return [statistics.median(times) for times in seconds_by_call]
 
     return await anyio.to_thread.run_sync(measure)

@@ -38,8 +38,8 @@ def skipped(name: str, target: str, why: str) -> Row:
 
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that `share` of all do not exceed."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    sorted_values = sorted(values)
+    return sorted_values[min(len(sorted_values) - 1, int(share * len(sorted_values)))]
 
 
 def milliseconds(seconds: float) -> str:
@@ -49,8 +49,8 @@ def milliseconds(seconds: float) -> str:
 
 def quotient(name: str, above: float, below: float, limit: float, what: str) -> Row:
     """A row about two durations, in seconds."""
-    shown = f"{milliseconds(above)} / {milliseconds(below)}"
-    return Row(name, shown, f"<= {limit:g} x {what}", above / below, limit, value=above)
+    both_times = f"{milliseconds(above)} / {milliseconds(below)}"
+    return Row(name, both_times, f"<= {limit:g} x {what}", above / below, limit, value=above)
 
 
 def duration(name: str, seconds: float, limit_s: float, note: str = "") -> Row:
@@ -73,29 +73,29 @@ def table(rows: Iterable[Row]) -> str:
     ]
     for row in rows:
         ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
-        met = {None: "", True: "yes", False: "**no**"}[row.met]
+        met_word = {None: "", True: "yes", False: "**no**"}[row.met]
         lines.append(
-            f"| {row.name} | {row.measured} | {row.target} | {ratio} | {met} | {row.note} |"
+            f"| {row.name} | {row.measured} | {row.target} | {ratio} | {met_word} | {row.note} |"
         )
     return "\n".join(lines)
 
 
 def side_by_side(engine: str, embedded: Sequence[Row], served: Sequence[Row]) -> str:
     """The same rows on two engines, in Markdown."""
-    theirs = {row.name: row for row in served}
+    served_by_name = {row.name: row for row in served}
     lines = [f"| row | embedded | {engine} | ratio |", "| --- | --- | --- | --- |"]
     for row in embedded:
-        other = theirs.pop(row.name, None)
+        served_row = served_by_name.pop(row.name, None)
         ratio = ""
-        if other is not None and row.value and other.value:
-            ratio = f"{other.value / row.value:.2g}"
-        measured = "-" if other is None else other.measured
+        if served_row is not None and row.value and served_row.value:
+            ratio = f"{served_row.value / row.value:.2g}"
+        measured = "-" if served_row is None else served_row.measured
         lines.append(f"| {row.name} | {row.measured} | {measured} | {ratio} |")
-    lines += [f"| {row.name} | - | {row.measured} | |" for row in theirs.values()]
+    lines += [f"| {row.name} | - | {row.measured} | |" for row in served_by_name.values()]
     return "\n".join(lines)
 
 
 def write_json(path: Path, rows: Sequence[Row], about: dict[str, object]) -> None:
     """The rows and how they were made, for programs."""
-    listed = [{**asdict(row), "met": row.met} for row in rows]
-    path.write_text(json.dumps({**about, "rows": listed}, indent=2) + "\n")
+    rows_json = [{**asdict(row), "met": row.met} for row in rows]
+    path.write_text(json.dumps({**about, "rows": rows_json}, indent=2) + "\n")

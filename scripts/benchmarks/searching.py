@@ -75,10 +75,10 @@ def _parts(bench: Bench, over_stdio: float) -> Iterator[Row]:
     store = bench.open(bench.store(bench.sizes.middle))
     try:
         engine, spent = timed(store.search)
-        asked = questions(bench.sizes.warm + bench.sizes.calls, "searches")
+        queries = questions(bench.sizes.warm + bench.sizes.calls, "searches")
         whole: list[float] = []
         parts: dict[str, list[float]] = {}
-        for number, text in enumerate(asked):
+        for number, text in enumerate(queries):
             spent.clear()
             started = time.perf_counter()
             _search(store, engine, MAIN, text)
@@ -89,11 +89,11 @@ def _parts(bench: Bench, over_stdio: float) -> Iterator[Row]:
                 parts.setdefault("ranked, and the rest", []).append(whole[-1] - sum(spent.values()))
         for part, seconds in parts.items():
             yield stated(f"part: {part}", seconds)
-        wire = over_stdio - statistics.median(whole)
+        wire_s = over_stdio - statistics.median(whole)
         yield Row(
             "part: stdio, schema and JSON",
-            milliseconds(wire),
-            value=wire,
+            milliseconds(wire_s),
+            value=wire_s,
             note="the rest of the call",
         )
     finally:
@@ -101,9 +101,9 @@ def _parts(bench: Bench, over_stdio: float) -> Iterator[Row]:
 
 
 def _search(store: OpenStore, engine: SearchEngine, branch: str, text: str) -> None:
-    found = store.repo.ledger.branch(branch)
-    assert found is not None  # noqa: S101 - made by this module
-    answer = search(engine, Ref(branch=branch), found.id, SearchRequest(text))
+    found_branch = store.repo.ledger.branch(branch)
+    assert found_branch is not None  # noqa: S101 - made by this module
+    answer = search(engine, Ref(branch=branch), found_branch.id, SearchRequest(text))
     if not answer.hits:
         raise RuntimeError(f"nothing found on {branch}")
 
@@ -122,23 +122,23 @@ def branches(bench: Bench) -> Iterator[Row]:
 
 def _creations(bench: Bench, *counts: int) -> list[float]:
     """The median time of a fork in a store of each count, by turns: a busy moment hits all."""
-    spent: list[list[float]] = [[] for _ in counts]
+    seconds_by_count: list[list[float]] = [[] for _ in counts]
     with ExitStack() as stack:
         folders = [bench.copy(count, f"copy-{count}") for count in counts]
         repos = [stack.enter_context(stores.opened(bench.settings(one))) for one in folders]
         for number in range(_FORKS):
-            for repo, seconds in zip(repos, spent, strict=True):
+            for repo, seconds in zip(repos, seconds_by_count, strict=True):
                 started = time.perf_counter()
                 forking.create(repo, f"new-{number}", find(repo, MAIN), now())
                 seconds.append(time.perf_counter() - started)
     for folder in folders:
         bench.remove(folder)
-    return [statistics.median(seconds) for seconds in spent]
+    return [statistics.median(seconds) for seconds in seconds_by_count]
 
 
 def _branch_searches(bench: Bench) -> tuple[float, float]:
     """Medians on the only branch, and on one of many that each have facts of their own."""
-    alone = bench.open(bench.store(bench.sizes.middle))
+    single_store = bench.open(bench.store(bench.sizes.middle))
     folder = bench.copy(bench.sizes.middle)
     with stores.opened(bench.settings(folder)) as repo:
         texts = [text for text, _ in facts(bench.sizes.branches, "branches")]
@@ -146,22 +146,22 @@ def _branch_searches(bench: Bench) -> tuple[float, float]:
             forking.create(repo, f"task-{number}", find(repo, MAIN), now())
             stores.write(repo, text, f"task-{number}")
     bench.index(folder)
-    among = bench.open(folder)
+    store_of_many = bench.open(folder)
     try:
-        last = f"task-{bench.sizes.branches - 2}"
-        ways = [partial(_search, alone, _fixed(bench, alone), MAIN)]
-        ways.append(partial(_search, among, _fixed(bench, among), last))
-        spent: list[list[float]] = [[], []]
+        last_branch = f"task-{bench.sizes.branches - 2}"
+        ways = [partial(_search, single_store, _fixed(bench, single_store), MAIN)]
+        ways.append(partial(_search, store_of_many, _fixed(bench, store_of_many), last_branch))
+        seconds_by_way: list[list[float]] = [[], []]
         for number, text in enumerate(questions(_BRANCH_QUESTIONS, "branches")):
-            for way, seconds in zip(ways, spent, strict=True):
+            for way, seconds in zip(ways, seconds_by_way, strict=True):
                 started = time.perf_counter()
                 way(text)
                 if number >= _BRANCH_QUESTIONS // 4:
                     seconds.append(time.perf_counter() - started)
-        return statistics.median(spent[0]), statistics.median(spent[1])
+        return statistics.median(seconds_by_way[0]), statistics.median(seconds_by_way[1])
     finally:
-        alone.close()
-        among.close()
+        single_store.close()
+        store_of_many.close()
 
 
 def _fixed(bench: Bench, store: OpenStore) -> SearchEngine:

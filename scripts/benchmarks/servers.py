@@ -20,8 +20,8 @@ class Server:
         """Connect; a database that the URL may name is not touched."""
         self._url = make_url(url)
         self._prefix = f"bench_{secrets.token_hex(3)}"
-        place = parse(self.url(Path("none")))
-        self._engine, self._where = connect(place), place.name
+        server_url = parse(self.url(Path("none")))
+        self._engine, self._where = connect(server_url), server_url.name
         self.name = " ".join(engine_of(self._engine, self._where))
 
     def url(self, folder: Path) -> str:

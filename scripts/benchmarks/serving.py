@@ -49,7 +49,7 @@ def rows(bench: Bench) -> Iterator[Row]:
 async def _one_by_one(bench: Bench, folder: Path) -> list[Row]:
     """Writes and searches, each beside an empty call to the same SDK's server."""
     sizes = bench.sizes
-    found = []
+    found_rows = []
     async with (
         empty_over_http() as (_, floor),
         day1_over_http(bench.environment(folder)) as (_, day1),
@@ -65,13 +65,13 @@ async def _one_by_one(bench: Bench, folder: Path) -> list[Row]:
         ):
             name = f"{tool} over HTTP, p50"
             if tool == "memory_search" and bench.model_dir is None:
-                found.append(skipped(name, "<= 6 x the empty call", "no model"))
+                found_rows.append(skipped(name, "<= 6 x the empty call", "no model"))
                 continue
             await call(client, "memory_search", {"query": "who reviewed it?"})
-            seen = await alternate(empty, client, tool, calls, _check, sizes.warm)
-            above, below = statistics.median(seen.measured), statistics.median(seen.empty)
-            found.append(quotient(name, above, below, limit, "the empty call"))
-    return found
+            times = await alternate(empty, client, tool, calls, _check, sizes.warm)
+            above, below = (statistics.median(times.measured), statistics.median(times.empty))
+            found_rows.append(quotient(name, above, below, limit, "the empty call"))
+    return found_rows
 
 
 def _check(_: Arguments, answer: dict[str, Any]) -> None:
@@ -108,14 +108,14 @@ async def _at_once(bench: Bench, folder: Path, branches: int) -> list[Row]:
         raise RuntimeError(f"{len(together.failed)} failed: {together.failed[:1]}")
     where = "each on its own branch" if branches > 1 else "all on one branch"
     name = f"{_READERS} readers and {_WRITERS} writers over HTTP, {where}"
-    share = together.rate(bench.sizes.seconds) / alone.rate(bench.sizes.seconds)
+    rate_ratio = together.rate(bench.sizes.seconds) / alone.rate(bench.sizes.seconds)
     p50, p99 = (percentile(together.seconds, p) for p in (0.5, 0.99))
     return [
         Row(
             f"{name}: calls a second",
             f"{together.rate(bench.sizes.seconds):.0f} / {alone.rate(bench.sizes.seconds):.0f}",
             ">= 0.6 x one client alone, none fails",
-            share,
+            rate_ratio,
             0.6,
             at_least=True,
         ),
@@ -179,8 +179,8 @@ class _Connection:
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},
         }
-        params = {"name": tool, "arguments": arguments, "_meta": meta}
-        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        call_params = {"name": tool, "arguments": arguments, "_meta": meta}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call_params}
         body = json.dumps(message).encode()
         head = (
             f"POST /mcp HTTP/1.1\r\nHost: {self.host}\r\nContent-Type: application/json\r\n"
@@ -188,10 +188,10 @@ class _Connection:
             f"Mcp-Method: tools/call\r\nMcp-Name: {tool}\r\nContent-Length: {len(body)}\r\n\r\n"
         )
         self.writing.write(head.encode() + body)
-        answered = (await self.reading.readuntil(b"\r\n\r\n")).decode().lower()
-        length = int(answered.split("content-length: ")[1].split("\r\n")[0])
+        head_text = (await self.reading.readuntil(b"\r\n\r\n")).decode().lower()
+        length = int(head_text.split("content-length: ")[1].split("\r\n")[0])
         found = await self.reading.readexactly(length)
-        status = int(answered.split(" ", 2)[1])
+        status = int(head_text.split(" ", 2)[1])
         return status if b'"isError":true' not in found else 0
 
     def close(self) -> None:
@@ -221,8 +221,8 @@ async def _page(bench: Bench, folder: Path) -> Row:
         await _post(day1, "memory_branch_create", {"branch_name": "reviewed"})
         for text, _ in facts(_CHANGES, "review"):
             await _post(day1, "memory_write_fact", {"fact_text": text, "branch": "reviewed"})
-        made = await _post(day1, "review_open", {"source_branch": "reviewed"})
-        spent = [await _get(day1, f"/review/reviews/{made['id']}") for _ in range(8)]
+        review = await _post(day1, "review_open", {"source_branch": "reviewed"})
+        spent = [await _get(day1, f"/review/reviews/{review['id']}") for _ in range(8)]
     return duration(name, statistics.median(spent[1:]), 0.3, note=f"first {spent[0] * 1e3:.0f} ms")
 
 
@@ -233,11 +233,11 @@ async def _get(address: str, path: str) -> float:
         connection.request("GET", path)
         answer = connection.getresponse()
         page = answer.read()
-        spent = time.perf_counter() - started
+        seconds_spent = time.perf_counter() - started
         connection.close()
         if answer.status != http.client.OK or b"</html>" not in page:
             raise RuntimeError(f"{path}: {answer.status}")
-        return spent
+        return seconds_spent
 
     return await anyio.to_thread.run_sync(ask)
 
@@ -245,14 +245,14 @@ async def _get(address: str, path: str) -> float:
 async def _idle(bench: Bench, folder: Path) -> Row:
     """What sessions of the stateful protocol era cost that do nothing."""
     # No model: the one that idle servers load for waiting texts would be counted as sessions.
-    surroundings = {**bench.environment(folder), "DAY1_EMBEDDER__KIND": "none"}
-    async with day1_over_http(surroundings) as (pid, day1):
-        before = 0
+    environment = {**bench.environment(folder), "DAY1_EMBEDDER__KIND": "none"}
+    async with day1_over_http(environment) as (pid, day1):
+        memory_before = 0
         async with _sessions(day1, 10):
-            before = proportional_memory(pid)
+            memory_before = proportional_memory(pid)
         async with _sessions(day1, _SESSIONS):
-            after = proportional_memory(pid)
-    cost = (after - before) / _MEGABYTE
+            memory_after = proportional_memory(pid)
+    cost = (memory_after - memory_before) / _MEGABYTE
     return Row(f"{_SESSIONS:,} idle MCP sessions", f"{cost:.0f} MB", "<= 100 MB", cost, 100.0)
 
 

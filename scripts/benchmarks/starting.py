@@ -30,18 +30,18 @@ def rows(bench: Bench) -> Iterator[Row]:
     yield duration("day1 --help", statistics.median(helped), 0.3)
     below, what = statistics.median(alone), "`import sqlalchemy` alone"
     yield quotient("day1 status", statistics.median(status), below, 2, what)
-    above = statistics.median(listed)
-    yield quotient("day1 mcp to its first tools/list", above, below, 4, what)
+    listed_s = statistics.median(listed)
+    yield quotient("day1 mcp to its first tools/list", listed_s, below, 4, what)
     note = "" if bench.model_dir else "without a model"
     yield duration("day1 mcp to its first search", statistics.median(searched), 2.5, note)
 
 
 def _round(bench: Bench, folder: Path, number: int) -> tuple[float, float, float, float, float]:
     """Each start once, in turn."""
-    helped = _command(bench, folder, [*command_line(), "--help"])
+    help_s = _command(bench, folder, [*command_line(), "--help"])
     status = _command(bench, folder, [*command_line(), "status"])
     listed, searched = anyio.run(_server, bench, folder, number)
-    return helped, status, listed, searched, _command(bench, folder, _ALONE)
+    return help_s, status, listed, searched, _command(bench, folder, _ALONE)
 
 
 def _command(bench: Bench, folder: Path, command: list[str]) -> float:
@@ -58,13 +58,13 @@ def _command(bench: Bench, folder: Path, command: list[str]) -> float:
 
 def command_line() -> list[str]:
     """The installed command, else the module."""
-    installed = Path(sys.executable).with_name("day1")
-    return [str(installed)] if installed.exists() else _MODULE
+    program = Path(sys.executable).with_name("day1")
+    return [str(program)] if program.exists() else _MODULE
 
 
 async def _server(bench: Bench, folder: Path, number: int) -> tuple[float, float]:
     started = time.perf_counter()
     async with day1_server(bench.environment(folder)) as client:
-        listed = time.perf_counter() - started
+        listed_s = time.perf_counter() - started
         await call(client, "memory_search", {"query": questions(_TIMES + 1, "starts")[number]})
-        return listed, time.perf_counter() - started
+        return listed_s, time.perf_counter() - started

@@ -23,8 +23,8 @@ def rows(bench: Bench) -> Iterator[Row]:
     settings = bench.settings(folder)
     url = make_url(bench.server.url(folder))
     with Wire(url.port or 3306, str(url.host)) as wire:
-        through = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)
-        store = settings.store.model_copy(update={"url": SecretStr(through)})
+        wire_url = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)
+        store = settings.store.model_copy(update={"url": SecretStr(wire_url)})
         opened_store = open_store(settings.model_copy(update={"store": store}), create=True)
         try:
             begin(opened_store)

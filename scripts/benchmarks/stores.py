@@ -30,9 +30,9 @@ ORIGIN = Origin(agent_id="bench", source="import")
 def opened(settings: Settings, clock: Clock | None = None) -> Iterator[Repository]:
     """A store's rows, history and ledger; times are by the caller's clock, if one is given."""
     with ExitStack() as stack:
-        memory = open_engine(settings, find_home(settings), clock or now, stack, clock)
-        repo = Repository(memory.store, memory.store.history, memory.ledger, new_id, now)
-        memory.ledger.recover = partial(recover, repo)
+        engine = open_engine(settings, find_home(settings), clock or now, stack, clock)
+        repo = Repository(engine.store, engine.store.history, engine.ledger, new_id, now)
+        engine.ledger.recover = partial(recover, repo)
         yield repo
 
 
@@ -75,5 +75,5 @@ def write(repo: Repository, text: str, branch: str = MAIN) -> str:
 def ids(repo: Repository, count: int, branch: str = MAIN) -> list[str]:
     """The ids of `count` facts, evenly from all over the branch."""
     with repo.store.reading(Ref(branch=branch)) as reading:
-        found = [str(row_id) for (row_id,) in reading.scan(FACT, ["id"], Query())]
-    return found[:: max(1, len(found) // count)][:count]
+        fact_ids = [str(row_id) for (row_id,) in reading.scan(FACT, ["id"], Query())]
+    return fact_ids[:: max(1, len(fact_ids) // count)][:count]

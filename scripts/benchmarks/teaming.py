@@ -165,7 +165,7 @@ async def _measure(bench: Bench, size: int) -> dict[str, tuple[float, float]]:
     """Medians of the empty call and of each tool's, alternated, in a store of `size` facts."""
     folder = bench.copy(size)
     numbers = count()
-    found = {}
+    seconds_by_tool = {}
     async with _servers(bench, folder) as (empty, day1):
         scene = await _scene(day1)
         for tool, _, _, ask in _TOOLS:
@@ -176,8 +176,8 @@ async def _measure(bench: Bench, size: int) -> dict[str, tuple[float, float]]:
                 if number >= _WARM:
                     floors.append(floor)
                     spent.append(seconds)
-            found[tool] = statistics.median(floors), statistics.median(spent)
-    return found
+            seconds_by_tool[tool] = statistics.median(floors), statistics.median(spent)
+    return seconds_by_tool
 
 
 @asynccontextmanager
@@ -201,8 +201,8 @@ async def _scene(day1: Client) -> Scene:
     texts = facts(_AGENTS * _ROWS, "team")
     for number in range(_AGENTS):
         agent = f"agent-{number}"
-        joined = await ask("memory_task_join", task_id=task["task_id"], agent_id=agent)
-        branches.append(joined["branch_name"])
+        membership = await ask("memory_task_join", task_id=task["task_id"], agent_id=agent)
+        branches.append(membership["branch_name"])
         for text, _ in (next(texts) for _ in range(_ROWS)):
             await ask(
                 "memory_write_observation",
@@ -212,11 +212,11 @@ async def _scene(day1: Client) -> Scene:
             )
     for text, _ in facts(_CALLS + _WARM, "team facts"):
         ids.append((await ask("memory_write_fact", fact_text=text))["id"])
-    said: dict[str, Any] = {"conversation_id": None}
+    logged: dict[str, Any] = {"conversation_id": None}
     for number in range(_ROWS):
-        said = await ask(
+        logged = await ask(
             "memory_log_message",
-            conversation_id=said["conversation_id"],
+            conversation_id=logged["conversation_id"],
             role="user",
             content=f"{_QUESTIONS[number]}",
         )
@@ -232,8 +232,8 @@ async def _scene(day1: Client) -> Scene:
         task["task_id"],
         up,
         branches,
-        said["conversation_id"],
-        said["message_id"],
+        logged["conversation_id"],
+        logged["message_id"],
         ids,
         handoff["handoff_id"],
     )

@@ -93,12 +93,12 @@ def facts(count: int, seed: str) -> Iterator[tuple[str, str]]:
 def questions(count: int, seed: str) -> list[str]:
     """`count` different questions about such facts."""
     random_ = random.Random(seed)  # noqa: S311 - not for secrets
-    found: dict[str, None] = {}
-    while len(found) < count:
+    question_set: dict[str, None] = {}
+    while len(question_set) < count:
         subject, verb = random_.choice(_SUBJECTS), random_.choice(_VERBS).removesuffix("s")
         things, person = random_.choice(_OBJECTS), random_.choice(_PEOPLE)
         month, year = random_.choice(_MONTHS), random_.randint(2019, 2025)
-        found[
+        question_set[
             random_.choice(
                 (
                     f"Why does {subject} {verb} {things}?",
@@ -109,4 +109,4 @@ def questions(count: int, seed: str) -> list[str]:
                 )
             )
         ] = None
-    return list(found)
+    return list(question_set)

@@ -33,9 +33,9 @@ def rows(bench: Bench) -> Iterator[Row]:
     above, below = statistics.median(waiting), statistics.median(quiet)
     row = quotient(name, above, below, 2.0, "when none waits")
     yield replace(row, note=f"after {_SEARCHES} searches {left:,} still wait")
-    spent = anyio.run(_while_others_write, bench)
+    seconds = anyio.run(_while_others_write, bench)
     name = f"memory_search while {_WRITERS} processes write, {sizes.middle:,} facts: p95 / p50"
-    yield quotient(name, percentile(spent, 0.95), statistics.median(spent), 3.0, "the p50")
+    yield quotient(name, percentile(seconds, 0.95), statistics.median(seconds), 3.0, "the p50")
     first = [anyio.run(_first, bench, number) for number in range(_STARTS)]
     name = f"first memory_search of a process, {sizes.large:,} facts"
     yield duration(name, statistics.median(first), 1.5, "the model is loaded in it")
@@ -45,13 +45,13 @@ async def _backlog(bench: Bench) -> tuple[list[float], list[float], int]:
     """Durations while vectors are missing and afterwards, and how many were missing in between."""
     folder = bench.folder / "backlog"
     bench.remove(folder)
-    asked = questions(2 * _SEARCHES, "backlog")
+    queries = questions(2 * _SEARCHES, "backlog")
     async with day1_server(bench.environment(folder)) as client:
         for text, category in facts(bench.sizes.backlog, "backlog"):
             await call(client, "memory_write_fact", {"fact_text": text, "category": category})
-        waiting, left = await _searches(client, asked[:_SEARCHES])
+        waiting, left = await _searches(client, queries[:_SEARCHES])
         await anyio.to_thread.run_sync(replace(bench, vectors="real").index, folder)
-        quiet, none = await _searches(client, asked[_SEARCHES:])
+        quiet, none = await _searches(client, queries[_SEARCHES:])
     if none or not left:
         raise RuntimeError(f"{left} vectors were missing at first, and {none} at last")
     bench.remove(folder)
@@ -64,8 +64,8 @@ async def _searches(client: Client, asked: Sequence[str]) -> tuple[list[float], 
     missing = 0
     for text in asked:
         seconds, answer = await call(client, "memory_search", {"query": text})
-        found = _PENDING.search(" ".join(answer["read"]["notes"]))
-        missing = int(found[1]) if found else 0
+        pending_match = _PENDING.search(" ".join(answer["read"]["notes"]))
+        missing = int(pending_match[1]) if pending_match else 0
         spent.append(seconds)
     return spent, missing
 
@@ -73,15 +73,15 @@ async def _searches(client: Client, asked: Sequence[str]) -> tuple[list[float], 
 async def _while_others_write(bench: Bench) -> list[float]:
     """Durations of searches while processes write to the same branch as fast as they can."""
     folder = bench.copy(bench.sizes.middle)
-    asked = questions(bench.sizes.warm + bench.sizes.calls, "others write")
+    queries = questions(bench.sizes.warm + bench.sizes.calls, "others write")
     async with day1_server(bench.environment(folder)) as client:
-        await _searches(client, asked[: bench.sizes.warm])
+        await _searches(client, queries[: bench.sizes.warm])
         team = Team(_WRITERS, bench.settings(folder), seconds=3 * bench.sizes.seconds)
         try:
             await anyio.sleep(bench.sizes.seconds / 2)  # they are started
             spent: list[float] = []
             with anyio.move_on_after(2 * bench.sizes.seconds):
-                for text in asked[bench.sizes.warm :]:
+                for text in queries[bench.sizes.warm :]:
                     seconds, _ = await call(client, "memory_search", {"query": text})
                     spent.append(seconds)
         finally:

@@ -94,10 +94,10 @@ def walks() -> dict[str, Walk]:
         tempfile.TemporaryDirectory(prefix="day1-walks-") as folder,
         _store(Path(folder)) as prepare,
     ):
-        found: dict[str, Walk] = {}
+        walk_by_name: dict[str, Walk] = {}
 
         def walk(tool: str, **arguments: str) -> None:
-            found[tool] = walked = Walk()
+            walk_by_name[tool] = walked = Walk()
             prepared = prepare(tool, **arguments)
             with walked.counted():
                 prepared()
@@ -126,7 +126,7 @@ def walks() -> dict[str, Walk]:
             walk("memory_branch_merge", source_branch=name, target_branch="main", strategy="auto")
         for _ in range(2):
             walk("memory_search", query="gateway", search_type="keyword")
-        return found
+        return walk_by_name
 
 
 def _turns(call: Callable[..., None], walk: Callable[..., None]) -> None:

@@ -58,14 +58,14 @@ async def _over_http(command: list[str], environment: dict[str, str]) -> AsyncIt
     assert process.stderr is not None  # noqa: S101 - a pipe was asked for
     lines = TextReceiveStream(process.stderr)
     try:
-        said = ""
+        printed = ""
         async for part in lines:
-            said += part
-            found = re.search(r"(http://[^\s/]+)\S*\s", said)
-            if found is not None:
-                yield process.pid, found[1]
+            printed += part
+            url_match = re.search(r"(http://[^\s/]+)\S*\s", printed)
+            if url_match is not None:
+                yield process.pid, url_match[1]
                 return
-        raise RuntimeError(f"no server: {said}")
+        raise RuntimeError(f"no server: {printed}")
     finally:
         process.terminate()
         with anyio.CancelScope(shield=True):
@@ -116,32 +116,32 @@ async def call(client: Client, tool: str, arguments: Arguments) -> tuple[float, 
     """
     started = time.perf_counter()
     answer = await client.call_tool(tool, arguments)
-    spent = time.perf_counter() - started
+    seconds = time.perf_counter() - started
     if answer.is_error or answer.structured_content is None:
         raise RuntimeError(f"{tool} failed: {answer.content}")
-    return spent, answer.structured_content
+    return seconds, answer.structured_content
 
 
 async def alternate(
     empty: Client, measured: Client, tool: str, calls: Iterable[Arguments], check: Check, warm: int
 ) -> Alternated:
     """Empty call, measured call, and so on; the first `warm` of each are not counted."""
-    found = Alternated()
+    alternated = Alternated()
     for number, arguments in enumerate(calls):
         floor, _ = await call(empty, "empty", {})
         spent, answer = await call(measured, tool, arguments)
         check(arguments, answer)
-        found.answers.append(answer)
+        alternated.answers.append(answer)
         if number >= warm:
-            found.empty.append(floor)
-            found.measured.append(spent)
-    return found
+            alternated.empty.append(floor)
+            alternated.measured.append(spent)
+    return alternated
 
 
 def children() -> list[int]:
     """The process ids of this process's children."""
-    listed = [(thread / "children").read_text() for thread in Path("/proc/self/task").iterdir()]
-    return [int(pid) for pid in " ".join(listed).split()]
+    lists = [(thread / "children").read_text() for thread in Path("/proc/self/task").iterdir()]
+    return [int(pid) for pid in " ".join(lists).split()]
 
 
 def proportional_memory(pid: int) -> int:

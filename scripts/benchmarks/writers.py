@@ -79,16 +79,16 @@ class Team:
         Raises:
             RuntimeError: a writer died.
         """
-        found: list[Written] = []
-        while len(found) < len(self._processes):
+        written: list[Written] = []
+        while len(written) < len(self._processes):
             try:
-                found.append(self._results.get(timeout=1.0))
+                written.append(self._results.get(timeout=1.0))
             except Empty:
                 if any(process.exitcode for process in self._processes):
                     raise RuntimeError("a writer died") from None
         for process in self._processes:
             process.join()
-        return found
+        return written
 
 
 def _write(  # noqa: PLR0913 - what `Team` gives

@@ -21,14 +21,14 @@ _NAME = "memory_write_fact over MCP stdio, after fsync"
 def rows(bench: Bench) -> Iterator[Row]:
     """Writes one by one against the empty call; nothing may be missing afterwards."""
     folder = bench.copy(bench.sizes.middle)
-    found = anyio.run(_writes, bench, folder)
+    alternated = anyio.run(_writes, bench, folder)
     with stores.opened(bench.settings(folder)) as repo:
-        present = set(stores.ids(repo, 10**9))
-    missing = [a["id"] for a in found.answers if a["id"] not in present]
+        present_ids = set(stores.ids(repo, 10**9))
+    missing = [a["id"] for a in alternated.answers if a["id"] not in present_ids]
     if missing:
         raise RuntimeError(f"{len(missing)} acknowledged facts are missing")
     for share, limit in ((0.5, 2.0), (0.95, 3.0)):
-        above, below = percentile(found.measured, share), percentile(found.empty, share)
+        above, below = percentile(alternated.measured, share), percentile(alternated.empty, share)
         yield quotient(f"{_NAME}, p{share * 100:g}", above, below, limit, "the empty call's")
     write, search = anyio.run(_first_answers, bench, folder)
     what = f"after {bench.sizes.writes:,} foreign writes"
@@ -47,13 +47,13 @@ async def _writes(bench: Bench, folder: Path) -> Alternated:
 
 
 def _check(arguments: Arguments, answer: dict[str, Any]) -> None:
-    real = (
+    is_real = (
         SHORTEST <= len(arguments["fact_text"]) <= LONGEST
         and answer["id"].startswith("fact_")
         and answer["written"]["branch"] == "main"
         and answer["near_duplicate_of"] is None
     )
-    if not real:
+    if not is_real:
         raise RuntimeError(f"not a real answer: {answer}")
 
 
@@ -66,8 +66,8 @@ async def _first_answers(bench: Bench, folder: Path) -> tuple[float, float]:
     async with day1_server(environment) as writer, day1_server(environment) as searcher:
         await call(writer, "memory_write_fact", fact)
         await call(searcher, "memory_search", question)
-        each = bench.sizes.writes // FIVE
-        await anyio.to_thread.run_sync(write_by, FIVE, bench.settings(folder), each)
+        writes_of_each = bench.sizes.writes // FIVE
+        await anyio.to_thread.run_sync(write_by, FIVE, bench.settings(folder), writes_of_each)
         write, _ = await call(writer, "memory_write_fact", fact)
         search, _ = await call(searcher, "memory_search", question)
         return write, search
