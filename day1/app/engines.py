@@ -138,17 +138,17 @@ class _Server:
 
 def _server(settings: Settings, opened: ExitStack) -> _Server:
     url = settings.store.url
-    place = parse(url.get_secret_value() if url else "")
-    engine = connect(place, settings.store.wait_s)
+    server_url = parse(url.get_secret_value() if url else "")
+    engine = connect(server_url, settings.store.wait_s)
     opened.callback(engine.dispose)
-    kind, version = engine_of(engine, place.name)
+    kind, version = engine_of(engine, server_url.name)
     if kind == "dolt":
         from day1.adapters.versioned.dolt.store import DoltStore
 
-        return _Server(place, engine, DoltStore, version, DOLT_STAMP)
+        return _Server(server_url, engine, DoltStore, version, DOLT_STAMP)
     from day1.adapters.versioned.matrixone.store import MatrixOneStore
 
-    return _Server(place, engine, MatrixOneStore, version, None)
+    return _Server(server_url, engine, MatrixOneStore, version, None)
 
 
 def _node(folder: Path, clock: Clock) -> str:

@@ -90,8 +90,8 @@ def _shown(hit: Hit, text: QuotedText) -> MemoryHit:
 
 def _in_brief(hit: Mapping[str, Json]) -> dict[str, Json]:
     """Shorten a hit as day1's search does, without a lesson's parts, which its text repeats."""
-    parts = {"context", "action", "result"}
-    return {name: value for name, value in core.in_brief(hit).items() if name not in parts}
+    part_names = {"context", "action", "result"}
+    return {name: value for name, value in core.in_brief(hit).items() if name not in part_names}
 
 
 SHARED: Final = toolset(

@@ -44,14 +44,14 @@ class Copies:
         newest_content = self.of(path)[:1]
         if newest_content == [data]:
             return copies[-1][1] if data is not None else None
-        number = copies[-1][0] + 1 if copies else 1
+        next_number = copies[-1][0] + 1 if copies else 1
         written_at = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
         ending = ".absent" if data is None else ""
-        copy = self._folder / f"{_start(path)}.{number:04}-{written_at}{ending}"
+        copy = self._folder / f"{_start(path)}.{next_number:04}-{written_at}{ending}"
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             write_new(copy, data or b"", 0o600)
-            for _, old_copy in [*copies, (number, copy)][1 : 1 - MOST]:
+            for _, old_copy in [*copies, (next_number, copy)][1 : 1 - MOST]:
                 old_copy.unlink(missing_ok=True)
         except OSError as exc:
             raise NotTouched(f"no copy of it can be kept: {exc.strerror}") from exc

@@ -176,15 +176,15 @@ class ServerEdit:
         """Whether an entry has the form that `day1 setup` writes, and names its agent."""
         words = _words(entry)
         own_entry = self.about.entry(words, agent_of(self.client))
-        names = next(key for key, value in own_entry.items() if isinstance(value, dict))
+        environment_key = next(key for key, value in own_entry.items() if isinstance(value, dict))
         return (
             words[1:2] == ["mcp"]
             and is_own_program(words[0], shared=self.shared)
             and all(
                 entry.get(key) == own_entry[key] for key in {"command", "args"} & own_entry.keys()
             )
-            and isinstance(entry.get(names), dict)
-            and own_entry[names].keys() <= entry[names].keys()
+            and isinstance(entry.get(environment_key), dict)
+            and own_entry[environment_key].keys() <= entry[environment_key].keys()
         )
 
     def _entry(self) -> dict[str, Any]:

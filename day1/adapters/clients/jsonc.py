@@ -193,16 +193,16 @@ def _inserted(read: _Read, node: Node, key: str | int, value: Any) -> bytes:
     end_of_last = pairs[-1].end_byte if pairs else node.start_byte + 1
     has_trailing_comma = any(end_of_last <= comma < close for comma in read.trailing)
     comma = b"," if pairs and not has_trailing_comma else b""
-    end = "," if has_trailing_comma else ""
+    trailing_comma = "," if has_trailing_comma else ""
     if pairs and b"\n" not in read.data[node.start_byte : close]:
-        member = f" {name}{_dumped(value)}{end}"
+        member = f" {name}{_dumped(value)}{trailing_comma}"
         return _cut(
             read.data, [(end_of_last, end_of_last, comma), (body_end, body_end, member.encode())]
         )
     node_indent = read.indent(node)
     own_lines = pairs and b"\n" in read.data[node.start_byte : pairs[0].start_byte]
     indent = read.indent(pairs[0]) if own_lines else node_indent + read.unit
-    member = f"{read.newline}{indent}{name}{read.text(value, indent)}{end}"
+    member = f"{read.newline}{indent}{name}{read.text(value, indent)}{trailing_comma}"
     if b"\n" not in read.data[body_end:close] and not pairs:
         member += read.newline + node_indent
     return _cut(

@@ -70,8 +70,8 @@ def int8_graph(weights: Path, *, packaged: bool) -> bytes:
         OSError: the file cannot be read.
     """
     tensors = packaged_tensors(weights) if packaged else exported_tensors(weights)
-    numbers = np.memmap(weights, np.uint8, "r")
-    graph = _Int8Graph(weights.name, tensors, numbers=numbers, turned=packaged)
+    file_bytes = np.memmap(weights, np.uint8, "r")
+    graph = _Int8Graph(weights.name, tensors, numbers=file_bytes, turned=packaged)
     graph.opsets += ((_CONTRIBUTED, 1),)
     return graph.model()
 
@@ -134,8 +134,8 @@ class _Int8Graph(Graph):
             )
         scale = self._floats(f"{hidden}.scale", np.array(step, np.float32))
         zero_name = self.constant(f"{hidden}.zero", _UINT8, [], zero)
-        values = self.node("QuantizeLinear", [hidden, scale, zero_name])
-        return _Rounded(values, scale, zero_name)
+        quantized = self.node("QuantizeLinear", [hidden, scale, zero_name])
+        return _Rounded(quantized, scale, zero_name)
 
     def _weight(self, name: str) -> NDArray[np.float32]:
         """Return the weight of a linear layer as (in, out)."""

@@ -75,14 +75,14 @@ class FileUses(Uses):
             status = self._path.stat()
         except OSError:
             return {}
-        state = (count, status.st_ino, status.st_size, status.st_mtime_ns)
+        file_state = (count, status.st_ino, status.st_size, status.st_mtime_ns)
         cached_state, most_shown = self._most.get(branches, ((), {}))
-        if state != cached_state:
+        if file_state != cached_state:
             most_used = self._read(branches, None, _OFTEN, count)
             most_shown = {**most_used, **self._read(branches, None, _LAST, count)}
             if len(self._most) >= _CACHED_SETS:
                 self._most.clear()
-            self._most[branches] = state, most_shown
+            self._most[branches] = file_state, most_shown
         return most_shown
 
     def _read(

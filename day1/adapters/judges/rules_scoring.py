@@ -105,14 +105,14 @@ def _support(case: Case) -> _Weight:
     for evidence in _with_stance(case, "supports"):
         is_others = _is_others(evidence, case)
         if evidence.kind == "observation":
-            value = _SEEN if is_others else _SEEN_BY_AUTHOR
+            weight_of_one = _SEEN if is_others else _SEEN_BY_AUTHOR
         else:
-            value = _OTHERS if is_others else _OWN
-        value *= evidence.confidence
+            weight_of_one = _OTHERS if is_others else _OWN
+        weight_of_one *= evidence.confidence
         if evidence.kind != "observation" and not is_others:  # to repeat oneself is little evidence
-            value = min(value, _OWN_MOST - own_total)
-            own_total += value
-        weight.total += value
+            weight_of_one = min(weight_of_one, _OWN_MOST - own_total)
+            own_total += weight_of_one
+        weight.total += weight_of_one
         weight.descriptions.append(_described(evidence, case))
     return weight
 
@@ -121,10 +121,10 @@ def _against(case: Case) -> _Weight:
     weight = _Weight()
     for evidence in _with_stance(case, "contradicts"):
         is_newer = evidence.at > case.at
-        value = (_SEEN if evidence.kind == "observation" else _OTHERS) * evidence.confidence
+        weight_of_one = (_SEEN if evidence.kind == "observation" else _OTHERS) * evidence.confidence
         if not is_newer:
-            value *= _IF_OLDER if _is_others(evidence, case) else _OWN
-        weight.total += value
+            weight_of_one *= _IF_OLDER if _is_others(evidence, case) else _OWN
+        weight.total += weight_of_one
         weight.descriptions.append(
             f"{'newer' if is_newer else 'older'} {_described(evidence, case)}"
         )

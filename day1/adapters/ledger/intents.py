@@ -144,11 +144,11 @@ class Intents:
 
     def recover_orphans(self) -> int:
         """Recover the intents whose locks nobody holds; returns how many."""
-        count = 0
+        recovered_count = 0
         for intent in self._rows.open_intents():
             with self._locks.held_if_free(intent.names) as got_locks:
-                count += got_locks and self._recover_if_open(intent)
-        return count
+                recovered_count += got_locks and self._recover_if_open(intent)
+        return recovered_count
 
     def _recover_if_open(self, intent: Intent) -> bool:
         """Recover an intent if it is still open, under its locks; returns whether it was."""

@@ -124,9 +124,9 @@ def counting(
     if "alive_at" not in values or version < INDEXED_BY_TIME:
         return _counting(table_name, empty, values, version)
     other_names = tuple(name for name in values if name != "alive_at")
-    total = _counting(table_name, empty, other_names, version)
+    counting_all = _counting(table_name, empty, other_names, version)
     expired = _counting(table_name, empty, (*other_names, "expired_at"), version)
-    return select(total.scalar_subquery() - expired.scalar_subquery())
+    return select(counting_all.scalar_subquery() - expired.scalar_subquery())
 
 
 def _counting(
@@ -296,8 +296,8 @@ def newest_rows(run: Run, shape: Shape, values: dict[str, Any]) -> Sequence[tupl
     Another index finds the rows of a space if they are few. If there are many, they are among the
     newest rows of all. Which is so only the engine's answer says.
     """
-    names = (*(f"equal_{column}" for column in shape.empty), *shape.values)
-    if not any(name in UNDER or name.endswith("_space") for name in names):
+    condition_names = (*(f"equal_{column}" for column in shape.empty), *shape.values)
+    if not any(name in UNDER or name.endswith("_space") for name in condition_names):
         return run(newest, shape, values)
     rows = run(newest_walked, shape, {**values, "walk": WALKED * values["limit"]})
     return rows if len(rows) == values["limit"] else run(selecting, shape, values)
@@ -336,18 +336,18 @@ def _by_time(
     limit: str,
 ) -> Subquery:
     """Build the newest rows that have a time of the event, and the newest that have none."""
-    times = table_at(shape.table, shape.version)
-    happened, names = times.c.happened_at, tuple(dict.fromkeys((*columns, *BY_TIME)))
+    base = table_at(shape.table, shape.version)
+    happened, names = base.c.happened_at, tuple(dict.fromkeys((*columns, *BY_TIME)))
     newest_of_each = []
     for when, test in (
-        (times.c.created_at, happened.is_(None)),
+        (base.c.created_at, happened.is_(None)),
         (happened, happened.is_not(None)),
     ):
-        table_by_time = times._replace(when=when)
-        rows = select(*(times.c[name].label(quoted(name)) for name in names), when.label(_WHEN))
+        table_by_time = base._replace(when=when)
+        rows = select(*(base.c[name].label(quoted(name)) for name in names), when.label(_WHEN))
         other_conditions = conditions(table_by_time, empty, values, dict(shape.sizes))
         rows = rows.select_from(table_by_time.table).where(test, *other_conditions)
-        rows = rows.order_by(*_ordered(shape, *(times.c[name] for name in BY_TIME)))
+        rows = rows.order_by(*_ordered(shape, *(base.c[name] for name in BY_TIME)))
         newest_of_each.append(select(rows.limit(bindparam(limit)).subquery()))
     return union_all(*newest_of_each).subquery()
 

@@ -95,8 +95,8 @@ def _missing(connection: Connection, table: Table) -> Iterator[Index]:
     server = _on_a_server(connection)
     query = f"SHOW INDEX FROM `{table.name}`" if server else f"PRAGMA index_list('{table.name}')"
     column = "Key_name" if server else "name"
-    names = {str(row[column]) for row in connection.exec_driver_sql(query).mappings()}
-    yield from (index for index in table.indexes if index.name not in names)
+    index_names = {str(row[column]) for row in connection.exec_driver_sql(query).mappings()}
+    yield from (index for index in table.indexes if index.name not in index_names)
 
 
 def _on_a_server(connection: Connection) -> bool:

@@ -139,16 +139,16 @@ class SqlHistory(History):
     def changes(self, base: CommitId, ref: Ref) -> Changes:
         if ref.branch is None:
             with self._connections.fresh() as connection:
-                result = self._between(connection, base, str(ref.commit), SCHEMA_VERSION)
+                changes = self._between(connection, base, str(ref.commit), SCHEMA_VERSION)
         elif ref.until is None:
             with self._connections.fresh(ref.branch) as connection:
                 tip = self.tip(connection)
                 if pending_and(connection, tip.ts)[0].count:
                     return self._pending_too(connection, base, tip.id, self.mask())
-                result = self._between(connection, base, tip.id, self.version(connection, tip.id))
+                changes = self._between(connection, base, tip.id, self.version(connection, tip.id))
         else:
             return self.changes(base, self.at(ref.branch, ref.until))
-        return result if ref.until is None else _until(result, ref.until)
+        return changes if ref.until is None else _until(changes, ref.until)
 
     def base(self, reading: SqlReading, other: CommitId) -> CommitId:
         """Return the merge base of an open reading and a commit, over the reading's connection."""
@@ -369,8 +369,8 @@ def encode(message: Message, ts: int, agents: Iterable[str], counts: Mapping[str
 
 def encode_again(commit: Commit) -> str:
     """Write the message of a copied commit: the original message and the original id."""
-    fields = {**commit.meta, "v": _VERSION, "op": commit.op, "ts": commit.ts, "from": commit.id}
-    return f"{commit.line}\n\n{canonical(fields)}"
+    metadata = {**commit.meta, "v": _VERSION, "op": commit.op, "ts": commit.ts, "from": commit.id}
+    return f"{commit.line}\n\n{canonical(metadata)}"
 
 
 def decode(

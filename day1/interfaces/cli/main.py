@@ -218,8 +218,8 @@ def _message(exc: Exception) -> str:
         return exc.worded(command_of)
     if os.environ.get("DAY1_LOG_LEVEL", "").upper() == "DEBUG":
         traceback.print_exception(exc)
-    kind = type(exc).__name__
-    return f"day1 failed with {kind}; DAY1_LOG_LEVEL=DEBUG shows where. {_os_text(exc)}".strip()
+    error = type(exc).__name__
+    return f"day1 failed with {error}; DAY1_LOG_LEVEL=DEBUG shows where. {_os_text(exc)}".strip()
 
 
 def _os_text(exc: Exception) -> str:

@@ -202,8 +202,8 @@ class Session:
 
     def notes(self, answer: Mapping[str, Any]) -> None:
         """Print the notes of an operation's answer on stderr."""
-        state = answer.get("read") or answer.get("written") or {}
-        for note in state.get("notes", ()):
+        branch_state = answer.get("read") or answer.get("written") or {}
+        for note in branch_state.get("notes", ()):
             self.screen.note(("note: ", "dim"), str(note))
 
     def close(self) -> None:

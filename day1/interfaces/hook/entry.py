@@ -52,10 +52,10 @@ def run(arguments: Sequence[str]) -> NoReturn:
 def _event_and_client(arguments: Sequence[str]) -> tuple[str, str]:
     """Read the event and the client from the arguments; a missing one is empty."""
     event = client = ""
-    words = iter(arguments)
-    for word in words:
+    remaining_arguments = iter(arguments)
+    for word in remaining_arguments:
         if word == "--client":
-            client = next(words, "")
+            client = next(remaining_arguments, "")
         elif word.startswith("--client="):
             client = word.partition("=")[2]
         elif not word.startswith("-"):

@@ -44,8 +44,8 @@ def _is_message(scope: Scope) -> bool:
 
 def _error(refusal: Response, request_id: str | int | None) -> Response:
     failure = json.loads(bytes(refusal.body))["error"]
-    number = INTERNAL_ERROR if refusal.status_code >= _SERVER_ERRORS else INVALID_REQUEST
-    error = {"code": number, "message": failure["message"], "data": failure}
+    error_number = INTERNAL_ERROR if refusal.status_code >= _SERVER_ERRORS else INVALID_REQUEST
+    error = {"code": error_number, "message": failure["message"], "data": failure}
     headers = {
         name: value
         for name, value in refusal.headers.items()

@@ -112,11 +112,11 @@ class Listening:
 
     async def subscribe(self, ctx: Any, params: Any) -> EmptyResult:
         """Subscribe a client of the 2025 protocol to an address, whether or not it exists."""
-        key = (_session(ctx), str(params.uri))
+        session_and_uri = (_session(ctx), str(params.uri))
         async with self._turn:
-            if key not in self._subscribed:
+            if session_and_uri not in self._subscribed:
                 await self._came()
-            self._subscribed[key] = ctx.session, self._access_of(ctx)
+            self._subscribed[session_and_uri] = ctx.session, self._access_of(ctx)
         while len(self._subscribed) > _SUBSCRIBED:
             self._forget(next(iter(self._subscribed)))
         return EmptyResult()

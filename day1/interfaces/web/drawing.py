@@ -213,8 +213,8 @@ def _edge(one: Entity, other: Entity, labels: list[str]) -> Edge:
     distance = math.hypot(dx, dy) or 1.0
     x, y = (one.x + other.x) / 2 - dy / distance * 18, (one.y + other.y) / 2 + dx / distance * 18
     shortening = 1 - 12 / distance
-    end = f"{one.x + dx * shortening:.0f} {one.y + dy * shortening:.0f}"
-    path = f"M{one.x:.0f} {one.y:.0f}Q{x:.0f} {y:.0f} {end}"
+    end_point = f"{one.x + dx * shortening:.0f} {one.y + dy * shortening:.0f}"
+    path = f"M{one.x:.0f} {one.y:.0f}Q{x:.0f} {y:.0f} {end_point}"
     return Edge(path, (one.x + other.x) / 4 + x / 2, (one.y + other.y) / 4 + y / 2, label, title)
 
 
@@ -236,8 +236,8 @@ def _positions(count: int, edges: Sequence[tuple[int, int]], width: int, height:
         np.add.at(moves, edge_pairs[:, 0], -edge_forces)
         np.add.at(moves, edge_pairs[:, 1], edge_forces)
         moves -= at * 0.1
-        size = np.maximum(np.linalg.norm(moves, axis=1), 1e-6)
-        at = at + moves / size[:, None] * np.minimum(size, heat)[:, None]
+        move_lengths = np.maximum(np.linalg.norm(moves, axis=1), 1e-6)
+        at = at + moves / move_lengths[:, None] * np.minimum(move_lengths, heat)[:, None]
         heat *= 0.98
     at = (
         at @ np.linalg.svd(at - at.mean(axis=0))[2].T

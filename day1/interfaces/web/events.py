@@ -85,5 +85,5 @@ def _event(moved: Moved) -> str:
     data = {"branch": moved.branch, "commit": moved.commit, "pending": moved.pending}
     # Clients of another contract listen for the second name. A deleted branch has no updated
     # memory.
-    names = ("moved",) if moved.commit is None else ("moved", "memory.updated")
-    return "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name in names)
+    event_names = ("moved",) if moved.commit is None else ("moved", "memory.updated")
+    return "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name in event_names)

@@ -125,7 +125,7 @@ def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict
     decisions = [d for d in row["decisions"] if d["cell"] in {cell, "*"}]
     last_decision = decisions[0] if decisions else None
     ours, theirs = row["ours"] or {}, row["theirs"] or {}
-    start = {**ours, **theirs, **((last_decision or {}).get("value") or {})}
+    start_values = {**ours, **theirs, **((last_decision or {}).get("value") or {})}
     return {
         "cell": cell,
         "place": f"{row['id']}.{'row' if cell == '*' else cell}",
@@ -133,9 +133,9 @@ def _point(row: dict[str, Any], cell: str, delta: dict[str, Any] | None) -> dict
         "clashes": cell in row["clashes"] and row["clashes"][cell] != "belongs_to",
         "decided": last_decision,
         "fields": [
-            (field, start.get(field.column))
+            (field, start_values.get(field.column))
             for field in form_fields
-            if start.get(field.column) not in MARKS  # a hidden text cannot be edited
+            if start_values.get(field.column) not in MARKS  # a hidden text cannot be edited
         ],
         "ours": ours.get(cell),
         "delta": delta or {"words": None, "before": ours.get(cell), "after": theirs.get(cell)},

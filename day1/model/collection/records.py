@@ -196,9 +196,9 @@ def _of_text(text: str) -> Iterator[_Read]:
     lines = text.splitlines()
     table_lines = 0
     for is_table, block in groupby(lines, lambda line: "|" in line):
-        part = list(block)
+        block_lines = list(block)
         if is_table:
-            table = list(_table(part))
+            table = list(_table(block_lines))
             table_lines += len(table)
             yield from table
     has_records = table_lines > 0

@@ -53,8 +53,8 @@ def _compare(found: Any, operator: str, operand: Any) -> bool:
     if operator == "$ne":
         return not same_json(found, operand)
     numbers = _is_number(found) and _is_number(operand)
-    texts = isinstance(found, str) and isinstance(operand, str)
-    return (numbers or texts) and _ORDERS[operator](found, operand)
+    are_texts = isinstance(found, str) and isinstance(operand, str)
+    return (numbers or are_texts) and _ORDERS[operator](found, operand)
 
 
 def _is_number(value: Any) -> bool:

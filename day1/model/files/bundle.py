@@ -132,10 +132,10 @@ def _header(line: bytes) -> Mapping[str, Json]:
     check_version(head.get("version"), "bundle")
     if checksum != _checksum(head):
         raise ValueError("it does not match its checksum, so it was changed or damaged")
-    texts = [head.get(name) for name in _SAID if name != "description"]
+    head_texts = [head.get(name) for name in _SAID if name != "description"]
     tags, created_at = head.get("tags"), head.get("created_at")
     is_valid = (
-        all(isinstance(text, str) and text for text in texts)
+        all(isinstance(text, str) and text for text in head_texts)
         and str(head.get("id")).startswith("bundle_")
         and isinstance(head.get("description"), str | None)
         and isinstance(tags, list)

@@ -56,8 +56,8 @@ class ClientEvent:
     def id(self, prefix: str, role: str, text: str) -> str:
         """Derive the id of a row that is made from a text of this event."""
         turn_or_time = self.turn or f"at {self.at}"
-        keys = (self.session, self.subagent or "", role, turn_or_time, content_hash(text))
-        return derived_id(prefix, None, "hook", *keys)
+        id_parts = (self.session, self.subagent or "", role, turn_or_time, content_hash(text))
+        return derived_id(prefix, None, "hook", *id_parts)
 
 
 def fork_id(session: str) -> str:

@@ -32,9 +32,9 @@ def context_id(row_ids: Iterable[str]) -> str:
 
 def row_ids_in(prompt_id: str) -> list[str]:
     """Read the rows of a prompt from its id; those that cannot be read are left out."""
-    text = prompt_id.removeprefix(_BEGINS)
+    encoded = prompt_id.removeprefix(_BEGINS)
     try:
-        packed_ids = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        packed_ids = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
     except ValueError:
         return []
     parts = [packed_ids[at : at + 1 + _BYTES] for at in range(0, len(packed_ids), 1 + _BYTES)]

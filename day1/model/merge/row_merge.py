@@ -253,9 +253,9 @@ def _decide_whole(row: PlanRow, choice: Choice) -> None:
 
 
 def _decided_cell(row: PlanRow, group: tuple[str, ...], choice: Choice) -> Row:
-    side = {"theirs": row.source, "ours": row.target}.get(choice.take)
-    if side is not None:
-        return {c: side[c] for c in group}
+    chosen_row = {"theirs": row.source, "ours": row.target}.get(choice.take)
+    if chosen_row is not None:
+        return {c: chosen_row[c] for c in group}
     value = choice.value or {}
     return {c: value[c] for c in group if c in value}
 

@@ -94,9 +94,9 @@ class RowVotes:
         total = weight = 0.0
         sum_by_query: dict[frozenset[str], tuple[float, int]] = {}
         for vote in self.counted.values():
-            counts = _OTHER_WEIGHT if vote.words else 1.0
-            total += counts * vote.score
-            weight += counts
+            vote_weight = _OTHER_WEIGHT if vote.words else 1.0
+            total += vote_weight * vote.score
+            weight += vote_weight
             score, count = sum_by_query.get(vote.words, (0.0, 0))
             sum_by_query[vote.words] = score + vote.score, count + 1
         query_words = frozenset[str]().union(*sum_by_query)

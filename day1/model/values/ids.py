@@ -22,8 +22,8 @@ NewId = Callable[[str, int], str]
 
 def ulid(millisecond: int, randomness: int) -> str:
     """Write a ULID: 48 bits of time, 80 bits of randomness, 26 Crockford letters."""
-    number = (millisecond << _RANDOM_BITS) | randomness
-    return "".join([_PAIRS[(number >> shift) & 1023] for shift in range(120, -1, -10)])
+    ulid_number = (millisecond << _RANDOM_BITS) | randomness
+    return "".join([_PAIRS[(ulid_number >> shift) & 1023] for shift in range(120, -1, -10)])
 
 
 def new_id(prefix: str, now: int) -> str:
@@ -68,8 +68,8 @@ def ids_of_request(request_id: str, *whose: str) -> NewId:
 
     def make(prefix: str, _now: int) -> str:
         counts[prefix] += 1
-        keys = ("request", prefix, str(counts[prefix]), request_id, *whose)
-        return derived_id(prefix, ulid_ms * 1000, *keys)
+        id_parts = ("request", prefix, str(counts[prefix]), request_id, *whose)
+        return derived_id(prefix, ulid_ms * 1000, *id_parts)
 
     return make
 

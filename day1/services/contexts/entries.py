@@ -238,11 +238,11 @@ def _removed_before(
 ) -> list[str]:
     """Return the ids of the entries that an earlier call of the same request removed."""
     edits = {} if first_edit is None else reading.get(EDIT, [first_edit])
-    times = {edit["created_at"] for edit in edits.values()}
-    if not times:
+    edit_times = {edit["created_at"] for edit in edits.values()}
+    if not edit_times:
         return []
     of_rows = reading.find(EDIT, Query(among={"row_id": [key.row_id for key in keys]}))
-    return [str(edit["row_id"]) for edit in of_rows if edit["created_at"] in times]
+    return [str(edit["row_id"]) for edit in of_rows if edit["created_at"] in edit_times]
 
 
 def get(reading: Reading, keys: Sequence[EntryKey], now: int) -> list[Entry | None]:

@@ -158,14 +158,14 @@ def redacted_among(
     open_to_doubt: Sequence[str],
 ) -> set[str]:
     """Find texts of which a part is redacted: cutting the text anew would show its words."""
-    parts = {wholes[i] for i in open_to_doubt if wholes.get(i, i) != i}
-    if not parts:
+    whole_ids = {wholes[i] for i in open_to_doubt if wholes.get(i, i) != i}
+    if not whole_ids:
         return set()
     hashes = repo.ledger.mask().hashes
     return {
         wholes[row_id]
         for row_id, row in present.items()
-        if wholes.get(row_id) in parts and row["content_hash"] in hashes
+        if wholes.get(row_id) in whole_ids and row["content_hash"] in hashes
     }
 
 
@@ -244,17 +244,17 @@ def row_count(draft: Draft) -> int:
 
 def losses(draft: Draft) -> Iterator[str]:
     """Yield what `rows_of` drops from a draft: ends of long names, NUL characters."""
-    text, names = "", tuple[str, ...]()
+    text, triple = "", tuple[str, ...]()
     match draft:
         case FactDraft():
-            text, names = draft.text, (draft.category or "",)
+            text, triple = draft.text, (draft.category or "",)
         case ObservationDraft():
             text = draft.summary
         case RelationDraft():
-            names = (draft.source_entity, draft.relation_type, draft.target_entity)
-    if any(len(name.replace("\0", "")) > _MAX_NAME for name in names):
+            triple = (draft.source_entity, draft.relation_type, draft.target_entity)
+    if any(len(name.replace("\0", "")) > _MAX_NAME for name in triple):
         yield f"what comes after the first {_MAX_NAME} characters of a name"
-    if any("\0" in part for part in (text, *names)):
+    if any("\0" in part for part in (text, *triple)):
         yield "NUL characters"
 
 
@@ -268,8 +268,8 @@ def claimed(kind: Kind, row: Row) -> Row:
 
     The source decides the status only if it says that the row was superseded.
     """
-    cells = (*kind.claimed, "status") if row.get("superseded_by") else kind.claimed
-    return {column: row[column] for cell in cells for column in kind.group(cell)}
+    claimed_cells = (*kind.claimed, "status") if row.get("superseded_by") else kind.claimed
+    return {column: row[column] for cell in claimed_cells for column in kind.group(cell)}
 
 
 def held_among(work: Work, row_ids: Sequence[str]) -> set[str]:

@@ -49,6 +49,6 @@ class Imported:
 
 def commit_unit(work: Work, unit: Imported) -> None:
     """Commit a unit of work if anything in it is new; else leave no commit."""
-    rows = unit.added + unit.changed
-    if rows:
-        work.commit(Message("import", f"import {rows} {'row' if rows == 1 else 'rows'}"))
+    row_count = unit.added + unit.changed
+    if row_count:
+        work.commit(Message("import", f"import {row_count} {'row' if row_count == 1 else 'rows'}"))

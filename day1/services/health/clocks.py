@@ -54,13 +54,13 @@ def set_right(repo: Repository, now: int) -> list[tuple[str, int]]:
 
     A row gets the same time on all branches, and rows keep their order.
     """
-    names = list(ahead(repo, now))
+    branch_names = list(ahead(repo, now))
     times: set[int] = set()
-    for name in names:
+    for name in branch_names:
         with repo.store.reading(Ref(branch=name)) as reading:
             times.update(at for _, _, at in _rows_after(reading, now))
     new_time_by_old = {at: now + place for place, at in enumerate(sorted(times), start=1)}
-    return [(name, _correct_times(repo, name, new_time_by_old, now)) for name in names]
+    return [(name, _correct_times(repo, name, new_time_by_old, now)) for name in branch_names]
 
 
 def _rows_after(reading: Reading, now: int) -> Iterator[tuple[str, str, int]]:
@@ -73,13 +73,13 @@ def _correct_times(repo: Repository, name: str, new_time_by_old: dict[int, int],
     branch = repo.ledger.branch(name)
     old_tip = repo.store.commit_pending(name)
     with repo.store.changing(name) as work:
-        rows = _set_times(work, new_time_by_old, now)
+        row_count = _set_times(work, new_time_by_old, now)
         work.turn_back(now + len(new_time_by_old))
-        text = f"correct the dates of {rows} rows that a wrong clock wrote"
+        text = f"correct the dates of {row_count} rows that a wrong clock wrote"
         commit = work.commit(Message("change", text))
     if branch is not None and branch.merged_tip == old_tip:
         repo.ledger.put_branch(replace(branch, merged_tip=commit))
-    return rows
+    return row_count
 
 
 def _set_times(work: Work, new_time_by_old: dict[int, int], now: int) -> int:

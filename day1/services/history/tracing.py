@@ -233,12 +233,12 @@ class _Ways:
         if self._repo.history.row(kind, str(row["id"]), start) is None:
             return None, branch, ()
         while True:
-            entry = self._first(kind, row, branch, start)
-            source = entry.commit.meta.get("source_commit")
+            first_commit = self._first(kind, row, branch, start)
+            source = first_commit.commit.meta.get("source_commit")
             if source is None or not self._has(kind, row, str(source)):
-                return entry.commit, entry.branch, tuple(reversed(passages))
-            branch, start = self._ancestry.source(entry.commit), str(source)
-            passages.append(self._passage(entry, branch))
+                return first_commit.commit, first_commit.branch, tuple(reversed(passages))
+            branch, start = self._ancestry.source(first_commit.commit), str(source)
+            passages.append(self._passage(first_commit, branch))
 
     def _first(
         self, kind: Kind, row: Row, branch: Branch | None, start: CommitId

@@ -66,13 +66,13 @@ def count_items(
         return Counts()
     uses = engine.uses.of([item.id for item in items])
     last_used = (max(i.created_at, uses[i.id].last if i.id in uses else 0) for i in items)
-    times = [item.created_at for item in _with_vectors(engine, items)]
+    creation_times = [item.created_at for item in _with_vectors(engine, items)]
     return Counts(
-        vectors=len(times),
+        vectors=len(creation_times),
         transcripts=transcripts,
         decay=sum(decay_score(at, now) for at in last_used) / len(items),
-        oldest=min(times, default=0),
-        newest=max(times, default=0),
+        oldest=min(creation_times, default=0),
+        newest=max(creation_times, default=0),
         by_category=dict(categories),
         messages=len(messages),
     )

@@ -135,7 +135,7 @@ def run(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:
             job_run = JobRun(shop, job, branch, lambda: stopped() or lease.is_over())
             job_run.go_on()
             shop.repo.point("job.claimed")
-            data = RUNS[job.kind](job_run)
+            job_result = RUNS[job.kind](job_run)
         except JobStoppedError:
             if job.execution == "temporal":
                 return lease.give_back()
@@ -147,7 +147,7 @@ def run(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:
         except Exception as error:  # noqa: BLE001 - whatever it is, the record must say so
             note_failure(log, "a job", error)
             return lease.end(status="failed", error=f"It ended with {type(error).__name__}.")
-        return lease.end(status="completed", data=data, commit=data.get("commit"))
+        return lease.end(status="completed", data=job_result, commit=job_result.get("commit"))
 
 
 def run_now(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:

@@ -125,12 +125,12 @@ def find_layers(
             items_by_layer["graph"] = _with_relations(
                 reading, items_by_layer["graph"], layers_query.owner, repo.clock()
             )
-    state = answer or recent
+    read_state = answer or recent
     return FoundLayers(
         items=items_by_layer,
         texts={str(hit.row["id"]): hit.text for hit in hits},
-        commit=state.commit,
-        pending=state.pending,
+        commit=read_state.commit,
+        pending=read_state.pending,
         notes=[] if answer is None else _notes(answer),
     )
 

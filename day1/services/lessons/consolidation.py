@@ -259,7 +259,7 @@ def keep_plan(
 ) -> None:
     """Store a plan on its client's desk, since a chat model may not give the same answer twice."""
     desk_key = (request.branch.id, client, DESK)
-    value = canonical(
+    desk_value = canonical(
         {
             "basis": findings.basis,
             "digest": plan.digest,
@@ -267,7 +267,7 @@ def keep_plan(
         }
     )
     stored_desk = repo.ledger.record(Desk, desk_id(*desk_key))
-    write_desk(repo, stored_desk, next_desk(stored_desk, desk_key, value, request.now))
+    write_desk(repo, stored_desk, next_desk(stored_desk, desk_key, desk_value, request.now))
 
 
 def _kept_plan(

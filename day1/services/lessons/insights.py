@@ -178,8 +178,8 @@ def _patterns(lessons: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     for rows in by_type.values():
         for part in _PARTS:
             for group in _sharing(part, rows):
-                key = tuple(sorted(str(row["id"]) for row in group))
-                pattern_by_rows.setdefault(key, (part, group))
+                lesson_ids = tuple(sorted(str(row["id"]) for row in group))
+                pattern_by_rows.setdefault(lesson_ids, (part, group))
     return [pattern_by_rows[key] for key in sorted(pattern_by_rows)]
 
 

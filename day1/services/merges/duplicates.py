@@ -49,10 +49,10 @@ def possible_duplicates(engine: SearchEngine, preview: Preview) -> list[Twin]:
     if not target_texts:
         return []
     words, vectors = engine.index.words, engine.index.vectors
-    ids = words.known(FACT, [*fact_by_hash, *target_texts])
-    hash_by_text = {number: content for content, number in ids.items()}
-    source_ids = [ids[content] for content in fact_by_hash if content in ids]
-    target_ids = [ids[content] for content in target_texts if content in ids]
+    text_ids = words.known(FACT, [*fact_by_hash, *target_texts])
+    hash_by_text = {number: content for content, number in text_ids.items()}
+    source_ids = [text_ids[content] for content in fact_by_hash if content in text_ids]
+    target_ids = [text_ids[content] for content in target_texts if content in text_ids]
     similar_pairs = [
         Twin(*fact_by_hash[hash_by_text[one]], *target_texts[hash_by_text[other]], cosine)
         for one, other, cosine in vectors.pairs(engine.embedder, source_ids, target_ids, ALIKE)

@@ -269,14 +269,14 @@ def _with_successors(
     fact_by_id: dict[str, Row] = {str(after["id"]): after}
     fact, present = after, before
     while (successor := successor_of(fact)) is not None and successor != successor_of(present):
-        target = {*work.get(FACT, [successor]), *fact_by_id}
-        source = {} if successor in target else _of_source(repo, work, offer.source, successor)
-        new_id = taken_along(fact, present, source, target)
+        target_ids = {*work.get(FACT, [successor]), *fact_by_id}
+        source = {} if successor in target_ids else _of_source(repo, work, offer.source, successor)
+        new_id = taken_along(fact, present, source, target_ids)
         if new_id is not None:
             fact_by_id[new_id] = source[new_id]
             fact, present = source[new_id], None
             continue
-        if successor not in target:
+        if successor not in target_ids:
             fact_by_id[str(fact["id"])] = without_successor(fact)
         break
     return fact_by_id.pop(str(after["id"])), fact_by_id

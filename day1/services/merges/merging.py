@@ -131,8 +131,8 @@ def merge(
 def _names(repo: Repository, request: MergeRequest, merge_id: str) -> list[str]:
     """List what a merge locks: its branches, its review, and its record if it may be repeated."""
     review = [] if request.review_id is None else [request.review_id]
-    record = [merge_id] if repo.of_request else []
-    return [request.source.name, request.target.name, *review, *record]
+    record_ids = [merge_id] if repo.of_request else []
+    return [request.source.name, request.target.name, *review, *record_ids]
 
 
 def _check_ends(request: MergeRequest) -> None:

@@ -54,13 +54,13 @@ def propose(
         BranchProtected: the target requires more than tiers, and the merge does not fulfil it.
         as `merge` and `open_review`.
     """
-    result = None if by.before is None else _repeated(by.before)
+    merge_result = None if by.before is None else _repeated(by.before)
     merge_preview = preview(repo, request)
-    check_digest(None if result else request.expect, merge_preview.plan)
+    check_digest(None if merge_result else request.expect, merge_preview.plan)
     tiers = tiers_of(repo, request.source, request.target, merge_preview.plan)
     if not strictest(tiers.values()).looks:
-        return Proposed(result or merge(repo, request, by.origin, now, guard), None)
-    pick_plan = None if result else _plan_without_approval(repo, request, merge_preview)
+        return Proposed(merge_result or merge(repo, request, by.origin, now, guard), None)
+    pick_plan = None if merge_result else _plan_without_approval(repo, request, merge_preview)
     ids_without_approval = () if pick_plan is None else tuple(row.id for row in pick_plan.rows)
     if pick_plan is not None:  # a refused merge opens no review
         guard(request.source, request.target, pick_plan)
@@ -71,9 +71,9 @@ def propose(
     if ids_without_approval:
         pick = replace(request, strategy="cherry_pick", items=ids_without_approval, expect=None)
         # The fact that a picked fact supersedes waits for the review, which shows it.
-        result = replace(merge(repo, pick, by.origin, now, guard), left={})
+        merge_result = replace(merge(repo, pick, by.origin, now, guard), left={})
     picked_ids = {*ids_without_approval}
-    return Proposed(result, review, tuple(row for row in tiers if row not in picked_ids))
+    return Proposed(merge_result, review, tuple(row for row in tiers if row not in picked_ids))
 
 
 def _repeated(record: MergeRecord) -> Merged:

@@ -129,19 +129,19 @@ def made_of(reading: Reading, ids: Collection[str]) -> Made:
     edits = _listing_edits(reading) if source_ids else []
     insights = _insights(reading) if source_ids else {}
     while source_ids:
-        words = {
+        derived_ids = {
             row_id for row_id, cell, sources in edits if cell == BASIS and sources & source_ids
         }
-        words |= {row_id for row_id, sources in insights.items() if sources & source_ids}
+        derived_ids |= {row_id for row_id, sources in insights.items() if sources & source_ids}
         copies_query = Query(among={"origin_id": sorted(source_ids)})
-        words |= {str(row[0]) for row in reading.scan(FACT, ("id",), copies_query)}
-        words |= _titled(reading, source_ids)
+        derived_ids |= {str(row[0]) for row in reading.scan(FACT, ("id",), copies_query)}
+        derived_ids |= _titled(reading, source_ids)
         made.verdicts |= {
             row_id
             for row_id, cell, sources in edits
             if cell == VERDICT_BASIS and sources & source_ids
         }
-        source_ids = words - made.words - set(ids)
+        source_ids = derived_ids - made.words - set(ids)
         made.words |= source_ids
     return made
 
@@ -161,9 +161,9 @@ def verdicts_of(reading: Reading, made: Made) -> set[str]:
     if not made.verdicts:
         return set()
     facts = sorted(made.verdicts)
-    edits = Query(equal={"cell": "verification"}, among={"row_id": facts})
+    edits_query = Query(equal={"cell": "verification"}, among={"row_id": facts})
     scores = _distinct_texts(reading, FACT, "scores", Query(among={"id": facts}))
-    return scores | _distinct_texts(reading, EDIT, "reason", edits)
+    return scores | _distinct_texts(reading, EDIT, "reason", edits_query)
 
 
 def _distinct_texts(reading: Reading, kind: Kind, column: str, query: Query) -> set[str]:

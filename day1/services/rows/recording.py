@@ -263,8 +263,8 @@ def put_once(
 
 def _alike(work: Additions, kind: Kind, row: Row) -> list[Row]:
     # Both columns have an index.
-    key = "content_hash" if kind.text else kind.says[0]
-    return work.find(kind, Query(equal={key: row[key]}, created_after=work.now - MINUTE))
+    column = "content_hash" if kind.text else kind.says[0]
+    return work.find(kind, Query(equal={column: row[column]}, created_after=work.now - MINUTE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,13 +61,13 @@ class CountedRows:
 
 def mined(repo: Repository, reading: Reading, space: str | None) -> Mined:
     """Read the tool calls of the threads in a space and below it; None: threads without space."""
-    key = (space, reading.branch, reading.tip, reading.pending, reading.mask)
-    cached = repo.mined.get(key)
+    cache_key = (space, reading.branch, reading.tip, reading.pending, reading.mask)
+    cached = repo.mined.get(cache_key)
     if cached is None:
         cached = Mined(_threads(reading, spaces_below(reading, space)))
         while len(repo.mined) >= _MAX_CACHED:
             repo.mined.pop(next(iter(repo.mined)), None)
-        repo.mined[key] = cached
+        repo.mined[cache_key] = cached
     return cached
 
 

@@ -190,9 +190,9 @@ def _tools(tasks: Sequence[Replay]) -> list[Pattern]:
         if len(users) < FEWEST or 2 * len(users) <= len(tasks):
             continue
         ids = [str(row["id"]) for t in users for row in t.observations if row["tool_name"] == tool]
-        names = [task.state.task.id for task in users]
+        task_ids = [task.state.task.id for task in users]
         use_count = sum(task.tools[tool] for task in users)
-        patterns.append(Pattern("tool", tool, names, ids[:_MAX_SHOWN], use_count))
+        patterns.append(Pattern("tool", tool, task_ids, ids[:_MAX_SHOWN], use_count))
     return _most_frequent(patterns)
 
 
@@ -219,14 +219,14 @@ def _recurring(
         notes.append(f"Only the newest {COMPARED} of {len(rows)} {kind.table} were compared.")
     patterns = []
     for group in grouped.groups:
-        names = list(dict.fromkeys(str(row["task_id"]) for row in group))
-        if len(names) >= FEWEST:
+        task_ids = list(dict.fromkeys(str(row["task_id"]) for row in group))
+        if len(task_ids) >= FEWEST:
             ids = [str(row["id"]) for row in group]
             text = max((str(row[kind.text or ""]) for row in group), key=worded)
             next_steps = [following[row_id] for row_id in ids if row_id in following]
             name: PatternName = "fact" if kind is FACT else "error"
             patterns.append(
-                Pattern(name, text, names, ids[:_MAX_SHOWN], len(ids), next_steps[:_MAX_SHOWN])
+                Pattern(name, text, task_ids, ids[:_MAX_SHOWN], len(ids), next_steps[:_MAX_SHOWN])
             )
     return _most_frequent(patterns), notes
 

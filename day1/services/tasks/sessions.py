@@ -14,13 +14,13 @@ def register_writer(
     repo: Repository, branch: Branch, origin: Origin, now: int, token_id: str | None = None
 ) -> None:
     """Record that a writer writes on a branch; repeated calls cost nothing."""
-    names = (origin.agent_id, origin.session_id, origin.task_id)
-    if not any((*names, token_id)):
+    writer_ids = (origin.agent_id, origin.session_id, origin.task_id)
+    if not any((*writer_ids, token_id)):
         return
-    writer = (branch.id, *names, token_id)
+    writer = (branch.id, *writer_ids, token_id)
     if writer in repo.registered_writers:
         return
-    session = session_of(branch.id, names, now, token_id)
+    session = session_of(branch.id, writer_ids, now, token_id)
     if repo.ledger.record(Session, session.id) is None:
         repo.ledger.put(session)
     repo.registered_writers.add(writer)

@@ -49,7 +49,7 @@ def newest_rows(
 
     Secret and expired rows are left out.
     """
-    names = ("id", "created_at", *columns)
+    column_names = ("id", "created_at", *columns)
     limit = filters.limit
     read_limit = None if limit is None else limit + 1
     query = replace(filters, public=True, descending=True, limit=read_limit)
@@ -57,13 +57,13 @@ def newest_rows(
     branch_by_row: dict[str, str] = {}
     for written_branch in branches:
         with repo.store.reading(repo.shown(written_branch.ref)) as reading:
-            for cells in reading.scan(kind, names, query):
-                row: Row = dict(zip(names, cells, strict=True))
+            for cells in reading.scan(kind, column_names, query):
+                row: Row = dict(zip(column_names, cells, strict=True))
                 row_by_id.setdefault(str(row["id"]), row)
                 branch_by_row.setdefault(str(row["id"]), written_branch.branch.name)
     rows_by_time = sorted(row_by_id.values(), key=lambda row: (row["created_at"] or 0, row["id"]))
-    count = len(rows_by_time) if limit is None else limit
-    return NewestRows(rows_by_time[-count:], branch_by_row, len(rows_by_time) > count)
+    shown_count = len(rows_by_time) if limit is None else limit
+    return NewestRows(rows_by_time[-shown_count:], branch_by_row, len(rows_by_time) > shown_count)
 
 
 def count_rows(

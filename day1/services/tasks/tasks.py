@@ -138,18 +138,18 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
             task_id=task_id,
         )
     parent = task_branch
-    key = short_hash(task_id, agent_id)
+    member_id = short_hash(task_id, agent_id)
 
     def make_branch(name: str) -> NewBranch:
         branch = replace(
             new_below(repo, parent, name, now), task_id=task_id, agent_id=agent_id, owner=agent_id
         )
-        current_member = repo.ledger.record(TaskAgent, key)
-        member = current_member or TaskAgent(key, task_id, agent_id, None, (), "", now)
+        current_member = repo.ledger.record(TaskAgent, member_id)
+        member = current_member or TaskAgent(member_id, task_id, agent_id, None, (), "", now)
         return branch, (_updated_member(replace(member, branch_id=branch.id), request),)
 
     def existing_branch() -> Branch | None:
-        member = repo.ledger.record(TaskAgent, key)
+        member = repo.ledger.record(TaskAgent, member_id)
         agent_branch = None if member is None else repo.ledger.record(Branch, member.branch_id)
         if member is None or agent_branch is None:
             return None
@@ -157,7 +157,7 @@ def join(repo: Repository, request: JoinRequest, now: int) -> Branch:
             return None
         if _updated_member(member, request) != member:
             with repo.ledger.transaction():
-                member = repo.ledger.record(TaskAgent, key) or member
+                member = repo.ledger.record(TaskAgent, member_id) or member
                 repo.ledger.put(_updated_member(member, request))
         return revive(repo, agent_branch, now)
 
@@ -216,14 +216,14 @@ def update_objective(repo: Repository, update: ObjectiveUpdate, now: int) -> Pro
             _refuse_indices([index], len(objectives))
         old_objective = objectives[index]
         start = None if update.status == "pending" else old_objective.started_at or now
-        end = None if update.status != "completed" else old_objective.completed_at or now
+        completed_at = None if update.status != "completed" else old_objective.completed_at or now
         new_objective = replace(
             old_objective,
             status=update.status,
             agent_id=update.agent_id or old_objective.agent_id,
             notes=update.notes or old_objective.notes,
             started_at=start,
-            completed_at=end,
+            completed_at=completed_at,
             updated_at=max(now, old_objective.updated_at + 1),
         )
         repo.ledger.put(new_objective)

@@ -204,8 +204,8 @@ def _service_request(
 def _client(ctx: Context) -> str:
     """Return the owner of a kept plan: token, client and agent, as far as they are known."""
     caller, agent = ctx.caller, agent_of(ctx.caller) or ""
-    names = caller.access.token_id, caller.client
-    return "/".join((*(name or "" for name in names), agent)) if any(names) else agent
+    ids = caller.access.token_id, caller.client
+    return "/".join((*(name or "" for name in ids), agent)) if any(ids) else agent
 
 
 def _read(ctx: Context, branch: Branch, findings: Findings, *notes: Note) -> Read:

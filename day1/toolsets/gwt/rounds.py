@@ -296,13 +296,13 @@ def _reactivations(mind: Mind, result: BusResult, memories: Mapping[str, Memory]
 
 def _gaps(ctx: Context, seat: Seat, mind: Mind) -> list[Json]:
     """Show the objectives of the task about which there is no memory."""
-    numbers = () if mind.bus is None else mind.bus.get("gaps", ())
-    if seat.task_id is None or not numbers:
+    objective_numbers = () if mind.bus is None else mind.bus.get("gaps", ())
+    if seat.task_id is None or not objective_numbers:
         return []
     objectives = ctx.repo.ledger.records(Objective, task_id=seat.task_id)
     description_by_number = {each.position: each.description for each in objectives}
     return [
         {"objective": number, "description": description_by_number[number]}
-        for number in numbers
+        for number in objective_numbers
         if number in description_by_number
     ]

@@ -64,14 +64,14 @@ def texts_of(
         again: The step that returns them whole; None if the toolset has no tool that reads by id.
     """
     texts = quote(question, found, None if full else ctx.search.lengths)
-    count = sum(text.span is not None for text in texts)
-    if not count:
+    quoted_count = sum(text.span is not None for text in texts)
+    if not quoted_count:
         return Texts(texts, [])
     if again is None:
-        return Texts(texts, [f"Long texts are quoted ({count}); whole: full=true."])
+        return Texts(texts, [f"Long texts are quoted ({quoted_count}); whole: full=true."])
     note = Advice(
         "Long texts are quoted ({count}); whole: {full}. {memory_get} has one by id.",
-        count=count,
+        count=quoted_count,
         full=again,
     )
     return Texts(texts, [note])

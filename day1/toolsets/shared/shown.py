@@ -28,8 +28,8 @@ def shown(kind: Kind, row: Row, *, whole: bool = False) -> dict[str, Any]:
     is_plain = whole or row.get("sensitivity") is None
     visible_row = row if is_plain else shown_row(kind, row)
     has_words = row.get(kind.text or "") != SECRET_MARK
-    number = revision(kind, row) if has_words else None
-    return {"type": kind.name, **shown_columns(visible_row), "revision": number}
+    revision_number = revision(kind, row) if has_words else None
+    return {"type": kind.name, **shown_columns(visible_row), "revision": revision_number}
 
 
 def shown_columns(columns: Row) -> dict[str, Any]:

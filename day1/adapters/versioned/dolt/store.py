@@ -68,9 +68,9 @@ class DoltHistory(DoltFamilyHistory):
     def _pending_of(self, connection: Connection, times: Mapping[str, int]) -> dict[str, Pending]:
         """Return the pending rows of branches, which are later than the given times."""
         pending_by_branch: dict[str, Pending] = {}
-        names = list(times)
-        for start in range(0, len(names), _AT_ONCE):
-            some_names = names[start : start + _AT_ONCE]
+        branch_names = list(times)
+        for start in range(0, len(branch_names), _AT_ONCE):
+            some_names = branch_names[start : start + _AT_ONCE]
             counting_query = " UNION ALL ".join(
                 _COUNTED.format(place, self._rows_after(name, times[name]))
                 for place, name in enumerate(some_names)

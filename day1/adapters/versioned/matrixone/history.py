@@ -102,7 +102,7 @@ class MatrixOneHistory(SqlHistory):
         differing = self._differing(connection, (cloned, state), versions)
         for kind in KINDS:
             names = columns_at(kind, versions[1])
-            clone, columns = f"`{database}`.`{kind.table}`", ", ".join(f"`{c}`" for c in names)
+            clone, columns = (f"`{database}`.`{kind.table}`", ", ".join(f"`{c}`" for c in names))
             for chunk in chunks(sorted(differing(kind))):
                 where, ids = f"WHERE id IN ({', '.join(['%s'] * len(chunk))})", tuple(chunk)
                 connection.exec_driver_sql(f"DELETE FROM {clone} {where}", ids)  # noqa: S608 - our own names

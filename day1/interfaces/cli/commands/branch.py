@@ -112,8 +112,8 @@ def _list(session: Session, *, verbose: bool) -> None:
         session.screen.table(("", "branch", "commit", "status", "parent", "description"), rows)
         return
     for item in answer["result"]:
-        state = "" if item["status"] == "active" else f"  ({item['status']})"
+        status_note = "" if item["status"] == "active" else f"  ({item['status']})"
         name: Part = item["branch_name"]
         if item["active"]:
             name = (item["branch_name"], "added")
-        session.screen.line("* " if item["active"] else "  ", name, (state, "dim"))
+        session.screen.line("* " if item["active"] else "  ", name, (status_note, "dim"))

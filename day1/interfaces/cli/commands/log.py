@@ -147,5 +147,5 @@ def _on_one_line(commit: Commit, labels: dict[str, list[str]]) -> list[Part]:
 
 
 def _decoration(commit: Commit, labels: dict[str, list[str]]) -> list[Part]:
-    names = labels.get(commit.id)
-    return [] if not names else [" (", (", ".join(names), "branch"), ")"]
+    label_names = labels.get(commit.id)
+    return [] if not label_names else [" (", (", ".join(label_names), "branch"), ")"]

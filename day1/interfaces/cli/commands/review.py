@@ -306,9 +306,9 @@ def _draw_row(screen: Screen, row: Document, review: Document) -> None:
     if row["tier"] is not None:
         screen.line(("    tier ", "dim"), f"{row['tier']}: {row['why']}")
     for decided in row["decisions"]:
-        state = " (stale)" if decided["stale"] else ""
+        stale = " (stale)" if decided["stale"] else ""
         author = f" by {decided['by']}" if decided["by"] else ""
-        screen.line(("    decided ", "ok"), f"{decided['cell']}: {decided['take']}{author}{state}")
+        screen.line(("    decided ", "ok"), f"{decided['cell']}: {decided['take']}{author}{stale}")
 
 
 def _letters(review: Document) -> str:

@@ -138,8 +138,8 @@ def _document(
         }
         for outcome in outcomes
     ]
-    place = "project" if request.project else "user"
-    return {"scope": place, "written": written, "files": files, "notes": list(notes)}
+    scope_name = "project" if request.project else "user"
+    return {"scope": scope_name, "written": written, "files": files, "notes": list(notes)}
 
 
 def _say(session: Session, setup: Setup, outcomes: Sequence[Outcome], *, prints: bool) -> None:

@@ -83,8 +83,8 @@ def status_command(session: Session, task: str) -> None:
     answer = session.call("memory_task_status", task_id=task)
     if session.answer(answer):
         return
-    shown = answer["task"]
-    session.screen.line((shown["name"], "branch"), f"  {shown['status']}  {shown['branch_name']}")
+    item = answer["task"]
+    session.screen.line((item["name"], "branch"), f"  {item['status']}  {item['branch_name']}")
     for aim in answer["objectives"]:
         agents = ", ".join(aim["assigned_to"]) or aim["agent_id"] or ""
         session.screen.line(

@@ -121,9 +121,9 @@ def _gate(session: Session, options: dict[str, Any]) -> None:
         target_branch=options["into"],
     )
     if not session.answer(answer):
-        counts = ", ".join(f"{answer[verdict]:,} {verdict}" for verdict in _COLOURS)
+        counts_text = ", ".join(f"{answer[verdict]:,} {verdict}" for verdict in _COLOURS)
         word = ("may be merged", "ok") if answer["can_merge"] else ("may not be merged", "warn")
-        session.screen.line((answer["read"]["branch"], "branch"), " ", word, f": {counts}")
+        session.screen.line((answer["read"]["branch"], "branch"), " ", word, f": {counts_text}")
         for reason in answer["reasons"]:
             session.screen.line(f"  {reason}")
         for fact in answer["facts"]:

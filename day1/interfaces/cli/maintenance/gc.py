@@ -46,8 +46,8 @@ def gc_command(session: Session, *, retire: bool, purges: bool) -> None:
         return
     if purges:
         redactions, commits = purged["purged"], purged["commits"]
-        counts = f"{plural(redactions, 'redaction')}, {plural(commits, 'commit')} written anew"
-        session.screen.line(f"Purged {counts}." if redactions else "Nothing is redacted.")
+        counts_text = f"{plural(redactions, 'redaction')}, {plural(commits, 'commit')} written anew"
+        session.screen.line(f"Purged {counts_text}." if redactions else "Nothing is redacted.")
     if sizes:
         before, after = (int(str(sizes[key])) / 1024 for key in ("bytes_before", "bytes_after"))
         session.screen.line(f"memory.db: {before:,.0f} KB before, {after:,.0f} KB after")

@@ -149,11 +149,11 @@ def _described(source: ToolMemory, counts: Survey) -> Document:
 
 
 def _draw(session: Session, document: Document, *, samples: bool) -> None:
-    counts = ", ".join(
+    counts_text = ", ".join(
         plural(document[f"{kind}s"], kind) for kind in ("fact", "observation", "relation")
     )
-    counts += f", {plural(document['events'], 'event')}" if document["events"] else ""
-    session.screen.line((document["source"], "bold"), f": {counts}")
+    counts_text += f", {plural(document['events'], 'event')}" if document["events"] else ""
+    session.screen.line((document["source"], "bold"), f": {counts_text}")
     for path in document["paths"]:
         session.screen.line(("    from ", "dim"), path)
     for text in document["samples"] if samples else ():
@@ -221,8 +221,8 @@ def imported(session: Session, into: str, result: Imported, what: str = "") -> D
     counts = {"added": result.added, "changed": result.changed, "unchanged": result.unchanged}
     rows_left = [{"id": row.id, "branch": row.branch, "why": row.why} for row in result.left]
     if not session.as_json:
-        words = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-        session.screen.line(f"Imported {what}into {into}: {words}")
+        counts_text = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+        session.screen.line(f"Imported {what}into {into}: {counts_text}")
         for row in result.left[:_SHOWN]:
             session.screen.line(("left ", "warn"), f"{short(row.id)}: it {_WHY[row.why]}")
         if len(rows_left) > _SHOWN:

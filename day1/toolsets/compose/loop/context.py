@@ -79,8 +79,8 @@ class AgentMemoryBudget(ComposeRequest):
     @property
     def characters(self) -> int | None:
         """The most characters, in whatever spelling; None: as the mode says."""
-        values = (getattr(self, name) for name in _SPELLINGS)
-        return next((value for value in values if value is not None), None)
+        spelled_values = (getattr(self, name) for name in _SPELLINGS)
+        return next((value for value in spelled_values if value is not None), None)
 
 
 class AgentMemoryContextRequest(AgentMemoryScope):

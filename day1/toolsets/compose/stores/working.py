@@ -129,8 +129,8 @@ def sessions_working_update(
     def change(memory: WorkingMemory) -> WorkingMemory:
         return _changed(memory, request)
 
-    key = owner, request.sessionId
-    working = write_working(ctx.repo, branch, key, change, ctx.clock())
+    working_key = owner, request.sessionId
+    working = write_working(ctx.repo, branch, working_key, change, ctx.clock())
     session, read = _shown(ctx, branch.name, request, working)
     read.notes.extend(notes)
     return WorkingSessionUpdateResponse(success=True, session=session, read=read)

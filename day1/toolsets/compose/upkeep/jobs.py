@@ -139,8 +139,8 @@ class MemoryJobCreateRequest(ComposeRequest):
     @property
     def params(self) -> dict[str, Any]:
         """What the job keeps of the arguments."""
-        names = ("confidenceThreshold", "batchSize", "halfLifeDays", "olderThanDays")
-        values = {name: getattr(self, name) for name in names}
+        setting_names = ("confidenceThreshold", "batchSize", "halfLifeDays", "olderThanDays")
+        values = {name: getattr(self, name) for name in setting_names}
         if self.timeRange is not None:
             last_instant = self.timeRange.end * MILLISECOND + MILLISECOND - 1
             values |= {"start": self.timeRange.start * MILLISECOND, "end": last_instant}

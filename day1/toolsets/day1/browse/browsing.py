@@ -128,12 +128,12 @@ def memory_list(ctx: Context, request: ListRows) -> Rows:
     if within is not None and kind is not MESSAGE:
         raise InvalidRequest("`conversation_id` can be given with type=message only.")
     space = in_space(ctx, request.space) if "space" in kind.column else {}
-    state = shown_at(ctx.repo, branch, request.at)
-    with ctx.repo.store.reading(state) as reading:
+    shown_ref = shown_at(ctx.repo, branch, request.at)
+    with ctx.repo.store.reading(shown_ref) as reading:
         if within is not None:
             page = message_page(ctx.repo, reading, within, offset, limit)
         else:
-            active_at = state.shown_at if request.active_only else None
+            active_at = shown_ref.shown_at if request.active_only else None
             page = newest_page(reading, kind, (offset, limit), space, active_at=active_at)
         rows = [shown(kind, row) for row in page.rows]
         read_state = _read(reading, branch.name)

@@ -110,14 +110,14 @@ def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
 
 def _scope(request: Consolidate) -> dict[str, Cell]:
     """Return the column values that select the observations of a level."""
-    columns = {name: getattr(request, name) for name in _NEEDED[request.level]}
-    missing = [name for name, value in columns.items() if value is None]
+    scope_columns = {name: getattr(request, name) for name in _NEEDED[request.level]}
+    missing = [name for name, value in scope_columns.items() if value is None]
     if missing:
         raise InvalidRequest(
             f"Level {request.level!r} needs {' and '.join(missing)}.",
             problems=[{"argument": name, "problem": "missing"} for name in missing],
         )
-    return columns
+    return scope_columns
 
 
 def _answer(

@@ -178,12 +178,12 @@ def supersede_fact(ctx: Context, request: SupersedeFact) -> FactSuperseded:
 
 def _not_inherited(ends: Row) -> list[str | Advice]:
     """Write notes on the ends of a replaced fact that the new fact does not have."""
-    words = {"expires_at": "expires at", "valid_until": "was to be true until"}
+    phrase_by_column = {"expires_at": "expires at", "valid_until": "was to be true until"}
     return [
         Advice(
             "The replaced fact {ends} {at}, and the new fact has no such end: give the new fact "
             "`{column}` with {memory_update_fact} if it has one.",
-            ends=words[column],
+            ends=phrase_by_column[column],
             at=show(int(end or 0)),
             column=column,
         )

@@ -55,9 +55,9 @@ class ReviewOpen(WriteRequest):
 def review_open(ctx: Context, request: ReviewOpen) -> ReviewState:
     """Open a review of what merging source into target would do, or return the open one."""
     opener = (origin_of(ctx, request).agent_id, ctx.caller.access.token_id)
-    sides = branch_of(ctx, request.source_branch), branch_of(ctx, request.target_branch or MAIN)
+    both = (branch_of(ctx, request.source_branch), branch_of(ctx, request.target_branch or MAIN))
     title_and_description = (request.title, request.description)
-    opened = reviews.open_review(ctx.repo, sides, title_and_description, opener, ctx.clock())
+    opened = reviews.open_review(ctx.repo, both, title_and_description, opener, ctx.clock())
     return ReviewState(**in_full(ctx, opened))
 
 
