@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 STORE = ".day1"
 """The name of a store's folder."""
-_LONGEST = 64 * 1024
+_MAX_BYTES = 64 * 1024
 """Maximum number of bytes read of a git file that names a folder."""
 
 
@@ -101,7 +101,7 @@ def _linked(top: Path) -> Path | None:
 def _named_in(file: Path, label: bytes = b"") -> Path:
     """Read the path in a git file, which may be relative to the file's folder."""
     with file.open("rb") as opened:
-        text = opened.read(_LONGEST)
+        text = opened.read(_MAX_BYTES)
     if not text.startswith(label):
         raise ValueError(file)
     path = text.removeprefix(label).strip()

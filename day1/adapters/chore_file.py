@@ -11,7 +11,7 @@ from typing import Any, Final
 FILE: Final = "chores.json"
 FORMAT: Final = 1
 _MOST_READ: Final = 64 * 1024
-_READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class ChoreFile:
@@ -50,7 +50,7 @@ class ChoreFile:
     def _read(self) -> dict[str, dict[str, str]]:
         """Read the errors of each living process; none if the file is missing or damaged."""
         try:
-            with os.fdopen(os.open(self._path, _READING), "rb") as file:
+            with os.fdopen(os.open(self._path, _OPEN_FLAGS), "rb") as file:
                 processes: Any = json.loads(file.read(_MOST_READ))["processes"]
             return {
                 process: {str(name): str(error) for name, error in errors.items()}

@@ -30,7 +30,7 @@ _BLOCK: Final = 4096
 _GONE: Final = "aside.gone"
 _MOST_DIGITS: Final = 18
 _NAME: Final = re.compile(r"[0-9a-f]{16}")
-_READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FolderSpool(Spool):
@@ -64,7 +64,7 @@ class FolderSpool(Spool):
     def read(self, name: str) -> Sequence[bytes]:
         path = self._folder / name
         try:
-            with os.fdopen(os.open(path, _READING), "rb") as file:
+            with os.fdopen(os.open(path, _OPEN_FLAGS), "rb") as file:
                 data = file.read(2 * spool.MOST_FILE)
         except FileNotFoundError:  # another process ingested it
             return []
@@ -110,7 +110,7 @@ class FolderSpool(Spool):
     @override
     def gone(self) -> int:
         try:
-            with os.fdopen(os.open(self._folder / _GONE, _READING), "rb") as file:
+            with os.fdopen(os.open(self._folder / _GONE, _OPEN_FLAGS), "rb") as file:
                 return int(file.read(_MOST_DIGITS))
         except (OSError, ValueError):
             return 0
@@ -171,7 +171,7 @@ class FolderSpool(Spool):
 
 def _ends_whole(file: os.DirEntry[str]) -> bool:
     """Whether the last line of a file ends in a newline."""
-    with os.fdopen(os.open(file.path, _READING), "rb") as opened:
+    with os.fdopen(os.open(file.path, _OPEN_FLAGS), "rb") as opened:
         size = os.fstat(opened.fileno()).st_size
         return not size or os.pread(opened.fileno(), 1, size - 1) == b"\n"
 

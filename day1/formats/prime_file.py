@@ -36,13 +36,13 @@ _FRESH: Final = ".new"
 """Endings of file names: a prime, the prime that a session got, and a half-written file."""
 _MOST_TOLD: Final = 100
 """Maximum number of sessions for which the last prime is kept."""
-_LONGEST: Final = 256 * 1024
+_MAX_BYTES: Final = 256 * 1024
 """Maximum number of bytes of a prime's file."""
 FORGOTTEN: Final = "prime.forgotten"
 """The file that has one byte for each deletion of all primes."""
 _STORED: Final = "memory.db"
 """The file that every write of rows changes and reading does not."""
-_READING: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPEN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Flags that open a file for reading without waiting, even if it is a pipe."""
 _COUNTING: Final = (
     os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -161,8 +161,8 @@ def _ends(value: Any) -> tuple[tuple[int, int], ...]:
 
 def _said(path: Path) -> dict[str, Any] | None:
     try:
-        with os.fdopen(os.open(path, _READING), "rb") as file:
-            value = json.loads(file.read(_LONGEST))
+        with os.fdopen(os.open(path, _OPEN_FLAGS), "rb") as file:
+            value = json.loads(file.read(_MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or value.get("sum") not in {None, _sum_of(value)}:
@@ -248,9 +248,9 @@ def note_told(store: Path, session: str, text: str, forgotten: int) -> None:
 def told(store: Path, session: str) -> tuple[int, str] | None:
     """Read when a session last got a prime (nanoseconds), and its text; None if unknown."""
     try:
-        with os.fdopen(os.open(_told_path(store, session), _READING), "rb") as file:
+        with os.fdopen(os.open(_told_path(store, session), _OPEN_FLAGS), "rb") as file:
             at = os.fstat(file.fileno()).st_mtime_ns
-            return at, file.read(_LONGEST).decode("utf-8", "replace")
+            return at, file.read(_MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
 

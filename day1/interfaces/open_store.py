@@ -55,7 +55,7 @@ class OpenStore:
     """The settings that an agent may read: `Settings.told`."""
 
     def __post_init__(self) -> None:
-        """Keep what the settings tell, since each call's context has it."""
+        """Keep the shown settings, since the context of each call has them."""
         self._told = self.settings.told
 
     def context(self, caller: Caller) -> Context:

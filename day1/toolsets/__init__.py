@@ -12,7 +12,7 @@ __all__ = ["LISTS", "TOOLSETS", "operations", "registered"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load all toolsets for a name of theirs."""
+    """Load all toolsets when one of their names is first used."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from day1.toolsets import all_toolsets  # noqa: PLC0415 - it loads every toolset

@@ -95,7 +95,7 @@ def noted(work: Any) -> bool:
 def test_more_added_rows_than_it_notes_are_compared_as_a_whole(
     store: DoltLiteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_writes, "_MOST_ADDED", 120)
+    monkeypatch.setattr(own_writes, "_MAX_ADDED", 120)
     with store.changing("main") as work:
         work.add(OBSERVATION, [seen(number, work.now) for number in range(60)])
         work.add(OBSERVATION, [seen(number, work.now) for number in range(60, 120)])
@@ -111,7 +111,7 @@ def test_more_added_rows_than_it_notes_are_compared_as_a_whole(
 def test_more_changed_rows_than_it_notes_are_compared_as_a_whole(
     store: DoltLiteStore, monkeypatch: pytest.MonkeyPatch, unit: str
 ) -> None:
-    monkeypatch.setattr(own_writes, "_MOST", 2)
+    monkeypatch.setattr(own_writes, "_MAX_CHANGED", 2)
     with ExitStack() as units:
         work: Any = units.enter_context(store.changing("main"))
         work.add(OBSERVATION, [seen(number, work.now) for number in range(10)])

@@ -22,7 +22,7 @@ MOST_S = 1.0
         pytest.param(lambda: stance.stance("1" * 8_000, "2" * 8_000), id="a fact of digits"),
         pytest.param(lambda: grouping._SPECIFIC.findall("a" * 32_000), id="letters"),
         pytest.param(lambda: git._without_addresses(" " * 60_000 + "x"), id="a commit of blanks"),
-        pytest.param(lambda: scoring._PLACE.search("a-" * 16_000), id="hyphens"),
+        pytest.param(lambda: scoring._PLACE_PATTERN.search("a-" * 16_000), id="hyphens"),
         pytest.param(lambda: validation.looks_secret("eyJ-" * 8_000), id="no secret"),
         pytest.param(lambda: injection.cleared("\u05d4\u05ea\u05e2\u05dc" * 8_000), id="Hebrew"),
         pytest.param(

@@ -19,7 +19,7 @@ from day1.ports.history import History
 from day1.ports.rewriting import Rewriting
 from day1.ports.store import Store
 
-_PLACE: Final = "purged"
+_FOLDER: Final = "purged"
 """The suffix of the new files until they replace the old ones."""
 
 
@@ -35,7 +35,7 @@ class StoreRewriting(Rewriting):
     @override
     @contextmanager
     def fresh(self, created_at: int) -> Iterator[tuple[Store, History]]:
-        with FileArchives().staging(self._folder / _PLACE) as folder:
+        with FileArchives().staging(self._folder / _FOLDER) as folder:
             DoltLiteStore.create(folder / "store", lambda: created_at)
             store = DoltLiteStore(folder / "store", lambda: created_at, wait_s=self._wait_s)
             self._fresh = store, folder / "store" / FILE
@@ -74,5 +74,5 @@ class StoreRewriting(Rewriting):
 
 def clear(folder: Path) -> None:
     """Remove a new file that a killed process left unfinished, unless a process is writing it."""
-    with suppress(Refused), FileArchives().staging(folder / _PLACE):
+    with suppress(Refused), FileArchives().staging(folder / _FOLDER):
         pass

@@ -25,7 +25,7 @@ from day1.errors import StoreDamaged, StoreFull, StoreVersionUnknown
 from day1.model.files.backup import FILES, FORMAT, Manifest, Part
 
 MANIFEST: Final = "manifest.json"
-_MOST: Final = 64 * 1024 * 1024
+_MAX_BYTES: Final = 64 * 1024 * 1024
 """Maximum number of bytes of a manifest: enough for 200,000 branches."""
 _CHUNK: Final = 1024 * 1024
 _END: Final = 2 * tarfile.BLOCKSIZE + tarfile.RECORDSIZE
@@ -125,7 +125,7 @@ class _Members:
 
 def _manifest(members: _Members) -> Manifest:
     """Read the manifest, and check that it names the files of a store and no others."""
-    size = members.open(MANIFEST, _MOST)
+    size = members.open(MANIFEST, _MAX_BYTES)
     body = members.read(size)
     members.skip(size)
     version = _format.validate_json(body).get("format")
@@ -142,7 +142,7 @@ def _manifest(members: _Members) -> Manifest:
 
 
 def _write(members: _Members, part: Part, path: Path) -> None:
-    """Write one file, and check that it is what the manifest says."""
+    """Write one file, and check its size and hash against the manifest."""
     if members.open(part.name, part.bytes) != part.bytes:
         raise ValueError
     digest, bytes_left = hashlib.sha256(), part.bytes

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Protocol
 from day1.adapters.clients.documents import Ranges
 from day1.model.values.callbacks import KillPoint
 
-_MOST: Final = 64 * 1024 * 1024
+_MAX_BYTES: Final = 64 * 1024 * 1024
 """Maximum number of bytes of a settings file."""
 
 
@@ -90,8 +90,8 @@ def read(path: Path) -> bytes | None:
         raise NotTouched(f"it cannot be reached ({exc.__class__.__name__})") from exc
     if not stat.S_ISREG(status.st_mode):
         raise NotTouched("it is no file")
-    if status.st_size > _MOST:
-        raise NotTouched(f"it has more than {_MOST:,} bytes")
+    if status.st_size > _MAX_BYTES:
+        raise NotTouched(f"it has more than {_MAX_BYTES:,} bytes")
     if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
         raise NotTouched("it is read-only")
     try:

@@ -74,7 +74,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One program with agents in it."""
+    """A program with agents that `day1 setup` sets up: its files and the form of its entry."""
 
     title: str
     key: str

@@ -19,7 +19,7 @@ from day1.ports.index import TextId
 
 _FEW = 20
 """Number of texts of a kind per wanted text from which this module is quicker than FTS5."""
-_KEPT = 20_000
+_MAX_CACHED = 20_000
 """Maximum number of texts, and of terms, in the cache (some 300 bytes each), then emptied."""
 _AT_ONCE = 500
 _MANY = 10_000
@@ -102,7 +102,7 @@ class SmallSetBm25:
         texts: Sequence[TextId],
     ) -> None:
         """Add the stems of new texts and terms to the cache."""
-        if edition != self._edition or max(len(self._texts), len(self._stems)) > _KEPT:
+        if edition != self._edition or max(len(self._texts), len(self._stems)) > _MAX_CACHED:
             self._texts, self._counts, self._numbers, self._stems = {}, {}, {}, {}
             self._edition = edition
         self._read(connection, kind, texts)

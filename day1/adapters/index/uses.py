@@ -30,9 +30,9 @@ _EARLIER = "SELECT row_id, NULL AS branch_id, times, last FROM uses"
 _ON_BRANCHES = "branch_id IN (SELECT value FROM json_each(?))"
 _OF_ROWS = "row_id IN (SELECT value FROM json_each(?))"
 _ALL = "SELECT row_id, sum(times) AS times, max(last) AS last FROM ({}) WHERE {} GROUP BY row_id"
-_OFTEN = " HAVING sum(times) > 0 ORDER BY sum(times) DESC, max(last) DESC, row_id LIMIT ?"
-_LAST = " HAVING sum(times) > 0 ORDER BY max(last) DESC, row_id LIMIT ?"
-_SHOWN = """
+_MOST_USED = " HAVING sum(times) > 0 ORDER BY sum(times) DESC, max(last) DESC, row_id LIMIT ?"
+_LAST_USED = " HAVING sum(times) > 0 ORDER BY max(last) DESC, row_id LIMIT ?"
+_ADD_SHOWN = """
 INSERT INTO shown (row_id, branch_id, times, last) VALUES (?, ?, ?, ?)
 ON CONFLICT (row_id, branch_id) DO UPDATE
 SET times = times + excluded.times, last = max(last, excluded.last)"""
@@ -59,7 +59,7 @@ class FileUses(Uses):
         with self._usable(), self._opened() as connection, connection:
             connection.execute(_TABLE)
             rows = enumerate(row_ids)
-            connection.executemany(_SHOWN, [(i, branch_id, int(n < USED), at) for n, i in rows])
+            connection.executemany(_ADD_SHOWN, [(i, branch_id, int(n < USED), at) for n, i in rows])
 
     @override
     def known(self, branches: Branches = None) -> Mapping[str, Use]:
@@ -78,8 +78,8 @@ class FileUses(Uses):
         file_state = (count, status.st_ino, status.st_size, status.st_mtime_ns)
         cached_state, most_shown = self._most.get(branches, ((), {}))
         if file_state != cached_state:
-            most_used = self._read(branches, None, _OFTEN, count)
-            most_shown = {**most_used, **self._read(branches, None, _LAST, count)}
+            most_used = self._read(branches, None, _MOST_USED, count)
+            most_shown = {**most_used, **self._read(branches, None, _LAST_USED, count)}
             if len(self._most) >= _CACHED_SETS:
                 self._most.clear()
             self._most[branches] = file_state, most_shown

@@ -28,7 +28,7 @@ Integers = NDArray[np.int64]
 Matrix = NDArray[np.float32]
 _Number = TypeVar("_Number", np.int64, np.float32)
 
-_GATHERED = 512
+_ROWS_AT_ONCE = 512
 """Maximum number of scattered rows compared at once: more do not fit into the processor's cache."""
 _FEW_PAIRS = 40_000
 """Pairs of vectors that are compared one by one: BLAS would multiply them with several threads, and
@@ -229,8 +229,8 @@ class SpaceSnapshot:
             return _dots_of_all(self.matrix[low:high], vector)[positions - low]
         order = np.argsort(positions)
         dots = np.empty(len(positions), np.float32)
-        for start in range(0, len(order), _GATHERED):
-            batch = order[start : start + _GATHERED]
+        for start in range(0, len(order), _ROWS_AT_ONCE):
+            batch = order[start : start + _ROWS_AT_ONCE]
             dots[batch] = np.vecdot(self.matrix[positions[batch]], vector)
         return dots
 

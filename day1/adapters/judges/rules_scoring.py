@@ -45,7 +45,7 @@ _ENOUGH = 0.5
 """Support from which good style counts fully."""
 _CLEAR = 0.6
 """Contradiction from which a claim can be refuted."""
-_NAMED = 3
+_MAX_NAMED = 3
 """Maximum number of memories that a reason names."""
 _MIN_STYLE_SCORE = INVALIDATED
 """Lowest score for bad style, so that no fact is invalidated for its wording."""
@@ -160,8 +160,8 @@ def _accuracy(case: Case, support: _Weight, against: _Weight) -> Score:
 
 
 def _listed(names: Sequence[str]) -> str:
-    unnamed_count = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {unnamed_count} more" if unnamed_count > 0 else "")
+    unnamed = len(names) - _MAX_NAMED
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {unnamed} more" if unnamed > 0 else "")
 
 
 def _grown(total: float) -> float:
@@ -189,7 +189,7 @@ def _relevance(case: Case) -> Score:
 
 
 _NUMBER = re.compile(r"\d")
-_PLACE = re.compile(r"`[^`]+`|\w[.-]*/[\w./-]|\w\.[a-z]{1,5}\b|\w_\w|\b[A-Z]\w+[A-Z]")
+_PLACE_PATTERN = re.compile(r"`[^`]+`|\w[.-]*/[\w./-]|\w\.[a-z]{1,5}\b|\w_\w|\b[A-Z]\w+[A-Z]")
 _HEDGE = re.compile(
     r"\b(?:maybe|perhaps|possibly|probably|might|some(?:thing|how|times|one)?|seems?|apparently"
     r"|likely|roughly|somewhat|stuff|things?|various|several|etc|and so on|i think|not sure"
@@ -204,7 +204,7 @@ _LONG = 120
 
 def _specificity(case: Case) -> Score:
     words, names = len(case.text.split()), len(names_in(case.text))
-    numbers, places = _NUMBER.search(case.text), _PLACE.search(case.text)
+    numbers, places = _NUMBER.search(case.text), _PLACE_PATTERN.search(case.text)
     hedges = len(_HEDGE.findall(case.text))
     value = 0.35 + 0.15 * min(2, names) + 0.2 * bool(numbers) + 0.15 * bool(places)
     reasons = [f"names {names}", "has numbers" if numbers else "no numbers"]

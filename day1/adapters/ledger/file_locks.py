@@ -89,6 +89,6 @@ class FileLocks(Locks):
 
 
 def _number(name: str) -> str:
-    """Return the number of the file whose lock is that of a name: two hexadecimal digits."""
+    """Return the number of the lock file of a name: two hexadecimal digits."""
     digest = hashlib.sha256(name.lower().encode()).digest()
     return f"{digest[0] % _FILES:02x}"

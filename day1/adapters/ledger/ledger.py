@@ -64,7 +64,7 @@ class FileWatch(Watch):
         return before if counted == overlooked else counted
 
     def _counted(self) -> tuple[tuple[int, ...], int]:
-        """Return the opened file, and SQLite's count of its commits: the watch makes none."""
+        """Return the opened file, and SQLite's count of the commits of other connections."""
         file = self.file()
         with self._guard:
             if self._connection is None or file != self._opened:

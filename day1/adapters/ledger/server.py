@@ -45,7 +45,7 @@ _MAKING_S: Final = 60.0
 """Seconds to wait while another process makes the ledger."""
 _SAME_VERSION_S: Final = 1.0
 """Seconds for which a call uses a stamp again."""
-_MOST: Final = 16
+_MAX_CONNECTIONS: Final = 16
 """Maximum number of connections; all but a writer's and those with locks serve one statement at a
 time."""
 _MOST_INTENTS: Final = 12
@@ -131,7 +131,7 @@ class _RememberedStamp:
 
 def _connect(place: ServerUrl, wait_s: float) -> Engine:
     url = place.url.set(database=place.database + SUFFIX)
-    return connect(replace(place, url=url), wait_s, _MOST)
+    return connect(replace(place, url=url), wait_s, _MAX_CONNECTIONS)
 
 
 class _Stamp(Watch):

@@ -111,7 +111,7 @@ _BY_WORDS: Final[tuple[tuple[str, Meaning], ...]] = (
     (r"context canceled", _GONE),
     (r"no space left on device|write \S+: no space left", _FULL),
 )
-_WORDY: Final = frozenset({1049, 1105, 2003, 20101})
+_AMBIGUOUS: Final = frozenset({1049, 1105, 2003, 20101})
 
 
 def server_number(exc: BaseException | None) -> int | None:
@@ -135,7 +135,7 @@ def _meaning(exc: Exception, where: str) -> Day1Error | None:
     number = server_number(exc)
     if number is None:
         return refused(where, "") if isinstance(exc, DBAPIError) else None
-    meaning = _by_words(exc) if number in _WORDY else None
+    meaning = _by_words(exc) if number in _AMBIGUOUS else None
     meaning = meaning or _BY_NUMBER.get(number)
     if meaning is None:
         return refused(where, str(number or ""))

@@ -82,9 +82,9 @@ def parse(text: str) -> ServerUrl:
             unknown=unknown_options,
         )
     letters = database.replace("_", "").replace("-", "")
-    if not (letters.isascii() and letters.isalnum() and len(database) <= _LONGEST):
+    if not (letters.isascii() and letters.isalnum() and len(database) <= _MAX_NAME):
         raise InvalidRequest(
-            f"DAY1_STORE__URL ends with the name of a database: at most {_LONGEST} ASCII letters, "
+            f"DAY1_STORE__URL ends with the name of a database: at most {_MAX_NAME} ASCII letters, "
             f"digits, '_' and '-', without a branch. Its form is {url_form}."
         )
     if database.lower() in _OF_SERVERS:
@@ -123,7 +123,7 @@ _OF_SERVERS = frozenset(
     }
 )
 """System databases of Dolt and MatrixOne, in which no store may be."""
-_LONGEST = 40
+_MAX_NAME = 40
 """Characters of a database's name: the ledger's, and MatrixOne's of branches, are longer."""
 
 
@@ -256,7 +256,7 @@ def instant_of(moment: datetime) -> int:
 
 
 def make_database(connection: Connection, name: str, where: str) -> None:
-    """Make a database where there is none; a user that may not needs one that is there.
+    """Make a database if it is missing; a user without that right needs an existing one.
 
     Raises:
         Refused: there is none, and this user may not make it.

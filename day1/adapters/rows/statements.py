@@ -282,7 +282,7 @@ WALKED: Final = 4
 """How many rows are looked at for each row that is wanted, when most of them may not fit."""
 _DENSE: Final = frozenset({"after", "before", "until", "alive_at", "present_at", "public"})
 """Bounds that most rows meet, or that bound the part of the index that is read."""
-_WHEN: Final = "day1_when"
+_WHEN_COLUMN: Final = "day1_when"
 """The name of the column with a row's time: no column of a kind is called so."""
 
 
@@ -344,7 +344,9 @@ def _by_time(
         (happened, happened.is_not(None)),
     ):
         table_by_time = base._replace(when=when)
-        rows = select(*(base.c[name].label(quoted(name)) for name in names), when.label(_WHEN))
+        rows = select(
+            *(base.c[name].label(quoted(name)) for name in names), when.label(_WHEN_COLUMN)
+        )
         other_conditions = conditions(table_by_time, empty, values, dict(shape.sizes))
         rows = rows.select_from(table_by_time.table).where(test, *other_conditions)
         rows = rows.order_by(*_ordered(shape, *(base.c[name] for name in BY_TIME)))
@@ -355,7 +357,7 @@ def _by_time(
 def _whole(subquery: FromClause, of: TableAt) -> TableAt:
     """Describe a subquery over a table as a table."""
     columns = Columns((name, subquery.c[name]) for name in of.c if name in subquery.c)
-    return TableAt(subquery, columns, subquery.c[_WHEN])
+    return TableAt(subquery, columns, subquery.c[_WHEN_COLUMN])
 
 
 def _first(shape: Shape, table: TableAt, limit: str, columns: tuple[str, ...] = ()) -> Select[Any]:

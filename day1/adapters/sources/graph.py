@@ -18,7 +18,7 @@ from day1.ports.source import Draft, FactDraft, RelationDraft
 
 
 class GraphSource(CountingSource):
-    """`ports.source.Source` over such a file."""
+    """`ports.source.Source` over a JSON Lines file of the MCP memory server."""
 
     name = "graph"
 

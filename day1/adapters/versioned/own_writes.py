@@ -21,12 +21,12 @@ from day1.model.redaction.mask import Mask
 from day1.model.rows.change import Changes, CommitId
 from day1.model.rows.kind import KINDS, Cell, Kind, Row
 
-_KNOWN: Final = "known"
+_INFO_KEY: Final = "known"
 """The key of `Connection.info` for what the connection knows of its branch."""
-_MOST: Final = 100
+_MAX_CHANGED: Final = 100
 """Maximum number of changed rows of a unit that are recorded, since these are read; for more,
 comparing all is quicker."""
-_MOST_ADDED: Final = 50_000
+_MAX_ADDED: Final = 50_000
 """Maximum number of added rows of a unit that are recorded: each takes some 300 bytes."""
 
 _Values = tuple[Cell, ...]
@@ -62,17 +62,17 @@ class Known(NamedTuple):
 
 
 def known(connection: Connection, dialect: Dialect, tip: CommitId) -> Known | None:
-    """Return what a connection in a writing transaction knows of its branch, None if nothing.
+    """Return the notes on the branch of a connection in a writing transaction, or None.
 
     It knows nothing more once a peer or itself wrote anything else, or the branch has another head.
     """
-    knowledge: Known | None = connection.info.get(_KNOWN)
+    knowledge: Known | None = connection.info.get(_INFO_KEY)
     if knowledge is None:
         return None
     now = tip, dialect.peer_commits(connection), dialect.written_rows(connection)
     if now == (knowledge.tip, knowledge.peer_commits, knowledge.written_rows):
         return knowledge
-    del connection.info[_KNOWN]
+    del connection.info[_INFO_KEY]
     return None
 
 
@@ -80,11 +80,11 @@ def know_added(
     connection: Connection, tip: CommitId, added: Iterable[tuple[Kind, Sequence[Row]]]
 ) -> None:
     """Record that a connection added rows; `known` checks that it wrote nothing else."""
-    knowledge: Known | None = connection.info.get(_KNOWN)
+    knowledge: Known | None = connection.info.get(_INFO_KEY)
     if knowledge is not None and knowledge.tip == tip:
         for kind, rows in added:
             knowledge = knowledge.plus(kind, rows)
-        connection.info[_KNOWN] = knowledge
+        connection.info[_INFO_KEY] = knowledge
 
 
 def commit_all(
@@ -93,12 +93,12 @@ def commit_all(
     """Commit as `Dialect.commit`, and record that the branch equals its new head."""
     # Counted before the commit, so that a write right after it is noticed. A peer's write since
     # the last count is noticed too: the count is then too low.
-    knowledge: Known | None = connection.info.get(_KNOWN)
+    knowledge: Known | None = connection.info.get(_INFO_KEY)
     peers = dialect.peer_commits(connection) if knowledge is None else knowledge.peer_commits
     written = dialect.written_rows(connection)
     commit = dialect.commit(connection, text, author, empty=empty)
     if commit is not None and peers is not None and written is not None:
-        connection.info[_KNOWN] = Known(commit, peers, written, Added({}, frozenset()))
+        connection.info[_INFO_KEY] = Known(commit, peers, written, Added({}, frozenset()))
     return commit
 
 
@@ -157,7 +157,7 @@ class OwnWrites:
             return False
         added += len(self._added)
         changed += sum(map(len, self._befores.values())) - len(self._added)
-        if changed > _MOST or added > _MOST_ADDED or not self._is_alone():
+        if changed > _MAX_CHANGED or added > _MAX_ADDED or not self._is_alone():
             self._befores = None
         return self._befores is not None
 

@@ -19,7 +19,7 @@ from day1.model.values.showing import short_commit
 Document = dict[str, Any]
 Decide = Callable[[Document], ChoiceDocument | None]
 
-_SHOWN = 20
+_MAX_SHOWN = 20
 """The most rows of a plan that are shown; `day1 diff` shows all."""
 
 
@@ -152,12 +152,12 @@ def _decide_conflicts(
 def _draw_plan(session: Session, merge: MergeDialogue, plan: Document) -> None:
     screen = session.screen
     rows = [row for row in plan["rows"] if row["effect"] != "kept"]
-    for row in rows[:_SHOWN]:
+    for row in rows[:_MAX_SHOWN]:
         text = f" {one_line(row['text'])}"
         screen.line(MARKS[row["effect"]], (short(row["id"]), "commit"), text)
-    if len(rows) > _SHOWN:
+    if len(rows) > _MAX_SHOWN:
         screen.line(
-            f"… and {len(rows) - _SHOWN:,} more (`day1 diff {merge.target} {merge.source}`)"
+            f"… and {len(rows) - _MAX_SHOWN:,} more (`day1 diff {merge.target} {merge.source}`)"
         )
     for twin in plan["possible_duplicates"]:
         screen.line(

@@ -35,7 +35,7 @@ _READY_S: Final = 5.0
 """Seconds until `/ready` gives up: probes need an early answer, calls may wait longer."""
 _BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of the histogram of request times, in seconds."""
-_KNOWN: Final = ("mcp", "sse", "api", "review", "events", "health", "ready", "metrics", "static")
+_PATHS: Final = ("mcp", "sse", "api", "review", "events", "health", "ready", "metrics", "static")
 """First parts of paths that are counted by name; all others count as `pages`."""
 
 
@@ -63,7 +63,7 @@ class Metrics:
     def count(self, path: str, status: int, seconds: float) -> None:
         """Count a request under the first part of its path."""
         first_part = path.removeprefix("/").partition("/")[0]
-        known_part = first_part if first_part in _KNOWN else "pages"
+        known_part = first_part if first_part in _PATHS else "pages"
         self._requests.labels(known_part, status).inc()
         self._seconds.labels(known_part).observe(seconds)
 

@@ -36,7 +36,7 @@ VIEWS: Final = {"review_open": REVIEW, "review_show": REVIEW}
 """The address of the view of a tool's answer, by the tool's name."""
 _HERE: Final = Path(__file__).parent / "view"
 _PAGES: Final = Path(__file__).parents[1] / "web" / "static"
-_SHUT: Final = ("connectDomains", "resourceDomains", "frameDomains", "baseUriDomains")
+_CLOSED_DOMAINS: Final = ("connectDomains", "resourceDomains", "frameDomains", "baseUriDomains")
 """The permissions of a view's content policy; day1's view asks for no domain in any."""
 
 
@@ -78,7 +78,7 @@ def review() -> TextResourceContents:
     parts = {"{policy}": policy, "{style}": style, "{script}": script}
     page = _read(_HERE / "review.html")
     text = re.sub(r"\{(?:policy|style|script)\}", lambda part: parts[part[0]], page)
-    ui = {"csp": {domains: [] for domains in _SHUT}, "prefersBorder": True}
+    ui = {"csp": {domains: [] for domains in _CLOSED_DOMAINS}, "prefersBorder": True}
     return TextResourceContents(uri=REVIEW, mime_type=HTML, text=text, meta={"ui": ui})
 
 

@@ -38,7 +38,7 @@ _PAGE: Final = 100
 """Skills on a page of the list."""
 FRESH_MS: Final = 3_600_000
 """Milliseconds for which a client may cache what changes only with the program."""
-_KEPT: Final = {"ttlMs": FRESH_MS, "cacheScope": "public"}
+_CACHE_HINTS: Final = {"ttlMs": FRESH_MS, "cacheScope": "public"}
 """The fields of an answer about skills that let a client cache it."""
 
 
@@ -136,7 +136,7 @@ def listed(
     """
     start = start_of(cursor)
     next_page = {"nextCursor": str(start + page)} if len(entries) > start + page else {}
-    return {"skills": list(entries[start : start + page]), **next_page, **_KEPT}
+    return {"skills": list(entries[start : start + page]), **next_page, **_CACHE_HINTS}
 
 
 def got(entries: Sequence[Mapping[str, Any]], uri: str) -> dict[str, Any]:
@@ -147,6 +147,6 @@ def got(entries: Sequence[Mapping[str, Any]], uri: str) -> dict[str, Any]:
     """
     for entry in entries:
         if entry["uri"] == uri:
-            return {"skill": entry, **_KEPT}
+            return {"skill": entry, **_CACHE_HINTS}
     known_uris = ", ".join(entry["uri"] for entry in entries)
     raise MCPError(INVALID_PARAMS, f"There is no skill {uri[:200]!r}; there are {known_uris}.")

@@ -15,7 +15,7 @@ from day1.model.rows.kind import BY_TABLE
 
 _PAGE: Final = 50
 """Rows or commits on a page."""
-_MOST: Final = 200
+_MAX_BRANCHES: Final = 200
 """Maximum number of branches or relations read for a picture."""
 _WHOLE_ID: Final = re.compile(r"\b[a-z]+_[0-9A-HJKMNP-TV-Z]{26}\b")
 _REVIEWS: Final = 5
@@ -24,7 +24,7 @@ _REVIEWS: Final = 5
 
 def home(visit: Visit) -> Response:
     """Show the picture of branches, the list of branches and the open reviews."""
-    branch_graph = visit.call("memory_graph", limit=_MOST)
+    branch_graph = visit.call("memory_graph", limit=_MAX_BRANCHES)
     reviews = visit.call("review_list", limit=_REVIEWS)
     branches = sorted(branch_graph["branches"], key=lambda b: str(b["moved_at"]), reverse=True)
     return visit.page(
@@ -91,7 +91,7 @@ def _relations(visit: Visit, name: str) -> dict[str, Any]:
     if entity is None:
         page = _rows(visit, name, "relation")
         items = visit.call(
-            "memory_list", type="relation", branch=name, at=visit.asked("at"), limit=_MOST
+            "memory_list", type="relation", branch=name, at=visit.asked("at"), limit=_MAX_BRANCHES
         )["rows"]
         triples = [(r["source_entity"], r["relation_type"], r["target_entity"]) for r in items]
     else:

@@ -18,7 +18,7 @@ from day1.model.rows.kind import BY_NAME
 
 _PAGE: Final = 50
 """Reviews or rows on a page."""
-_GIVEN: Final = "v."
+_VALUE_PREFIX: Final = "v."
 """Prefix of the form fields that hold a column's new value."""
 
 
@@ -169,7 +169,7 @@ def _value(form: Mapping[str, str]) -> dict[str, Any]:
     """
     values: dict[str, Any] = {}
     for key, text in form.items():
-        column = key.removeprefix(_GIVEN)
+        column = key.removeprefix(_VALUE_PREFIX)
         if column == key:
             continue
         # Browsers send a newline as two characters.

@@ -16,7 +16,7 @@ _PASSAGES: Final = 64
 """The most passages of a context: as many as an embedder cuts a text into."""
 
 
-_NAMED: Final = 80
+_KEY_SHOWN: Final = 80
 """Characters of a key that an error names."""
 
 
@@ -27,7 +27,7 @@ def context_id(space: str | None, key: str) -> str:
 
 def value_too_large(key: str) -> ValueTooLarge:
     """Build the refusal of a value that is longer than a row keeps."""
-    short_key = key[:_NAMED]
+    short_key = key[:_KEY_SHOWN]
     return ValueTooLarge(
         f"The value of the entry {short_key!r} is too long: an entry has at most {MAX_TEXT:,} "
         "characters as JSON. Divide it among several keys, or keep it in a file and the file's "

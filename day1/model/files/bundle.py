@@ -27,7 +27,7 @@ from day1.model.records.sharing import Bundle
 from day1.model.rows.kind import CONVERSATION, FACT, MESSAGE, RELATION, Kind, Row
 
 _FORMAT: Final = "day1-bundle"
-_SAID: Final = ("id", "name", "description", "source_branch", "source_commit", "sha256")
+_HEAD_FIELDS: Final = ("id", "name", "description", "source_branch", "source_commit", "sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def bundle_lines(bundle: Bundle, rows: Mapping[Kind, Sequence[Row]]) -> Iterator
     head: dict[str, object] = {
         "format": _FORMAT,
         "version": _version(rows),
-        **{name: getattr(bundle, name) for name in _SAID},
+        **{name: getattr(bundle, name) for name in _HEAD_FIELDS},
         "tags": list(bundle.tags),
         "only_verified": bundle.verified_only,
         "created_at": bundle.created_at,
@@ -132,7 +132,7 @@ def _header(line: bytes) -> Mapping[str, Json]:
     check_version(head.get("version"), "bundle")
     if checksum != _checksum(head):
         raise ValueError("it does not match its checksum, so it was changed or damaged")
-    head_texts = [head.get(name) for name in _SAID if name != "description"]
+    head_texts = [head.get(name) for name in _HEAD_FIELDS if name != "description"]
     tags, created_at = head.get("tags"), head.get("created_at")
     is_valid = (
         all(isinstance(text, str) and text for text in head_texts)

@@ -12,7 +12,7 @@ _KINDS: Final = (FACT.prefix, MESSAGE.prefix)
 """The kinds of rows in a prompt; a kind's index here is its number in an id."""
 _BYTES: Final = 16
 """Bytes of the number in an id."""
-_MOST: Final = 200
+_MAX_IDS: Final = 200
 """Maximum number of rows that are read from one id."""
 
 
@@ -40,6 +40,6 @@ def row_ids_in(prompt_id: str) -> list[str]:
     parts = [packed_ids[at : at + 1 + _BYTES] for at in range(0, len(packed_ids), 1 + _BYTES)]
     return [
         f"{_KINDS[part[0]]}_{ulid(0, int.from_bytes(part[1:]))}"
-        for part in parts[:_MOST]
+        for part in parts[:_MAX_IDS]
         if len(part) == 1 + _BYTES and part[0] < len(_KINDS)
     ]

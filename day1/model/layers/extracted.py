@@ -11,7 +11,7 @@ from day1.model.search.grouping import faithful
 
 MOST: Final = 20
 """Maximum number of facts that are kept from one turn."""
-_LONGEST: Final = 500
+_MAX_FACT: Final = 500
 """Maximum number of characters of a fact."""
 _ORDER: Final = re.compile(
     r"^\W*(?:(?:please|now|then|also|always|never|just|from now on|next time|important|note)\b\W*)*"
@@ -71,7 +71,7 @@ def _usable(listed: object, messages: Sequence[str]) -> ExtractedFact | None:
     if not isinstance(listed, Mapping) or not isinstance(listed.get("text"), str):
         return None
     text = " ".join(listed["text"].split())
-    if not 0 < len(text) <= _LONGEST or not text.isprintable():
+    if not 0 < len(text) <= _MAX_FACT or not text.isprintable():
         return None
     message_places = listed.get("messages")
     sources = tuple(

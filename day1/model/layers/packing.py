@@ -93,7 +93,7 @@ def pack(found: Sequence[LayerItem], budget: Budget, near: Near = ()) -> Packed:
 
 
 def _distinct(found: Iterable[LayerItem], near: Near) -> list[LayerItem]:
-    """Drop texts that a better item says too, and halve the score of those that it nearly says."""
+    """Drop texts that a better item has too, and halve the score of nearly equal ones."""
     best_by_text: dict[str, LayerItem] = {}
     for item in sorted(found, key=lambda item: (-item.score, item.place)):
         best_by_text.setdefault(plain(item.text), item)

@@ -59,7 +59,7 @@ _COMPARES: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "<": operator.lt,
 }
 _CONDITION: Final = re.compile("([a-z]+)(>=|<=|=|>|<)(.+)")
-_QUOTED: Final = frozenset(" '\"\\")
+_QUOTED_SIGNS: Final = frozenset(" '\"\\")
 _FORM: Final = (
     "A rule is a tier (none, one, two), then conditions such as category=policy,security, "
     "agent=bot-*, change=removed or confidence>=0.8; each of: "
@@ -93,7 +93,7 @@ class _Condition:
 
     def __str__(self) -> str:
         text = f"{self.field}{self.sign}{','.join(self.values)}"
-        return shlex.quote(text) if set(text) & _QUOTED else text
+        return shlex.quote(text) if set(text) & _QUOTED_SIGNS else text
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,13 @@ EXPIRED_MARK: Final = "[expired]"
 MARKS: Final = frozenset({SECRET_MARK, EXPIRED_MARK, REDACTED})
 """The placeholders for hidden words. Nobody can write them."""
 
-_KEPT: Final = frozenset({"content_hash", "space"})
+_KEPT_COLUMNS: Final = frozenset({"content_hash", "space"})
 """Columns that a redaction hides and secrecy does not."""
 _HIDDEN: Final = {
     kind: {
         c.name: c.type in {"label", "text"}
         for c in kind.column.values()
-        if c.redacted is not None and c.name not in _KEPT
+        if c.redacted is not None and c.name not in _KEPT_COLUMNS
     }
     for kind in KINDS
     if "sensitivity" in kind.column

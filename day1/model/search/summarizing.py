@@ -11,7 +11,7 @@ from day1.model.search.wording import STOP_WORDS
 MOST_CHARACTERS: Final = 1_200
 """Maximum number of characters of a summary; a single longer sentence is cut."""
 _MOST_SENTENCES: Final = 12
-_LONGEST: Final = 400
+_MAX_SENTENCE: Final = 400
 """Characters of a sentence that is quoted whole."""
 _AROUND: Final = ".,;:!?\u2026()[]{}<>\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _WITHIN: Final = frozenset("./_@\\")
@@ -35,7 +35,7 @@ def summarize(texts: Sequence[str], max_characters: int = MOST_CHARACTERS) -> li
     quote_by_text: dict[str, Quote] = {}
     for number, text in enumerate(texts):
         for sentence in sentences(text):
-            quote_by_text.setdefault(plain(sentence), Quote(number, sentence[:_LONGEST]))
+            quote_by_text.setdefault(plain(sentence), Quote(number, sentence[:_MAX_SENTENCE]))
     quotes = [quote for key, quote in quote_by_text.items() if key]
     names = _inner_names(quote.sentence for quote in quotes)
     scores = [_specifics(quote.sentence, names) for quote in quotes]

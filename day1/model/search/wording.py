@@ -28,7 +28,7 @@ _OPENS = 3
 _COMPARED = 500
 """Characters of a text that are compared with its neighbours."""
 
-_QUOTED = 300
+_EXCERPT_LENGTH = 300
 """Maximum number of characters of an excerpt."""
 
 YEARS = range(1970, 2101)
@@ -242,13 +242,13 @@ def asked_about(question: str, names: frozenset[str]) -> frozenset[str]:
 
 def excerpt(passage: str, question: str) -> str:
     """Quote a part of a passage that begins shortly before the first word of the question."""
-    if len(passage) <= _QUOTED:
+    if len(passage) <= _EXCERPT_LENGTH:
         return passage
     folded_passage = passage.lower()
     word_positions = [folded_passage.find(word) for word in content_words(question)]
     first_position = min((place for place in word_positions if place >= 0), default=0)
-    start = passage.rfind(" ", 0, max(0, first_position - _QUOTED // 3)) + 1
-    end = start + _QUOTED
+    start = passage.rfind(" ", 0, max(0, first_position - _EXCERPT_LENGTH // 3)) + 1
+    end = start + _EXCERPT_LENGTH
     quoted_text = passage[start:] if end >= len(passage) else passage[start:end].rsplit(None, 1)[0]
     return "\u2026 " * (start > 0) + quoted_text + " \u2026" * (end < len(passage))
 

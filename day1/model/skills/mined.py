@@ -44,7 +44,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """What counts of a message: who speaks, its tool calls as stored, when, and the agent."""
+    """The parts of a message that mining reads: role, stored tool calls, time and agent."""
 
     role: str
     tool_calls: Cell

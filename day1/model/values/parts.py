@@ -21,7 +21,7 @@ MOST_PIECE: Final = MAX_TEXT - 128
 
 MARK: Final = "\n[part "
 """The start of a part's last line."""
-_PLACE: Final = re.compile(r"\n\[part (\d{1,6}) of (\d{1,6}) of ([a-z]{1,8}_\w{1,64})\]")
+_MARK_PATTERN: Final = re.compile(r"\n\[part (\d{1,6}) of (\d{1,6}) of ([a-z]{1,8}_\w{1,64})\]")
 _PLACES: Final = (
     re.compile(r"\n[ \t\r]*\n+|\n(?=#{1,6}[ \t])"),
     re.compile(r"\r\n?|\n"),
@@ -121,7 +121,7 @@ def mark_in(text: str) -> str:
 
 def _mark(text: str) -> re.Match[str] | None:
     at = text.rfind(MARK)
-    return None if at < 0 else _PLACE.fullmatch(text, at)
+    return None if at < 0 else _MARK_PATTERN.fullmatch(text, at)
 
 
 def cut(text: str, max_length: int) -> list[str]:

@@ -11,7 +11,7 @@ TIERS: Final[tuple[Tier, ...]] = get_args(Tier)
 """The tiers from the least strict on; the index of a tier is the number of approvals it needs."""
 _STORED: Final[dict[str, Tier]] = {"unseen": "none", "look": "one"}
 """Words for tiers in ledgers that differ from the tier's own name -> the tier."""
-_KEPT: Final = {tier: word for word, tier in _STORED.items()}
+_WORD_BY_TIER: Final = {tier: word for word, tier in _STORED.items()}
 WORDS: Final[dict[str, Tier]] = {**{tier: tier for tier in TIERS}, **_STORED}
 """Every word that names a tier."""
 
@@ -25,4 +25,4 @@ def shown_rule(line: str) -> str:
 def stored_rule(line: str) -> str:
     """Word a rule as ledgers keep it."""
     tier, blank, conditions = line.partition(" ")
-    return f"{_KEPT.get(tier, tier)}{blank}{conditions}"  # type: ignore[call-overload]  # any word
+    return f"{_WORD_BY_TIER.get(tier, tier)}{blank}{conditions}"  # type: ignore[call-overload]  # any word

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 _RENEWED_S: Final = LEASE / 3 / 1e6
 """Seconds between two renewals of a lease."""
 _CANCELLED: Final = "The call was cancelled before the job was done."
-_TOLD: Final = (Refused, BranchClosed, BranchProtected, UnknownBranch)
+_PLAIN_ERRORS: Final = (Refused, BranchClosed, BranchProtected, UnknownBranch)
 """Errors whose messages quote no memory, so that a job may keep them."""
 
 
@@ -142,7 +142,9 @@ def run(shop: Workshop, job: Job, stopped: Callable[[], bool]) -> Job:
             return lease.end(status="failed", error=_CANCELLED)
         except Day1Error as error:
             note_failure(log, "a job", error)
-            failure = str(error) if isinstance(error, _TOLD) else f"It ended with {error.code}."
+            failure = (
+                str(error) if isinstance(error, _PLAIN_ERRORS) else f"It ended with {error.code}."
+            )
             return lease.end(status="failed", error=failure)
         except Exception as error:  # noqa: BLE001 - whatever it is, the record must say so
             note_failure(log, "a job", error)

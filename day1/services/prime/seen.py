@@ -26,7 +26,7 @@ class Seen:
     """The memories that one session has seen; threads may share it."""
 
     def __init__(self, prime: ToldPrime | None = None) -> None:
-        """Begin with the memories of a prime, or with none."""
+        """Begin with the memories of a prime as seen; without a prime, with no memories."""
         self.prime_at = prime and prime.at
         """When the session got its prime; None without a prime."""
         self._primed = frozenset(

@@ -40,7 +40,7 @@ _SAYS = "consolidated"
 
 _MAX_SENTENCES = 50
 """Maximum number of sentences that a chat model writes in one consolidation."""
-_LONGEST = 500
+_MAX_SENTENCE = 500
 _INSTRUCTIONS = (
     "You are given observations that an agent wrote while it worked; they say nearly the same. "
     "Write one sentence that states the fact they agree on: name its subject, keep numbers, names "
@@ -268,7 +268,7 @@ def _word(candidates: list[CandidateFact], request: ConsolidateRequest, notes: l
             log.warning("facts are worded by choice: %s", error.code)
             notes.append(f"{request.chat.name} does not answer: the best-worded text was taken.")
             break
-        sentence = sentence_of(answer.value, texts, _LONGEST)
+        sentence = sentence_of(answer.value, texts, _MAX_SENTENCE)
         refused += sentence is None
         candidates[number] = replace(fact, text=sentence or fact.text)
     if refused:

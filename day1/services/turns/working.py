@@ -37,7 +37,7 @@ class WorkingSession:
 
     @property
     def expires_at(self) -> int:
-        """When it ends, unless somebody writes before."""
+        """When the working memory ends, unless it is written to before."""
         return self.changed_at + LASTS
 
 

@@ -54,7 +54,7 @@ class BackgroundEmbedding:
         self._embedded = clock.now()
 
     def run(self, stopped: IsStopped) -> bool:
-        """Embed for at most `_RUN_S`, or until no text waits; return whether texts still wait."""
+        """Embed for at most `_RUN_S`; return whether texts without vectors are left."""
         try:
             return self._embed(stopped)
         except EmbedderUnavailable:

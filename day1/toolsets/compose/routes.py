@@ -13,7 +13,7 @@ _WALLETS: Final = {"agentWallets": "agentWallets"}
 
 
 def _queried(*names: str) -> dict[str, str]:
-    """Bind arguments to the names in the query that are theirs."""
+    """Bind arguments to the query parameters of the same name."""
     return {name: name for name in names}
 
 

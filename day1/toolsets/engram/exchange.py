@@ -31,7 +31,7 @@ from day1.toolsets.shared.fields import Confidence, Maybe
 
 _VERSION: Final = 1
 _WRONG_VERSION: Final = 6010
-_MOST: Final = 100_000
+_MAX_MEMORIES: Final = 100_000
 
 
 class MemoryExport(Request):
@@ -108,7 +108,7 @@ class MemoryImport(Repeatable):
     """
 
     version: int
-    memories: Annotated[list[MemoryGiven], Field(max_length=_MOST)]
+    memories: Annotated[list[MemoryGiven], Field(max_length=_MAX_MEMORIES)]
 
 
 class MemoriesImported(Response):

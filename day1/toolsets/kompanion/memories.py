@@ -41,7 +41,7 @@ from day1.toolsets.shared.answers import (
 )
 from day1.toolsets.shared.fields import Maybe, absent
 
-_NAMED: Final = 10
+_MAX_NAMED: Final = 10
 """Maximum number of memories that a note names."""
 _Vector = Annotated[list[float], AfterValidator(sound_vector)]
 
@@ -153,9 +153,9 @@ def _still_hidden(hidden: Mapping[str, str]) -> list[str]:
     if not hidden:
         return []
     names = ", ".join(
-        f"{memory_id} ({state})" for memory_id, state in list(hidden.items())[:_NAMED]
+        f"{memory_id} ({state})" for memory_id, state in list(hidden.items())[:_MAX_NAMED]
     )
-    more = f" and {len(hidden) - _NAMED} more" if len(hidden) > _NAMED else ""
+    more = f" and {len(hidden) - _MAX_NAMED} more" if len(hidden) > _MAX_NAMED else ""
     return [f"No search finds {names}{more}: give such a memory another text to bring it back."]
 
 

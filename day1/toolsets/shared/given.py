@@ -49,7 +49,7 @@ def _type(kind: Kind, column: Column) -> Any:
     return column_type if column.required else column_type | None
 
 
-_GIVEN = {kind: _model(kind) for kind in MEMORIES}
+_MODEL_BY_KIND = {kind: _model(kind) for kind in MEMORIES}
 
 
 def given_columns(kind: Kind, cell: str, value: Mapping[str, Any] | None) -> Row:
@@ -58,7 +58,7 @@ def given_columns(kind: Kind, cell: str, value: Mapping[str, Any] | None) -> Row
     Raises:
         InvalidRequest: `value` is empty, or a column is not of that cell or breaks a rule.
     """
-    model = _GIVEN[kind]
+    model = _MODEL_BY_KIND[kind]
     columns = set(model.model_fields) & set(kind.group(cell))
     if not value or not columns.issuperset(value):
         column_names = ", ".join(c for c in kind.group(WHOLE) if c in columns) or "nothing"

@@ -29,7 +29,7 @@ _LINK = re.compile(r"\[\[([^\[\]]+)\]\]")
 
 
 class BasicMemory(ToolSource):
-    """`ToolSource` over folders of such notes."""
+    """`ToolSource` over folders of basic-memory notes."""
 
     name = "basic-memory"
 

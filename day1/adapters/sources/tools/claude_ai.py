@@ -22,7 +22,7 @@ _FILE = "memories.json"
 
 
 class ClaudeAi(ToolSource):
-    """`ToolSource` over such a file; conversations are not read."""
+    """`ToolSource` over `memories.json` of Claude.ai; conversations are not read."""
 
     name = "claude-ai"
 
@@ -52,7 +52,7 @@ class ClaudeAi(ToolSource):
                 yield self._points((account_id, project), projects, project, place)
 
     def _zipped(self, path: Path) -> str:
-        """Return the text in a zip file; "" if the file is no such file."""
+        """Return the text in a zip file; "" if the file is not a zip file."""
         if path == STDIN:
             return ""
         try:

@@ -23,7 +23,7 @@ _INDEX_LINE = re.compile(r"\s*[-*+]\s+(?:\[[^\]]*\]\([^)]*\)|\[\[[^\]]*\]\])")
 
 
 class ClaudeCode(ToolSource):
-    """`ToolSource` over such folders."""
+    """`ToolSource` over the memory folders of Claude Code."""
 
     name = "claude-code"
 
@@ -66,7 +66,7 @@ class ClaudeCode(ToolSource):
         ]
 
     def _index(self, file: Path, slug: str) -> list[Draft]:
-        """List drafts of the index's text besides names of notes: older versions kept all in it."""
+        """List drafts of the index's text, without the lines that only name a note."""
         facts: list[Draft] = []
         front, headings, listed = FrontMatter(self.text(file)), Headings(), 0
         for section in sections(front.body, front.length):

@@ -26,7 +26,7 @@ _HEAD = re.compile(r"(thread_id|updated_at|cwd|git_branch|rollout_path):[ \t]*(.
 
 
 class Codex(ToolSource):
-    """`ToolSource` over such a folder; summaries of another project's sessions are left out."""
+    """`ToolSource` over the memory folder of Codex, without summaries of other projects."""
 
     name = "codex"
 

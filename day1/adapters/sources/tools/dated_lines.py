@@ -15,7 +15,7 @@ _HEADING = re.compile(r"\s*+(?:#{1,6}\s+|\*\*)(.+)")
 
 
 class DatedLines(ToolSource):
-    """`ToolSource` over such a text; a line that begins with no date goes on with the one above."""
+    """`ToolSource` over dated lines; a line without a date belongs to the one above."""
 
     name = "lines"
 

@@ -83,7 +83,7 @@ class ToolSource(CountingSource, ToolMemory):
             yield from self.read(path)
 
     def _distinct(self, draft: Item, contents: dict[str, set[bytes]]) -> Item | None:
-        """Return the draft, with an id of its own where the tool uses one key for several things.
+        """Return the draft, with another id if the tool used its key for something else before.
 
         The first one keeps the id, so a second run finds it again. None for a repetition.
         """

@@ -12,7 +12,7 @@ from day1.interfaces.cli.render import one_line, place, plural, short
 from day1.interfaces.cli.session import Session, command
 from day1.model.values.showing import short_commit
 
-_SHOWN = 20
+_MAX_SHOWN = 20
 """The most names that are printed of each kind of thing that depends on a commit."""
 
 
@@ -83,6 +83,6 @@ def _draw_dependents(session: Session, depends: list[dict[str, Any]]) -> None:
         by_type.setdefault(item["type"], []).append(short(name) if name == item["id"] else name)
     by_type.pop("row", None)  # rows that stay are named above
     for kind, names in by_type.items():
-        more_words = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+        more_words = f" and {len(names) - _MAX_SHOWN:,} more" if len(names) > _MAX_SHOWN else ""
         text = "Held items that stay open:" if kind == "held" else f"The commit stays in {kind}"
-        session.screen.note(f"{text} {', '.join(names[:_SHOWN])}{more_words}")
+        session.screen.note(f"{text} {', '.join(names[:_MAX_SHOWN])}{more_words}")

@@ -30,7 +30,7 @@ Document = dict[str, Any]
 _SHOWN_PLACES = 3
 _SAMPLE = 100
 """The most characters that are shown of a sample."""
-_SHOWN = 10
+_MAX_SHOWN = 10
 _WHY = {
     "edited": "was edited here",
     "removed": "was removed here",
@@ -223,10 +223,10 @@ def imported(session: Session, into: str, result: Imported, what: str = "") -> D
     if not session.as_json:
         counts_text = ", ".join(f"{count:,} {name}" for name, count in counts.items())
         session.screen.line(f"Imported {what}into {into}: {counts_text}")
-        for row in result.left[:_SHOWN]:
+        for row in result.left[:_MAX_SHOWN]:
             session.screen.line(("left ", "warn"), f"{short(row.id)}: it {_WHY[row.why]}")
-        if len(rows_left) > _SHOWN:
-            session.screen.line(f"… and {plural(len(rows_left) - _SHOWN, 'more row')} left")
+        if len(rows_left) > _MAX_SHOWN:
+            session.screen.line(f"… and {plural(len(rows_left) - _MAX_SHOWN, 'more row')} left")
         for name in result.branches:
             session.screen.line(f"Branch {name} created.")
         _draw_left_out(session, result.left_out if what else {})  # a tool's was printed before

@@ -22,7 +22,7 @@ from day1.toolsets.compose.loop.context import chosen
 from day1.toolsets.compose.scope import owner_of
 from day1.toolsets.shared.fields import Maybe, absent
 
-_MOST: Final = 200
+_MAX_CASES: Final = 200
 """Cases of one evaluation, at most: each of them is a search."""
 
 
@@ -47,8 +47,8 @@ class MemoryEvalTestCase(ComposeRequest):
 
 
 def _few_cases(cases: list[MemoryEvalTestCase]) -> list[MemoryEvalTestCase]:
-    if not 1 <= len(cases) <= _MOST:
-        raise ValueError(f"must have from 1 to {_MOST} items")
+    if not 1 <= len(cases) <= _MAX_CASES:
+        raise ValueError(f"must have from 1 to {_MAX_CASES} items")
     return cases
 
 

@@ -137,7 +137,7 @@ def list_memories(ctx: Context, request: MemoryListRequest) -> GraphMemoryFound:
 
 
 def _users_texts(messages: Sequence[Mapping[str, JsonValue]]) -> list[str]:
-    """Return what users said, without what memory gave.
+    """Return the texts of users, without the memories that day1 put into them.
 
     Raises:
         InvalidRequest: a message lacks its role or content, or its content is no memory.

@@ -18,7 +18,7 @@ from day1.toolsets.compose.scope import owner_of
 from day1.toolsets.shared.answers import note_shown
 from day1.toolsets.shared.fields import Maybe
 
-_MOST: Final = 20
+_MAX_DOCUMENTS: Final = 20
 """Entries of a layer, at most."""
 _DOCUMENTS: Final = 200
 _DIGITS: Final = 6
@@ -38,8 +38,8 @@ class LayeredSearchResponse(Response):
 
 def layers_search(ctx: Context, request: MemorySearchRequest) -> LayeredSearchResponse:
     """Search the layers of memory, each by itself, without a budget."""
-    if request.limit is not None and request.limit > _MOST:
-        raise missing("limit", f"must be from 1 to {_MOST} in each layer")
+    if request.limit is not None and request.limit > _MAX_DOCUMENTS:
+        raise missing("limit", f"must be from 1 to {_MAX_DOCUMENTS} in each layer")
     owner, branch = owner_of(ctx, request), branch_of(ctx)
     layers_query = LayersQuery(
         owner,

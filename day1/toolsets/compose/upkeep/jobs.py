@@ -138,7 +138,7 @@ class MemoryJobCreateRequest(ComposeRequest):
 
     @property
     def params(self) -> dict[str, Any]:
-        """What the job keeps of the arguments."""
+        """The arguments that the job stores."""
         setting_names = ("confidenceThreshold", "batchSize", "halfLifeDays", "olderThanDays")
         values = {name: getattr(self, name) for name in setting_names}
         if self.timeRange is not None:

@@ -35,7 +35,7 @@ from day1.services.verification.verdicts import write_verdicts
 _DIMENSION = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _DIMENSIONS = 8
 """Maximum number of dimensions that a fact is judged in."""
-_SHOWN = 50
+_MAX_SHOWN = 50
 """Maximum number of facts in the answer of a merge gate."""
 Named = TypeVar("Named", bound=Sized)
 
@@ -289,7 +289,7 @@ def verify_merge_gate(ctx: Context, request: VerifyMergeGate) -> GateSeen:
         reasons=[
             Advice.joined((f"{counts[v]} {v}:", why)) for v, why in advice.items() if counts[v]
         ],
-        facts=facts[:_SHOWN],
+        facts=facts[:_MAX_SHOWN],
         read=Read(
             branch=source.name,
             commit=gate_result.seen.source_commit,

@@ -47,10 +47,10 @@ from day1.toolsets.shared.entries import (
 )
 from day1.toolsets.shared.fields import absent
 
-_MOST: Final = 1_000
+_MAX_ENTRIES: Final = 1_000
 _FARTHEST: Final = 100_000_000
 """The most entries that a page leaves out before it."""
-_Keys = Annotated[list[EntryAt], Field(min_length=1, max_length=_MOST)]
+_Keys = Annotated[list[EntryAt], Field(min_length=1, max_length=_MAX_ENTRIES)]
 _Where = Annotated[JsonValues, AfterValidator(checked_conditions)]
 
 
@@ -67,7 +67,7 @@ class EntryPut(WriteRequest):
             changes nothing.
     """
 
-    entries: Annotated[list[EntryGiven], Field(min_length=1, max_length=_MOST)]
+    entries: Annotated[list[EntryGiven], Field(min_length=1, max_length=_MAX_ENTRIES)]
     branch: OnBranch = None
 
     @model_validator(mode="after")
@@ -191,7 +191,7 @@ class EntryFind(Request):
     where: _Where | None = None
     query: Text | None = None
     vector: Vector | None = None
-    limit: Annotated[int, Field(ge=1, le=_MOST)] | None = 50
+    limit: Annotated[int, Field(ge=1, le=_MAX_ENTRIES)] | None = 50
     offset: Annotated[int, Field(ge=0, le=_FARTHEST)] | None = 0
     branch: OnBranch = None
     at: Label | None = None

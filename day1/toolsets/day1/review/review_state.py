@@ -24,7 +24,7 @@ from day1.toolsets.shared.answers import state_of
 
 NONE: Final[Mapping[str, list[Twin]]] = MappingProxyType({})
 """The possible duplicates of a review for which none were searched."""
-_SHOWN: Final = 50
+_MAX_SHOWN: Final = 50
 _GROUPS = {
     "conflicts": ("conflict", "conflicts"),
     "held": ("held", "held"),
@@ -166,7 +166,7 @@ def in_full(
         "digest": examined.plan.digest,
         "undecided": [
             CellLeft(id=row.id, cell=cell, reason=row.held[cell])
-            for row, cell in undecided[:_SHOWN]
+            for row, cell in undecided[:_MAX_SHOWN]
         ],
         "undecided_count": len(undecided),
         "stale": [decision_shown(item, stale=True) for item in examined.stale],

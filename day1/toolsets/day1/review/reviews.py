@@ -31,7 +31,7 @@ from day1.toolsets.shared.answers import state_of
 from day1.toolsets.shared.choices import ChoiceGiven, held_by
 from day1.toolsets.shared.shown import ConflictShown, conflicts_of
 
-_SHOWN = 50
+_MAX_SHOWN = 50
 _Offset = Annotated[int, Field(ge=0)] | None
 _Limit = Annotated[int, Field(ge=1, le=200)] | None
 
@@ -110,7 +110,7 @@ class ReviewShow(Request):
 
     review_id: Label
     offset: _Offset = 0
-    limit: _Limit = _SHOWN
+    limit: _Limit = _MAX_SHOWN
 
 
 class ReviewShown(ReviewState):
@@ -131,7 +131,7 @@ def review_show(ctx: Context, request: ReviewShow) -> ReviewShown:
     if examined is not None:
         for twin in possible_duplicates(ctx.search, examined.seen):
             twins_by_row.setdefault(twin.id, []).append(twin)
-    offset, limit = request.offset or 0, request.limit or _SHOWN
+    offset, limit = request.offset or 0, request.limit or _MAX_SHOWN
     all_rows = (
         []
         if examined is None
