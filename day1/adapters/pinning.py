@@ -39,11 +39,11 @@ class HttpPinning(Pinning):
     @override
     def pin(self, name: str, content: bytes) -> str:
         boundary = hashlib.sha256(content).hexdigest()
-        head = (
+        part_header = (
             f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
             "Content-Type: application/octet-stream\r\n\r\n"
         )
-        body = head.encode() + content + f"\r\n--{boundary}--\r\n".encode()
+        body = part_header.encode() + content + f"\r\n--{boundary}--\r\n".encode()
         try:
             answer = self._endpoint.send(body, f"multipart/form-data; boundary={boundary}")
         except EndpointFailed as error:

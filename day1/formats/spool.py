@@ -72,8 +72,8 @@ def append(path: Path, line: bytes, is_present: Callable[[bytes], bool]) -> bool
             tail = os.pread(handle, _TAIL, max(0, size - _TAIL))
             if is_present(tail):
                 return False
-            torn = b"" if not tail or tail.endswith(b"\n") else b"\n"
-            _write(handle, torn + line, size)
+            missing_newline = b"" if not tail or tail.endswith(b"\n") else b"\n"
+            _write(handle, missing_newline + line, size)
             if not size:
                 sync_folder(path.parent)
             return True

@@ -22,7 +22,7 @@ LENGTH = 32 * 1024
 MADE_OF_DATA: dict[tuple[str, str], list[str]] = {
     ("day1.interfaces.mcp.resources", "pattern"): [str(row[0]) for row in resources._READERS],
     ("day1.adapters.mysql.failures", "pattern"): [row[0] for row in failures._BY_WORDS],
-    ("day1.adapters.judges.injection", "'|'.join(together)"): [
+    ("day1.adapters.judges.injection", "'|'.join(patterns)"): [
         injection._order().pattern,
         *(f"(?i:{order})" for order in injection._ORDERS),
     ],

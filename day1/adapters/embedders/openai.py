@@ -77,11 +77,11 @@ class OpenAiEmbedder(Embedder):
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np  # noqa: PLC0415 - 0.1 s that a call without vectors need not pay
 
-        parts = [
+        matrices = [
             self._checked(self._ask(texts[start : start + _TEXTS_PER_REQUEST]))
             for start in range(0, len(texts), _TEXTS_PER_REQUEST)
         ]
-        return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
+        return np.concatenate(matrices) if matrices else np.empty((0, self.dimension), np.float32)
 
     @override
     def passages(self, text: str) -> list[str]:

@@ -336,7 +336,7 @@ def _checkpoint(connection: sqlite3.Connection) -> None:
 
 def make_tables(connection: sqlite3.Connection) -> None:
     """Make the tables of an empty index."""
-    words = "".join(
+    words_tables_sql = "".join(
         f"CREATE VIRTUAL TABLE {words_of(kind.table)}"
         " USING fts5 (text, content = 'texts', content_rowid = 'id',"
         f" tokenize = '{TOKENIZER}');"
@@ -345,7 +345,7 @@ def make_tables(connection: sqlite3.Connection) -> None:
     )
     generation = secrets.token_hex(4)
     connection.executescript(
-        f"BEGIN IMMEDIATE; {_TABLES} {words} INSERT INTO meta VALUES ('{generation}');"  # noqa: S608 - our own text
+        f"BEGIN IMMEDIATE; {_TABLES} {words_tables_sql} INSERT INTO meta VALUES ('{generation}');"  # noqa: S608 - our own text
         f"PRAGMA user_version = {_VERSION}; COMMIT;"
     )
 

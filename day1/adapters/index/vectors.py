@@ -376,10 +376,10 @@ def _waiting(
         " CROSS JOIN texts AS t ON t.id = w.text ORDER BY wanted.key LIMIT ?",
         (json.dumps(preferred), space, limit),
     ).fetchall()
-    newest = connection.execute(
+    newest_rows = connection.execute(
         "SELECT t.id, t.text FROM waiting AS w JOIN texts AS t ON t.id = w.text"
         " WHERE w.space = ? ORDER BY w.text DESC LIMIT ?",
         (space, limit),
     ).fetchall()
-    texts = islice(dict(preferred_rows + newest).items(), limit)
+    texts = islice(dict(preferred_rows + newest_rows).items(), limit)
     return {text: as_text(content) for text, content in texts}

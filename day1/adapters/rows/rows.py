@@ -358,8 +358,8 @@ class SqlAdditions(SqlReading, Additions):
         if rows:
             prepared(insert_into, kind.table, self.version).many(self.connection, rows)
             self.added = (*self.added, (kind, rows))
-            secret = (row for row in rows if row.get("sensitivity") == SECRET)
-            self.secret |= {str(row["content_hash"]) for row in secret}
+            secret_rows = (row for row in rows if row.get("sensitivity") == SECRET)
+            self.secret |= {str(row["content_hash"]) for row in secret_rows}
 
 
 def row_changes(kind: Kind, pairs: Iterable[Sequence[Cell]], mask: Mask) -> list[RowChange]:

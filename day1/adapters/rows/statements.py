@@ -256,7 +256,7 @@ def counting_pending(*before: str) -> Select[Any]:
 
     It also reads the values of the expressions `before`.
     """
-    parts = [
+    count_queries = [
         select(
             func.count().label("n"),
             func.min(TABLES[kind.table].c.created_at).label("oldest"),
@@ -264,7 +264,7 @@ def counting_pending(*before: str) -> Select[Any]:
         ).where(TABLES[kind.table].c.created_at > bindparam("after"))
         for kind in MEMORIES
     ]
-    all_counts = parts[0].union_all(*parts[1:]).subquery()
+    all_counts = count_queries[0].union_all(*count_queries[1:]).subquery()
     sums = select(
         func.sum(all_counts.c.n), func.min(all_counts.c.oldest), func.max(all_counts.c.newest)
     )

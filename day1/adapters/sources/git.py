@@ -146,7 +146,7 @@ class GitSource(CountingSource):
 
     def _commits(self) -> Iterator[_Commit]:
         cut_off = self._cut_off()
-        tokens = self._tokens(
+        log_tokens = self._tokens(
             "log",
             "-z",
             "--reverse",
@@ -163,14 +163,14 @@ class GitSource(CountingSource):
             "--",
         )
         # NUL ends each field and file name; a record begins with an empty one.
-        next(tokens, None)
-        for commit_hash in tokens:
-            fields = list(islice(tokens, len(_COMMIT_FIELDS) - 1))
+        next(log_tokens, None)
+        for commit_hash in log_tokens:
+            fields = list(islice(log_tokens, len(_COMMIT_FIELDS) - 1))
             if len(fields) < len(_COMMIT_FIELDS) - 1:
                 return  # git broke off in the middle; _tokens has raised what it said
             at, author, email, subject, body = fields
             files: list[str] = []
-            for name in tokens:
+            for name in log_tokens:
                 if not name:
                     break
                 files.append(name if files else name.removeprefix("\n"))

@@ -101,10 +101,10 @@ def decision(
 
 def _edited(conflict: AskedConflict, source: str, target: str) -> str | None:
     """Have a person write the cell in an editor; None if it is empty or still has the marks."""
-    marked = (
+    marked_text = (
         f"<<<<<<< {target}\n{conflict['target']}\n=======\n{conflict['source']}\n>>>>>>> {source}\n"
     )
-    text = click.edit(marked)
+    text = click.edit(marked_text)
     if text is None or not text.strip():
         return None
     marks = ("<<<<<<< ", ">>>>>>> ")

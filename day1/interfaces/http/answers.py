@@ -51,10 +51,10 @@ def _state(answer: Answer) -> dict[str, str]:
     """Return the branch, commit and notes of an answer as headers, without empty ones."""
     state: Any = next((answer[name] for name in STATES if answer.get(name)), {})
     has_commit = bool(state.get("commit"))
-    values = {
+    value_by_header = {
         "Day1-Branch": state.get("branch"),
         "Day1-Commit": state.get("commit") or None,
         "Day1-Pending": state.get("pending") if has_commit else None,
         "Day1-Notes": json.dumps(state["notes"]) if state.get("notes") else None,
     }
-    return {name: str(value) for name, value in values.items() if value is not None}
+    return {name: str(value) for name, value in value_by_header.items() if value is not None}

@@ -71,7 +71,7 @@ def build_app(served: Served) -> Starlette:
         for name, choice in toolsets.endpoints()
     }
     path_by_former_path = {f"/mcp/{old}": f"/mcp/{name}" for old, name in toolsets.former.items()}
-    mcp = streams(
+    mcp_app = streams(
         server_by_path, body_bytes=settings.body_bytes, sse=settings.sse, former=path_by_former_path
     )
 
@@ -86,10 +86,10 @@ def build_app(served: Served) -> Starlette:
     unrouted = _Unrouted(error_shape)
     jobs = {"looking": broadcaster.run, "telling": listening.run}
     app = Starlette(
-        lifespan=partial(_lifespan, mcp, jobs),
+        lifespan=partial(_lifespan, mcp_app, jobs),
         routes=[
-            *mcp.routes,
-            *probes.routes(store, metrics, mcp),
+            *mcp_app.routes,
+            *probes.routes(store, metrics, mcp_app),
             *rest.routes(toolsets, callers),
             *pages.routes(site, events),
         ],
@@ -101,7 +101,7 @@ def build_app(served: Served) -> Starlette:
                 metrics=metrics,
                 clock=store.clock,
             ),
-            Middleware(Endpoints, endpoints=mcp.endpoints),
+            Middleware(Endpoints, endpoints=mcp_app.endpoints),
         ],
         exception_handlers={404: unrouted.no_path, 405: unrouted.no_method},
     )

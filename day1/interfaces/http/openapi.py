@@ -49,14 +49,14 @@ def openapi(namespace: Namespace, toolsets: Sequence[Toolset]) -> dict[str, Any]
             path[route.method.lower()] = _described(route, operation, parts)
     head = namespace.head
     failure = _content("Refused, or failed: why.", _ref(head.failure))
-    optional = {
+    optional_keys = {
         "jsonSchemaDialect": head.dialect,
         "tags": [{"name": head.tag}] if head.tag else None,
     }
     return {
         "openapi": "3.1.0",
         "info": _info(namespace),
-        **{name: value for name, value in optional.items() if value},
+        **{name: value for name, value in optional_keys.items() if value},
         "servers": [{"url": "/"}],
         "security": [{"token": []}, {}],
         "paths": paths,

@@ -71,11 +71,11 @@ def review() -> TextResourceContents:
     style = _read(_PAGES / "day1.css", _HERE / "review.css")
     script = _read(_PAGES / "keys.js", _HERE / "review.js")
     script = script.replace('"use strict";', f'"use strict";\nconst WORDS = {_words()};', 1)
-    policy = (
+    security_policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    parts = {"{policy}": policy, "{style}": style, "{script}": script}
+    parts = {"{policy}": security_policy, "{style}": style, "{script}": script}
     page = _read(_HERE / "review.html")
     text = re.sub(r"\{(?:policy|style|script)\}", lambda part: parts[part[0]], page)
     ui = {"csp": {domains: [] for domains in _CLOSED_DOMAINS}, "prefersBorder": True}

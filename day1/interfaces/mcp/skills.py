@@ -55,11 +55,11 @@ class Skill:
     @property
     def entry(self) -> dict[str, Any]:
         """The skill's entry for the extension: address, frontmatter, digests of its files."""
-        files = [
+        file_entries = [
             {"uri": uri, "digest": f"sha256:{sha256(content).hexdigest()}", "size": len(content)}
             for uri, content in self.files.items()
         ]
-        return {"uri": self.uri, "frontmatter": dict(self.frontmatter), "resources": files}
+        return {"uri": self.uri, "frontmatter": dict(self.frontmatter), "resources": file_entries}
 
 
 @cache

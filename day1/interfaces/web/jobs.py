@@ -42,13 +42,13 @@ def listed(visit: Visit) -> Response:
         }
         for schedule in schedules
     ]
-    agents = [
+    rows_by_agent = [
         (agent, list(rows_of_agent))
         for agent, rows_of_agent in groupby(rows, itemgetter("agentWallet"))
     ]
     note = next((schedule["note"] for schedule in schedules if "note" in schedule), None)
     chores = visit.site.server.failing_chores()
-    return visit.page("jobs.html", agents=agents, note=note, chores=chores)
+    return visit.page("jobs.html", agents=rows_by_agent, note=note, chores=chores)
 
 
 def changed(visit: Visit) -> Response:

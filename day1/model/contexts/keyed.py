@@ -72,8 +72,8 @@ def passages_noted(context: Mapping[str, Cell], detail: Cell) -> int | None:
 
     None if it does not say, as those of earlier versions of day1.
     """
-    note = read_detail(detail)
-    version, passages = note.get("version"), note.get("passages")
+    detail_object = read_detail(detail)
+    version, passages = detail_object.get("version"), detail_object.get("passages")
     if version is None or not isinstance(passages, int):
         return None
     return passages if version == short_hash(version_of(context)) else 0

@@ -74,17 +74,17 @@ def _usable(listed: object, messages: Sequence[str]) -> ExtractedFact | None:
     if not 0 < len(text) <= _MAX_FACT or not text.isprintable():
         return None
     message_places = listed.get("messages")
-    sources = tuple(
+    source_places = tuple(
         dict.fromkeys(
             place
             for place in (message_places if isinstance(message_places, list) else ())
             if type(place) is int and 0 <= place < len(messages)
         )
     )
-    source_texts = [messages[place] for place in sources]
+    source_texts = [messages[place] for place in source_places]
     is_supported = bool(source_texts) and faithful(_SUBJECT.sub(" ", text), source_texts)
     return (
         None
         if is_order(text) or looks_secret(text) or not is_supported
-        else ExtractedFact(text, sources)
+        else ExtractedFact(text, source_places)
     )

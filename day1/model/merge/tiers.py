@@ -250,12 +250,12 @@ def _facets(row: PlanRow, branch: str, edits: Sequence[Row]) -> Iterator[_Facet]
         writers.append(row.source)  # its origin names the first writer
     elif not _has_known_writers(row, edits):
         writers.append({})  # the writer is unknown, as after a restore, which leaves no edits
-    category = _CATEGORY[row.kind]
+    category_column = _CATEGORY[row.kind]
     for side in sides or [row.base or {}]:
         confidence = side.get("confidence")
         row_fields = {
             "kind": row.kind.name,
-            "category": _text_in(side, category) if category else None,
+            "category": _text_in(side, category_column) if category_column else None,
             "space": _text_in(side, "space"),
             "branch": branch,
         }

@@ -76,10 +76,10 @@ def _inner_names(listed: Sequence[str] | Iterator[str]) -> frozenset[str]:
 
 def _specifics(sentence: str, inner: frozenset[str]) -> int:
     """Count the distinct names and numbers of a sentence."""
-    numbers = {
+    number_words = {
         w for token in sentence.split() if any(map(str.isdecimal, w := token.strip(_AROUND)))
     }
-    return len(numbers.union(_names(sentence, inner)))
+    return len(number_words.union(_names(sentence, inner)))
 
 
 def _names(sentence: str, inner: frozenset[str]) -> Iterator[str]:

@@ -78,7 +78,7 @@ def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
     add_bundle(repo, bundle)
     rows = exported_rows(repo, bundle)
     cid = cid_of(file_lines(bundle, rows))
-    description = {
+    archive_notes = {
         "bundle_id": bundle.id,
         "cid": cid,
         "format": format_of(rows),
@@ -91,7 +91,7 @@ def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
         archive_id = repo.new_id(FACT.prefix, work.now)
         fact = NewFact(_text(count_by_table, bundle), ARCHIVE, space=owner.space)
         columns: Row = {
-            "structure": canonical({"archive": description}),
+            "structure": canonical({"archive": archive_notes}),
             "detail": detail_of(owner),
         }
         work.add(FACT, [fact_row(archive_id, fact, archiving.origin, work.now) | columns])
@@ -100,12 +100,12 @@ def create_archive(repo: Repository, archiving: Archiving) -> Archived | None:
 
 
 def _text(counts: Mapping[str, int], bundle: Bundle) -> str:
-    parts = [
+    count_texts = [
         f"{count} {name}{'' if count == 1 else 's'}" for name, count in counts.items() if count
     ]
     start_words = "" if bundle.after is None else f" from {show(bundle.after)}"
     end_words = show(bundle.created_at if bundle.before is None else bundle.before)
-    return f"Archive of {', '.join(parts)}{start_words} until {end_words}."
+    return f"Archive of {', '.join(count_texts)}{start_words} until {end_words}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,19 +200,19 @@ def remove_expired(
     with repo.store.adding(branch.name) as adding:
         expired_too = replace(query.rows, alive_at=None, public=False)
         columns = ("id", "detail", "content_hash", "expires_at")
-        ids = [
+        expired_ids = [
             str(row_id)
             for row_id, detail, text_hash, ends in adding.scan(OBSERVATION, columns, expired_too)
             if detail is not None and text_hash != REDACTED_HASH
             if ends is not None and int(ends) <= query.now
         ]
-        if not ids:
+        if not expired_ids:
             return RemovedEntries([], adding.tip, adding.pending.count)
-        rows = _with_facts(adding, list(adding.get(OBSERVATION, ids).values()))
-        changing_work = adding.to_change()
-        Editor(repo, changing_work, origin).remove(rows)
-        tip = changing_work.commit(Message("remove", f"remove {len(ids)} expired keyed rows"))
-        return RemovedEntries(ids, tip, 0)
+        rows = _with_facts(adding, list(adding.get(OBSERVATION, expired_ids).values()))
+        work = adding.to_change()
+        Editor(repo, work, origin).remove(rows)
+        tip = work.commit(Message("remove", f"remove {len(expired_ids)} expired keyed rows"))
+        return RemovedEntries(expired_ids, tip, 0)
 
 
 def rows_at(reading: Reading, keys: Sequence[EntryKey]) -> list[tuple[Kind, Row]]:

@@ -99,11 +99,11 @@ def _cosines(vector: Sequence[float], kept: Sequence[str]) -> list[float]:
     """Compute for each row the cosine of a vector to the nearest vector of the row."""
     import numpy as np  # noqa: PLC0415 - costs 0.1 s, which only these calls need
 
-    parts = [
+    matrices = [
         np.array(given_vector.from_kept(text), np.float64).reshape(-1, len(vector)) for text in kept
     ]
-    matrix, query_vector = np.concatenate(parts), np.array(vector, np.float64)
+    matrix, query_vector = np.concatenate(matrices), np.array(vector, np.float64)
     lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(query_vector)
-    first_positions = np.cumsum([0, *(len(part) for part in parts[:-1])])
+    first_positions = np.cumsum([0, *(len(part) for part in matrices[:-1])])
     nearest_of_rows = np.maximum.reduceat(matrix @ query_vector / lengths, first_positions)
     return [float(cosine) for cosine in np.clip(nearest_of_rows, -1.0, 1.0)]

@@ -127,15 +127,15 @@ def _conflicts_of(adding: Additions, fact: Row) -> list[Row]:
     kept_apart_ids = set(read_detail(fact["detail"]).get(_KEPT_APART, ()))
     is_conflict = conflicting((str(fact["fact_text"]), key_of(fact["detail"])))
     query = present_facts({**equal, "structure": None}, adding.now)
-    ids = [
+    conflicting_ids = [
         str(row_id)
         for row_id, text, detail in adding.scan(FACT, ("id", "fact_text", "detail"), query)
         if row_id not in {fact["id"], *kept_apart_ids}
         and fact["id"] not in read_detail(detail).get(_KEPT_APART, ())
         and is_conflict((str(text), key_of(detail)))
     ]
-    rows = adding.get(FACT, ids)
-    return [rows[row_id] for row_id in ids]
+    rows = adding.get(FACT, conflicting_ids)
+    return [rows[row_id] for row_id in conflicting_ids]
 
 
 def _keep_apart(editor: Editor, fact: Row, others: Sequence[Row]) -> None:
@@ -203,15 +203,15 @@ def _held_decision(decision: ConflictDecision, offer: Offer) -> HeldDecision | N
     if decision.how == "supersede":
         resolution = "taken" if decision.winner == decision.item_id else "dismissed"
         return HeldDecision(decision.item_id, resolution)
-    texts = [
+    side_texts = [
         text_of(side.get("fact_text"))
         for side in (offer.present, offer.offered)
         if side is not None and not offer.veil
     ]
-    if offer.item.kind is not FACT or len(texts) < 2 or None in texts:  # noqa: PLR2004 - both sides
+    if offer.item.kind is not FACT or len(side_texts) < 2 or None in side_texts:  # noqa: PLR2004 - both sides
         raise InvalidRequest(
             "resolution: only two texts of a fact can be merged: supersede or keep this.",
             problems=[{"argument": "resolution", "problem": "only texts of facts can be merged"}],
         )
-    text = merged_text(str(texts[0]), str(texts[1]))
+    text = merged_text(str(side_texts[0]), str(side_texts[1]))
     return HeldDecision(decision.item_id, "edited", {"fact_text": text})

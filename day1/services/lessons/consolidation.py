@@ -304,25 +304,25 @@ def consolidate_lessons(
             "The consolidation plan has changed: read the new plan, pass its digest as `expect`.",
             digest=plan.digest,
         )
-    chosen = tuple(
+    accepted = tuple(
         recommendation
         for recommendation in plan.recommendations
         if recommendation.action != "keep" and recommendation.confidence >= applying.min_confidence
     )
-    touched_ids = {row_id for recommendation in chosen for row_id in recommendation.touched}
+    touched_ids = {row_id for recommendation in accepted for row_id in recommendation.touched}
     with repo.store.changing(request.branch.name) as work:
         if not touched_ids:
             return Consolidation((), work.tip, plan, findings.notes)
         if expect is None:
             _refuse_too_much(work, len(touched_ids), plan.digest)
         editor = Editor(repo, work, applying.origin, "consolidated")
-        _carry_out(work, editor, chosen, findings.revisions)
+        _carry_out(work, editor, accepted, findings.revisions)
         repo.point("consolidate.written")
-        counts = Counter(recommendation.action for recommendation in chosen)
+        counts = Counter(recommendation.action for recommendation in accepted)
         line = ", ".join(f"{action} {count}" for action, count in sorted(counts.items()))
         commit = work.commit(Message("change", f"consolidate: {line}"))
     repo.point("consolidate.committed")
-    return Consolidation(chosen, commit, plan, findings.notes)
+    return Consolidation(accepted, commit, plan, findings.notes)
 
 
 def _refuse_too_much(work: Work, touched_rows: int, digest: str) -> None:

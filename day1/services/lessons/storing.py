@@ -202,16 +202,17 @@ def _alike(
     """
     best_cosine, nearest = ALIKE, None
     for row, experience in candidates:
-        pairs = [
+        different = [
             pair
             for pair in zip(new.parts, experience.parts, strict=True)
             if plain(pair[0]) != plain(pair[1])
         ]
         vectors = engine.query_vectors.vectors(
-            embedder, list(dict.fromkeys(chain.from_iterable(pairs)))
+            embedder, list(dict.fromkeys(chain.from_iterable(different)))
         )
         lowest_cosine = min(
-            (float(vectors[part] @ vectors[other_part]) for part, other_part in pairs), default=1.0
+            (float(vectors[part] @ vectors[other_part]) for part, other_part in different),
+            default=1.0,
         )
         if lowest_cosine > best_cosine:
             best_cosine, nearest = lowest_cosine, row
@@ -223,12 +224,12 @@ def _near(
 ) -> str | None:
     """Find the row that consolidation would group with this lesson: most words, near vector."""
     words = set(content_words(" ".join(new.parts)))
-    ranked = [
+    share_and_lesson = [
         (_shared(words, " ".join(experience.parts)), row, experience)
         for row, experience in candidates
         if not at_odds(new.text, experience.text)
     ]
-    share, row, experience = max(ranked, key=itemgetter(0), default=(0.0, None, new))
+    share, row, experience = max(share_and_lesson, key=itemgetter(0), default=(0.0, None, new))
     if row is None or share < _MIN_SHARE_TO_EMBED:
         return None
     vectors = engine.query_vectors.vectors(embedder, [new.text, experience.text])

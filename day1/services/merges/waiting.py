@@ -107,13 +107,13 @@ class WaitingPoller:
         earlier, self._seen, self._stamp = self._seen, awaited_by_id, stamp
         if earlier is None or earlier == awaited_by_id:
             return None
-        changed = (
+        changed_things = (
             awaited
             for awaited in {**earlier, **awaited_by_id}.values()
             if earlier.get(awaited.id) != awaited
         )
         settled = (awaited for awaited in earlier.values() if awaited.id not in awaited_by_id)
-        return Waits((*changed, *settled))
+        return Waits((*changed_things, *settled))
 
     def begin(self) -> None:
         """Remember the present state, or an empty one if the store does not answer."""

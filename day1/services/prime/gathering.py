@@ -219,11 +219,11 @@ def _task(repo: Repository, branch: Branch) -> str | None:
     objectives = repo.ledger.records(Objective, task_id=task.id)
     completed = sum(objective.status == "completed" for objective in objectives)
     in_progress = [item.description for item in objectives if item.status == "in_progress"]
-    parts = [
+    task_lines = [
         task.name,
         *([f"{completed} of {len(objectives)} objectives done"] if objectives else []),
     ]
-    return "; ".join([*parts, *(f"in progress: {text}" for text in in_progress)])
+    return "; ".join([*task_lines, *(f"in progress: {text}" for text in in_progress)])
 
 
 def _handoff(repo: Repository, branch: Branch) -> tuple[str, int, str] | None:

@@ -79,12 +79,12 @@ def look(repo: Repository, row_id: str) -> Target:
 
 def other_parts(repo: Repository, target: Target) -> list[Target]:
     """Find the targets for the other parts of a split text; empty if the text was not split."""
-    parts = (
+    text_parts = (
         part_of({"id": row_id}, text)
         for text in sorted(target.texts)
         for row_id in sorted(target.rows)
     )
-    ids = dict.fromkeys(row_id for part in parts if part is not None for row_id in part.ids)
+    ids = dict.fromkeys(row_id for part in text_parts if part is not None for row_id in part.ids)
     other_ids = [row_id for row_id in ids if row_id not in target.rows]
     return [
         look(repo, row_id) for row_id in other_ids if repo.history.unmasked(target.kind, row_id)

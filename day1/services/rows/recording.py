@@ -302,12 +302,12 @@ def decided_edits(
     for row in plan.rows:
         if row.result is None or row.target is None or "value" not in row.decided.values():
             continue
-        groups = [
+        decided_groups = [
             g
             for g in changed_groups(row.kind, row.target, row.result)
             if row.source is None or any(row.source[c] != row.result[c] for c in row.kind.group(g))
         ]
-        edited = EditedCells(row.kind, row.result, groups)
+        edited = EditedCells(row.kind, row.result, decided_groups)
         for edit in edit_rows(edited, origin, now, new_id):
             yield EDIT, edit
 

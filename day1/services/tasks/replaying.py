@@ -165,12 +165,12 @@ def _step(row: Row) -> TaskStep:
 def _orders(tasks: Sequence[Replay]) -> list[Pattern]:
     """Find objectives that were completed in the same order in several tasks."""
     text_by_words = {plain(o.description): o.description for t in tasks for o in t.state.objectives}
-    pairs = [
+    similar_texts = [
         (a, b, similarity)
         for a, b, similarity in word_pairs(text_by_words)
         if not at_odds(text_by_words[a], text_by_words[b])
     ]
-    groups = complete_links(list(text_by_words), pairs)
+    groups = complete_links(list(text_by_words), similar_texts)
     step_by_words = {key: text_by_words[group[0]] for group in groups for key in group}
     steps_by_task = {
         task.state.task.id: [step_by_words[plain(o.description)] for o in task.finished]

@@ -288,9 +288,9 @@ def _pairs(ids: Iterable[str], befores: _Rows, afters: _Rows) -> Iterator[tuple[
 
 def _later(connection: Connection, database: str, after: int) -> set[str]:
     """Find the tables of memories with rows later than an instant."""
-    parts = (
+    probes = (
         f"(SELECT '{kind.table}' FROM `{database}`.`{kind.table}`"  # noqa: S608 - our own names
         f" WHERE created_at > {after} LIMIT 1)"
         for kind in MEMORIES
     )
-    return {str(name) for name in connection.exec_driver_sql(" UNION ALL ".join(parts)).scalars()}
+    return {str(name) for name in connection.exec_driver_sql(" UNION ALL ".join(probes)).scalars()}

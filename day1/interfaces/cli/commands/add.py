@@ -52,7 +52,7 @@ def add_command(session: Session, text: str | None, **options: Any) -> None:
     found best.
     """
     _check_options(text, options)
-    common = {
+    common_arguments = {
         "branch": options["branch"],
         "agent_id": options["agent"],
         "happened_at": session.moment(options["happened_at"]),
@@ -63,7 +63,7 @@ def add_command(session: Session, text: str | None, **options: Any) -> None:
         "space": options["space"],
     }
     tool, summary, columns = _memory(session, text, options)
-    answer = session.call(tool, create=True, **columns, **common)
+    answer = session.call(tool, create=True, **columns, **common_arguments)
     if not session.answer(answer):
         label = f"[{answer['written']['branch']}] "
         session.screen.line((label, "branch"), (answer["id"], "commit"), f" {_head(summary)}")

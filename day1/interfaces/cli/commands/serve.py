@@ -21,10 +21,10 @@ def serve_command(session: Session, **options: Any) -> None:
     store is made if needed. Any other address needs a store and a token first.
     """
     settings = session.settings
-    http = settings.http.model_copy(
+    http_settings = settings.http.model_copy(
         update={k: v for k, v in options.items() if v is not None and v is not False}
     )
-    settings = settings.model_copy(update={"http": http})
+    settings = settings.model_copy(update={"http": http_settings})
 
     def ready(address: str) -> None:
         for path, audience in (("/review", "people"), ("/mcp", "agents"), ("/api/v1", "scripts")):

@@ -126,7 +126,7 @@ def _document(
     request: Asked, outcomes: Sequence[Outcome], notes: Sequence[str], *, written: bool
 ) -> dict[str, Any]:
     """Return the command's answer as one JSON document."""
-    files = [
+    file_documents = [
         {
             "client": outcome.client,
             "file": str(outcome.path),
@@ -139,7 +139,7 @@ def _document(
         for outcome in outcomes
     ]
     scope_name = "project" if request.project else "user"
-    return {"scope": scope_name, "written": written, "files": files, "notes": list(notes)}
+    return {"scope": scope_name, "written": written, "files": file_documents, "notes": list(notes)}
 
 
 def _say(session: Session, setup: Setup, outcomes: Sequence[Outcome], *, prints: bool) -> None:

@@ -117,7 +117,7 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
         cell: {"by": edit["agent_id"] or edit["source"], "at": show(int(edit["created_at"] or 0))}
         for cell, edit in authors(repo, ref, kind, row).items()
     }
-    history = [
+    edit_documents = [
         {
             "cell": edit["cell"],
             "by": edit["agent_id"] or edit["source"],
@@ -130,9 +130,9 @@ def _show_row(session: Session, name: str, options: dict[str, Any]) -> None:
     if parts is not None:
         document["part"] = asdict(parts)
     if options["history"]:
-        document["edits"] = history
+        document["edits"] = edit_documents
     if not session.answer(document):
-        _draw_row(session, document, kind.text, history)
+        _draw_row(session, document, kind.text, edit_documents)
 
 
 def _draw_row(

@@ -36,11 +36,11 @@ def _say_change(screen: Screen, change: dict[str, Any]) -> None:
     author = (
         change["by"] or change["token"] or ("a person" if change["source"] == "user" else "someone")
     )
-    sides = [
+    rules = [
         "; ".join([", ".join(side["protection"]) or "nothing", *side["tiers"]])
         for side in (change["before"], change["after"])
     ]
-    screen.line((f"{change['at'][:16]} by {author}: required {sides[0]}, now {sides[1]}", "dim"))
+    screen.line((f"{change['at'][:16]} by {author}: required {rules[0]}, now {rules[1]}", "dim"))
 
 
 def _draw_tree(
