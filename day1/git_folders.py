@@ -39,11 +39,11 @@ def repository_of(folder: Path) -> Repository | None:
     """Find the repository of a folder; None if there is none or it cannot be read."""
     for top in (folder, *folder.parents):
         try:
-            common = _common(top)
+            common_folder = _common(top)
         except (OSError, ValueError):  # another user's file, or one without a path
             return None
-        if common is not None:
-            return Repository(top, common)
+        if common_folder is not None:
+            return Repository(top, common_folder)
     return None
 
 
@@ -93,9 +93,9 @@ def _linked(top: Path) -> Path | None:
     common_file, back_link = git_folder / "commondir", git_folder / "gitdir"
     if not (common_file.is_file() and back_link.is_file()):
         return None
-    common = _named_in(common_file)
-    is_worktree = git_folder.resolve().is_relative_to(common / "worktrees")
-    return common if is_worktree and _named_in(back_link) == git.resolve() else None
+    common_folder = _named_in(common_file)
+    is_worktree = git_folder.resolve().is_relative_to(common_folder / "worktrees")
+    return common_folder if is_worktree and _named_in(back_link) == git.resolve() else None
 
 
 def _named_in(file: Path, label: bytes = b"") -> Path:

@@ -125,9 +125,9 @@ def _existing(start: Path, repository: Repository | None) -> Home | None:
         if is_store(folder / STORE):
             return Home(folder / STORE, "upward", repository)
         if repository is not None and folder == repository.worktree and repository.linked:
-            shared = repository.folder / STORE
-            if is_store(shared):
-                return Home(shared, "worktree", repository)
+            project_store = repository.folder / STORE
+            if is_store(project_store):
+                return Home(project_store, "worktree", repository)
     users = Path.home() / STORE
     return Home(users, "user", repository) if is_store(users) else None
 

@@ -113,11 +113,11 @@ async def aconnect(
     from day1.interfaces.python.asynchronous.memory import AsyncMemory
 
     _refuse_unknown(more)
-    asked = _Asked(branch, agent, space, token, more)
+    asked_call = _Asked(branch, agent, space, token, more)
     opened: list[tuple[Calls, Who]] = []
     pool = new_pool()
     try:
-        await finished(pool, lambda: opened.append(_connected(target, asked)))
+        await finished(pool, lambda: opened.append(_connected(target, asked_call)))
     except BaseException:
         for calls, _ in opened:  # it was cancelled when it had connected
             calls.close()
@@ -145,8 +145,8 @@ def _connected(target: Target, asked: _Asked) -> tuple[Calls, Who]:
             "`token` is for the address of a server, such as http://127.0.0.1:8420: leave it out."
         )
     settings = _settings(target, asked.more.get("settings"))
-    who = _who(asked, settings)
-    return _opened(settings, create=_creates(target, create=asked.create)), who
+    connected_as = _who(asked, settings)
+    return _opened(settings, create=_creates(target, create=asked.create)), connected_as
 
 
 def _behind(address: str, asked: _Asked) -> tuple[Calls, Who]:
@@ -163,8 +163,8 @@ def _behind(address: str, asked: _Asked) -> tuple[Calls, Who]:
             f"`{local_only[0]}` is for a store that this process opens, and a server has opened "
             "its own: leave it out.",
         )
-    who = _who(asked, _settings(None, None))
-    return RemoteCalls(address, asked.token, who), who
+    connected_as = _who(asked, _settings(None, None))
+    return RemoteCalls(address, asked.token, connected_as), connected_as
 
 
 def _who(asked: _Asked, settings: Settings) -> Who:

@@ -151,8 +151,8 @@ def _text(payload: Mapping[str, Any], event: str) -> str | None:
         value = payload.get(name)
         if not isinstance(value, str):
             continue
-        clean = value.replace("\0", "").encode(errors="replace").decode()
-        if clean.strip():
-            excess = len(clean) - limit
-            return clean if excess <= 0 else f"{clean[:limit]}\n[{excess} more characters]"
+        cleaned = value.replace("\0", "").encode(errors="replace").decode()
+        if cleaned.strip():
+            excess = len(cleaned) - limit
+            return cleaned if excess <= 0 else f"{cleaned[:limit]}\n[{excess} more characters]"
     return None

@@ -197,15 +197,15 @@ def write(store: Path, fields: Mapping[str, Any]) -> bool:
     path = path_of(store, fields["branch"], fields.get("space"))
     # Halves of letters, which no file can hold, are replaced before the sum is taken.
     text = json.dumps({"format": FORMAT, **fields}, ensure_ascii=False).encode("utf-8", "replace")
-    whole = json.loads(text)
-    whole["sum"] = _sum_of(whole)
-    content = json.dumps(whole, ensure_ascii=False).encode()
+    document = json.loads(text)
+    document["sum"] = _sum_of(document)
+    content = json.dumps(document, ensure_ascii=False).encode()
     return _put(store, path, content, fields.get("forgotten", 0))
 
 
 def _put(store: Path, path: Path, content: bytes, forgotten: int) -> bool:
     """Write a file, unless all primes were deleted since `forgotten` was counted; see `write`."""
-    fresh = path.with_suffix(f".{os.getpid()}{_FRESH}")
+    new_file = path.with_suffix(f".{os.getpid()}{_FRESH}")
     path.parent.mkdir(mode=0o700, exist_ok=True)
     if path.parent.is_symlink():
         raise NotADirectoryError(path.parent)
@@ -214,13 +214,13 @@ def _put(store: Path, path: Path, content: bytes, forgotten: int) -> bool:
         return times_forgotten(store) != forgotten
 
     try:
-        opened = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(opened, "wb") as file:
+        handle = os.open(new_file, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "wb") as file:
             file.write(content)
-        fresh.replace(path)
+        new_file.replace(path)
     except OSError:
         with suppress(OSError):
-            fresh.unlink()
+            new_file.unlink()
         if is_late():  # the deletion removed the new file
             return False
         raise

@@ -105,8 +105,8 @@ def same_outside(one: Text, other: Text, separators: bytes) -> bool:
     pieces, other_pieces = (list(_outside(text, separators)) for text in (one, other))
     while pieces and other_pieces:
         (soft_left, a), (soft_right, b) = pieces.pop(), other_pieces.pop()
-        common = _common(a, b)
-        a, b = a[common:], b[common:]
+        common_size = _common(a, b)
+        a, b = a[common_size:], b[common_size:]
         if a and b:
             if soft_left:
                 a = a[1:]

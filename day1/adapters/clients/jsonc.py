@@ -212,8 +212,8 @@ def _inserted(read: _Read, node: Node, key: str | int, value: Any) -> bytes:
 
 def _closed_up(data: bytes, start: int) -> bytes:
     """Write `{}` or `[]` for the container at `start` if only white space is left in it."""
-    after = data[start + 1 :].lstrip(SPACE)
-    return data[: start + 1] + after if after.startswith((b"}", b"]")) else data
+    data_after = data[start + 1 :].lstrip(SPACE)
+    return data[: start + 1] + data_after if data_after.startswith((b"}", b"]")) else data
 
 
 def _cut(data: bytes, parts: Sequence[tuple[int, int, bytes]]) -> bytes:

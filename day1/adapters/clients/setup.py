@@ -157,11 +157,13 @@ class ClientSetup(Setup):
 
     def _removal(self, edit: Edit, data: bytes | None) -> tuple[State, Change | None]:
         """Return what day1 would take out of a file."""
-        present = None if data is None else edit.present(data)
-        if data is None or present is None:
+        present_part = None if data is None else edit.present(data)
+        if data is None or present_part is None:
             return "absent", None
-        before = self._before(edit, data, present)
-        return "removed", _change(edit, data, before[0] if before else edit.take_out(data))
+        data_before = self._before(edit, data, present_part)
+        return "removed", _change(
+            edit, data, data_before[0] if data_before else edit.take_out(data)
+        )
 
     def _before(self, edit: Edit, data: bytes, present: Any) -> tuple[bytes | None] | None:
         """Return the file's content before day1 changed it, if nobody else has changed it since.

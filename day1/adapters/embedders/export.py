@@ -144,17 +144,17 @@ def _fields(data: mmap.mmap, start: int, end: int) -> Iterator[tuple[int, int, i
         kind = key & 7
         if kind == _LENGTH:
             length, at = _varint(data, at)
-            after = at + length
+            field_end = at + length
         elif kind == _VARINT:
-            _, after = _varint(data, at)
+            _, field_end = _varint(data, at)
         elif kind in _FIXED:
-            after = at + _FIXED[kind]
+            field_end = at + _FIXED[kind]
         else:
             raise ValueError("this is no ONNX graph")
-        if after > end:
+        if field_end > end:
             raise ValueError("this is no ONNX graph: it is cut short")
-        yield key >> 3, at, after, field_start
-        at = after
+        yield key >> 3, at, field_end, field_start
+        at = field_end
 
 
 def _varint(data: mmap.mmap, at: int) -> tuple[int, int]:

@@ -168,8 +168,8 @@ class PostingLists:
         if (total, length) != (known_sizes.total, known_sizes.length):
             statement = f"SELECT id, sz FROM {words}_docsize WHERE id > ? ORDER BY id"  # noqa: S608 - our own names
             rows = connection.execute(statement, (known_sizes.last,)).fetchall()
-            last = rows[-1][0] if rows else known_sizes.last
-            sizes = np.zeros(last + 1, np.int32)
+            last_text = rows[-1][0] if rows else known_sizes.last
+            sizes = np.zeros(last_text + 1, np.int32)
             sizes[: len(known_sizes.of)] = known_sizes.of
             sizes[[number for number, _ in rows]] = [decoded_varints(size)[0] for _, size in rows]
             known_sizes = self._sizes[words] = _Sizes(total, length, sizes)

@@ -206,10 +206,10 @@ class SpaceSnapshot:
     def several_passages(self, texts: Sequence[TextId]) -> dict[TextId, int]:
         """Return the number of passages, by text, of texts with several passages."""
         text_ids = np.asarray(texts, np.int64)
-        present = text_ids[self.firsts(text_ids) >= 0]
-        counts = self.count[present]
+        ids_present = text_ids[self.firsts(text_ids) >= 0]
+        counts = self.count[ids_present]
         several = counts > 1
-        return dict(zip(present[several].tolist(), counts[several].tolist(), strict=True))
+        return dict(zip(ids_present[several].tolist(), counts[several].tolist(), strict=True))
 
     def best_passages(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, int]:
         """Return the place of the nearest passage, from 0, by text, of texts with several."""
@@ -321,11 +321,11 @@ class VectorSpace:
 
     def begun_cosines(self, vector: Vector, texts: Sequence[TextId]) -> dict[TextId, float]:
         """Return the best cosine, by text, of texts of which only some passages are embedded."""
-        begun = self.begun.copy()  # other threads add to it meanwhile
-        begun_texts = {text for text, _ in begun}
+        begun_vectors = self.begun.copy()  # other threads add to it meanwhile
+        begun_texts = {text for text, _ in begun_vectors}
         begun_texts &= set(texts) if begun_texts else set()
         best_by_text: dict[TextId, float] = {}
-        for (text, _), passage in begun.items():
+        for (text, _), passage in begun_vectors.items():
             if text in begun_texts:
                 best_by_text[text] = max(
                     best_by_text.get(text, -1.0), float(np.vecdot(passage, vector))

@@ -104,7 +104,7 @@ class FileVectors(Vectors):
         enough: Callable[[], bool] | None,
     ) -> None:
         """Embed waiting texts in order, and store those that are embedded completely."""
-        begun = space.begun
+        begun_vectors = space.begun
         counts: dict[TextId, int] = {}
         with self._database.reading() as connection:
             waiting = _waiting(connection, space.number, first.texts, limit)
@@ -126,24 +126,24 @@ class FileVectors(Vectors):
                 if counts and vectors_left < 0:
                     return
                 counts[text] = len(all_passages)
-                yield from (p for p in passages_now if p[:2] not in begun)
-            yield from (p for p in later_passages if p[:2] not in begun)
+                yield from (p for p in passages_now if p[:2] not in begun_vectors)
+            yield from (p for p in later_passages if p[:2] not in begun_vectors)
 
         for batch in in_strides(passages(), embedder.stride if enough else None):
             vectors = embedder.embed([passage for _, _, passage in batch])
-            begun.update(zip(((text, n) for text, n, _ in batch), vectors, strict=True))
+            begun_vectors.update(zip(((text, n) for text, n, _ in batch), vectors, strict=True))
             if enough is not None and enough():
                 break
         completed = [
             (text, count)
             for text, count in counts.items()
-            if all((text, n) in begun for n in range(count))
+            if all((text, n) in begun_vectors for n in range(count))
         ]
         stored = [(text, n) for text, count in completed for n in range(count)]
         if completed:
-            self._store(space, completed, [begun[passage] for passage in stored])
-        for passage in (*stored, *list(begun)[: -len(stored) - _MOST_BEGUN]):
-            begun.pop(passage, None)
+            self._store(space, completed, [begun_vectors[passage] for passage in stored])
+        for passage in (*stored, *list(begun_vectors)[: -len(stored) - _MOST_BEGUN]):
+            begun_vectors.pop(passage, None)
 
     def _store(
         self, space: VectorSpace, texts: list[tuple[TextId, int]], vectors: list[Vector]

@@ -18,11 +18,11 @@ def prepared(case: Case) -> Case:
     relations = [cleared(relation) for relation in case.relations]
     evidence = []
     for item in case.evidence:
-        shown = cleared(item.text)
-        its_stance = stance(text, shown.text, item.cosine) if shown.text else None
-        count += shown.left_out if its_stance else 0
+        cleared_text = cleared(item.text)
+        its_stance = stance(text, cleared_text.text, item.cosine) if cleared_text.text else None
+        count += cleared_text.left_out if its_stance else 0
         if its_stance is not None:
-            evidence.append(replace(item, text=shown.text, stance=its_stance))
+            evidence.append(replace(item, text=cleared_text.text, stance=its_stance))
     return replace(
         case,
         text=text,

@@ -81,13 +81,13 @@ class FileWatch(Watch):
         Nobody else can commit before the writer does. If somebody does afterwards, before the
         watch has counted, the writer counts that commit and not its own: the version changes then.
         """
-        counted, others = self._counted(), _commits_of_others(writer)
-        file, before = counted[0], self._version_at(counted)
+        file_and_count, others = self._counted(), _commits_of_others(writer)
+        file, before = file_and_count[0], self._version_at(file_and_count)
         yield
         with suppress(sqlite3.Error):  # the commit has succeeded
-            counted = self._counted()
-            if _commits_of_others(writer) == others and counted[0] == file:
-                self._same = counted, before
+            file_and_count = self._counted()
+            if _commits_of_others(writer) == others and file_and_count[0] == file:
+                self._same = file_and_count, before
 
     @override
     def close(self) -> None:

@@ -125,8 +125,8 @@ def counting(
         return _counting(table_name, empty, values, version)
     other_names = tuple(name for name in values if name != "alive_at")
     counting_all = _counting(table_name, empty, other_names, version)
-    expired = _counting(table_name, empty, (*other_names, "expired_at"), version)
-    return select(counting_all.scalar_subquery() - expired.scalar_subquery())
+    counting_expired = _counting(table_name, empty, (*other_names, "expired_at"), version)
+    return select(counting_all.scalar_subquery() - counting_expired.scalar_subquery())
 
 
 def _counting(

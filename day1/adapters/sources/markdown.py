@@ -116,9 +116,9 @@ class MarkdownSource(CountingSource):
             for piece in pieces:
                 ordinal = ordinals.get(section.headings, 0)
                 ordinals[section.headings] = ordinal + 1
-                where = (self.name, key, *section.headings, str(ordinal))
+                id_parts = (self.name, key, *section.headings, str(ordinal))
                 title = " > ".join(section.headings) or file.stem
-                fact_id = derived_id("fact", None, *where)
+                fact_id = derived_id("fact", None, *id_parts)
                 notes.append(FactDraft(fact_id, f"{title}: {piece}", category=PASSAGE))
         self.leave_out_lines(front.unread, file)
         self.leave_out_headings(named_headings.left(), file)

@@ -52,16 +52,16 @@ class SqliteFile:
         """
         column_rows = self._connection.execute(f'PRAGMA table_info("{table}")')
         present_columns = {row[1] for row in column_rows} if self.has(table) else set()
-        missing = [column for column in needed if column not in present_columns]
-        if missing:
-            problem = f"the table {table} lacks {', '.join(missing)}"
+        missing_columns = [column for column in needed if column not in present_columns]
+        if missing_columns:
+            problem = f"the table {table} lacks {', '.join(missing_columns)}"
             problem = problem if present_columns else f"there is no table {table}"
             raise InvalidRequest(
                 f"{self.path} is of another program, or of a version that day1 does not know: "
                 f"{problem}.",
                 path=str(self.path),
                 table=table,
-                missing=missing,
+                missing=missing_columns,
             )
         columns = [column for column in (*needed, *optional) if column in present_columns]
         empty_columns: dict[str, Json] = dict.fromkeys(optional)

@@ -95,10 +95,10 @@ def commit_all(
     # the last count is noticed too: the count is then too low.
     knowledge: Known | None = connection.info.get(_INFO_KEY)
     peers = dialect.peer_commits(connection) if knowledge is None else knowledge.peer_commits
-    written = dialect.written_rows(connection)
+    written_rows = dialect.written_rows(connection)
     commit = dialect.commit(connection, text, author, empty=empty)
-    if commit is not None and peers is not None and written is not None:
-        connection.info[_INFO_KEY] = Known(commit, peers, written, Added({}, frozenset()))
+    if commit is not None and peers is not None and written_rows is not None:
+        connection.info[_INFO_KEY] = Known(commit, peers, written_rows, Added({}, frozenset()))
     return commit
 
 

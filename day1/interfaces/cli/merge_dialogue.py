@@ -183,9 +183,9 @@ def _draw_merged(session: Session, merge: MergeDialogue, answer: Document) -> No
         return
     done = {"auto": "Merged", "squash": "Squashed", "cherry_pick": "Picked from"}[merge.strategy]
     held_text = f", {answer['rejected_count']:,} held" if answer["rejected_count"] else ""
-    merged = plural(answer["merged_count"], "memory", "memories")
+    merged_text = plural(answer["merged_count"], "memory", "memories")
     screen.line(
-        f"{done} {merge.source} into {merge.target}: {merged}{held_text} ",
+        f"{done} {merge.source} into {merge.target}: {merged_text}{held_text} ",
         (f"({short_commit(answer['written']['commit'])})", "commit"),
     )
     for conflict in answer["conflicts"]:

@@ -152,8 +152,8 @@ class AccessMiddleware:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 names = {name.lower() for name, _ in message["headers"]}
-                missing = [pair for pair in _SAFE if pair[0] not in names]
-                message = {**message, "headers": [*message["headers"], *missing]}
+                missing_headers = [pair for pair in _SAFE if pair[0] not in names]
+                message = {**message, "headers": [*message["headers"], *missing_headers]}
             await send(message)
 
         try:

@@ -62,10 +62,10 @@ class Events:
             yield ""
             yield f"retry: {_AGAIN_MS}\n\n"
             while True:
-                moved: Moved | None = None
+                next_move: Moved | None = None
                 with anyio.move_on_after(_QUIET_S):
-                    moved = await receiver.receive()
-                yield ": still here\n\n" if moved is None else _event(moved)
+                    next_move = await receiver.receive()
+                yield ": still here\n\n" if next_move is None else _event(next_move)
         except anyio.EndOfStream:  # the server stops
             return
         finally:

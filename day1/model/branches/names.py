@@ -41,11 +41,11 @@ def branch_part(name: str) -> str:
 
     Characters that a branch name cannot have become hyphens; if nothing is left, the part is `x`.
     """
-    plain = re.sub(r"[^a-z0-9._]+", "-", name.lower()).lstrip("-._")
-    plain = re.sub(r"\.{2,}", ".", plain)[:_LONGEST_PART]
-    while (shorter := plain.removesuffix(".lock").rstrip("-._")) != plain:
-        plain = shorter
-    return plain or "x"
+    plain_name = re.sub(r"[^a-z0-9._]+", "-", name.lower()).lstrip("-._")
+    plain_name = re.sub(r"\.{2,}", ".", plain_name)[:_LONGEST_PART]
+    while (shorter := plain_name.removesuffix(".lock").rstrip("-._")) != plain_name:
+        plain_name = shorter
+    return plain_name or "x"
 
 
 def numbered(name: str, taken_names: Iterable[str]) -> str:

@@ -238,9 +238,9 @@ def _compare(part: _Part, asked: Asked) -> Answer:
         raise InvalidRequest("`compare` needs `group_a` and `group_b`: two values of the field.")
     if same_value(asked.group_a, asked.group_b):
         raise InvalidRequest("`group_a` and `group_b` are the same group: name two.")
-    present = frozenset(part.numbers)
+    part_numbers = frozenset(part.numbers)
     sides = [
-        [number for number in matching(part.collection, name, group) if number in present]
+        [number for number in matching(part.collection, name, group) if number in part_numbers]
         for group in (asked.group_a, asked.group_b)
     ]
     described, parts = [], []

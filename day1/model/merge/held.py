@@ -80,8 +80,8 @@ def same_value(kind: Kind, row: Row | None, cell: str, value: str | None) -> boo
     """Whether a row's cell equals a stored value; the row's origin does not count."""
     if row is None or value is None:
         return row is None and value is None
-    stored = columns_of(value) or {}
-    return all(row[c] == stored.get(c) for c in kind.group(cell))
+    stored_columns = columns_of(value) or {}
+    return all(row[c] == stored_columns.get(c) for c in kind.group(cell))
 
 
 def closings(rows: Iterable[Mapping[str, Cell]]) -> frozenset[Cell]:
@@ -94,8 +94,8 @@ def open_items(
 ) -> list[HeldItem]:
     """List the open items among all rows of a branch's table `held`, oldest first."""
     rows = list(rows)
-    closed = closings(rows) | closed_elsewhere
-    items = [HeldItem.of(r) for r in rows if r["closes"] is None and r["id"] not in closed]
+    closed_ids = closings(rows) | closed_elsewhere
+    items = [HeldItem.of(r) for r in rows if r["closes"] is None and r["id"] not in closed_ids]
     return sorted(items, key=lambda item: (item.created_at, item.id))
 
 

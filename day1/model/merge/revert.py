@@ -53,9 +53,9 @@ def _needing(rows: Mapping[str, PlanRow], target: Mapping[str, Row]) -> dict[str
     """
     ids_by_owner: dict[str, dict[str, None]] = {}
     for row in (*target.values(), *(row.source for row in rows.values())):
-        owner = needed(row)
-        if row is not None and owner is not None:
-            ids_by_owner.setdefault(owner, {})[str(row["id"])] = None
+        owner_id = needed(row)
+        if row is not None and owner_id is not None:
+            ids_by_owner.setdefault(owner_id, {})[str(row["id"])] = None
     return {owner: list(ids) for owner, ids in ids_by_owner.items()}
 
 

@@ -272,8 +272,10 @@ def _has_known_writers(row: PlanRow, edits: Sequence[Row]) -> bool:
         return any(edit["cell"] == WHOLE for edit in edits)
     edited_cells = {(edit["cell"], edit["value"]) for edit in edits}
     names = (group[0] for group in row.kind.groups)
-    changed = (name for name in names if source_changed(row, name))
-    return all((name, cell_value(row.kind, row.source, name)) in edited_cells for name in changed)
+    changed_names = (name for name in names if source_changed(row, name))
+    return all(
+        (name, cell_value(row.kind, row.source, name)) in edited_cells for name in changed_names
+    )
 
 
 def _text_in(row: Row, column: str) -> str | None:

@@ -109,8 +109,8 @@ def sources_in(edit: Row) -> list[str]:
     """Return the ids of the sources that an edit lists; empty if it lists no sources."""
     reason = str(edit["reason"] or "")
     if edit["cell"] in BASES:
-        listed = _listed(reason)
-        return [row_id for row_id in listed if isinstance(row_id, str)]
+        listed_sources = _listed(reason)
+        return [row_id for row_id in listed_sources if isinstance(row_id, str)]
     if reason.startswith(CONSOLIDATED):  # written before there were bases
         return reason.removeprefix(CONSOLIDATED).split(", ")
     return []

@@ -66,12 +66,12 @@ def mark_of(at: int, *versions: Row | None, past: Row | None = None) -> str | No
 
 def without_words(kind: Kind, row: Row, mark: str | None) -> Row:
     """Put a mark in place of a row's words; without a mark return the row unchanged."""
-    hidden = _HIDDEN.get(kind)
-    if mark is None or hidden is None:
+    hidden_columns = _HIDDEN.get(kind)
+    if mark is None or hidden_columns is None:
         return row
     return {
-        column: (mark if hidden[column] else None)
-        if column in hidden and cell is not None
+        column: (mark if hidden_columns[column] else None)
+        if column in hidden_columns and cell is not None
         else cell
         for column, cell in row.items()
     }
@@ -79,8 +79,8 @@ def without_words(kind: Kind, row: Row, mark: str | None) -> Row:
 
 def whole_veil(kind: Kind, mark: str | None) -> Row:
     """Return the placeholder for each column of words of a kind, as `without_words` sets it."""
-    hidden = _HIDDEN.get(kind, {})
-    return {} if mark is None else {c: mark if text else None for c, text in hidden.items()}
+    hidden_columns = _HIDDEN.get(kind, {})
+    return {} if mark is None else {c: mark if text else None for c, text in hidden_columns.items()}
 
 
 def shown_row(kind: Kind, row: Row) -> Row:

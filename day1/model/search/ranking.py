@@ -371,11 +371,11 @@ def _written(text: str) -> Sequence[DateSpan]:
 
 def _dates_of(candidate: Candidate, text: str) -> Sequence[DateSpan]:
     """Return when a memory was true: by its text and its record, else when it was learned."""
-    written = _written(text[:_DATED_CHARACTERS])
-    if written and candidate.happened_at is None:
-        return written
+    written_dates = _written(text[:_DATED_CHARACTERS])
+    if written_dates and candidate.happened_at is None:
+        return written_dates
     at = candidate.created_at if candidate.happened_at is None else candidate.happened_at
-    return [*written, DateSpan(at, at + 1)]
+    return [*written_dates, DateSpan(at, at + 1)]
 
 
 def _nearness(asked_span: DateSpan, memory_span: DateSpan) -> float:

@@ -171,12 +171,12 @@ def stance(
         return "related" if (cosine or 0) >= _RELATED_COSINE else None
     alike = shared_count / (len(one.words | two.words) - turned)
     covered_share = shared_count / len(one.words)
-    near = alike >= _NEAR or ((cosine or 0) >= _NEAR_COSINE and alike >= _NEAR_WITH_COSINE)
+    is_near = alike >= _NEAR or ((cosine or 0) >= _NEAR_COSINE and alike >= _NEAR_WITH_COSINE)
     has_same_names = one.names <= two.all_words and two.names <= one.all_words
     opposed = _opposed(one, two, turned)
     contrary = opposed or _other_numbers(one, two)
     if _same_time(claim, other) and not other.rstrip().endswith("?"):
-        if near and has_same_names and contrary:
+        if is_near and has_same_names and contrary:
             return "contradicts"
         is_said = covered_share >= _COVERED or (
             (cosine or 0) >= _LIKE_COSINE and covered_share >= _COVERED_WITH_COSINE

@@ -120,19 +120,19 @@ def compress(repo: Repository, request: CompressRequest) -> Compressed | None:
         if session is None:
             return None
         summarizer = RULES if request.chat is None else request.chat.name
-        present = _present(reading, _archive_id(session, request.session_id, summarizer))
-        if present is not None:
+        present_archive = _present(reading, _archive_id(session, request.session_id, summarizer))
+        if present_archive is not None:
             return _as_compressed(
-                present, BranchAfter(reading.tip, reading.pending.count, repo.clock())
+                present_archive, BranchAfter(reading.tip, reading.pending.count, repo.clock())
             )
     summary = _summary(session, request.chat)
     if not summary.text:
         return None
     row_id = _archive_id(session, request.session_id, summary.summarizer)
     with repo.store.adding(request.branch.name) as unit:
-        present = _present(unit, row_id)
-        if present is not None:
-            return _as_compressed(present, BranchAfter.of(unit, 0), summary.notes)
+        present_archive = _present(unit, row_id)
+        if present_archive is not None:
+            return _as_compressed(present_archive, BranchAfter.of(unit, 0), summary.notes)
         row = _fact(row_id, summary, session, request.origin, unit.now)
         earlier_summaries = _earlier(unit, row)
         if earlier_summaries:

@@ -182,10 +182,10 @@ def remove(
         first_edit: as in `put`.
     """
     with repo.store.adding(branch.name) as adding:
-        before = _removed_before(adding, keys, first_edit)
-        entries = [] if before else _entries_at(adding, keys)
+        ids_before = _removed_before(adding, keys, first_edit)
+        entries = [] if ids_before else _entries_at(adding, keys)
         if not entries:
-            return RemovedEntries(before, adding.tip, adding.pending.count)
+            return RemovedEntries(ids_before, adding.tip, adding.pending.count)
         rows = _with_facts(adding, entries)
         changing_work = adding.to_change()
         Editor(repo, changing_work, origin).remove(rows)

@@ -125,13 +125,13 @@ def of_older_versions(reading: Reading, ends: Mapping[str, Mapping[str, Cell]]) 
 
 def put_row(work: Work, editor: Editor, row: KeyedRow, origin: Origin) -> str:
     """Add or change one row in open work; return what was done: `add`, `change` or nothing."""
-    present = work.get(row.kind, [row.id]).get(row.id)
-    if present is None:
+    present_row = work.get(row.kind, [row.id]).get(row.id)
+    if present_row is None:
         work.add(row.kind, [_new(row, origin, work.now)])
         return "add"
-    if not _differs(row, present, work.now):
+    if not _differs(row, present_row, work.now):
         return ""
-    editor.change(row.kind, present, _columns(row, present, work.now))
+    editor.change(row.kind, present_row, _columns(row, present_row, work.now))
     return "change"
 
 

@@ -100,10 +100,10 @@ def _texts(
 ) -> list[TextId]:
     texts: list[TextId] = []
     for kind in (FACT, OBSERVATION):
-        active = active_rows(kind, inactive=False)
+        active_query = active_rows(kind, inactive=False)
         query = Query(
-            equal={**active.equal, "space": space},
-            without=active.without,
+            equal={**active_query.equal, "space": space},
+            without=active_query.without,
             created_after=None if since is None else since - 1,
             alive_at=now,
             public=True,

@@ -111,7 +111,7 @@ def add_message(
         first_written = written_by(work, MESSAGE, message_id, {**columns, **same_conversation})
         if first_written is not None:
             return _logged_before(repo, work, first_written)
-    count, last, is_new = 0, None, conversation_id is None
+    count, last_before, is_new = 0, None, conversation_id is None
     if conversation_id is None:
         conversation: Row = {"title": request.title, "happened_at": message.happened_at}
         conversation["space"] = request.space
@@ -120,8 +120,8 @@ def add_message(
         return None
     else:
         count = work.count(MESSAGE, {"conversation_id": conversation_id})
-        last = last_message(repo, work, conversation_id)
-    columns |= {"conversation_id": conversation_id, "previous_id": last}
+        last_before = last_message(repo, work, conversation_id)
+    columns |= {"conversation_id": conversation_id, "previous_id": last_before}
     work.add(MESSAGE, [new_row(MESSAGE, message_id, columns, origin, work.now)])
     return LoggedMessage(message_id, conversation_id, count + 1, 1 + is_new)
 

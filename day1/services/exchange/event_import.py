@@ -56,19 +56,19 @@ def put_event(repo: Repository, branch: Branch, event: EventDraft, origin: Origi
     with repo.store.changing(find_open_again(repo, branch).name) as work:
         _, rows = rows_of(event.fact, origin, work.now)
         comparison = compare(repo, work, FACT, rows)
-        present = comparison.present.get(fact_id)
-        if event.name == "remove" and present is None:
+        present_fact = comparison.present.get(fact_id)
+        if event.name == "remove" and present_fact is None:
             return Imported(unchanged=1)
         if reason := _why_left(work, event, comparison, rows):
             return Imported(left=[LeftRow(fact_id, branch.name, reason)])
         edits = ImportEdits(_ids_of(event), _reason(event), (_TEXT,))
-        if event.name == "remove" and present is not None:
-            fact_ids = dict.fromkeys((fact_id, *part_ids(FACT, present)))
+        if event.name == "remove" and present_fact is not None:
+            fact_ids = dict.fromkeys((fact_id, *part_ids(FACT, present_fact)))
             remove(work, FACT, list(work.get(FACT, list(fact_ids)).values()), edits)
             imported.changed = 1
-        elif present is not None:
+        elif present_fact is not None:
             # The edit of the text marks the event as imported, even if the text is unchanged.
-            give(work, FACT, present, claimed(FACT, rows.pop(fact_id)), edits)
+            give(work, FACT, present_fact, claimed(FACT, rows.pop(fact_id)), edits)
             _put_other_parts(work, comparison, rows, replace(edits, always=()))
             imported.changed = 1
         else:
@@ -98,9 +98,9 @@ def _why_left(
     fact_id = event.fact.id
     if comparison.why:
         return next(iter(comparison.why.values()))
-    present = comparison.present.get(fact_id)
-    groups = () if present is None else changed_groups(FACT, present, claimed(FACT, rows[fact_id]))
-    reason = why_left(FACT, present, groups, edits_of(work, [fact_id]).get(fact_id, ()))
+    fact = comparison.present.get(fact_id)
+    groups = () if fact is None else changed_groups(FACT, fact, claimed(FACT, rows[fact_id]))
+    reason = why_left(FACT, fact, groups, edits_of(work, [fact_id]).get(fact_id, ()))
     return reason or ("held" if held_among(work, [fact_id]) else None)
 
 

@@ -151,8 +151,8 @@ def _ledger(repo: Repository) -> Finding:
 
 def _branches(repo: Repository) -> Finding:
     refs = repo.history.branches()
-    recorded = {branch.name for branch in repo.ledger.branches() if branch.retired_tip is None}
-    unrecorded, without_ref = (sorted(refs.keys() - recorded), sorted(recorded - refs.keys()))
+    in_ledger = {branch.name for branch in repo.ledger.branches() if branch.retired_tip is None}
+    unrecorded, without_ref = (sorted(refs.keys() - in_ledger), sorted(in_ledger - refs.keys()))
     if not unrecorded and not without_ref:
         return Finding("branches", "ok", f"{len(refs)}, all known to engine and ledger")
     parts = []

@@ -65,13 +65,15 @@ def trace(repo: Repository, branch: Branch, row_id: str) -> Traced:
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         row = reading.get(kind, [row_id]).get(row_id)
         edits = shown_edits(reading, [row_id], repo.clock())
-        hidden = reading.mask.hides(kind, row or {"id": row_id})
-        held_rows = reading.find(HELD, Query(equal={"row_id": row_id})) if hidden else ()
+        is_hidden = reading.mask.hides(kind, row or {"id": row_id})
+        held_rows = reading.find(HELD, Query(equal={"row_id": row_id})) if is_hidden else ()
         # The placeholders cover past versions too, which may have had a verdict or a title.
         any_version: Row = {**dict.fromkeys(kind.columns), **(row or {}), "id": row_id}
         any_version |= {"scores": "", "source": "tool", "title": ""}
         veil = veils(reading, kind, [any_version], repo.clock()).get(row_id, {})
-        return Traced(kind, row, edits, reading.tip, reading.pending.count, hidden, held_rows, veil)
+        return Traced(
+            kind, row, edits, reading.tip, reading.pending.count, is_hidden, held_rows, veil
+        )
 
 
 def history(repo: Repository, branch: Branch, row_id: str) -> tuple[Traced, list[Version]]:

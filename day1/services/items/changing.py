@@ -77,10 +77,10 @@ def update_item(
         if all(item.row[column] == cell for column, cell in columns.items()):
             return ItemChanged(item.row, adding.tip, adding.pending.count, is_changed=False)
         editor = Editor(repo, adding.to_change(), origin)
-        changed = editor.change(FACT, item.row, columns)
-        line = f"change fact {wanted.item_id}: {', '.join(changed.groups)}"
+        changed_row = editor.change(FACT, item.row, columns)
+        line = f"change fact {wanted.item_id}: {', '.join(changed_row.groups)}"
         commit = editor.work.commit(Message("change", line))
-        return ItemChanged(changed.row, commit, 0, is_changed=True)
+        return ItemChanged(changed_row.row, commit, 0, is_changed=True)
 
 
 def _unchangeable(update: ItemUpdate) -> InvalidRequest:
@@ -130,14 +130,14 @@ def delete_item(repo: Repository, branch: Branch, wanted: Wanted, origin: Origin
     with repo.store.reading(Ref(branch=branch.name)) as reading:
         item = item_of(reading, wanted.spaces, wanted.item_id, repo.clock())
     if item.kind is not FACT:
-        removed = remove(repo, branch, Removal([wanted.item_id]), origin)
-        return ItemChanged(item.row, removed.commit, 0, is_changed=True)
+        removal = remove(repo, branch, Removal([wanted.item_id]), origin)
+        return ItemChanged(item.row, removal.commit, 0, is_changed=True)
     with repo.store.changing(branch.name) as work:
         item = item_of(work, wanted.spaces, wanted.item_id, work.now)
         columns: Row = {
             "status": "archived",
             "detail": canonical({**item.detail, "status": DELETED}),
         }
-        changed = Editor(repo, work, origin).change(FACT, item.row, columns)
+        changed_row = Editor(repo, work, origin).change(FACT, item.row, columns)
         commit = work.commit(Message("change", f"delete fact {wanted.item_id}"))
-        return ItemChanged(changed.row, commit, 0, is_changed=True)
+        return ItemChanged(changed_row.row, commit, 0, is_changed=True)

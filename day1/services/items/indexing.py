@@ -38,6 +38,6 @@ def index_text(repo: Repository, branch: Branch, new: ToIndex, origin: Origin) -
         if all(known_row[column] == cell for column, cell in columns.items()):
             return Remembered(known_row, adding.tip, adding.pending.count, "known")
         editor = Editor(repo, adding.to_change(), origin)
-        changed = editor.change(FACT, known_row, columns)
-        line = f"index fact {known_row['id']}: {', '.join(changed.groups)}"
-        return Remembered(changed.row, editor.work.commit(Message("change", line)))
+        changed_row = editor.change(FACT, known_row, columns)
+        line = f"index fact {known_row['id']}: {', '.join(changed_row.groups)}"
+        return Remembered(changed_row.row, editor.work.commit(Message("change", line)))

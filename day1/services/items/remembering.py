@@ -261,9 +261,9 @@ def _merged(old: Row, new: ToRemember) -> Row:
 
 
 def _change(editor: Editor, row: Row, columns: Row) -> Remembered:
-    changed = editor.change(FACT, row, columns)
-    line = f"remember in fact {row['id']}: {', '.join(changed.groups)}"
-    return Remembered(changed.row, editor.work.commit(Message("change", line)))
+    changed_row = editor.change(FACT, row, columns)
+    line = f"remember in fact {row['id']}: {', '.join(changed_row.groups)}"
+    return Remembered(changed_row.row, editor.work.commit(Message("change", line)))
 
 
 def _supersede(editor: Editor, new: ToRemember, old_facts: Sequence[Row]) -> Remembered:

@@ -85,8 +85,8 @@ def _proposed(run: JobRun, fork: Branch, branch: Branch) -> dict[str, Json]:
     """Open a review of the fork; with tiers, merge what needs no approval."""
     now, token = run.repo.clock(), run.job.token_id
     if TIERED not in branch.protection:
-        texts = f"Maintenance: {run.job.kind}", None
-        review = open_review(run.repo, (fork, branch), texts, (run.job.wallet, token), now)
+        title_and_text = f"Maintenance: {run.job.kind}", None
+        review = open_review(run.repo, (fork, branch), title_and_text, (run.job.wallet, token), now)
         return {"review_id": review.id}
     proposed = propose(
         run.repo,

@@ -64,8 +64,8 @@ def clean_up(run: JobRun) -> dict[str, Json]:
         return ", ".join(lines)
 
     change_result = change_rows(run, change) if outdated.facts or outdated.transcripts else {}
-    added = change_result.pop("notes", [])
-    notes: list[Json] = [*outdated.notes, *(added if isinstance(added, list) else [])]
+    added_notes = change_result.pop("notes", [])
+    notes: list[Json] = [*outdated.notes, *(added_notes if isinstance(added_notes, list) else [])]
     return {
         "olderThanDays": days,
         **counts,

@@ -91,9 +91,11 @@ def _ids(run: JobRun, name: str) -> list[str]:
 def _messages(reading: Reading, row_ids: Sequence[str]) -> list[Row]:
     """Return the user's messages in order, without redacted ones and texts that look secret."""
     rows = reading.get(MESSAGE, list(row_ids))
-    found = (rows[row_id] for row_id in row_ids if row_id in rows)
+    present_rows = (rows[row_id] for row_id in row_ids if row_id in rows)
     user_rows = [
-        row for row in found if row["role"] == "user" and row["content_hash"] != REDACTED_HASH
+        row
+        for row in present_rows
+        if row["role"] == "user" and row["content_hash"] != REDACTED_HASH
     ]
     chosen_rows, characters_left = [], _MAX_SENT
     for row in user_rows:

@@ -83,12 +83,12 @@ def archive(run: JobRun) -> dict[str, Json]:
         for wallet in run.job.wallets:
             run.go_on()
             origin = replace(run.origin, agent_id=wallet)
-            archived = create_archive(
+            new_archive = create_archive(
                 run.repo, Archiving(branch, Owner(wallet), origin, after, before)
             )
-            if archived is not None:
-                archives.append({"archiveId": archived.archive_id, "cid": archived.cid})
-                commit = archived.commit
+            if new_archive is not None:
+                archives.append({"archiveId": new_archive.archive_id, "cid": new_archive.cid})
+                commit = new_archive.commit
         return commit
 
     applied = apply(run, write)

@@ -275,12 +275,12 @@ def _kept_plan(
 ) -> ConsolidationPlan | None:
     """Load the plan from a client's desk if it is the expected one and no finding changed since."""
     desk = repo.ledger.record(Desk, desk_id(request.branch.id, client, DESK))
-    stored = {} if desk is None else json.loads(desk.value)
-    if stored.get("digest") != expect or stored.get("basis") != findings.basis:
+    stored_plan = {} if desk is None else json.loads(desk.value)
+    if stored_plan.get("digest") != expect or stored_plan.get("basis") != findings.basis:
         return None
     recommendations = [
         Recommendation(**{**fields, "ids": tuple(fields["ids"])})
-        for fields in stored["recommendations"]
+        for fields in stored_plan["recommendations"]
     ]
     return ConsolidationPlan(recommendations, [], expect)
 

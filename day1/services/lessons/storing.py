@@ -147,11 +147,11 @@ def _find_known(repo: Repository, engine: SearchEngine, branch: Branch, lesson: 
             candidates = _candidates(reading, engine, lesson)
             reworded = [(r, e) for r, e in candidates if same_in_words(e, lesson.experience)]
             same = _alike(engine, embedder, lesson.experience, reworded)
-            near = None if same else _near(engine, embedder, lesson.experience, candidates)
+            near_id = None if same else _near(engine, embedder, lesson.experience, candidates)
         except (IndexBehind, IndexLost, EmbedderUnavailable) as error:
             log.warning("lessons are compared by their exact text only: %s", error.code)
             return _Known(until, notes=(f"only equal texts are one lesson now: {error.code}",))
-    return _Known(until, same, near)
+    return _Known(until, same, near_id)
 
 
 def _candidates(reading: Reading, engine: SearchEngine, lesson: Lesson) -> list[_Same]:

@@ -158,8 +158,10 @@ def _merged_offers(offers: Iterable[Offer]) -> list[Offer]:
             None if offer.offered is None else canonical([offer.offered.get(c) for c in columns])
         )
         key = (item.row_id, item.cell, value_key)
-        first = offer_by_key.get(key)
-        offer_by_key[key] = replace(first, items=(*first.items, item)) if first else offer
+        same_offer = offer_by_key.get(key)
+        offer_by_key[key] = (
+            replace(same_offer, items=(*same_offer.items, item)) if same_offer else offer
+        )
     return list(offer_by_key.values())
 
 
@@ -244,20 +246,20 @@ def _write_decision(
     repo: Repository, work: Work, offer: Offer, decision: HeldDecision, origin: Origin
 ) -> None:
     kind, row_id = offer.item.kind, offer.item.row_id
-    before = work.get(kind, [row_id]).get(row_id)
-    after = _after(offer, before, decision)
+    row_before = work.get(kind, [row_id]).get(row_id)
+    row_after = _after(offer, row_before, decision)
     successor_by_id: dict[str, Row] = {}
-    if kind is FACT and after is not None:
-        after, successor_by_id = _with_successors(repo, work, offer, before, after)
-    writes: dict[str, Row | None] = {row_id: after, **successor_by_id}
+    if kind is FACT and row_after is not None:
+        row_after, successor_by_id = _with_successors(repo, work, offer, row_before, row_after)
+    writes: dict[str, Row | None] = {row_id: row_after, **successor_by_id}
     for row in successor_by_id.values():
         work.not_before(int(row["created_at"] or 0))
     work.apply({kind.table: writes})
     if successor_by_id:
         items = open_items(work.find(HELD, Query(among={"row_id": list(successor_by_id)})))
         close_items(work, filter(keeps_out, items), "taken", origin, repo.new_id)
-    if before is not None and after is not None:
-        edited = EditedCells(kind, after, changed_groups(kind, before, after))
+    if row_before is not None and row_after is not None:
+        edited = EditedCells(kind, row_after, changed_groups(kind, row_before, row_after))
         edits = edit_rows(edited, origin, work.now, repo.new_id)
         work.apply({EDIT.table: {str(edit["id"]): edit for edit in edits}})
 

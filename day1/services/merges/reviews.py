@@ -353,9 +353,11 @@ def close_review(
     """
     with no_merge_meanwhile(repo, review):
         current = check_open(find_review(repo, review.id))
-        closed = replace(current, status="closed", closed_by=by, closed_at=now, reason=reason)
-        repo.ledger.put(closed)
-    return closed
+        closed_review = replace(
+            current, status="closed", closed_by=by, closed_at=now, reason=reason
+        )
+        repo.ledger.put(closed_review)
+    return closed_review
 
 
 def grouped(examined: Examined, duplicate_ids: Collection[str] = ()) -> dict[str, list[PlanRow]]:

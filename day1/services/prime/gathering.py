@@ -119,14 +119,14 @@ def _facts(
     now, votes = repo.clock(), repo.ledger.votes()
     best_rated, most_used = services.judged.of(votes), services.uses.most(_MAX_USED)
     considered_ids = sorted({*best_rated, *most_used, *lasting})
-    active = replace(active_rows(FACT, inactive=False), alive_at=now, present_at=now)
+    active_query = replace(active_rows(FACT, inactive=False), alive_at=now, present_at=now)
     # Rows of other spaces are filtered out below, so the cost does not grow with the facts.
-    newest = replace(active, order="created_at", descending=True, limit=_MAX_NEWEST)
+    newest = replace(active_query, order="created_at", descending=True, limit=_MAX_NEWEST)
     rows = _rows(reading, newest)
     if len(rows) == _MAX_NEWEST and any(map(_is_passage, rows.values())):
         rows |= _rows(reading, replace(newest, limit=_MAX_NEWEST_WITH_IMPORT))
     if considered_ids:
-        rows |= _rows(reading, replace(active, among={"id": considered_ids}))
+        rows |= _rows(reading, replace(active_query, among={"id": considered_ids}))
     return [
         _known(
             row,

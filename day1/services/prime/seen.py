@@ -64,13 +64,13 @@ class SessionsSeen:
         A client shows a prime at the start, and again after it has compacted its context.
         """
         with self._guard:
-            seen = self._sessions.get(session)
-            if seen is None or seen.prime_at != (prime and prime.at):
-                seen = self._sessions[session] = Seen(prime)
+            seen_by_session = self._sessions.get(session)
+            if seen_by_session is None or seen_by_session.prime_at != (prime and prime.at):
+                seen_by_session = self._sessions[session] = Seen(prime)
             self._sessions.move_to_end(session)
             while len(self._sessions) > _MAX_SESSIONS:
                 self._sessions.popitem(last=False)
-            return seen
+            return seen_by_session
 
 
 def _key_of(text: str) -> int:

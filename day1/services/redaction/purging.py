@@ -41,8 +41,8 @@ def cleaning(source: Repository, redactions: Collection[Redaction]) -> Carry:
     text_by_hash: dict[str, str] = {}
     for redaction in redactions:
         text_by_hash |= texts_of(source, BY_TABLE[redaction.row_kind], redaction.row_id)
-    clean = without([text for content, text in text_by_hash.items() if content in mask.hashes])
-    return lambda record: cleaned(record, mask, clean)
+    clean_text = without([text for content, text in text_by_hash.items() if content in mask.hashes])
+    return lambda record: cleaned(record, mask, clean_text)
 
 
 def without_redacted(source: Repository, redactions: Collection[Redaction], now: int) -> Carry:

@@ -58,7 +58,9 @@ def curate(repo: Repository, request: CurateRequest, now: int) -> Curated:
 
     def fill() -> None:
         with repo.store.changing(request.name) as work:
-            copied = put(work, request.name, rows, back=True)
-            commit_copy(work, copied, "pick", f"pick {copied.total} rows of {parent.name}")
+            rows_copied = put(work, request.name, rows, back=True)
+            commit_copy(
+                work, rows_copied, "pick", f"pick {rows_copied.total} rows of {parent.name}"
+            )
 
     return Curated(fork(repo, branch, fill=fill), counts(rows))

@@ -115,8 +115,8 @@ def correct(
             id=row_id,
             revision=revision(kind, row),
         )
-    changed = Editor(repo, work, origin, correction.reason).change(kind, row, columns)
-    return Corrected(kind, changed, work.now)
+    changed_row = Editor(repo, work, origin, correction.reason).change(kind, row, columns)
+    return Corrected(kind, changed_row, work.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +174,10 @@ class Editor:
         writes: Writes = {}
         for kind, row in rows:
             writes.setdefault(kind.table, {})[str(row["id"])] = None
-        removed = [EditedCells(kind, row, [WHOLE], self.reason) for kind, row in rows]
+        removed_cells = [EditedCells(kind, row, [WHOLE], self.reason) for kind, row in rows]
         by = self.origin, self.work.now, self.repo.new_id
         self.work.apply(writes)
-        self.work.add(EDIT, [edit for edited in removed for edit in edit_rows(edited, *by)])
+        self.work.add(EDIT, [edit for edited in removed_cells for edit in edit_rows(edited, *by)])
         self.close(_withholding_items(self.work, [str(row["id"]) for _, row in rows]))
 
     def close(self, items: Sequence[HeldItem]) -> tuple[str, ...]:

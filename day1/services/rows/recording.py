@@ -192,11 +192,11 @@ def record(
     """
     with repo.store.adding(branch.name) as work:
         kind, row = new_memory(repo, memory, origin, work.now)
-        twins = near_duplicates(work, str(row["content_hash"])) if kind is FACT else None
-        put = put_once(work, kind, row, request_id, twins)
+        same_texts = near_duplicates(work, str(row["content_hash"])) if kind is FACT else None
+        put = put_once(work, kind, row, request_id, same_texts)
     same_text = [
         str(other["id"])
-        for other in twins or ()
+        for other in same_texts or ()
         if other["id"] != put.row["id"] and _may_be_named(other, memory.space, work.now)
     ]
     return Recorded(put.row, BranchAfter.of(work, put.fresh), put.notes, tuple(same_text))
@@ -249,14 +249,14 @@ def put_once(
         RequestReused: the request id was used for another row, or its row was removed since.
     """
     if request_id is not None:
-        first = written_by(work, kind, str(row["id"]), {c: row[c] for c in kind.group(WHOLE)})
-        if first is not None:
-            return Put(first, fresh=False, notes=(BY_REQUEST,))
+        first_row = written_by(work, kind, str(row["id"]), {c: row[c] for c in kind.group(WHOLE)})
+        if first_row is not None:
+            return Put(first_row, fresh=False, notes=(BY_REQUEST,))
     else:
         rows = _alike(work, kind, row) if alike is None else alike
-        first = written_lately(rows, kind, row) if rows else None
-        if first is not None:
-            return Put(first, fresh=False, notes=(LATELY,))
+        first_row = written_lately(rows, kind, row) if rows else None
+        if first_row is not None:
+            return Put(first_row, fresh=False, notes=(LATELY,))
     work.add(kind, [row])
     return Put(row)
 
@@ -363,10 +363,12 @@ def newest_edits(
 
     Values of cells with `hidden` columns cannot be compared: there the newest edit counts.
     """
-    listed = [(str(e["cell"]), e) for e in edits if e["cell"] not in {WHOLE, *BASES}]
-    unknown = {cell for cell, _ in listed if not set(hidden).isdisjoint(kind.group(cell))}
-    hidden_by_cell = {cell: edit for cell, edit in listed if cell in unknown}
-    current_by_cell = {c: edit for c, edit in listed if edit["value"] == cell_value(kind, row, c)}
+    cell_edits = [(str(e["cell"]), e) for e in edits if e["cell"] not in {WHOLE, *BASES}]
+    unknown = {cell for cell, _ in cell_edits if not set(hidden).isdisjoint(kind.group(cell))}
+    hidden_by_cell = {cell: edit for cell, edit in cell_edits if cell in unknown}
+    current_by_cell = {
+        c: edit for c, edit in cell_edits if edit["value"] == cell_value(kind, row, c)
+    }
     return hidden_by_cell | current_by_cell
 
 

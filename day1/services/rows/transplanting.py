@@ -181,12 +181,14 @@ def put(
             else edits_of(work, [i for r in kind_rows if (i := _by_id(r)) not in present])
         )
         new_rows, equal_rows = list[Row](), list[Row]()
-        new = [row for row in kind_rows if _by_id(row) not in present]
-        unbound = brought.unbound(work, new) if brought is not None and kind is EDIT else ()
+        missing_rows = [row for row in kind_rows if _by_id(row) not in present]
+        unbound_ids = (
+            brought.unbound(work, missing_rows) if brought is not None and kind is EDIT else ()
+        )
         for row in kind_rows:
             row_id = _by_id(row)
             present_row = present.get(row_id)
-            if row_id in unbound:
+            if row_id in unbound_ids:
                 copied.left.append(LeftRow(row_id, branch, "foreign"))
             elif present_row is None and not was_removed(edits.get(row_id, ())):
                 new_rows.append(row)

@@ -52,9 +52,9 @@ def create_bundle(repo: Repository, source: Branch, new: NewBundle, now: int) ->
     """
     bundle = plan_bundle(repo, source, new, now)
     fields = {"name": new.name, "description": new.description, "source_branch": source.name}
-    first = made_by(repo.ledger, Bundle, bundle.id, **fields, verified_only=new.verified_only)
-    if first is not None:
-        return first
+    earlier = made_by(repo.ledger, Bundle, bundle.id, **fields, verified_only=new.verified_only)
+    if earlier is not None:
+        return earlier
     add_bundle(repo, bundle)
     return bundle
 

@@ -62,8 +62,8 @@ def hand_over(repo: Repository, request: HandoffRequest, now: int) -> HandoffDon
     if source.id == target.id:
         raise InvalidRequest("A branch cannot hand over to itself: name another target_branch.")
     handoff_id = repo.new_id("handoff", now)
-    named = {"source_id": source.id, "target_id": target.id, "handoff_type": request.handoff_type}
-    existing_handoff = made_by(repo.ledger, Handoff, handoff_id, **named)
+    fields = {"source_id": source.id, "target_id": target.id, "handoff_type": request.handoff_type}
+    existing_handoff = made_by(repo.ledger, Handoff, handoff_id, **fields)
     if existing_handoff is not None:
         return HandoffDone(existing_handoff, CopiedRows())
     commit = repo.store.commit_pending(source.name)
@@ -74,7 +74,7 @@ def hand_over(repo: Repository, request: HandoffRequest, now: int) -> HandoffDon
         rows = without_secrets(select_rows(reading, Selection(fact_ids, conversations)))
     handoff = Handoff(
         id=handoff_id,
-        **named,
+        **fields,
         commit=commit,
         facts=tuple(str(row["id"]) for row in rows[FACT]),
         conversations=tuple(str(row["id"]) for row in rows[CONVERSATION]),

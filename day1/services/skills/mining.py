@@ -112,15 +112,15 @@ def counted_rows(
     among = {} if spaces is None else {"space": list(spaces)}
     equal: Row = {"category": category, "status": "active"}
     query = Query(equal=equal, among=among, alive_at=repo.clock(), public=True)
-    counted = []
+    counted_patterns = []
     for row in reading.find(FACT, query):
         structure = read_structure(row["structure"])
         if structure is not None:
             runs = mined(repo, reading, text_of(row["space"])).runs(structure.steps)
             counts = count_runs(runs)
             used_runs = _used(repo, reading, row, structure.steps, spaces)
-            counted.append(Counted(row, structure, counts, used_runs))
-    return sorted(counted, key=_surest_first)
+            counted_patterns.append(Counted(row, structure, counts, used_runs))
+    return sorted(counted_patterns, key=_surest_first)
 
 
 def _surest_first(counted: Counted) -> tuple[float, int, str]:
@@ -218,8 +218,8 @@ def pattern_id(space: str | None, steps: Steps) -> str:
 
 def _absent(reading: Reading, ids: Sequence[str]) -> list[str]:
     """Return the ids of rows that a branch does not have and never removed."""
-    present = reading.get(FACT, ids)
-    absent_ids = [row_id for row_id in ids if row_id not in present]
+    present_rows = reading.get(FACT, ids)
+    absent_ids = [row_id for row_id in ids if row_id not in present_rows]
     edits = edits_of(reading, absent_ids)
     return [row_id for row_id in absent_ids if not was_removed(edits.get(row_id, ()))]
 

@@ -56,12 +56,12 @@ def promote(
     """
     made_id = skill_id(str(pattern.row["id"]))
     with repo.store.adding(branch.name) as work:
-        present = work.get(FACT, [made_id]).get(made_id)
-        if present is None and was_removed(edits_of(work, [made_id]).get(made_id, ())):
+        present_skill = work.get(FACT, [made_id]).get(made_id)
+        if present_skill is None and was_removed(edits_of(work, [made_id]).get(made_id, ())):
             note = Advice("The skill of this pattern was removed: {memory_restore} brings it back.")
             return Promoted(made_id, BranchAfter.of(work, 0), (note,), active=False)
-        if present is not None:
-            active, notes = present["status"] == "active", _notes_of(present, name)
+        if present_skill is not None:
+            active, notes = present_skill["status"] == "active", _notes_of(present_skill, name)
             return Promoted(made_id, BranchAfter.of(work, 0), notes, active=active)
         work.add(FACT, [_skill(made_id, pattern, name, origin, work.now)])
     return Promoted(made_id, BranchAfter.of(work, 1))

@@ -51,8 +51,8 @@ def create_task(
 
     def existing_branch() -> Branch | None:
         fields = {"name": task.name, "description": task.description, "task_type": task.task_type}
-        first = made_by(repo.ledger, Task, task.id, **fields, tags=task.tags)
-        return None if first is None else repo.ledger.record(Branch, first.branch_id)
+        earlier_task = made_by(repo.ledger, Task, task.id, **fields, tags=task.tags)
+        return None if earlier_task is None else repo.ledger.record(Branch, earlier_task.branch_id)
 
     return fork_under(
         repo, lambda: f"{ROOT}/{branch_part(task.name)}", make_branch, existing_branch

@@ -83,9 +83,11 @@ def _missing(
             row_id = transcript_message_id(conversation, session, number, hashed)
             ids.append(row_id)
             new[row_id] = message
-    removed = removed_of(work, list(new))
-    new_messages = [(row_id, message) for row_id, message in new.items() if row_id not in removed]
-    return [row_id for row_id in ids if row_id not in removed], new_messages
+    removed_ids = removed_of(work, list(new))
+    new_messages = [
+        (row_id, message) for row_id, message in new.items() if row_id not in removed_ids
+    ]
+    return [row_id for row_id in ids if row_id not in removed_ids], new_messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,17 +83,19 @@ def write_working(
     desk_key = _desk_key(branch, owner, session)
     for _ in range(_TRIES):
         desk = repo.ledger.record(Desk, desk_id(*desk_key))
-        present = None if desk is None else _session_of(desk, now)
-        memory = WorkingMemory(owner.user, owner.device) if present is None else present.memory
+        session_now = None if desk is None else _session_of(desk, now)
+        memory = (
+            WorkingMemory(owner.user, owner.device) if session_now is None else session_now.memory
+        )
         if not memory.is_of(owner):
             raise Conflict("Another user or device works in the session: use another sessionId.")
-        changed = change(memory)
-        if changed is memory and present is not None:
-            return present
-        value = _checked_value(changed)
-        new_desk = next_desk(None if present is None else desk, desk_key, value, now)
+        new_memory = change(memory)
+        if new_memory is memory and session_now is not None:
+            return session_now
+        value = _checked_value(new_memory)
+        new_desk = next_desk(None if session_now is None else desk, desk_key, value, now)
         if write_desk(repo, desk, new_desk):
-            return WorkingSession(changed, new_desk.created_at, new_desk.changed_at)
+            return WorkingSession(new_memory, new_desk.created_at, new_desk.changed_at)
     raise Conflict("Others write to the working session at the same time: try again.")
 
 

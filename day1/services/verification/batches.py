@@ -62,8 +62,8 @@ def verify_many(
     A commit is made after every `UNIT` verdicts and at the end, also if the caller stops the batch.
     """
     batch, unwritten = VerifiedBatch(), list[JudgedFact]()
-    shown = verification.repo.shown(Ref(branch=branch.name))
-    with verification.repo.store.reading(shown) as reading:
+    shown_ref = verification.repo.shown(Ref(branch=branch.name))
+    with verification.repo.store.reading(shown_ref) as reading:
         rows = _chosen(reading, selection)
     try:
         for number, row in enumerate(rows, start=1):

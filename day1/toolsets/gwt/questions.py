@@ -86,22 +86,22 @@ def resolved(ctx: Context, question: str, planner: str, k: int) -> QuestionResol
 
 def computed(ctx: Context, arguments: Mapping[str, Any]) -> CollectionAnswer:
     """Compute an exact answer over all records, and show what it follows from."""
-    asked = Asked(**arguments)
-    found = collected(ctx)
-    computed_answer = answer(found.collection, asked)
-    shown_ids = computed_answer.matched[: asked.k]
+    asked_answer = Asked(**arguments)
+    collected_records = collected(ctx)
+    computed_answer = answer(collected_records.collection, asked_answer)
+    shown_ids = computed_answer.matched[: asked_answer.k]
     return CollectionAnswer(
-        operation=asked.operation,
+        operation=asked_answer.operation,
         answer=computed_answer.answer,
         matched_count=computed_answer.matched_count,
         matched_records=[_shown(record) for record in shown_ids],
         supporting_evidence=quoted(shown_ids),
         metadata={
             **computed_answer.metadata,
-            "record_count": len(found.collection.records),
-            "fields": list(found.collection.names[:_MOST_FIELDS]),
+            "record_count": len(collected_records.collection.records),
+            "fields": list(collected_records.collection.names[:_MOST_FIELDS]),
         },
-        read=read_of(found.state, found.branch),
+        read=read_of(collected_records.state, collected_records.branch),
     )
 
 

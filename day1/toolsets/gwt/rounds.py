@@ -109,13 +109,13 @@ def broadcast(ctx: Context) -> BroadcastText:
 
 def broadcast_shown(seat: Seat, done: Broadcast) -> BroadcastText:
     """Show a broadcast."""
-    chosen = done.round.outcome.chosen
-    kept_ids = [standing.id for standing in chosen if standing.reason == "kept"]
+    chosen_standings = done.round.outcome.chosen
+    kept_ids = [standing.id for standing in chosen_standings if standing.reason == "kept"]
     goal = done.mind.goal
     return BroadcastText(
         text=done.text.text,
-        status="broadcast" if chosen else "empty",
-        items=[_attended(seat, done, standing) for standing in chosen],
+        status="broadcast" if chosen_standings else "empty",
+        items=[_attended(seat, done, standing) for standing in chosen_standings],
         goal=None if goal is None else goal_shown(goal, is_active=True),
         summary=Summary(
             cycle=done.mind.cycles,
@@ -124,7 +124,7 @@ def broadcast_shown(seat: Seat, done: Broadcast) -> BroadcastText:
             kept=kept_ids,
             evicted=done.round.evicted,
             shown=list(done.text.shown),
-            not_shown=len(chosen) - len(done.text.shown) + len(done.round.hidden),
+            not_shown=len(chosen_standings) - len(done.text.shown) + len(done.round.hidden),
             without_vector=done.round.found.without_vector,
             tokens=done.text.tokens,
             bus=summary_of(done.bus),
@@ -134,9 +134,9 @@ def broadcast_shown(seat: Seat, done: Broadcast) -> BroadcastText:
 
 
 def _read(seat: Seat, competed: Round) -> Read:
-    found = competed.found
-    read_state = read_of(found.state, seat.branch.name, *found.notes)
-    return read_state.model_copy(update={"mode": found.mode})
+    found_memories = competed.found
+    read_state = read_of(found_memories.state, seat.branch.name, *found_memories.notes)
+    return read_state.model_copy(update={"mode": found_memories.mode})
 
 
 def _part(competed: Round, row_id: str, score: float | None) -> Part:

@@ -83,18 +83,18 @@ def gwt_store(ctx: Context, request: GwtStore) -> ItemStored:
     tags = tuple(dict.fromkeys(request.tags or ()))
     new_item = NewItem(request.content, memory_type, tags, space=write.space)
     spaces = spaces_of(ctx, None)
-    stored = store_item(write, new_item, request.link_to or (), spaces, request.request_id)
-    item, now = stored.item, ctx.clock()
+    stored_item = store_item(write, new_item, request.link_to or (), spaces, request.request_id)
+    item, now = stored_item.item, ctx.clock()
     mind = change_mind(ctx.repo, seat, lambda mind: mind.admitted((item.id,), now), now)
-    after, branch = stored.after, write.branch.name
+    after, branch = stored_item.after, write.branch.name
     return ItemStored(
         id=item.id,
         memory_type=item.memory_type,
         activation_state=mind.state_of(item.id),
-        linked_to=list(stored.linked),
+        linked_to=list(stored_item.linked),
         tags=item.tags,
         status="stored",
-        written=written(branch, after.tip, after.pending, [*notes, *stored.notes]),
+        written=written(branch, after.tip, after.pending, [*notes, *stored_item.notes]),
     )
 
 
@@ -187,17 +187,17 @@ def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
 
     memory_type = None if request.memory_type is None else checked_type(request.memory_type)
     seat, now = seat_of(ctx), ctx.clock()
-    found = find_items(ctx, ctx.search, request.query, request.k, memory_type)
-    if request.admit and found.ids:
+    items = find_items(ctx, ctx.search, request.query, request.k, memory_type)
+    if request.admit and items.ids:
         mind = change_mind(
-            ctx.repo, seat, lambda mind: mind.found(found.ids, now).admitted(found.ids, now), now
+            ctx.repo, seat, lambda mind: mind.found(items.ids, now).admitted(items.ids, now), now
         )
     else:
         mind = mind_of(ctx.repo, seat)
-    links = links_on_branch(ctx, found.ids)
-    note_shown(ctx, found.ids, seat.branch.id)
-    hit_by_row = {str(hit.row["id"]): hit for hit in found.answer.hits}
-    whole_texts = [hit_by_row[row_id].text for row_id in found.ids]
+    links = links_on_branch(ctx, items.ids)
+    note_shown(ctx, items.ids, seat.branch.id)
+    hit_by_row = {str(hit.row["id"]): hit for hit in items.answer.hits}
+    whole_texts = [hit_by_row[row_id].text for row_id in items.ids]
     texts = texts_of(ctx, request.query, whole_texts, full=request.full)
     return ItemsFound(
         result=[
@@ -213,9 +213,9 @@ def gwt_query(ctx: Context, request: GwtQuery) -> ItemsFound:
                 score=round(hit_by_row[item.id].score, 6),
                 quoted=quoted_of(text),
             )
-            for item, text in zip(found.items, texts.texts, strict=True)
+            for item, text in zip(items.items, texts.texts, strict=True)
         ],
-        read=read_found(seat.branch.name, found.answer, texts.notes),
+        read=read_found(seat.branch.name, items.answer, texts.notes),
     )
 
 

@@ -56,8 +56,10 @@ class ClaudeMem(ToolSource):
             ):
                 yield self._observation(row)
             if file.has("session_summaries"):
-                moved = ("merged_into_project",)
-                rows = file.rows("session_summaries", _SUMMARY_NEEDED, (*_PARTS, *moved, *_SESSION))
+                moved_columns = ("merged_into_project",)
+                rows = file.rows(
+                    "session_summaries", _SUMMARY_NEEDED, (*_PARTS, *moved_columns, *_SESSION)
+                )
                 for row in self.readable(rows, "id"):
                     yield self._summary(row)
             if file.has("user_prompts"):

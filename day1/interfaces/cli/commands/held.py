@@ -32,14 +32,14 @@ def held_command(session: Session, action: str | None, **options: Any) -> None:
     your editor opens with what is offered).
     """
     branch = session.branch(options["branch"])
-    listed = session.call("memory_held", branch=branch)
+    held_items = session.call("memory_held", branch=branch)
     if action in {None, "list"}:
-        if not session.answer(listed):
-            _list(session.screen, listed["items"], branch)
+        if not session.answer(held_items):
+            _list(session.screen, held_items["items"], branch)
         return
     if options["held_id"] is None:
         raise click.UsageError(f"Which item? `day1 held` lists them, `day1 held {action} ID`.")
-    item = _find(listed["items"], options["held_id"], branch)
+    item = _find(held_items["items"], options["held_id"], branch)
     value = _value(session, item, options["value"]) if action == "edit" else None
     answer = session.call(
         "memory_held",

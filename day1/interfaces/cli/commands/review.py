@@ -143,9 +143,9 @@ def merge_command(session: Session, review: str | None, **options: Any) -> None:
     )
     if not session.answer(answer):
         held_text = f", {answer['rejected_count']:,} held" if answer["rejected_count"] else ""
-        merged = plural(answer["merged_count"], "memory", "memories")
+        merged_text = plural(answer["merged_count"], "memory", "memories")
         session.screen.line(
-            f"Merged into {answer['written']['branch']}: {merged}{held_text} ",
+            f"Merged into {answer['written']['branch']}: {merged_text}{held_text} ",
             (f"({short_commit(answer['written']['commit'])})", "commit"),
         )
         session.notes(answer)

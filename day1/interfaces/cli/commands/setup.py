@@ -56,9 +56,9 @@ def setup_command(session: Session, clients: Sequence[str], **options: Any) -> N
         raise click.UsageError("DAY1_STORE__URL names one store for all: leave --everywhere out.")
     _refuse_unknown(options["tools"])
     setup = session.app.setup()
-    chosen = _chosen(session, setup, clients, ask=not any(dry_modes))
+    selected = _chosen(session, setup, clients, ask=not any(dry_modes))
     request = Asked(
-        chosen, not options["user"], options["tools"], options["remove"], not options["no_hooks"]
+        selected, not options["user"], options["tools"], options["remove"], not options["no_hooks"]
     )
     kill_point = session.app.stores.point(session.settings)
     outcomes, notes = setup.run(request, write=not any(dry_modes), point=kill_point)

@@ -42,12 +42,14 @@ def copy_command(session: Session, source: str, target: str, *, purges: bool) ->
             )
         redactions = store.repo.ledger.records(Redaction) if purges else []
         masked = opened.enter_context(session.app.stores.open_with_mask(store, mask_of(redactions)))
-        clean = without_redacted(masked, redactions, session.now()) if redactions else unchanged
-        copied = opened.enter_context(
+        clean_record = (
+            without_redacted(masked, redactions, session.now()) if redactions else unchanged
+        )
+        target_repo = opened.enter_context(
             session.app.stores.open_copy_target(settings_at(session.settings, target), masked)
         )
         with session.screen.progress("Copying") as report:
-            result = copy_store(masked, copied, clean, report)
+            result = copy_store(masked, target_repo, clean_record, report)
     document = {
         "from": _shown(source),
         "to": _shown(target),

@@ -187,5 +187,7 @@ def _run(
         counts = bring(report)
     session.answer(imported(session, branch.name, counts, f"{what} "))
     if not options["no_index"]:
-        others = (find(session.repo(), name) for name in counts.branches if name != branch.name)
-        bring_up(session, branch, *others)
+        other_branches = (
+            find(session.repo(), name) for name in counts.branches if name != branch.name
+        )
+        bring_up(session, branch, *other_branches)

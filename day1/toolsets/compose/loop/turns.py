@@ -158,7 +158,7 @@ def turn_record(
     write = write_of(ctx, owner, turn_ids.session)
     record = SessionRecord(request.summary, None, request.metadata or {})
     turn = Turn(thread, turn_ids.turn, messages, record)
-    recorded = record_turn(write.repo, write.branch, turn, write.origin)
+    recorded_turn = record_turn(write.repo, write.branch, turn, write.origin)
     message_ids = turn.message_ids
     working_session = remember_messages(write.repo, write.branch, thread, message_ids, ctx.clock())
     vector = bool(message_ids) and embeds(ctx.search.embedder)
@@ -176,9 +176,9 @@ def turn_record(
         ),
         written=Written(
             branch=write.branch.name,
-            commit=recorded.after.tip,
-            pending=recorded.after.pending,
-            notes=[*notes, *recorded.notes],
+            commit=recorded_turn.after.tip,
+            pending=recorded_turn.after.pending,
+            notes=[*notes, *recorded_turn.notes],
         ),
     )
 

@@ -173,10 +173,12 @@ def _store(
     write = write_of(ctx, owner, request.sessionId)
     thread = Thread(owner, request.threadId, request.sessionId)
     transcript = NewTranscript(thread, messages, record)
-    stored = store_transcript(write.repo, write.branch, transcript, write.origin)
-    after = stored.after
-    answer = written(write.branch.name, after.tip, after.pending, (*notes, *stored.notes))
-    return stored, answer
+    stored_transcript = store_transcript(write.repo, write.branch, transcript, write.origin)
+    after = stored_transcript.after
+    answer = written(
+        write.branch.name, after.tip, after.pending, (*notes, *stored_transcript.notes)
+    )
+    return stored_transcript, answer
 
 
 def transcript_get(ctx: Context, request: TranscriptGet) -> SessionTranscript:

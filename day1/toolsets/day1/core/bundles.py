@@ -127,12 +127,12 @@ def bundle_import(ctx: Context, request: BundleImport) -> BundleImported:
     target = writable(ctx, request.target_branch)
     copied_rows = import_bundle(ctx.repo, request.bundle_id, target)
     now = state_of(ctx, target.name)
-    added = copied_rows.added
+    added_counts = copied_rows.added
     return BundleImported(
-        facts_imported=added.get(FACT.table, 0),
-        conversations_imported=added.get(CONVERSATION.table, 0),
-        relations_imported=added.get(RELATION.table, 0),
-        messages_imported=added.get(MESSAGE.table, 0),
+        facts_imported=added_counts.get(FACT.table, 0),
+        conversations_imported=added_counts.get(CONVERSATION.table, 0),
+        relations_imported=added_counts.get(RELATION.table, 0),
+        messages_imported=added_counts.get(MESSAGE.table, 0),
         skipped=memories(copied_rows.present),
         left=[RowLeft.from_record(row) for row in copied_rows.left],
         written=Written(branch=target.name, commit=now.commit),

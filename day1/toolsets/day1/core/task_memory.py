@@ -111,11 +111,11 @@ def memory_consolidate(ctx: Context, request: Consolidate) -> Consolidated:
 def _scope(request: Consolidate) -> dict[str, Cell]:
     """Return the column values that select the observations of a level."""
     scope_columns = {name: getattr(request, name) for name in _NEEDED[request.level]}
-    missing = [name for name, value in scope_columns.items() if value is None]
-    if missing:
+    missing_names = [name for name, value in scope_columns.items() if value is None]
+    if missing_names:
         raise InvalidRequest(
-            f"Level {request.level!r} needs {' and '.join(missing)}.",
-            problems=[{"argument": name, "problem": "missing"} for name in missing],
+            f"Level {request.level!r} needs {' and '.join(missing_names)}.",
+            problems=[{"argument": name, "problem": "missing"} for name in missing_names],
         )
     return scope_columns
 

@@ -57,8 +57,8 @@ def review_open(ctx: Context, request: ReviewOpen) -> ReviewState:
     opener = (origin_of(ctx, request).agent_id, ctx.caller.access.token_id)
     both = (branch_of(ctx, request.source_branch), branch_of(ctx, request.target_branch or MAIN))
     title_and_description = (request.title, request.description)
-    opened = reviews.open_review(ctx.repo, both, title_and_description, opener, ctx.clock())
-    return ReviewState(**in_full(ctx, opened))
+    opened_review = reviews.open_review(ctx.repo, both, title_and_description, opener, ctx.clock())
+    return ReviewState(**in_full(ctx, opened_review))
 
 
 class ReviewList(Request):
@@ -294,8 +294,8 @@ def review_close(ctx: Context, request: ReviewClose) -> ReviewState:
     """Close a review without merging; its decisions stay readable."""
     review = find_review(ctx.repo, request.review_id)
     agent = origin_of(ctx, request).agent_id
-    closed = reviews.close_review(ctx.repo, review, agent, request.reason, ctx.clock())
-    return ReviewState(**in_full(ctx, closed))
+    closed_review = reviews.close_review(ctx.repo, review, agent, request.reason, ctx.clock())
+    return ReviewState(**in_full(ctx, closed_review))
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
