@@ -293,6 +293,23 @@ def test_sqlalchemy_core_works_over_the_driver(path):
 # The library
 
 
+@pytest.mark.skipif(not Path("/proc/self/io").is_file(), reason="only Linux counts what is read")
+def test_an_opening_reads_the_end_of_a_file_and_not_all_that_was_written_lately(path, connection):
+    text = "x" * 10_000
+    for number in range(400):
+        connection.execute("INSERT INTO notes VALUES (?, ?)", (f"n-{number}", f"{number}{text}"))
+    written = path.stat().st_size
+    before = _bytes_read()
+    driver.connect(path).close()
+    assert _bytes_read() - before < 1.5 * library.UNINDEXED_BYTES
+    assert written > 4 * library.UNINDEXED_BYTES
+
+
+def _bytes_read() -> int:
+    """Bytes that this process has read so far, from caches too."""
+    return int(Path("/proc/self/io").read_text().split("rchar: ")[1].split()[0])
+
+
 def test_the_version_is_the_one_that_is_pinned():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert f"doltlite=={library.ENGINE_VERSION}" in project["dependencies"]

@@ -26,6 +26,11 @@ UTF8, DETERMINISTIC = 0x001, 0x800
 ENABLE_QPSG = 1007
 """The option by which the plan of a statement hangs on its text only: otherwise the engine prepares
 a statement again for each value that it would look at, such as that of a LIMIT."""
+UNINDEXED_BYTES = 1_000_000
+"""Bytes at the end of a file without an index in the file, beyond which the next commit writes one.
+Whoever opens a file reads and hashes these bytes, as does a connection that finds the file changed
+when it begins to write. A fork does both. By default the engine lets them grow to 8 MB."""
+os.environ.setdefault("DOLTLITE_WAL_CHECKPOINT_THRESHOLD", str(UNINDEXED_BYTES))
 TRANSIENT = ctypes.c_void_p(-1)
 INTEGER, FLOAT, TEXT, BLOB, NULL = 1, 2, 3, 4, 5
 
