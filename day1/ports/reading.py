@@ -31,11 +31,20 @@ class Reading(Protocol):
     def mask(self) -> Mask:
         """The redactions: rows are masked by them, and no query finds the hidden words."""
 
-    def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
-        """Return rows by id; unknown ids are left out."""
+    def get(self, kind: Kind, ids: Sequence[str], columns: Sequence[str] = ()) -> dict[str, Row]:
+        """Return rows by id; unknown ids are left out.
 
-    def find(self, kind: Kind, query: Query) -> list[Row]:
-        """List rows by conditions, ordered as `place_in_time`, whatever order the query says."""
+        With `columns`, the rows have their id and these columns; else all.
+        """
+
+    def find(self, kind: Kind, query: Query, columns: Sequence[str] = ()) -> list[Row]:
+        """List rows by conditions, ordered as `place_in_time`, whatever order the query says.
+
+        Args:
+            kind: the kind of the rows.
+            query: the conditions, and at most how many rows.
+            columns: the columns of the rows, those of `place_in_time` among them; default: all.
+        """
 
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
         """Some columns of the rows that `find` would give, as tuples.

@@ -51,6 +51,19 @@ def pending(store):
         return reading.pending
 
 
+def test_rows_are_read_with_the_columns_that_are_named(store):
+    add(store, 1, 2)
+    times = ("id", "created_at", "happened_at")
+    with store.reading(Ref(branch="main")) as reading:
+        rows = reading.find(FACT, Query(), times)
+        by_id = reading.get(FACT, ["fact_0001", "fact_0003"], ("fact_text",))
+        whole = reading.find(FACT, Query())
+    assert [tuple(row) for row in rows] == [times, times]
+    assert [row["id"] for row in rows] == ["fact_0001", "fact_0002"]
+    assert by_id == {"fact_0001": {"id": "fact_0001", "fact_text": "fact 1"}}
+    assert [tuple(row) for row in whole] == [FACT.columns, FACT.columns]
+
+
 def change_with_an_intruder(store):
     with store.changing("main") as work:
         work.change(FACT, "fact_0001", {"category": "mine"})

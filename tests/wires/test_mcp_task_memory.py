@@ -142,6 +142,9 @@ def test_an_agents_timeline_takes_and_answers_what_the_seed_says(core: Session, 
     assert all(i["agent_id"] == agent for i in items)
     newest = core.found("memory_agent_timeline", agent_id=agent, limit=2)
     assert newest == items[2:]
+    read = core.ok("memory_agent_timeline", agent_id=agent)["read"]
+    assert read["branch"] == team.branch  # where the agent wrote last
+    assert read == core.ok("memory_timeline", branch=team.branch)["read"]
 
 
 @pytest.mark.line("S1-060")

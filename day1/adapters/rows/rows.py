@@ -153,28 +153,27 @@ class SqlReading(Reading):
         self.past = past
 
     @override
-    def get(self, kind: Kind, ids: Sequence[str]) -> dict[str, Row]:
+    def get(self, kind: Kind, ids: Sequence[str], columns: Sequence[str] = ()) -> dict[str, Row]:
         row_by_id: dict[str, Row] = {}
+        names = ("id", *columns) if columns else kind.columns
         for chunk in chunks(list(dict.fromkeys(ids))):
             # A list is another statement for each length; most often there is one id.
             query = Query(among={"id": chunk}) if chunk[1:] else Query(equal={"id": chunk[0]})
-            for row in self._select(kind, kind.columns, "id", query):
-                row_by_id[str(row[0])] = dict(zip(kind.columns, row, strict=True))
+            for row in self._select(kind, names, "id", query):
+                row_by_id[str(row[0])] = dict(zip(names, row, strict=True))
         return row_by_id
 
     @override
-    def find(self, kind: Kind, query: Query) -> list[Row]:
-        parts = list(_narrowed(query))
+    def find(self, kind: Kind, query: Query, columns: Sequence[str] = ()) -> list[Row]:
+        parts, names = list(_narrowed(query)), tuple(columns) or kind.columns
         rows = [
-            dict(zip(kind.columns, row, strict=True))
+            dict(zip(names, row, strict=True))
             for part in parts
-            for row in self._select(kind, kind.columns, "time", part)
+            for row in self._select(kind, names, "time", part)
         ]
         if len(parts) == 1:
             return rows
-        rows.sort(
-            key=lambda row: (when(row), row["created_at"], row["id"]), reverse=query.descending
-        )
+        rows.sort(key=lambda r: (when(r), r["created_at"], r["id"]), reverse=query.descending)
         return rows[: query.limit]
 
     @override

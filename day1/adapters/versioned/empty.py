@@ -23,11 +23,11 @@ class EmptyReading(Reading):
         self.branch = branch
 
     @override
-    def get(self, _kind: Kind, _ids: Sequence[str]) -> dict[str, Row]:
+    def get(self, _kind: Kind, _ids: Sequence[str], _columns: Sequence[str] = ()) -> dict[str, Row]:
         return {}
 
     @override
-    def find(self, _kind: Kind, _query: Query) -> list[Row]:
+    def find(self, _kind: Kind, _query: Query, _columns: Sequence[str] = ()) -> list[Row]:
         return []
 
     @override

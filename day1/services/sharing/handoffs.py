@@ -26,6 +26,15 @@ from day1.services.tasks.session_context import ConversationEnd, QuotedRow, Text
 
 MOST_CHARACTERS = 128_000
 """Maximum number of characters of a packet, over all texts: about 32,000 tokens."""
+_FACT_COLUMNS = (
+    "fact_text",
+    "category",
+    "confidence",
+    "verification",
+    "agent_id",
+    "created_at",
+)
+"""The columns of facts that a packet shows, besides the id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +160,7 @@ def open_packet(repo: Repository, handoff_id: str) -> Packet:
     advice = Advice("{memory_handoff_create} answers the id to use.")
     handoff = find_record(repo, Handoff, handoff_id, advice)
     with repo.store.reading(repo.shown(Ref(commit=handoff.commit))) as reading:
-        facts = reading.get(FACT, handoff.facts)
+        facts = reading.get(FACT, handoff.facts, _FACT_COLUMNS)
         conversations = reading.get(CONVERSATION, handoff.conversations)
         messages_by_conversation = {
             talk: messages_of(repo, reading, talk) for talk in handoff.conversations

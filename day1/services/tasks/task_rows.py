@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from day1.model.rows.change import Query, place_in_time
+from day1.model.rows.change import Query, ReadState, place_in_time
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
 from day1.services.repository.repository import Repository
 from day1.services.rows.spaces import within
@@ -93,22 +93,35 @@ class AgentMoment:
     branch: str
 
 
+@dataclass(frozen=True, slots=True)
+class AgentTimeline:
+    """The entries of an agent's timeline, the oldest first, and the states they were read from."""
+
+    entries: list[AgentMoment]
+    read: Mapping[str, ReadState]
+    """The state of each open branch, by its name."""
+
+
 def agent_timeline(
     repo: Repository, branches: Sequence[WrittenBranch], agent: Mapping[str, Cell], limit: int
-) -> list[AgentMoment]:
+) -> AgentTimeline:
     """Return the newest `limit` facts and observations of an agent, the oldest first.
 
     `agent` holds column values: the agent's id, and a space if only one is asked for.
     A row on several branches is returned once: from the agent's own branch, else from the first.
     """
     moment_by_id: dict[str, AgentMoment] = {}
+    read: dict[str, ReadState] = {}
     moments_query = Query(equal=agent, limit=limit)
     own_first = sorted(branches, key=lambda place: place.branch.agent_id != agent["agent_id"])
     for written_branch in own_first:
+        branch = written_branch.branch
         with repo.store.reading(repo.shown(written_branch.ref)) as reading:
+            if written_branch.ref.branch is not None:
+                read[branch.name] = ReadState(reading.tip, reading.pending)
             for moment in timeline(reading, moments_query):
                 moment_by_id.setdefault(
-                    str(moment.row["id"]), AgentMoment(moment, written_branch.branch.name)
+                    str(moment.row["id"]), AgentMoment(moment, branch.name)
                 )
     ordered_moments = sorted(moment_by_id.values(), key=lambda item: place_in_time(item.moment.row))
-    return ordered_moments[-limit:]
+    return AgentTimeline(ordered_moments[-limit:], read)

@@ -27,7 +27,14 @@ from day1.toolsets.day1.core.search import (
     shown_hit,
     shown_moment,
 )
-from day1.toolsets.shared.answers import Full, note_shown, read_found, state_of, texts_of
+from day1.toolsets.shared.answers import (
+    Full,
+    note_shown,
+    read_found,
+    read_of,
+    state_of,
+    texts_of,
+)
 from day1.toolsets.shared.fields import Limit
 
 FULL: Final = Step("memory_search_task", {"full": True})
@@ -245,12 +252,14 @@ def memory_agent_timeline(ctx: Context, request: AgentTimeline) -> AgentMoments:
     """An agent's newest facts and observations over all branches, oldest first."""
     branches_written = written_branches(ctx.repo, agent_id=request.agent_id)
     agent = {"agent_id": request.agent_id} | in_space(ctx, request.space)
-    entries = agent_timeline(ctx.repo, branches_written, agent, request.limit or 50)
-    open_branch_names = [
+    timeline = agent_timeline(ctx.repo, branches_written, agent, request.limit or 50)
+    open_branches = (
         place.branch.name for place in branches_written if place.ref.branch is not None
-    ]
-    read_state = state_of(ctx, open_branch_names[0] if open_branch_names else MAIN)
-    if not entries:
+    )
+    name = next(open_branches, MAIN)
+    sees = name in timeline.read and ctx.caller.access.sees(name)
+    read_state = read_of(timeline.read[name], name) if sees else state_of(ctx, name)
+    if not timeline.entries:
         read_state.notes.append(f"Nobody called {request.agent_id!r} has written a memory here.")
     return AgentMoments(
         result=[
@@ -259,7 +268,7 @@ def memory_agent_timeline(ctx: Context, request: AgentTimeline) -> AgentMoments:
                 task_id=text_of(entry.moment.row["task_id"]),
                 branch=entry.branch,
             )
-            for entry in entries
+            for entry in timeline.entries
         ],
         read=read_state,
     )
