@@ -198,9 +198,11 @@ class Sources:
         return source_ids
 
     def _add(self, row_id: str, cell: str, ids: Iterable[str], source_ids: set[str]) -> None:
-        sources = [i for i in ids if kind_of(i) in MEMORIES]
+        known = self._sources.get((row_id, cell), [])
+        listed = set(known)  # edits and a column often list the same source
+        sources = [i for i in ids if i not in listed and kind_of(i) in MEMORIES]
         if sources:
-            self._sources.setdefault((row_id, cell), []).extend(sources)
+            self._sources[row_id, cell] = known + sources
             source_ids.update(sources)
 
     def _read(self, ids: Collection[str]) -> dict[str, Row]:
@@ -251,9 +253,10 @@ class Sources:
             self._hidings[row_id] = NOTHING  # should the sources lead back here
         combined_hiding = NOTHING
         sources = self._sources.get((row_id, cell), ())
+        others = (row_id, *sources)
         for source in sources:
-            for hiding in (self._itself(source, (row_id, *sources)), self.hiding(source)):
-                if hiding:  # most hide nothing
+            for hiding in (self._itself(source, others), self.hiding(source)):
+                if hiding is not NOTHING:  # most hide nothing
                     combined_hiding = combined_hiding.joined(hiding)
         if cell == BASIS:
             self._hidings[row_id] = combined_hiding
