@@ -208,11 +208,13 @@ class Sources:
     def _read(self, ids: Collection[str]) -> dict[str, Row]:
         """Read the columns that decide whether sources are hidden."""
         rows: dict[str, Row] = {}
+        ids_by_kind: dict[Kind | None, list[str]] = {}
+        for row_id in sorted(ids):
+            ids_by_kind.setdefault(kind_of(row_id), []).append(row_id)
         for kind in MEMORIES:
-            ids_of_kind = sorted(row_id for row_id in ids if kind_of(row_id) is kind)
-            if ids_of_kind:
+            if kind in ids_by_kind:
                 columns = tuple(c for c in _DECIDING if c in kind.column)
-                cells = self._state.scan(kind, columns, Query(among={"id": ids_of_kind}))
+                cells = self._state.scan(kind, columns, Query(among={"id": ids_by_kind[kind]}))
                 rows |= {
                     str(values[0]): dict(zip(columns, values, strict=True)) for values in cells
                 }
