@@ -90,14 +90,12 @@ class MemoryReading:
 
     def get(self, kind: Kind, ids: Sequence[str], columns: Sequence[str] = ()) -> dict[str, Row]:
         rows, names = self.tables[kind.table], ("id", *columns) if columns else kind.columns
-        known = [row_id for row_id in dict.fromkeys(ids) if row_id in rows]
-        return {row_id: {name: rows[row_id][name] for name in names} for row_id in known}
+        return {i: {c: rows[i][c] for c in names} for i in dict.fromkeys(ids) if i in rows}
 
     def find(self, kind: Kind, query: Query, columns: Sequence[str] = ()) -> list[Row]:
         rows = [row for row in self.tables[kind.table].values() if _fits(row, query)]
         rows.sort(key=place_in_time, reverse=query.descending)
-        names = columns or kind.columns
-        return [{name: row[name] for name in names} for row in rows[: query.limit]]
+        return [{c: row[c] for c in columns or kind.columns} for row in rows[: query.limit]]
 
     def scan(self, kind: Kind, columns: Sequence[str], query: Query) -> list[tuple[Cell, ...]]:
         order = query.order or ("id" if query.created_after is None else "created_at")
