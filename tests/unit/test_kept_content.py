@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from day1.model.contexts.content import as_kept, flattened, from_kept
+from day1.model.contexts.content import as_kept, flattened, from_kept, readable_json
 from day1.model.values.parts import MAX_TEXT
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
@@ -90,3 +90,13 @@ def test_what_cannot_be_kept_is_refused(value: Any, why: str) -> None:
 
 def test_the_deepest_that_is_kept() -> None:
     assert from_kept(as_kept(nested(63))) == nested(63)
+
+
+def test_json_that_every_reader_can_read() -> None:
+    readable_json({"n": 1.5, "s": "\0é", "l": [None, True]})
+    deep: object = 1
+    for _ in range(64):
+        deep = [deep]
+    for value in ({"n": float("inf")}, {"s": "\ud83d"}, {"\ud83d": 1}, deep):
+        with pytest.raises(ValueError, match=r"finite|half|levels"):
+            readable_json(value)

@@ -36,6 +36,19 @@ def as_kept(value: Any) -> str:
     return text
 
 
+def readable_json(value: Any) -> None:
+    """Check that every reader can read JSON: at most 64 levels, finite numbers, whole characters.
+
+    Raises:
+        ValueError: it does not hold.
+    """
+    for part in _parts(value, 1):
+        if isinstance(part, float) and not math.isfinite(part):
+            raise ValueError("numbers must be finite")
+        if isinstance(part, str):
+            clean(part.replace("\0", ""))
+
+
 def kept_json(value: Any) -> Any:
     """Check that a JSON value can be stored, and return it.
 

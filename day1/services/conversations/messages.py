@@ -11,7 +11,7 @@ from day1.model.rows.kind import CONVERSATION, MESSAGE, Row, complete
 from day1.model.rows.origin import Origin
 from day1.ports.additions import Additions
 from day1.services.conversations.excerpts import unknown_conversation
-from day1.services.conversations.order import may_bring_messages, order_of
+from day1.services.conversations.order import may_have_brought, order_of
 from day1.services.repository.idempotency import BY_REQUEST, written_by
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import BranchAfter, new_row
@@ -144,12 +144,6 @@ def last_message(repo: Repository, work: Additions, conversation_id: str) -> str
     if not newest_messages:
         return None
     ((newest, at),) = newest_messages
-    written_at, oldest_pending = int(at or 0), work.pending.oldest
-    # Pending rows are later than every commit.
-    is_pending = oldest_pending is not None and written_at >= oldest_pending
-    for commit in () if is_pending else work.log():
-        if commit.ts < written_at:
-            break
-        if may_bring_messages(commit):
-            return order_of(repo, work, conversation_id)[-1]
+    if may_have_brought(work, int(at or 0)):
+        return order_of(repo, work, conversation_id)[-1]
     return str(newest)

@@ -1,0 +1,218 @@
+"""Conversations under keys: a program's log of messages, in which each keeps what it was made from.
+
+One key in one space is one conversation on all branches. Messages are appended together, read from
+the end, and removed from the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from day1.model.branches.branch import Branch
+from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.rows.change import CommitId, Message, Query
+from day1.model.rows.kind import CONVERSATION, EDIT, MESSAGE, WHOLE, Row, canonical, complete
+from day1.model.rows.origin import Origin
+from day1.model.values.ids import derived_id
+from day1.ports.additions import Additions
+from day1.ports.reading import Reading
+from day1.services.conversations.messages import NewMessage, last_message
+from day1.services.conversations.order import may_have_brought, order_of
+from day1.services.repository.idempotency import reused, written_by
+from day1.services.repository.repository import Repository
+from day1.services.rows.editing import Editor
+from day1.services.rows.recording import BranchAfter, new_row
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationKey:
+    """The place of a conversation: a key in a space (None: among the rows without a space)."""
+
+    space: str | None
+    key: str
+
+    @property
+    def conversation_id(self) -> str:
+        """The id of the conversation, on all branches."""
+        return derived_id(CONVERSATION.prefix, None, "keyed", self.space or "", self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class AppendedMessages:
+    """The ids of appended messages in their order, and the branch afterwards."""
+
+    message_ids: Sequence[str]
+    after: BranchAfter
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedMessages:
+    """The ids of removed messages, and the branch's state afterwards."""
+
+    message_ids: Sequence[str]
+    tip: CommitId
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Messages to append to a conversation, in their order."""
+
+    at: ConversationKey
+    messages: Sequence[NewMessage]
+    title: str | None = None
+    """The title of the conversation if it is new."""
+
+
+def append(repo: Repository, branch: Branch, batch: Batch, origin: Origin) -> AppendedMessages:
+    """Add messages at the end of a conversation as one unit of work, all of them or none.
+
+    The conversation is made if it is missing. A request that is repeated adds nothing.
+
+    Raises:
+        RequestReused: the request id was used before, for other messages.
+    """
+    conversation_id = batch.at.conversation_id
+    with repo.store.adding(branch.name) as work:
+        # Rows of one time are read in the order of their ids.
+        ids = sorted(repo.new_id(MESSAGE.prefix, work.now) for _ in batch.messages)
+        columns = [
+            {**complete(MESSAGE, new.columns), "conversation_id": conversation_id}
+            for new in batch.messages
+        ]
+        if repo.of_request and _appended_before(work, ids, columns):
+            return AppendedMessages(ids, BranchAfter.of(work, 0))
+        is_new = not work.get(CONVERSATION, [conversation_id])
+        if is_new:
+            work.add(CONVERSATION, [_conversation(batch, origin, work.now)])
+        last = None if is_new else last_message(repo, work, conversation_id)
+        work.add(
+            MESSAGE,
+            [
+                new_row(MESSAGE, row_id, {**values, "previous_id": previous}, origin, work.now)
+                for row_id, values, previous in zip(ids, columns, [last, *ids[:-1]], strict=True)
+            ],
+        )
+    return AppendedMessages(ids, BranchAfter.of(work, len(ids) + is_new))
+
+
+def _conversation(batch: Batch, origin: Origin, now: int) -> Row:
+    columns: Row = {
+        "title": batch.title,
+        "space": batch.at.space,
+        "detail": canonical({"key": batch.at.key}),
+    }
+    return new_row(CONVERSATION, batch.at.conversation_id, columns, origin, now)
+
+
+def _appended_before(work: Additions, ids: Sequence[str], columns: Sequence[Row]) -> bool:
+    """Whether an earlier call of the same request appended these messages."""
+    if written_by(work, MESSAGE, ids[0], columns[0]) is None:
+        return False
+    for row_id, values in zip(ids, columns, strict=True):
+        if written_by(work, MESSAGE, row_id, values) is None:
+            raise reused(row_id)
+    return True
+
+
+def newest(
+    repo: Repository, reading: Reading, at: ConversationKey, limit: int | None = None
+) -> list[Row]:
+    """Return the newest messages of a conversation in sequence, without redacted ones.
+
+    The cost of a limit grows with it, not with the conversation, unless a commit brought messages
+    to the branch, or removed some, since the oldest of them.
+
+    Args:
+        repo: the store.
+        reading: the state to read.
+        at: the place of the conversation; without messages, the result is empty.
+        limit: how many, at least 1; None: all.
+    """
+    count = limit
+    while True:
+        ids = _last_ids(repo, reading, at.conversation_id, count)
+        rows = reading.get(MESSAGE, ids)
+        visible = [rows[i] for i in ids if i in rows and rows[i]["content_hash"] != REDACTED_HASH]
+        if limit is None or count is None:
+            return visible
+        if len(visible) >= limit or len(ids) < count:
+            return visible[-limit:]
+        count *= 2  # redacted messages took some of the places
+
+
+def _last_ids(
+    repo: Repository, reading: Reading, conversation_id: str, count: int | None
+) -> list[str]:
+    """Return the ids of the last messages of a conversation, in sequence."""
+    if count is None:
+        return order_of(repo, reading, conversation_id)
+    equal = {"conversation_id": conversation_id}
+    query = Query(equal=equal, order="created_at", descending=True, limit=count)
+    rows = sorted(
+        (int(created_at or 0), str(row_id), previous_id)
+        for row_id, previous_id, created_at in reading.scan(
+            MESSAGE, ("id", "previous_id", "created_at"), query
+        )
+    )
+    ids = [row_id for _, row_id, _ in rows]
+    is_chain = all(
+        previous == row_id for (_, _, previous), row_id in zip(rows[1:], ids, strict=False)
+    )
+    if not rows or (is_chain and not may_have_brought(reading, rows[0][0])):
+        return ids
+    return order_of(repo, reading, conversation_id)[-count:]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Arguments of `remove`."""
+
+    at: ConversationKey
+    last: str | None = None
+    """Remove this message, and only if it is the last one; None: all messages."""
+    after: str | None = None
+    """Remove the messages that follow this one; None: see `last`."""
+    first_edit: str | None = None
+    """The id that the request gives its first edit: if the branch has it, the request was done
+    before, and nothing is removed."""
+
+
+def remove(repo: Repository, branch: Branch, cut: Cut, origin: Origin) -> RemovedMessages:
+    """Remove messages from the end of a conversation in one commit; history keeps them.
+
+    The conversation stays, also without messages.
+    """
+    with repo.store.adding(branch.name) as adding:
+        before = _removed_before(adding, cut)
+        rows = [] if before else _rows_to_remove(repo, adding, cut)
+        if not rows:
+            return RemovedMessages(before, adding.tip, adding.pending.count)
+        work = adding.to_change()
+        Editor(repo, work, origin).remove([(MESSAGE, row) for row in rows])
+        line = f"remove {len(rows)} messages of {cut.at.conversation_id}"
+        return RemovedMessages(
+            [str(row["id"]) for row in rows], work.commit(Message("remove", line)), 0
+        )
+
+
+def _rows_to_remove(repo: Repository, reading: Reading, cut: Cut) -> list[Row]:
+    if cut.last is not None:
+        rows = newest(repo, reading, cut.at, 1)
+        return [row for row in rows if row["id"] == cut.last]
+    ids = order_of(repo, reading, cut.at.conversation_id)
+    if cut.after is not None:
+        ids = ids[ids.index(cut.after) + 1 :] if cut.after in ids else []
+    rows_by_id = reading.get(MESSAGE, ids)
+    return [rows_by_id[row_id] for row_id in ids]
+
+
+def _removed_before(reading: Reading, cut: Cut) -> list[str]:
+    """Return the ids of the messages that an earlier call of the same request removed."""
+    edits = {} if cut.first_edit is None else reading.get(EDIT, [cut.first_edit])
+    times = {edit["created_at"] for edit in edits.values()}
+    if not times:
+        return []
+    query = Query(among={"created_at": [*times]}, equal={"cell": WHOLE})
+    return [str(edit["row_id"]) for edit in reading.find(EDIT, query)]
