@@ -5,24 +5,18 @@ The suites come from the packages' source distributions, else from a checkout wh
 """
 
 import json
-import os
 import shutil
 import subprocess
-import sys
-import sysconfig
-import tarfile
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 from tests.fetching import python_with
 from tests.public.langgraph_exceptions import EXCEPTIONS
+from tests.public.suites import HERE, LIMIT_S, outcomes, source_of, surroundings
 
 pytestmark = pytest.mark.weekly
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 PINS = (
     *("langgraph-checkpoint==4.3.2", "langgraph-checkpoint-sqlite==3.1.2"),
     *("langgraph-checkpoint-conformance==0.0.2", "langchain-core==1.8.3"),
@@ -35,49 +29,15 @@ SUITES = {
     "memory/test_store.py": ("langgraph-checkpoint==4.3.2", "checkpoint"),
 }
 """The source distribution that has a file, and its folder in a checkout."""
-LIMIT_S = 1_800
 SETTINGS = "[pytest]\nasyncio_mode = auto\nmarkers = flaky\n"
-
-
-def surroundings(*folders: Path, **more: str) -> dict[str, str]:
-    """The environment of a suite: day1 from this checkout, its packages behind the suite's."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("DAY1_", "PYTHON", "PYTEST"))}
-    found = os.pathsep.join(map(str, (*folders, ROOT)))
-    return {**kept, "PYTHONPATH": found, "DAY1_PACKAGES": sysconfig.get_path("purelib"), **more}
 
 
 def suite_in(source: str, folder: str, into: Path) -> Path:
     """The tests of a package, copied into a folder; skips with the reason if there are none."""
-    checkout = os.environ.get("DAY1_PUBLIC_SUITES")
-    if checkout:
-        given = Path(checkout) / "langgraph" / "libs" / folder / "tests"
-        if given.is_dir():
-            shutil.copytree(given, into / "tests", ignore=shutil.ignore_patterns("conftest.py"))
-            return into
-    fetched = (sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", ":all:")
-    quietly = ("--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20")
-    done = subprocess.run(
-        [*fetched, *quietly, "--dest", into, source], capture_output=True, text=True, check=False
-    )
-    archives = list(into.glob("*.tar.gz"))
-    if done.returncode or not archives:
-        why = (done.stderr.strip().splitlines() or ["no archive"])[-1][:200]
-        pytest.skip(f"{source} could not be fetched ({why}), and DAY1_PUBLIC_SUITES names no copy")
-    with tarfile.open(archives[0]) as archive:
-        archive.extractall(into / "all", filter="data")
-    (tests,) = (into / "all").glob("*/tests")
-    tests.rename(into / "tests")
+    found = source_of(source, f"langgraph/libs/{folder}", into)
+    # `conftest.py` has the fixtures of other stores.
+    shutil.copytree(found / "tests", into / "tests", ignore=shutil.ignore_patterns("conftest.py"))
     return into
-
-
-def outcomes(report: Path) -> dict[str, set[str]]:
-    """The outcomes of each test function, over all its parameters."""
-    found: dict[str, set[str]] = {}
-    for case in ET.parse(report).iter("testcase"):
-        kinds = {child.tag for child in case} & {"failure", "error", "skipped"}
-        name = str(case.get("name")).partition("[")[0]
-        found.setdefault(name, set()).update(kinds or {"passed"})
-    return found
 
 
 @pytest.mark.parametrize("suite", SUITES)

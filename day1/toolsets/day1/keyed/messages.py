@@ -41,7 +41,7 @@ from day1.toolsets.shared.answers import read_of
 from day1.toolsets.shared.entries import EntrySpace, Key
 from day1.toolsets.shared.fields import absent
 
-_MOST: Final = 1_000
+_MOST: Final = 10_000
 MOST_STRUCTURE: Final = 1_048_576
 """Characters of the JSON that a message was made from."""
 
@@ -85,7 +85,7 @@ class MessageAppend(WriteRequest):
         key: The key of the conversation in its space: any text of 1 to 1,024 characters, to the
             letter. The conversation is made if it is missing.
         space: The space, as for `entry_put`.
-        messages: 1 to 1,000 messages, in their order; all are added, or none.
+        messages: 1 to 10,000 messages, in their order; all are added, or none.
         title: The title of the conversation if it is new.
     """
 

@@ -1,0 +1,183 @@
+"""The conversation of a session: calls on the memory, each on the branch that is meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any, Final
+
+import day1
+from day1 import errors
+from day1.integrations.openai_agents.items import Item, is_user_turn, item_of, preview
+
+FIRST: Final = "main"
+"""The id of the branch that a session begins on."""
+_MOST_TITLE: Final = 200
+_MOST_LIMIT: Final = 1_000_000
+_PLAIN: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,23}")
+_HASHED: Final = 24
+_JUST_BEFORE: Final = timedelta(microseconds=1)
+
+Message = dict[str, Any]
+"""A message as `message_list` answers it."""
+BranchOfCall = str | Callable[[], str | None] | None
+
+
+class Conversation:
+    """The conversation of a session, on the branches of a memory.
+
+    The branch that the session begins on is called `main`; each other one is the branch
+    `session/NAME/SESSION/BRANCH` of the memory.
+    """
+
+    def __init__(
+        self, memory: day1.Branch, session_id: str, name: str, branch: BranchOfCall
+    ) -> None:
+        """Name the conversation; nothing is asked."""
+        self._memory = memory
+        self._branch = branch
+        self._at: dict[str, Any] = {"key": session_id, "space": ["openai", name]}
+        self._forks = f"session/{_plain(name)}/{_plain(session_id)}/"
+        self._title = session_id.strip()[:_MOST_TITLE] or None
+
+    def on(self, branch_id: str) -> day1.Branch:
+        """Return the branch of the memory that a branch of the session is."""
+        if branch_id != FIRST:
+            return self._memory.branch(f"{self._forks}{branch_id}")
+        name = self._branch() if callable(self._branch) else self._branch
+        return self._memory if name is None else self._memory.branch(name)
+
+    def messages(self, on: day1.Branch, limit: int | None = None) -> list[Message]:
+        """Read the newest messages, in their order; a limit below 0 means all."""
+        most = limit if limit is not None and 0 < limit <= _MOST_LIMIT else None
+        messages: list[Message] = self._call(on, "message_list", limit=most)["messages"]
+        return messages
+
+    def append(self, on: day1.Branch, messages: Sequence[Message]) -> None:
+        """Add messages at the end, all or none."""
+        self._call(on, "message_append", messages=list(messages), title=self._title)
+
+    def pop(self, on: day1.Branch) -> Item | None:
+        """Remove the last message, and return its item; None if there is none."""
+        while messages := self.messages(on, 1):
+            (last,) = messages
+            # Nothing is removed if somebody added or removed an item meanwhile.
+            if self._call(on, "message_remove", last=last["id"])["ids"]:
+                return item_of(last)
+        return None
+
+    def clear(self, on: day1.Branch) -> None:
+        """Remove all messages."""
+        self._call(on, "message_remove")
+
+    def require(self, branch_id: str) -> None:
+        """Refuse a branch of the session that does not exist.
+
+        Raises:
+            ValueError: it does not exist.
+        """
+        try:
+            self.messages(self.on(branch_id), 1)
+        except (errors.UnknownBranch, errors.InvalidRequest) as exc:
+            raise ValueError(f"Branch {branch_id!r} does not exist") from exc
+
+    def fork(self, on: day1.Branch, turn: int, branch_id: str) -> None:
+        """Make a branch of the session that ends before a turn.
+
+        Raises:
+            ValueError: there is no such turn, or the id is taken or does not fit.
+        """
+        if branch_id == FIRST:
+            raise _used(branch_id)
+        messages = self.messages(on)
+        begins = next((message for number, message, _ in turns(messages) if number == turn), None)
+        if begins is None:
+            raise ValueError(f"Turn {turn} does not contain a user message in branch {on.name!r}")
+        kept = messages[: messages.index(begins)]
+        then = (datetime.fromisoformat(begins["created_at"]) - _JUST_BEFORE).isoformat()
+        is_past = self._call(on, "message_list", at=then)["messages"] == kept
+        try:
+            made = self._memory.create_branch(
+                f"{self._forks}{branch_id}", source=on.name, at=then if is_past else None
+            )
+        except errors.BranchExists as exc:
+            raise _used(branch_id) from exc
+        except errors.InvalidRequest as exc:
+            raise ValueError(str(exc)) from exc
+        if not is_past:
+            self._call(made, "message_remove", after=kept[-1]["id"] if kept else None)
+
+    def delete(self, branch_id: str) -> None:
+        """Delete a branch of the session, with what was not merged."""
+        self.on(branch_id).drop(force=True)
+
+    def branches(self, current: str) -> list[dict[str, Any]]:
+        """Describe the branches of the session, the first one first, then the oldest."""
+        created_at = {
+            item.branch_name.removeprefix(self._forks): item.created_at
+            for item in self._memory.branches()
+            if item.branch_name.startswith(self._forks)
+        }
+        described = []
+        for branch_id in (FIRST, *created_at):
+            messages = self.messages(self.on(branch_id))
+            began = messages[0]["created_at"] if messages else None
+            described.append(
+                {
+                    "branch_id": branch_id,
+                    "message_count": len(messages),
+                    "user_turns": sum(1 for _ in turns(messages)),
+                    "is_current": branch_id == current,
+                    "created_at": created_at.get(branch_id, began),
+                }
+            )
+        return described
+
+    def _call(self, on: day1.Branch, operation: str, **arguments: Any) -> dict[str, Any]:
+        """Call an operation; make the branch that the session begins on if it is missing."""
+        try:
+            return on.call(operation, **self._at, **arguments)
+        except errors.UnknownBranch:
+            if on.name == self._memory.name or on.name.startswith(self._forks):
+                raise
+        with suppress(errors.BranchExists):  # another one made it meanwhile
+            self._memory.create_branch(on.name)
+        return on.call(operation, **self._at, **arguments)
+
+
+def turns(messages: Sequence[Message]) -> Iterator[tuple[int, Message, Item]]:
+    """Yield the user's messages with their numbers, from 1, and their items."""
+    number = 0
+    for message in messages:
+        item = item_of(message)
+        if is_user_turn(item):
+            number += 1
+            yield number, message, item
+
+
+def described_turn(
+    number: int, message: Message, item: Item, length: int | None = None
+) -> dict[str, Any]:
+    """Describe a turn as `AdvancedSQLiteSession` does; `content` is cut after `length`."""
+    content = item.get("content", "")
+    return {
+        "turn": number,
+        "content": preview(content, length),
+        "full_content": content,
+        "timestamp": message["created_at"],
+        "can_branch": True,
+    }
+
+
+def _used(branch_id: str) -> ValueError:
+    return ValueError(f"Branch ID {branch_id!r} has already been used. Choose a new branch ID.")
+
+
+def _plain(text: str) -> str:
+    """Return a text as a part of a branch's name: itself if it can be one, else its hash."""
+    if _PLAIN.fullmatch(text):
+        return text
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:_HASHED]

@@ -1,0 +1,62 @@
+"""Public suites: where they come from, what they run in, and what came of them."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+HERE: Final = Path(__file__).parent
+ROOT: Final = HERE.parents[1]
+LIMIT_S: Final = 1_800
+
+
+def surroundings(*folders: Path, **more: str) -> dict[str, str]:
+    """The environment of a suite: day1 from this checkout, its packages behind the suite's."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("DAY1_", "PYTHON", "PYTEST"))}
+    found = os.pathsep.join(map(str, (*folders, ROOT)))
+    return {**kept, "PYTHONPATH": found, "DAY1_PACKAGES": sysconfig.get_path("purelib"), **more}
+
+
+def source_of(source: str, checkout: str, into: Path) -> Path:
+    """The folder of a package's source, in `into`; skips with the reason if there is none.
+
+    Args:
+        source: the package and its version.
+        checkout: its folder in a checkout.
+        into: where it is put.
+    """
+    copies = os.environ.get("DAY1_PUBLIC_SUITES")
+    if copies and (Path(copies) / checkout / "tests").is_dir():
+        ignored = shutil.ignore_patterns(".git", ".venv")
+        shutil.copytree(Path(copies) / checkout, into / "all", ignore=ignored)
+        return into / "all"
+    fetched = (sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", ":all:")
+    quietly = ("--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20")
+    done = subprocess.run(
+        [*fetched, *quietly, "--dest", into, source], capture_output=True, text=True, check=False
+    )
+    archives = list(into.glob("*.tar.gz"))
+    if done.returncode or not archives:
+        why = (done.stderr.strip().splitlines() or ["no archive"])[-1][:200]
+        pytest.skip(f"{source} could not be fetched ({why}), and DAY1_PUBLIC_SUITES names no copy")
+    with tarfile.open(archives[0]) as archive:
+        archive.extractall(into / "all", filter="data")
+    (folder,) = (into / "all").iterdir()
+    return folder
+
+
+def outcomes(report: Path) -> dict[str, set[str]]:
+    """The outcomes of each test function, over all its parameters."""
+    found: dict[str, set[str]] = {}
+    for case in ET.parse(report).iter("testcase"):
+        kinds = {child.tag for child in case} & {"failure", "error", "skipped"}
+        name = str(case.get("name")).partition("[")[0]
+        found.setdefault(name, set()).update(kinds or {"passed"})
+    return found
