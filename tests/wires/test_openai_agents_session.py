@@ -22,7 +22,7 @@ from day1.integrations.openai_agents import Day1Session
 from tests.wires.python_places import QUIET, Connect
 
 T = TypeVar("T")
-HELLO = {"role": "user", "content": "Hello, lathe"}
+HELLO: Any = {"role": "user", "content": "Hello, lathe"}
 ITEMS: list[Any] = [
     HELLO,
     {"id": "rs_1", "type": "reasoning", "summary": [], "encrypted_content": "x" * 40_000},
@@ -145,7 +145,7 @@ def test_what_is_no_json_object_is_refused_with_all_that_came_with_it(
 
 
 def test_a_circle_and_what_is_too_long_are_refused(session: Day1Session) -> None:
-    circle: dict[str, Any] = {}
+    circle: Any = {}
     circle["me"] = circle
     with pytest.raises(errors.InvalidRequest):
         run(session.add_items([HELLO, circle]))
