@@ -315,6 +315,12 @@ CALLS: dict[str, Any] = {
     "keyed.entry_spaces": lambda _: {},
     "keyed.entry_remove": lambda _: {"keys": [{"key": "k"}]},
     "keyed.entry_sweep": lambda _: {},
+    "keyed.message_append": lambda _: {
+        "key": "k",
+        "messages": [{"role": "user", "content": "oil", "structure": '{"n": "oil"}'}],
+    },
+    "keyed.message_list": lambda _: {"key": "k"},
+    "keyed.message_remove": lambda _: {"key": "k"},
     "library.branch_moment": lambda _: {},
     "library.rows_apply": lambda ids: {
         "changes": [

@@ -17,8 +17,8 @@ from day1.model.rows.origin import Origin
 from day1.model.values.ids import derived_id
 from day1.ports.additions import Additions
 from day1.ports.reading import Reading
-from day1.services.conversations.messages import NewMessage, last_message
-from day1.services.conversations.order import may_have_brought, order_of
+from day1.services.conversations.messages import NewMessage, last_message, may_have_brought
+from day1.services.conversations.order import order_of
 from day1.services.repository.idempotency import reused, written_by
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor

@@ -10,8 +10,9 @@ from day1.model.rows.change import Query
 from day1.model.rows.kind import CONVERSATION, MESSAGE, Row, complete
 from day1.model.rows.origin import Origin
 from day1.ports.additions import Additions
+from day1.ports.reading import Reading
 from day1.services.conversations.excerpts import unknown_conversation
-from day1.services.conversations.order import may_have_brought, order_of
+from day1.services.conversations.order import may_bring_messages, order_of
 from day1.services.repository.idempotency import BY_REQUEST, written_by
 from day1.services.repository.repository import Repository
 from day1.services.rows.recording import BranchAfter, new_row
@@ -147,3 +148,16 @@ def last_message(repo: Repository, work: Additions, conversation_id: str) -> str
     if may_have_brought(work, int(at or 0)):
         return order_of(repo, work, conversation_id)[-1]
     return str(newest)
+
+
+def may_have_brought(reading: Reading, since: int) -> bool:
+    """Whether a commit may have brought messages to a state since an instant, or removed some."""
+    oldest = reading.pending.oldest
+    if oldest is not None and since >= oldest:
+        return False  # pending rows are later than every commit
+    for commit in reading.log():
+        if commit.ts < since:
+            return False
+        if may_bring_messages(commit):
+            return True
+    return False

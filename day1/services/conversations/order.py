@@ -66,19 +66,6 @@ def _arrivals(repo: Repository, tip: CommitId, links: Sequence[Link]) -> dict[st
     return {link.id: arrival(link) for link in links}
 
 
-def may_have_brought(reading: Reading, since: int) -> bool:
-    """Whether a commit may have brought messages to a state since an instant, or removed some."""
-    oldest = reading.pending.oldest
-    if oldest is not None and since >= oldest:
-        return False  # pending rows are later than every commit
-    for commit in reading.log():
-        if commit.ts < since:
-            return False
-        if may_bring_messages(commit):
-            return True
-    return False
-
-
 def may_bring_messages(commit: Commit) -> bool:
     """Whether a commit may have brought messages from elsewhere, or removed some."""
     counts = commit.meta.get("counts")
