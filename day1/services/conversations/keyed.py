@@ -18,7 +18,7 @@ from day1.model.values.ids import derived_id
 from day1.ports.additions import Additions
 from day1.ports.reading import Reading
 from day1.services.conversations.messages import NewMessage, last_message, may_have_brought
-from day1.services.conversations.order import order_of
+from day1.services.conversations.order import FROM_THE_END, messages_of, order_of
 from day1.services.repository.idempotency import reused, written_by
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor
@@ -130,24 +130,25 @@ def newest(
         at: the place of the conversation; without messages, the result is empty.
         limit: how many, at least 1; None: all.
     """
+    if limit is None:
+        rows = [row for _, row in messages_of(repo, reading, at.conversation_id)]
+        return [row for row in rows if _is_visible(row)]
     count = limit
     while True:
         ids = _last_ids(repo, reading, at.conversation_id, count)
-        rows = reading.get(MESSAGE, ids)
-        visible = [rows[i] for i in ids if i in rows and rows[i]["content_hash"] != REDACTED_HASH]
-        if limit is None or count is None:
-            return visible
+        rows_by_id = reading.get(MESSAGE, ids)
+        visible = [rows_by_id[i] for i in ids if i in rows_by_id and _is_visible(rows_by_id[i])]
         if len(visible) >= limit or len(ids) < count:
             return visible[-limit:]
         count *= 2  # redacted messages took some of the places
 
 
-def _last_ids(
-    repo: Repository, reading: Reading, conversation_id: str, count: int | None
-) -> list[str]:
+def _is_visible(row: Row) -> bool:
+    return row["content_hash"] != REDACTED_HASH
+
+
+def _last_ids(repo: Repository, reading: Reading, conversation_id: str, count: int) -> list[str]:
     """Return the ids of the last messages of a conversation, in sequence."""
-    if count is None:
-        return order_of(repo, reading, conversation_id)
     equal = {"conversation_id": conversation_id}
     query = Query(equal=equal, order="created_at", descending=True, limit=count)
     rows = sorted(
@@ -189,12 +190,13 @@ def remove(repo: Repository, branch: Branch, cut: Cut, origin: Origin) -> Remove
         rows = [] if before else _rows_to_remove(repo, adding, cut)
         if not rows:
             return RemovedMessages(before, adding.tip, adding.pending.count)
+        # A redacted message may follow the last one that is shown.
+        is_end = cut.last in {None, last_message(repo, adding, cut.at.conversation_id)}
         work = adding.to_change()
         Editor(repo, work, origin).remove([(MESSAGE, row) for row in rows])
         line = f"remove {len(rows)} messages of {cut.at.conversation_id}"
-        return RemovedMessages(
-            [str(row["id"]) for row in rows], work.commit(Message("remove", line)), 0
-        )
+        tip = work.commit(Message("remove", line, meta={FROM_THE_END: is_end}))
+        return RemovedMessages([str(row["id"]) for row in rows], tip, 0)
 
 
 def _rows_to_remove(repo: Repository, reading: Reading, cut: Cut) -> list[Row]:

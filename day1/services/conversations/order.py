@@ -3,12 +3,17 @@
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Final
 
 from day1.model.rows.change import Commit, CommitId, Query, Ref
 from day1.model.rows.kind import MESSAGE, Cell, Row
 from day1.model.rows.message_order import Link, in_sequence, rivals
 from day1.ports.reading import Reading
 from day1.services.repository.repository import Repository
+
+FROM_THE_END: Final = "messages_from_the_end"
+"""The note of a commit that only removed the last messages of a conversation: the order of the
+others is as before."""
 
 # Reading
 
@@ -67,6 +72,8 @@ def _arrivals(repo: Repository, tip: CommitId, links: Sequence[Link]) -> dict[st
 
 
 def may_bring_messages(commit: Commit) -> bool:
-    """Whether a commit may have brought messages from elsewhere, or removed some."""
+    """Whether a commit may have brought messages from elsewhere, or removed some between others."""
+    if commit.meta.get(FROM_THE_END):
+        return False
     counts = commit.meta.get("counts")
     return commit.op != "add" and (not isinstance(counts, Mapping) or MESSAGE.table in counts)

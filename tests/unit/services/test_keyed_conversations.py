@@ -92,6 +92,13 @@ def test_a_limit_is_right_after_a_merge_brought_older_messages(bench: Bench) -> 
     say(bench, "four")
     assert said(bench, 2) == ["aside", "four"]
     assert said(bench, 1) == ["four"]
+    with bench.store.reading(Ref(branch=MAIN)) as reading:
+        (four,) = keyed.newest(bench.repo, reading, ANN, 1)
+    remove(bench, last=str(four["id"]))
+    assert said(bench, 1) == ["aside"]
+    assert said(bench, 3) == ["two", "three", "aside"]
+    say(bench, "five")
+    assert said(bench, 3) == ["three", "aside", "five"]
 
 
 def test_a_limit_does_not_read_the_whole_conversation(
@@ -101,6 +108,13 @@ def test_a_limit_does_not_read_the_whole_conversation(
     monkeypatch.delattr(order, "messages_of")
     monkeypatch.setattr(keyed, "order_of", lambda *_: pytest.fail("it read all"))
     assert said(bench, 2) == ["18", "19"]
+    with bench.store.reading(Ref(branch=MAIN)) as reading:
+        ids = [str(row["id"]) for row in keyed.newest(bench.repo, reading, ANN, 3)]
+    for last in reversed(ids):
+        assert remove(bench, last=last) == [last]
+    assert said(bench, 2) == ["15", "16"]
+    say(bench, "new")
+    assert said(bench, 2) == ["16", "new"]
 
 
 def test_a_redacted_message_is_left_out_and_a_limit_counts_the_others(bench: Bench) -> None:
