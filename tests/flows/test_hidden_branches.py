@@ -279,10 +279,7 @@ CALLS: dict[str, Any] = {
     "core.verify_batch": {"branch_name": MINE},
     "core.memory_handoff_create": {**BOTH, "request_id": "h"},
     "core.knowledge_bundle_create": {"name": "secret", "source_branch": MINE},
-    "core.knowledge_bundle_import": lambda ids: {
-        "bundle_id": ids["bundle"],
-        "target_branch": "mine/b",
-    },
+    "core.knowledge_bundle_import": lambda i: {"bundle_id": i["bundle"], "target_branch": "mine/b"},
     "kompanion.save_context": {"namespace": "n", "key": "k", "content": {"tea": "no"}},
     "kompanion.upsert_memory": {"namespace": "n", "items": [{"id": "m", "text": "Tea never."}]},
     "kompanion.sync_semantic": {"namespace": "n"},
@@ -315,10 +312,7 @@ CALLS: dict[str, Any] = {
     "keyed.entry_spaces": lambda _: {},
     "keyed.entry_remove": lambda _: {"keys": [{"key": "k"}]},
     "keyed.entry_sweep": lambda _: {},
-    "keyed.message_append": lambda _: {
-        "key": "k",
-        "messages": [{"role": "user", "content": "oil", "structure": '{"n": "oil"}'}],
-    },
+    "keyed.message_append": lambda _: {"key": "k", "messages": [{"role": "user", "content": "o"}]},
     "keyed.message_list": lambda _: {"key": "k"},
     "keyed.message_remove": lambda _: {"key": "k"},
     "library.branch_moment": lambda _: {},

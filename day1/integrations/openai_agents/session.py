@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
@@ -250,11 +249,11 @@ class Day1Session:
             As `get_conversation_turns`, with whole contents.
         """
         messages = await asyncio.to_thread(self._conversation.messages, self._on(branch_id))
-        pattern = re.compile(re.escape(search_term), re.IGNORECASE | re.ASCII)
+        sought = _folded(search_term)
         return [
             described_turn(number, message, item)
             for number, message, item in turns(messages)
-            if any(map(pattern.search, texts_of(item.get("content"))))
+            if any(sought in _folded(text) for text in texts_of(item.get("content")))
         ]
 
     @property
@@ -285,6 +284,11 @@ class Day1Session:
         if self._closed:
             raise errors.HandleClosed("This session is closed: make another one.")
         return self._conversation.on(self._current if branch_id is None else branch_id)
+
+
+def _folded(text: str) -> bytes:
+    """Return a text for comparison in which the case of ASCII letters does not count."""
+    return text.encode("utf-8", "surrogatepass").lower()
 
 
 def _typed(item: Item) -> TResponseInputItem:
