@@ -120,8 +120,6 @@ def agent_timeline(
             if written_branch.ref.branch is not None:
                 read[branch.name] = ReadState(reading.tip, reading.pending)
             for moment in timeline(reading, moments_query):
-                moment_by_id.setdefault(
-                    str(moment.row["id"]), AgentMoment(moment, branch.name)
-                )
+                moment_by_id.setdefault(str(moment.row["id"]), AgentMoment(moment, branch.name))
     ordered_moments = sorted(moment_by_id.values(), key=lambda item: place_in_time(item.moment.row))
     return AgentTimeline(ordered_moments[-limit:], read)
