@@ -17,6 +17,7 @@ from day1.ports.store import Store
 
 if TYPE_CHECKING:
     from day1.model.collection.records import CollectionRead
+    from day1.model.records.desk import Desk
     from day1.model.skills.mined import Mined
     from day1.model.workspace.known_rows import KnownRows
     from day1.model.workspace.mind import Mind
@@ -67,8 +68,9 @@ class Repository:
     """Cache by branch: a commit, and the pinned facts there (`services.workspace.pinned`)."""
     known_rows: dict[str, KnownRows] = field(default_factory=dict)
     """Cache by branch id: the rows that workspaces read there (`services.workspace.known_rows`)."""
-    minds: dict[str, tuple[str, Mind]] = field(default_factory=dict)
-    """Cache by desk id: the text of a desk, and the mind in it (`services.workspace.desks`)."""
+    minds: dict[str, tuple[Desk, Mind]] = field(default_factory=dict)
+    """Cache by desk id: a desk that this process wrote, and its mind (`services.workspace.desks`).
+    """
     of_request: bool = False
     """Whether new ids are derived from a request id, so that their rows may exist already."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final
@@ -20,7 +20,7 @@ from day1.services.tasks.tasks import find_task
 CLIENT: Final = "gwt"
 """The client of the desks of minds."""
 _TRIES: Final = 5
-_KEPT: Final = 50
+_MAX_MINDS: Final = 50
 """Maximum number of minds that a process keeps."""
 
 
@@ -43,8 +43,10 @@ class Seat:
         return self.home, CLIENT, self.name
 
 
-def seat_of(call: Call) -> Seat:
+def seat_of(call: Call, branch: Branch | None = None) -> Seat:
     """Find whose mind a call is about: the task's of its caller or branch, else the caller's own.
+
+    `branch` is the branch of the call, if it is known.
 
     A caller without agent, client and token shares one mind with all such callers of the branch.
 
@@ -52,7 +54,7 @@ def seat_of(call: Call) -> Seat:
         NotFound: there is no such task.
         UnknownBranch: the branch of the call or of the task is gone.
     """
-    branch, caller = branch_of(call), call.caller
+    branch, caller = branch or branch_of(call), call.caller
     task_id = caller.task_id or branch.task_id
     if task_id is None:
         client = None if caller.agent_id else caller.client
@@ -75,8 +77,25 @@ def _mind_on(repo: Repository, desk: Desk | None) -> Mind:
     """Return the mind on a desk: as this process wrote it, if the desk still has that text."""
     if desk is None:
         return Mind()
-    value, mind = repo.minds.get(desk.id, ("", Mind()))
-    return mind if value == desk.value else read_mind(desk.value)
+    written_desk, mind = repo.minds.get(desk.id, (None, Mind()))
+    is_written = written_desk is not None and written_desk.value == desk.value
+    return mind if is_written else read_mind(desk.value)
+
+
+def admit(repo: Repository, seat: Seat, ids: Sequence[str], now: int) -> Mind:
+    """Put rows at the end of the buffer of a mind; return the new mind.
+
+    The desk is read only if another process has written to it: that takes a fifth of this call.
+
+    Raises:
+        StoreBusy, UnknownBranch, InvalidRequest: as `change_mind`.
+    """
+    desk, mind = repo.minds.get(desk_id(*seat.whose), (None, Mind()))
+    if desk is not None:
+        written = _write(repo, seat, desk, mind.admitted(tuple(ids), now), now)
+        if written is not None:
+            return written
+    return change_mind(repo, seat, lambda mind: mind.admitted(tuple(ids), now), now)
 
 
 def change_mind(
@@ -111,21 +130,26 @@ def change_mind(
             changed = change(present)
             if changed is present:
                 return present
-            fitting, value = _fitted(changed)
-            fresh = next_desk(desk, seat.whose, value, now)
-            is_written = write_desk(repo, desk, fresh)
-        if is_written:
-            _keep(repo, fresh, fitting)
-            return fitting
+            written = _write(repo, seat, desk, changed, now)
+        if written is not None:
+            return written
     raise StoreBusy("Other calls change this workspace at the same time: try again.")
 
 
-def _keep(repo: Repository, desk: Desk, mind: Mind) -> None:
-    """Keep a mind that was written, so that it need not be read from JSON again."""
-    repo.minds.pop(desk.id, None)
-    repo.minds[desk.id] = desk.value, mind  # the last one now
-    for desk_id_ in list(repo.minds)[:-_KEPT]:
-        repo.minds.pop(desk_id_, None)
+def _write(repo: Repository, seat: Seat, desk: Desk | None, mind: Mind, now: int) -> Mind | None:
+    """Write a mind if its desk is still `desk`; return what was written, None if it is not.
+
+    What was written is kept, so that it need not be read from JSON again.
+    """
+    fitting, value = _fitted(mind)
+    fresh = next_desk(desk, seat.whose, value, now)
+    if not write_desk(repo, desk, fresh):
+        return None
+    repo.minds.pop(fresh.id, None)
+    repo.minds[fresh.id] = fresh, fitting  # the last one now
+    for oldest_id in list(repo.minds)[:-_MAX_MINDS]:
+        repo.minds.pop(oldest_id, None)
+    return fitting
 
 
 def drop_mind(repo: Repository, seat: Seat) -> None:

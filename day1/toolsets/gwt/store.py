@@ -71,21 +71,19 @@ class ItemStored(Response):
 
 def gwt_store(ctx: Context, request: GwtStore) -> ItemStored:
     """Remember one thing; it waits for a place in the workspace."""
-    from day1.services.workspace.desks import (  # noqa: PLC0415 - a server starts without it
-        change_mind,
-        seat_of,
-    )
+    from day1.services.workspace.desks import admit, seat_of  # noqa: PLC0415 - a server starts without it
     from day1.services.workspace.storing import NewItem, store_item  # noqa: PLC0415 - a server starts without it
 
     memory_type = checked_type(request.memory_type)
     notes = secret_notes(ctx.limits.secrets, request.content)
-    write, seat = write_here(ctx, request), seat_of(ctx)
+    write = write_here(ctx, request)
+    seat = seat_of(ctx, write.branch)
     tags = tuple(dict.fromkeys(request.tags or ()))
     new_item = NewItem(request.content, memory_type, tags, space=write.space)
     spaces = spaces_of(ctx, None)
     stored_item = store_item(write, new_item, request.link_to or (), spaces, request.request_id)
     item, now = stored_item.item, ctx.clock()
-    mind = change_mind(ctx.repo, seat, lambda mind: mind.admitted((item.id,), now), now)
+    mind = admit(ctx.repo, seat, (item.id,), now)
     after, branch = stored_item.after, write.branch.name
     return ItemStored(
         id=item.id,

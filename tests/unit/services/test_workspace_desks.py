@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from day1.errors import UnknownBranch
 from day1.model.records.desk import Desk, desk_id, next_desk
 from day1.model.workspace import mind as mind_module
 from day1.model.workspace.mind import Mind, Place
+from day1.services.branches.desks import forget_branch
 from day1.services.workspace import desks
-from day1.services.workspace.desks import Seat, change_mind, mind_of
+from day1.services.workspace.desks import Seat, admit, change_mind, mind_of
 from tests.unit.services.conftest import Bench
 
 
@@ -59,7 +61,7 @@ def test_a_mind_that_another_process_wrote_is_read(bench: Bench, reads: list[str
 def test_minds_that_were_written_longest_ago_are_forgotten(
     bench: Bench, reads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desks, "_KEPT", 2)
+    monkeypatch.setattr(desks, "_MAX_MINDS", 2)
     for name in ("ada", "bo", "ada", "cyd"):
         admitted(bench, "fact_1", name)
     assert len(bench.repo.minds) == 2
@@ -97,3 +99,46 @@ def test_a_short_change_holds_the_ledger(bench: Bench, monkeypatch: pytest.Monke
     admitted(bench, "fact_3", takes_long=True)
     assert short >= 2
     assert len(held) == short
+
+
+@pytest.fixture
+def records(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The records that are read from now on."""
+    made: list[Any] = []
+    record = bench.repo.ledger.record
+
+    def counted(*given: Any) -> Any:
+        made.append(given)
+        return record(*given)
+
+    monkeypatch.setattr(bench.repo.ledger, "record", counted)
+    return made
+
+
+def test_a_row_is_admitted_without_reading_the_desk(bench: Bench, records: list[Any]) -> None:
+    admit(bench.repo, seat(bench), ["fact_1"], 5)
+    records.clear()
+    mind = admit(bench.repo, seat(bench), ["fact_2"], 5)
+    assert records == []
+    assert mind.buffer == (Place("fact_1", 5), Place("fact_2", 5))
+    assert mind_of(bench.repo, seat(bench)) == mind
+
+
+def test_a_row_is_admitted_to_what_another_process_wrote(bench: Bench) -> None:
+    admit(bench.repo, seat(bench), ["fact_1"], 5)
+    whose = seat(bench).whose
+    desk = bench.repo.ledger.record(Desk, desk_id(*whose))
+    theirs = Mind(buffer=(Place("fact_9", 6),), cycles=3)
+    assert bench.repo.ledger.swap(desk, next_desk(desk, whose, theirs.value, 6))
+    mind = admit(bench.repo, seat(bench), ["fact_2"], 7)
+    assert mind == replace(theirs, buffer=(*theirs.buffer, Place("fact_2", 7)))
+    assert mind_of(bench.repo, seat(bench)) == mind
+
+
+def test_nothing_is_admitted_on_a_branch_that_was_deleted(bench: Bench) -> None:
+    here = seat(bench)
+    admit(bench.repo, here, ["fact_1"], 5)
+    forget_branch(bench.repo, here.home)
+    with pytest.raises(UnknownBranch):
+        admit(bench.repo, here, ["fact_2"], 5)
+    assert bench.repo.ledger.records(Desk) == []
