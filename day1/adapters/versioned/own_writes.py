@@ -62,9 +62,10 @@ class Known(NamedTuple):
 
 
 def known(connection: Connection, dialect: Dialect, tip: CommitId) -> Known | None:
-    """Return the notes on the branch of a connection in a writing transaction, or None.
+    """Return what a connection recorded as added since the head of its branch, if that is all.
 
-    It knows nothing more once a peer or itself wrote anything else, or the branch has another head.
+    None: the connection has no such record, or anything else was written since, by itself or by
+    another connection, or the branch has another head. Called in a writing transaction.
     """
     knowledge: Known | None = connection.info.get(_INFO_KEY)
     if knowledge is None:
@@ -131,7 +132,7 @@ class OwnWrites:
         row_ids = [str(row["id"]) for row in rows]
         if self._may_note(added=len(row_ids)):
             self._added.update(
-                (row_id, tuple(row.get(c) for c in kind.columns))
+                (row_id, tuple(map(row.get, kind.columns)))
                 for row_id, row in zip(row_ids, rows, strict=True)
             )
             self._note(kind, dict.fromkeys(row_ids))
