@@ -25,7 +25,10 @@ _INNER: Final = ("data", "value", "pin")
 
 
 class HttpPinning(Pinning):
-    """A `Pinning` over HTTP; safe to share between threads."""
+    """A service that keeps files under their content ids, such as IPFS, asked over HTTP.
+
+    Threads may share it.
+    """
 
     def __init__(self, url: str, *, key: str = "", timeout_s: float = 60.0) -> None:
         """Set the address that takes a file.

@@ -50,14 +50,14 @@ class News:
 
     def environment(self) -> Mapping[str, str]:
         """Return the command's variables: counts and ids, no memory text and no chosen name."""
-        text_by_variable = {
+        ids_by_name = {
             "REVIEWS": [thing.id for thing in self.waits.reviews],
             "HELD": [thing.id for thing in self.waits.held],
             "NEW": self.new,
         }
         texts = {"": str(len(self.waits.every))}
-        texts |= {f"_{name}": str(len(ids)) for name, ids in text_by_variable.items()}
-        texts |= {f"_{name}_IDS": " ".join(ids[:_IDS]) for name, ids in text_by_variable.items()}
+        texts |= {f"_{name}": str(len(ids)) for name, ids in ids_by_name.items()}
+        texts |= {f"_{name}_IDS": " ".join(ids[:_IDS]) for name, ids in ids_by_name.items()}
         return {f"DAY1_WAITING{name}": text for name, text in texts.items()}
 
 

@@ -128,9 +128,11 @@ def told_at(prime: Prime, now: int) -> Prime:
     return prime._replace(text="\n".join(line for place, line in lines if place not in ended_lines))
 
 
-def _read(path: Path, forgotten: int) -> Prime | None:
+def _read(path: Path, times_deleted: int) -> Prime | None:
     fields = _said(path)
-    if fields is None or fields.get("format") != FORMAT or fields.get("forgotten", 0) != forgotten:
+    if fields is None or fields.get("format") != FORMAT:
+        return None
+    if fields.get("forgotten", 0) != times_deleted:
         return None
     branch, at, text = (fields.get(name) for name in ("branch", "at", "text"))
     space = fields.get("space")
@@ -279,8 +281,8 @@ def restamp(store: Path, prime: Prime, stamp: list[int]) -> None:
 
 def kept(store: Path) -> list[Prime]:
     """Read every readable prime of a store, newest file first."""
-    forgotten = times_forgotten(store)
-    primes = ((path, _read(path, forgotten)) for path in _paths(store, {_PRIME}))
+    times_deleted = times_forgotten(store)
+    primes = ((path, _read(path, times_deleted)) for path in _paths(store, {_PRIME}))
     dated = [(_changed(path), prime) for path, prime in primes if prime is not None]
     dated.sort(key=lambda entry: -entry[0])
     return [prime for _, prime in dated]

@@ -119,14 +119,14 @@ class FileVectors(Vectors):
                 if text in hasty_texts:
                     best_number = best_by_words(all_passages, first.terms)
                     later_passages += all_passages[:best_number] + all_passages[best_number + 1 :]
-                    passages_now = all_passages[best_number : best_number + 1]
+                    passages_to_embed = all_passages[best_number : best_number + 1]
                 else:
-                    passages_now = all_passages
-                vectors_left -= len(passages_now)
+                    passages_to_embed = all_passages
+                vectors_left -= len(passages_to_embed)
                 if counts and vectors_left < 0:
                     return
                 counts[text] = len(all_passages)
-                yield from (p for p in passages_now if p[:2] not in begun_vectors)
+                yield from (p for p in passages_to_embed if p[:2] not in begun_vectors)
             yield from (p for p in later_passages if p[:2] not in begun_vectors)
 
         for batch in in_strides(passages(), embedder.stride if enough else None):

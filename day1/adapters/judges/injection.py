@@ -207,10 +207,10 @@ def _first_order(text: str) -> int | None:
 
 def _visible(text: str) -> str:
     """Return the visible letters of a text up to `MOST_JUDGED`, each in its usual form."""
-    visible = "".join(islice((c for c in text if not _hidden(c)), MOST_JUDGED + 1))
-    normalized = _STRUCK.sub("", unicodedata.normalize("NFKC", visible))
-    is_whole = max(len(visible), len(normalized)) <= MOST_JUDGED
-    return normalized if is_whole else f"{normalized[:MOST_JUDGED]} …"
+    letters = "".join(islice((c for c in text if not _hidden(c)), MOST_JUDGED + 1))
+    usual_letters = _STRUCK.sub("", unicodedata.normalize("NFKC", letters))
+    is_short_enough = max(len(letters), len(usual_letters)) <= MOST_JUDGED
+    return usual_letters if is_short_enough else f"{usual_letters[:MOST_JUDGED]} …"
 
 
 def _hidden(character: str) -> bool:

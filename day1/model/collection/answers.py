@@ -82,7 +82,7 @@ def answer(collection: Collection, asked: Asked) -> Answer:
 
 
 def shown_number(number: Decimal) -> str:
-    """Write a number with all its digits, without an exponent and without zeros at its end."""
+    """Write a number with all its digits, without an exponent or zeros at the end of a fraction."""
     text = format(number, "f")
     if "." in text:
         text = text.rstrip("0").rstrip(".")

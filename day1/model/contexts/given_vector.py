@@ -37,7 +37,7 @@ def sound_vector(values: list[float]) -> list[float]:
     except OverflowError:
         length = math.inf
     if not _LEAST < length < math.inf:
-        raise ValueError("must not be zero, nor beyond 32-bit numbers")
+        raise ValueError("must have a length above zero, and fit into 32-bit numbers")
     return values
 
 

@@ -139,7 +139,7 @@ class Mask:
         return {column: masked_cells[column] for column in cells}
 
     def narrowed(self, kind: Kind, query: Query) -> Query:
-        """Narrow a query so that it finds no row by what is masked."""
+        """Narrow a query so that it finds no row by redacted values."""
         without = dict(query.without)
         if not _asked(query).isdisjoint(_BY_ROW[kind]):
             masked_ids = [row_id for row_id in self.rows if row_id.startswith(f"{kind.prefix}_")]

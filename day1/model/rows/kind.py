@@ -351,7 +351,7 @@ def when(row: Mapping[str, Cell]) -> int:
 
 
 def text_of(cell: Cell) -> str | None:
-    """Return a cell as text; without a value it is empty."""
+    """Return a cell as text; None without a value."""
     return None if cell is None else str(cell)
 
 

@@ -79,7 +79,10 @@ def _with_order(
     *,
     by_words: bool,
 ) -> _Judged:
-    """Judge whether order matters, by vectors; by words if too few have one and `by_words`."""
+    """Judge whether memories that were written one after the other belong together.
+
+    Their vectors tell, or their words if too few have a vector and `by_words`.
+    """
     names, is_ordered, is_final = judgement.usual.names, judgement.usual.ordered, True
     pairs = visible.beside(_SAMPLE_SIZE)
     contents = index.words.texts(visible.kind, [text for pair in pairs for text in pair])

@@ -58,8 +58,8 @@ class DoltDialect(SystemTables, Dialect):
 
     @override
     def version(self, connection: Connection, commit: CommitId) -> int:
-        schema_table = f"`{self._database}/{commit}`.`schema`"
-        statement = f"SELECT max(version) FROM {schema_table}"  # noqa: S608 - our own names
+        past_schema_table = f"`{self._database}/{commit}`.`schema`"
+        statement = f"SELECT max(version) FROM {past_schema_table}"  # noqa: S608 - our own names
         return int(connection.exec_driver_sql(statement).scalar_one())
 
     @override

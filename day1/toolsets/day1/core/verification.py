@@ -157,13 +157,15 @@ def _verification(ctx: Context) -> Verification:
 def _own(request: VerifyFact, agent_id: str | None) -> Judgement:
     """Build the caller's own judgement; its scores must not contradict its verdict."""
     score_by_dimension = request.scores or {}
-    unscored = [
+    unscored_dimensions = [
         name
         for name in request.dimensions or ()
         if request.scores and name not in score_by_dimension
     ]
-    if unscored:
-        raise InvalidRequest(f"`scores` lacks {', '.join(unscored)}.", lacking=unscored)
+    if unscored_dimensions:
+        raise InvalidRequest(
+            f"`scores` lacks {', '.join(unscored_dimensions)}.", lacking=unscored_dimensions
+        )
     scores = tuple(Score(name, round(score, 2)) for name, score in score_by_dimension.items())
     verdict = request.verdict or verdict_of(scores)
     if verdict == "verified" and scores and verdict_of(scores) != "verified":
