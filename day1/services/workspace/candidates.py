@@ -25,6 +25,7 @@ from day1.model.workspace.mind import Mind
 from day1.ports.index import EmbedFirst, IndexBehind, IndexLost
 from day1.ports.reading import Reading
 from day1.services.repository.repository import Repository
+from day1.services.rows.spaces import empty_spaces
 from day1.services.search.indexing import catch_up, lag_note
 from day1.services.search.request import SearchRequest
 from day1.services.search.search_engine import SearchEngine
@@ -140,6 +141,7 @@ def gather(repo: Repository, engine: SearchEngine, seat: Seat, mind: Mind, asked
     scores = searched.scores
     attended = (place.id for place in (*mind.workspace, *mind.buffer))
     memories, linked = reader.read(dict.fromkeys((*attended, *scores)))
+    why_empty = [] if memories or not goal else reader.empty_spaces()
     similarities = Likeness(engine, {i: memory.item for i, memory in memories.items()})
     scores |= similarities.scores(goal, vector, [i for i in memories if i not in scores])
     priority = 1.0 if mind.goal is None else mind.goal.priority
@@ -153,7 +155,7 @@ def gather(repo: Repository, engine: SearchEngine, seat: Seat, mind: Mind, asked
         agents=reader.agents(),
         elsewhere=frozenset(reader.elsewhere),
         state=reader.state,
-        notes=tuple(dict.fromkeys(searched.notes)),
+        notes=tuple(dict.fromkeys((*searched.notes, *why_empty))),
         mode=searched.mode,
     )
 
@@ -171,10 +173,9 @@ def memories_of(
 
 
 class _Searched(NamedTuple):
-    """What a search for the goal found: nothing without a goal."""
+    """What a search for the goal found, the scores by id of a row; nothing without a goal."""
 
     scores: dict[str, float]
-    """By id of a row."""
     notes: Sequence[str] = ()
     mode: Mode | None = None
 
@@ -213,9 +214,8 @@ class _Reader:
                     is_indexed = catch_up(
                         reading, engine.history, engine.index, branch_id, engine.words_wait_s
                     )
-                    newest = newest_rows(
-                        self._at(place, reading), reading, task_id, self._asked.now
-                    )
+                    known = self._at(place, reading)
+                    newest = newest_rows(known, reading, task_id, self._asked.now)
                 if not is_indexed:
                     self.notes = (lag_note(engine.index),)
                 for kind, of_kind in newest.items():
@@ -363,6 +363,11 @@ class _Reader:
                 else:
                     memories[row_id] = _with(memories.get(row_id), item, place)
         return links
+
+    def empty_spaces(self) -> list[str]:
+        """Return notes on the spaces of the call, if the seat's branch has no rows in them."""
+        with self._repo.store.reading(self._places[0].ref) as reading:
+            return empty_spaces(reading, self._asked.spaces)
 
     def agents(self) -> dict[str, str]:
         """Return the agents of the task, and the id of the branch of each."""

@@ -211,6 +211,15 @@ def test_a_task_whose_rows_are_all_candidates_is_indexed_and_not_searched(
     assert found.without_vector == 0
 
 
+def test_a_space_without_rows_is_said(team: Team) -> None:
+    team.fact("ada", "lock", "The upload retry of Kestrel is slow: it waits for a lock.")
+    team.goal()
+    found = team.broadcast("ada", spaces=("project:none",)).round.found
+    assert len(found.memories) == 0
+    assert [note for note in found.notes if "project:none" in note]
+    assert team.broadcast("ada").round.found.notes == ()
+
+
 def test_the_texts_of_a_task_are_embedded_before_others(team: Team) -> None:
     for number in range(40):
         team.searching.fact(f"other{number}", f"Number {number} is of no task.")
