@@ -305,7 +305,8 @@ except day1.Day1Error:
 logging.getLogger("day1").error("nobody asked for this")
 b.preview().merge()
 memory.search("password")
-told = os.environ.pop("ORT_DISABLE_TELEMETRY", "1")  # the one thing that day1 adds
+told = os.environ.pop("ORT_DISABLE_TELEMETRY", "1")  # the two things that day1 adds
+os.environ.pop("DOLTLITE_WAL_CHECKPOINT_THRESHOLD", None)
 after = state(), dict(os.environ), os.getcwd()
 assert told == "1"
 assert repr(before) == repr(after), (before, after)
