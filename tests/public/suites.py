@@ -20,8 +20,13 @@ LIMIT_S: Final = 1_800
 def surroundings(*folders: Path, **more: str) -> dict[str, str]:
     """The environment of a suite: day1 from this checkout, its packages behind the suite's."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("DAY1_", "PYTHON", "PYTEST"))}
-    found = os.pathsep.join(map(str, (*folders, ROOT)))
-    return {**kept, "PYTHONPATH": found, "DAY1_PACKAGES": sysconfig.get_path("purelib"), **more}
+    import_path = os.pathsep.join(map(str, (*folders, ROOT)))
+    return {
+        **kept,
+        "PYTHONPATH": import_path,
+        "DAY1_PACKAGES": sysconfig.get_path("purelib"),
+        **more,
+    }
 
 
 def source_of(source: str, checkout: str, into: Path) -> Path:
@@ -54,9 +59,9 @@ def source_of(source: str, checkout: str, into: Path) -> Path:
 
 def outcomes(report: Path) -> dict[str, set[str]]:
     """The outcomes of each test function, over all its parameters."""
-    found: dict[str, set[str]] = {}
+    outcomes_by_test: dict[str, set[str]] = {}
     for case in ET.parse(report).iter("testcase"):
         kinds = {child.tag for child in case} & {"failure", "error", "skipped"}
         name = str(case.get("name")).partition("[")[0]
-        found.setdefault(name, set()).update(kinds or {"passed"})
-    return found
+        outcomes_by_test.setdefault(name, set()).update(kinds or {"passed"})
+    return outcomes_by_test

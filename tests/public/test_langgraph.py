@@ -34,9 +34,11 @@ SETTINGS = "[pytest]\nasyncio_mode = auto\nmarkers = flaky\n"
 
 def suite_in(source: str, folder: str, into: Path) -> Path:
     """The tests of a package, copied into a folder; skips with the reason if there are none."""
-    found = source_of(source, f"langgraph/libs/{folder}", into)
+    suite_folder = source_of(source, f"langgraph/libs/{folder}", into)
     # `conftest.py` has the fixtures of other stores.
-    shutil.copytree(found / "tests", into / "tests", ignore=shutil.ignore_patterns("conftest.py"))
+    shutil.copytree(
+        suite_folder / "tests", into / "tests", ignore=shutil.ignore_patterns("conftest.py")
+    )
     return into
 
 
@@ -58,11 +60,11 @@ def test_a_suite_of_stores_passes_but_for_the_exceptions(suite: str, tmp_path: P
         timeout=LIMIT_S,
     )
     assert (folder / "report.xml").exists(), done.stdout[-2_000:] + done.stderr[-2_000:]
-    found = outcomes(folder / "report.xml")
-    failed = {name for name, kinds in found.items() if kinds != {"passed"}}
+    outcomes_by_test = outcomes(folder / "report.xml")
+    failed = {name for name, kinds in outcomes_by_test.items() if kinds != {"passed"}}
     listed = set(EXCEPTIONS[suite])
     assert not failed - listed, done.stdout[-6_000:]
-    passing = {name for name in listed if "passed" in found.get(name, {"passed"})}
+    passing = {name for name in listed if "passed" in outcomes_by_test.get(name, {"passed"})}
     assert not passing, f"listed as exceptions, and they pass or are gone: {sorted(passing)}"
 
 

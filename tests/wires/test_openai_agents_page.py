@@ -31,14 +31,14 @@ def run(folder: Path, *arguments: str) -> str:
 
 def test_the_example_prints_what_the_page_says_and_leaves_no_file(tmp_path: Path) -> None:
     assert EXAMPLE.read_text("utf-8").count("\n") <= 60
-    (said,) = blocks(PAGE, "text")
-    assert run(tmp_path, str(EXAMPLE)).strip() == said.strip()
+    (shown,) = blocks(PAGE, "text")
+    assert run(tmp_path, str(EXAMPLE)).strip() == shown.strip()
     assert not list(tmp_path.iterdir())
 
 
 def test_the_blocks_of_the_page_run_one_after_the_other(tmp_path: Path) -> None:
-    said = run(tmp_path, "-c", "\n".join(blocks(PAGE, "python"))).splitlines()
-    assert said == ["oil", "1", "['a', 'b'] ['a']", "0 3"]
+    printed = run(tmp_path, "-c", "\n".join(blocks(PAGE, "python"))).splitlines()
+    assert printed == ["oil", "1", "['a', 'b'] ['a']", "0 3"]
 
 
 def test_without_the_package_the_error_says_which_extra_to_install(tmp_path: Path) -> None:

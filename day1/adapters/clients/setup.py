@@ -34,7 +34,7 @@ class ClientSetup(Setup):
     """Edits the files of the clients that `table.py` lists."""
 
     def __init__(self, home: Path, project: Path, environment: Mapping[str, str]) -> None:
-        """Set the home, the project and the environment variables to work with."""
+        """Work with a home folder, a project folder and environment variables."""
         self._places = {"home": home, "project": project}
         for name, (variable, default) in PLACES.items():
             folder = environment.get(variable) if variable else None

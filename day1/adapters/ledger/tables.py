@@ -129,7 +129,7 @@ def as_row(record: object) -> dict[str, Any]:
 
 
 def is_row_of(record: object, row: Sequence[Any]) -> bool:
-    """Whether what `selecting` reads is a record's row. It may be one in older columns if not."""
+    """Whether columns that `selecting` read are those of a record as they are written now."""
     return record is not None and [*row[:-1]] == [*_columns_of(record).values()]
 
 

@@ -335,7 +335,7 @@ def _by_time(
     empty: tuple[str, ...],
     limit: str,
 ) -> Subquery:
-    """Build the newest rows that have a time of the event, and the newest that have none."""
+    """Build the query of the newest rows with the time of their event, and of those without it."""
     base = table_at(shape.table, shape.version)
     happened, names = base.c.happened_at, tuple(dict.fromkeys((*columns, *BY_TIME)))
     newest_of_each = []

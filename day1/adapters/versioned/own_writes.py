@@ -153,7 +153,7 @@ class OwnWrites:
         self._count = self._dialect.written_rows(self._connection)
 
     def _may_note(self, *, added: int = 0, changed: int = 0) -> bool:
-        """Whether all writes are noted, and are few enough with so many rows more."""
+        """Whether all writes can be noted, also with so many added and changed rows more."""
         if self._befores is None:
             return False
         added += len(self._added)

@@ -61,7 +61,7 @@ class Conversation:
         self._call(on, "message_append", messages=list(messages), title=self._title)
 
     def pop(self, on: day1.Branch) -> Item | None:
-        """Remove the last message, and return its item; None if there is none."""
+        """Remove the last message and return its item; return None from an empty conversation."""
         while messages := self.messages(on, 1):
             (last,) = messages
             # Nothing is removed if somebody added or removed an item meanwhile.

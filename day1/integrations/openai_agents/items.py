@@ -1,4 +1,4 @@
-"""What the SDK's items mean for messages of day1, and messages for items."""
+"""Items of the SDK as messages of day1, and messages as items."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROLES_OF_DAY1: Final = {**_ROLES, "developer": "system"}
 _MOST_TEXT: Final = 32_768
 _CUT: Final = "…"
 _UNREAD: Final = frozenset({"id", "call_id", "status", "type", "encrypted_content"})
-"""Keys whose values nobody looks for."""
+"""Keys whose values are not part of the text that search finds."""
 
 
 def message_of(item: Any) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Day1Session:
         await _finished(self._conversation.append, on, messages)
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Remove the newest item in a commit, and return it; None if there is none.
+        """Remove the newest item in a commit and return it; return None from an empty session.
 
         Raises:
             HandleClosed: the session is closed.

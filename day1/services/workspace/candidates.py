@@ -173,7 +173,7 @@ def memories_of(
 
 
 class _Searched(NamedTuple):
-    """What a search for the goal found, the scores by id of a row; nothing without a goal."""
+    """The result of a search for the goal: scores by id of a row. Empty without a goal."""
 
     scores: dict[str, float]
     notes: Sequence[str] = ()

@@ -29,8 +29,8 @@ def goal_vector(engine: SearchEngine, goal: str) -> tuple[Vector | None, str]:
     """Embed a goal.
 
     Returns:
-        The vector, and "". None without a goal, an embedder or its model, and for the two last ones
-        the reason.
+        The vector and "". Without a goal None and "", and without an embedder or its model None
+        and the reason.
     """
     if not goal:
         return None, ""
