@@ -189,6 +189,18 @@ def test_executemany_takes_any_iterable_and_counts(connection):
     assert cursor.executemany("INSERT INTO notes VALUES (?, ?)", []).rowcount == 0
 
 
+def test_null_is_never_the_value_of_the_row_or_call_before(connection):
+    cursor = connection.cursor()
+    both = [("a", "text"), ("b", None), ("c", 1.5), (None, "no id"), ("d", None)]
+    cursor.executemany("INSERT INTO notes VALUES (?, ?)", both[:3])
+    assert cursor.execute("SELECT ?, ?", both[3]).fetchall() == [both[3]]
+    assert cursor.execute("SELECT ?, ?", both[4]).fetchall() == [both[4]]
+    with pytest.raises(driver.ProgrammingError):
+        cursor.execute("SELECT ?, ?", ("bound, then refused", object()))
+    assert cursor.execute("SELECT ?, ?", (None, None)).fetchall() == [(None, None)]
+    assert cursor.execute("SELECT * FROM notes ORDER BY id").fetchall() == both[:3]
+
+
 def test_executemany_stops_at_the_row_that_fails(connection):
     connection.execute("BEGIN IMMEDIATE")
     with pytest.raises(driver.IntegrityError):

@@ -291,6 +291,7 @@ class Connection:
                     if code != engine.DONE:
                         raise self._error(code)
                     lib.reset(statement.handle)
+                    lib.clear_bindings(statement.handle)
                     changed += lib.changes64(self._handle)
                     step = later_step
                 return Result(rowcount=changed if statement.changes_rows else -1)

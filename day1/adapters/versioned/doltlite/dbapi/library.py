@@ -95,7 +95,6 @@ class Library:
         self.reset = _bound(quick, "reset")
         self.clear_bindings = _bound(quick, "clear_bindings")
         self.bind_parameter_count = _bound(quick, "bind_parameter_count")
-        self.bind_null = _bound(quick, "bind_null")
         self.bind_int = _bound(quick, "bind_int")
         self.bind_int64 = _bound(quick, "bind_int64")
         self.bind_double = _bound(quick, "bind_double")

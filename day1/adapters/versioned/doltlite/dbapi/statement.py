@@ -84,7 +84,7 @@ class Statement:
         return self._description
 
     def bind(self, values: Sequence[Any], first: int = 1) -> list[bytes]:
-        """Bind values to the parameters from `first` on.
+        """Bind values to the parameters from `first` on; parameters are NULL until bound.
 
         Returns the buffers that the engine now points into: they must live until the statement
         has run. Results of the C calls are ignored, since all bad values are refused before.
@@ -97,13 +97,13 @@ class Statement:
         lib, handle = self._lib, self.handle
         buffers = []
         for index, value in enumerate(values, first):
+            if value is None:
+                continue
             kind = type(value)
             if kind is str:
                 data = value.encode()
                 buffers.append(data)
                 lib.bind_text(handle, index, data, _length(data), None)
-            elif value is None:
-                lib.bind_null(handle, index)
             elif kind is int:
                 if _LOW <= value <= _HIGH:
                     lib.bind_int(handle, index, value)
