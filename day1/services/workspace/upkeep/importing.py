@@ -97,7 +97,7 @@ def sort_lines(
     redacted_hashes = write.repo.ledger.mask().hashes | {REDACTED_HASH}
     row_id_by_key = dict(_present(reading, write, now, removed_ids)) if dedupe else {}
     keys = [_key(line, write) for _, line in lines]
-    ids = [ids_of(line, write) for _, line in lines]
+    ids = [_ids(line, key, write) for (_, line), key in zip(lines, keys, strict=True)]
     taken_ids = _taken(reading, itertools.chain.from_iterable(ids))
     for (number, line), key, own_ids in zip(lines, keys, ids, strict=True):
         if refusal := _refusal(line, redacted_hashes, now):
@@ -154,8 +154,13 @@ def _key(line: ItemLine, write: Writing) -> Key:
 
 def ids_of(line: ItemLine, write: Writing) -> list[str]:
     """Return the ids that the row of a line may get: its own, then the one that its words give."""
+    return _ids(line, _key(line, write), write)
+
+
+def _ids(line: ItemLine, key: Key, write: Writing) -> list[str]:
+    """Return the ids that the row of a line with this key may get."""
     prefix = kind_of_type(line.memory_type).prefix
-    words, source, tags = _key(line, write)
+    words, source, tags = key
     by_words = derived_id(prefix, None, VIA, write.space or "", words, source, *tags)
     is_own = line.id is not None and is_made(prefix, line.id)
     return [str(line.id), by_words] if is_own else [by_words]
