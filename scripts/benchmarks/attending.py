@@ -101,12 +101,17 @@ def _in_a_large_store(bench: Bench, middle: OpenStore, large: OpenStore) -> Iter
     sizes = f"{bench.sizes.large:,} / {bench.sizes.middle:,} facts"
     below, above = bench.by_turns(_attending(middle, asked), _attending(large, asked))
     yield quotient(f"gwt_attend, {sizes}", above, below, _LARGE, "the smaller store")
-    medians = []
-    for store in (middle, large):
-        caller = _full(store, asked)
-        set_goal = _aiming(store, asked, caller)
-        medians += bench.by_turns(lambda _: _call(store, "gwt_broadcast", caller), before=set_goal)  # noqa: B023 - called in this round
-    below, above = medians
+    callers = _full(middle, asked), _full(large, asked)
+
+    def set_goals(number: int) -> None:
+        for store, caller in zip((middle, large), callers, strict=True):
+            _aiming(store, asked, caller)(number)
+
+    below, above = bench.by_turns(
+        lambda _: _call(middle, "gwt_broadcast", callers[0]),
+        lambda _: _call(large, "gwt_broadcast", callers[1]),
+        before=set_goals,
+    )
     yield quotient(f"gwt_broadcast, {sizes}", above, below, _LARGE, "the smaller store")
 
 
