@@ -12,6 +12,7 @@ from day1.services.repository.repository import Repository
 from day1.services.tasks.consolidating import source_edit_id
 from day1.services.tasks.sessions import WrittenBranch, written_branches
 from day1.services.tasks.task_rows import NewestRows, newest_rows, task_branches_written
+from day1.services.tasks.tasks import task_state
 
 MOST: Final = 2_000
 """Maximum number of observations that one consolidation reads."""
@@ -36,7 +37,7 @@ def observed(repo: Repository, equal: Mapping[str, Cell]) -> Observed:
         NotFound: there is no such task.
     """
     if "task_id" in equal:
-        branches_written = task_branches_written(repo, str(equal["task_id"]))
+        branches_written = task_branches_written(repo, task_state(repo, str(equal["task_id"])))
     else:
         branches_written = written_branches(repo, session_id=str(equal["session_id"]))
     query = Query(equal=equal, limit=MOST)
@@ -69,7 +70,7 @@ def branch_for_facts(repo: Repository, observations: Observed) -> str:
         for rows_of_kind in last_times
         for row in rows_of_kind.rows
     )
-    return newest_time[2].branch_of[str(newest_time[1])]
+    return newest_time[2].branch_by_row[str(newest_time[1])]
 
 
 def waiting_first(

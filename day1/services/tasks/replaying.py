@@ -15,7 +15,7 @@ from day1.model.values.instant import SECOND
 from day1.services.repository.repository import Repository
 from day1.services.search.grouping import group_rows
 from day1.services.search.search_engine import SearchEngine
-from day1.services.tasks.task_rows import NewestRows, count_rows, newest_rows, task_branches_written
+from day1.services.tasks.task_rows import NewestRows, RowCount, readings, task_branches_written
 from day1.services.tasks.tasks import TaskState, task_state
 
 MOST = 500
@@ -26,6 +26,7 @@ _MAX_SHOWN = 20
 """Maximum number of patterns with one name, and of ids and next steps in a pattern."""
 
 _ERROR = "error"
+_OBSERVATION_COLUMNS = ("task_id", "summary", "observation_type", "tool_name", "agent_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,22 +116,23 @@ def replay(
 
 
 def _replay(repo: Repository, state: TaskState, space: Mapping[str, Cell]) -> Replay:
-    branches_written = task_branches_written(repo, state.task.id)
     equal = {"task_id": state.task.id}
+    query = Query(equal={**equal, **space}, limit=MOST)
+    observations = NewestRows(OBSERVATION, _OBSERVATION_COLUMNS, query)
+    facts = NewestRows(FACT, ("task_id", "fact_text"), query)
+    count = RowCount(equal, space)
+    for branch, reading in readings(repo, task_branches_written(repo, state)):
+        observations.read(branch, reading)
+        facts.read(branch, reading)
+        count.read(reading)
     task_branch = repo.ledger.record(Branch, state.task.branch_id)
-
-    def newest(kind: Kind, *columns: str) -> NewestRows:
-        query = Query(equal={**equal, **space}, limit=MOST)
-        return newest_rows(repo, branches_written, kind, ("task_id", *columns), query)
-
-    observations = newest(OBSERVATION, "summary", "observation_type", "tool_name", "agent_id")
-    facts = newest(FACT, "fact_text")
+    tools = [row["tool_name"] for row in observations.rows]
     return Replay(
         state,
         None if task_branch is None else task_branch.name,
-        Counter(str(row["tool_name"]) for row in observations.rows if row["tool_name"] is not None),
+        Counter(str(tool) for tool in tools if tool is not None),
         list(_errors(observations.rows)),
-        count_rows(repo, branches_written, equal, space),
+        count.by_table,
         observations.rows,
         facts.rows,
         observations.truncated or facts.truncated,
@@ -232,5 +234,5 @@ def _recurring(
 
 
 def _most_frequent(patterns: Iterable[Pattern]) -> list[Pattern]:
-    """Return the `_SHOWN` patterns that occur in the most tasks."""
+    """Return the `_MAX_SHOWN` patterns that occur in the most tasks."""
     return sorted(patterns, key=lambda p: -len(p.tasks))[:_MAX_SHOWN]

@@ -1,41 +1,73 @@
 """The rows of a task, a session or an agent on all branches that have them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from day1.model.branches.branch import Branch
 from day1.model.rows.change import Query, ReadState, place_in_time
 from day1.model.rows.kind import FACT, MESSAGE, OBSERVATION, Cell, Kind, Row
+from day1.ports.reading import Reading
 from day1.services.repository.repository import Repository
 from day1.services.rows.spaces import within
 from day1.services.rows.timeline import Moment, timeline
 from day1.services.tasks.sessions import WrittenBranch, ref_of, written_branches
-from day1.services.tasks.tasks import task_branches, task_state
+from day1.services.tasks.tasks import TaskState, task_branches
 
 _COUNTED = (FACT, OBSERVATION, MESSAGE)
 """The kinds of rows that have an index by task."""
 
 
-def task_branches_written(repo: Repository, task_id: str) -> list[WrittenBranch]:
-    """Return the branches of a task, then all other branches with rows written for the task.
-
-    Raises:
-        NotFound: there is no such task.
-    """
-    branches = task_branches(repo, task_state(repo, task_id))
+def task_branches_written(repo: Repository, state: TaskState) -> list[WrittenBranch]:
+    """Return the branches of a task, then all other branches with rows written for the task."""
+    branches = task_branches(repo, state)
     branches_of_task = [WrittenBranch(branch, ref_of(branch)) for branch in branches.values()]
-    other_branches = written_branches(repo, task_id=task_id)
+    other_branches = written_branches(repo, task_id=state.task.id)
     return branches_of_task + [place for place in other_branches if place.branch.id not in branches]
 
 
-@dataclass(frozen=True, slots=True)
-class NewestRows:
-    """The newest rows, in the order in which they were written."""
+def readings(
+    repo: Repository, branches: Sequence[WrittenBranch]
+) -> Iterator[tuple[Branch, Reading]]:
+    """Open one branch after the other for reading."""
+    for written_branch in branches:
+        with repo.store.reading(repo.shown(written_branch.ref)) as reading:
+            yield written_branch.branch, reading
 
-    rows: list[Row]
-    branch_of: Mapping[str, str]
-    """Id of a row -> name of a branch that has the row."""
-    truncated: bool
-    """Whether there are more rows than these."""
+
+class NewestRows:
+    """Columns (`id` and `created_at` always) of the newest rows of branches, each row once.
+
+    Secret and expired rows are left out.
+    """
+
+    def __init__(self, kind: Kind, columns: Sequence[str], filters: Query) -> None:
+        """Begin without rows; `filters.limit` is the maximum number of rows, None for all."""
+        self._kind, self._columns = kind, ("id", "created_at", *columns)
+        self._limit = filters.limit
+        read_limit = None if self._limit is None else self._limit + 1
+        self._query = replace(filters, public=True, descending=True, limit=read_limit)
+        self._row_by_id: dict[str, Row] = {}
+        self.branch_by_row: dict[str, str] = {}
+        """Id of a row -> name of the first branch that has the row."""
+
+    def read(self, branch: Branch, reading: Reading) -> None:
+        """Add the rows of a branch."""
+        for cells in reading.scan(self._kind, self._columns, self._query):
+            row: Row = dict(zip(self._columns, cells, strict=True))
+            self._row_by_id.setdefault(str(row["id"]), row)
+            self.branch_by_row.setdefault(str(row["id"]), branch.name)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The newest rows, in the order in which they were written."""
+        rows = self._row_by_id.values()
+        rows_by_time = sorted(rows, key=lambda row: (row["created_at"] or 0, row["id"]))
+        return rows_by_time if self._limit is None else rows_by_time[-self._limit :]
+
+    @property
+    def truncated(self) -> bool:
+        """Whether there are more rows than these."""
+        return self._limit is not None and len(self._row_by_id) > self._limit
 
 
 def newest_rows(
@@ -45,44 +77,32 @@ def newest_rows(
     columns: Sequence[str],
     filters: Query,
 ) -> NewestRows:
-    """Read columns (`id` and `created_at` always) of the newest rows of branches, each row once.
-
-    Secret and expired rows are left out.
-    """
-    column_names = ("id", "created_at", *columns)
-    limit = filters.limit
-    read_limit = None if limit is None else limit + 1
-    query = replace(filters, public=True, descending=True, limit=read_limit)
-    row_by_id: dict[str, Row] = {}
-    branch_by_row: dict[str, str] = {}
-    for written_branch in branches:
-        with repo.store.reading(repo.shown(written_branch.ref)) as reading:
-            for cells in reading.scan(kind, column_names, query):
-                row: Row = dict(zip(column_names, cells, strict=True))
-                row_by_id.setdefault(str(row["id"]), row)
-                branch_by_row.setdefault(str(row["id"]), written_branch.branch.name)
-    rows_by_time = sorted(row_by_id.values(), key=lambda row: (row["created_at"] or 0, row["id"]))
-    shown_count = len(rows_by_time) if limit is None else limit
-    return NewestRows(rows_by_time[-shown_count:], branch_by_row, len(rows_by_time) > shown_count)
+    """Read the newest rows of a kind on branches, as `NewestRows` does."""
+    newest = NewestRows(kind, columns, filters)
+    for branch, reading in readings(repo, branches):
+        newest.read(branch, reading)
+    return newest
 
 
-def count_rows(
-    repo: Repository,
-    branches: Sequence[WrittenBranch],
-    equal: Mapping[str, Cell],
-    space: Mapping[str, Cell],
-) -> dict[str, int]:
-    """Count facts, observations and messages by table; a row on several branches counts once.
+class RowCount:
+    """The numbers of facts, observations and messages; a row on several branches counts once."""
 
-    `space` is as in `services.rows.spaces.within`.
-    """
-    ids_by_table: dict[str, set[Cell]] = {kind.table: set() for kind in _COUNTED}
-    for written_branch in branches:
-        with repo.store.reading(repo.shown(written_branch.ref)) as reading:
-            for kind in _COUNTED:
-                rows = reading.scan(kind, ("id",), within(reading, kind, Query(equal=equal), space))
-                ids_by_table[kind.table].update(row_id for (row_id,) in rows)
-    return {table: len(rows) for table, rows in ids_by_table.items()}
+    def __init__(self, equal: Mapping[str, Cell], space: Mapping[str, Cell]) -> None:
+        """Begin with none; `space` is as in `services.rows.spaces.within`."""
+        self._query, self._space = Query(equal=equal), space
+        self._ids_by_table: dict[str, set[Cell]] = {kind.table: set() for kind in _COUNTED}
+
+    def read(self, reading: Reading) -> None:
+        """Count the rows of a branch."""
+        for kind in _COUNTED:
+            query = within(reading, kind, self._query, self._space)
+            rows = reading.scan(kind, ("id",), query)
+            self._ids_by_table[kind.table].update(row_id for (row_id,) in rows)
+
+    @property
+    def by_table(self) -> dict[str, int]:
+        """The number of rows, by table."""
+        return {table: len(ids) for table, ids in self._ids_by_table.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from day1.services.search.search_engine import SearchEngine
 from day1.services.search.searching import ReadHits, search
 from day1.services.tasks.sessions import WrittenBranch
 from day1.services.tasks.task_rows import task_branches_written
+from day1.services.tasks.tasks import task_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ def search_task(
     Raises:
         NotFound: there is no such task.
     """
-    return search_branches(engine, task_branches_written(repo, task_id), task_id, request)
+    branches_written = task_branches_written(repo, task_state(repo, task_id))
+    return search_branches(engine, branches_written, task_id, request)
 
 
 def search_branches(

@@ -33,15 +33,10 @@ from day1.services.search.searching import ReadHits, search
 from day1.services.tasks.sessions import WrittenBranch, ref_of
 from day1.services.tasks.task_rows import task_branches_written
 from day1.services.tasks.task_search import search_branches
+from day1.services.tasks.tasks import task_state
 from day1.services.workspace.desks import Seat
 from day1.services.workspace.items import KINDS
-from day1.services.workspace.known_rows import (
-    NEWEST,
-    known_rows,
-    newest_rows,
-    read_rows,
-    seen_rows,
-)
+from day1.services.workspace.known_rows import NEWEST, known_rows, newest_rows, read_rows, seen_rows
 from day1.services.workspace.likeness import Likeness, goal_vector
 from day1.services.workspace.pinned import pinned_facts
 
@@ -188,7 +183,7 @@ class _Reader:
         own = WrittenBranch(seat.branch, ref_of(seat.branch))
         self._places, self._written = [own], [own]
         if seat.task_id is not None:
-            self._written = task_branches_written(repo, seat.task_id)
+            self._written = task_branches_written(repo, task_state(repo, seat.task_id))
             others = (place for place in self._written if place.branch.id != seat.branch.id)
             self._places += others
         self.state = ReadState("", NOTHING_PENDING)

@@ -10,7 +10,7 @@ from day1.services.branches import deleting
 from day1.services.rows.editing import Correction, update
 from day1.services.sharing import handoffs, templates
 from day1.services.tasks import sessions, tasks
-from day1.services.tasks.task_rows import count_rows, task_branches_written
+from day1.services.tasks.task_rows import RowCount, readings, task_branches_written
 from day1.services.tasks.tasks import JoinRequest, NewObjective, ObjectiveUpdate
 from tests.unit.services.conftest import ADA, Bench
 
@@ -91,9 +91,12 @@ def test_a_row_on_several_branches_of_a_task_counts_once(bench: Bench) -> None:
     bench.add("fact_a", "a", top, of_task)
     join(bench, "ada")
     bench.add("fact_b", "b", "task/mend/ada", of_task)
-    found = task_branches_written(bench.repo, TASK)
+    found = task_branches_written(bench.repo, tasks.task_state(bench.repo, TASK))
     assert [one.branch.name for one in found] == ["task/mend", "task/mend/ada"]
-    assert count_rows(bench.repo, found, {"task_id": TASK}, {})["facts"] == 2
+    count = RowCount({"task_id": TASK}, {})
+    for _, reading in readings(bench.repo, found):
+        count.read(reading)
+    assert count.by_table["facts"] == 2
 
 
 def test_a_handoff_copies_what_the_source_found_and_only_what_was_verified(bench: Bench) -> None:
