@@ -101,7 +101,9 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             forget_redacted(repo)
             note_tokens(repo)
         opened.callback(closing)
-        prime = PrimeServices(FileUses(folder, read_only=read_only), primes)
+        uses = FileUses(folder, read_only=read_only)
+        opened.callback(uses.close)
+        prime = PrimeServices(uses, primes)
         search = _search_engine(settings, repo, index, serves=serves)
         return OpenStore(
             folder,
@@ -109,7 +111,7 @@ def _opened(settings: Settings, *, create: bool, serves: bool, folder: Path | No
             engine.node,
             settings,
             repo,
-            replace(search, uses=prime.uses),
+            replace(search, uses=uses),
             prime,
             chat_model,
             pinning(settings.pinning),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -58,5 +59,6 @@ def place_of(store: OpenStore) -> StoreLocation:
 
 def _damaged(folder: Path) -> list[str]:
     """List the damaged files that day1 can do without: the uses and the primes."""
-    uses = [] if FileUses(folder, read_only=True).is_whole() else [USES]
+    with closing(FileUses(folder, read_only=True)) as file:
+        uses = [] if file.is_whole() else [USES]
     return uses + FilePrimes(folder, read_only=True).damaged()

@@ -48,7 +48,7 @@ def make(folder: Path) -> None:
         assert store.search.embedder
         embed_pending(store.search.index, store.search.embedder, None)
         found = hits(store)
-        FileUses(folder, read_only=False).shown([row_id for row_id, _ in found[0]], 1, "main")
+        store.search.uses.shown([row_id for row_id, _ in found[0]], 1, "main")
         prime_renewer(store).renew()
     told = {
         "format": 1,
@@ -97,19 +97,20 @@ def indexed_in(store: OpenStore, folder: Path) -> Iterator[None]:
     To open a store takes longer than all that is looked at here.
     """
     search, prime, place = store.search, store.prime, store.folder
-    index = LocalIndex(folder)
+    index, uses = LocalIndex(folder), FileUses(folder, read_only=False)
     fresh: dict[str, Any] = {
         field.name: field.default_factory()
         for field in fields(SearchEngine)
         if field.name in _CACHES and callable(field.default_factory)
     }
-    prime = PrimeServices(FileUses(folder, read_only=False), FilePrimes(folder, read_only=False))
-    store.search = replace(search, index=index, uses=prime.uses, **fresh)
-    store.prime, store.folder = prime, folder
+    store.search = replace(search, index=index, uses=uses, **fresh)
+    store.prime = PrimeServices(uses, FilePrimes(folder, read_only=False))
+    store.folder = folder
     try:
         yield
     finally:
         index.close()
+        uses.close()
         store.search, store.prime, store.folder = search, prime, place
 
 

@@ -7,8 +7,9 @@ import json
 import logging
 import os
 import sqlite3
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from typing_extensions import override
@@ -44,13 +45,21 @@ class FileUses(Uses):
     """`ports.uses.Uses` in the store's folder; threads and processes may share it."""
 
     def __init__(self, folder: Path, *, read_only: bool) -> None:
-        """Prepare without opening the file."""
+        """Prepare without opening the file; `close` ends the use of it."""
         self._path = folder / FILE
         self._read_only = read_only
+        self._guard = threading.Lock()
+        """Held by the thread that uses the connection."""
+        self._connection: sqlite3.Connection | None = None
         self._most: dict[Branches, tuple[tuple[int, ...], dict[str, Use]]] = {}
         """Cached most shown memories, by branches; reading takes 10 ms for 50,000 memories."""
         self._file: tuple[int, int] | None = None
-        """The device and inode of the file that was opened last."""
+        """The device and inode of the file that was opened last, and is still open."""
+
+    def close(self) -> None:
+        """Close the file; the next call opens it again."""
+        with self._guard:
+            self._disconnect()
 
     @override
     def shown(self, row_ids: Sequence[str], at: int, branch_id: str) -> None:
@@ -111,13 +120,30 @@ class FileUses(Uses):
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection to one thread at a time; it is opened again after any error."""
+        with self._guard:
+            if self._connection is None or self._identity() != self._file:
+                self._disconnect()
+                self._connection = self._connect()
+            try:
+                yield self._connection
+            except BaseException:
+                self._disconnect()
+                raise
+
+    def _connect(self) -> sqlite3.Connection:
         if not self._read_only:
             with suppress(FileExistsError):  # only this user may read the file
                 os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         self._file = self._identity()
-        with closing(sqlite3.connect(self._path, timeout=_WAIT_S)) as connection:
-            connection.execute("PRAGMA synchronous = OFF")  # a crash loses only counts
-            yield connection
+        connection = sqlite3.connect(self._path, timeout=_WAIT_S, check_same_thread=False)
+        connection.execute("PRAGMA synchronous = OFF")  # a crash loses only counts
+        return connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
