@@ -1,0 +1,194 @@
+"""Adapters of agent frameworks whose process is killed: each write is whole or was not begun."""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import day1
+from tests.engine import needs_files
+from tests.flows.test_python_processes import QUIET, environment
+
+PROCESSES, THREADS, WRITES = 4, 4, 8
+
+SESSION_WRITES = """
+import asyncio, sys
+import day1
+from day1.integrations.openai_agents import Day1Session
+
+def say(text):
+    return {"role": "user", "content": text}
+
+memory = day1.connect(sys.argv[1], settings={"embedder": {"kind": "none"}})
+session = Day1Session("talk", memory)
+asyncio.run(session.WRITE)
+"""
+LANGGRAPH_WRITES = """
+import sys
+import day1
+from day1.integrations.langgraph import Day1Store
+from langgraph.store.base import PutOp
+
+memory = day1.connect(sys.argv[1], settings={"embedder": {"kind": "none"}})
+store = Day1Store(memory)
+store.WRITE
+"""
+TOGETHER = f"""
+import asyncio, sys, threading
+import day1
+from day1.integrations.openai_agents import Day1Session
+
+folder, name = sys.argv[1:]
+memory = day1.connect(folder, settings={QUIET!r})
+session = Day1Session("talk", memory)
+
+def write(thread):
+    for number in range({WRITES}):
+        texts = [f"{{name}} {{thread}} {{number}} {{part}}" for part in ("first", "second")]
+        items = [{{"role": "user", "content": text}} for text in texts]
+        asyncio.run(session.add_items(items))
+        print(texts[0], flush=True)
+
+threads = [threading.Thread(target=write, args=(each,)) for each in range({THREADS})]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+ADDED = [("add.before_commit", False), ("add.after_commit", True)]
+CHANGED = [("change.before_commit", False), ("change.after_commit", True)]
+FORKED = [("fork.after_intent", False), ("fork.after_engine", False), ("fork.after_ledger", True)]
+
+
+def run_killed(script: str, folder: Path, point: str) -> None:
+    killed = subprocess.run(
+        [sys.executable, "-c", script, str(folder)],
+        env=environment(DAY1_KILL_AT=point),
+        timeout=120,
+        capture_output=True,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+
+
+def contents(memory: day1.Memory, branch: str | None = None) -> list[Any]:
+    from day1.integrations.openai_agents import Day1Session
+
+    items: Any = asyncio.run(Day1Session("talk", memory).get_items(branch_id=branch))
+    return [item["content"] for item in items]
+
+
+@pytest.mark.parametrize(
+    ("write", "point", "done", "after"),
+    [
+        *[
+            ('add_items([say("c"), say("d")])', point, done, ["a", "b", "c", "d"])
+            for point, done in ADDED
+        ],
+        *[("pop_item()", point, done, ["a"]) for point, done in CHANGED],
+        *[("clear_session()", point, done, []) for point, done in CHANGED],
+    ],
+)
+def test_a_write_of_a_session_is_whole_or_not_there(
+    tmp_path: Path, write: str, point: str, done: bool, after: list[str]
+) -> None:
+    needs_files()
+    agents = pytest.importorskip("day1.integrations.openai_agents")
+    folder = tmp_path / "store"
+    with day1.connect(folder, settings=QUIET) as memory:
+        before = [{"role": "user", "content": text} for text in ("a", "b")]
+        asyncio.run(agents.Day1Session("talk", memory).add_items(before))
+    run_killed(SESSION_WRITES.replace("WRITE", write), folder, point)
+    with day1.connect(folder, settings=QUIET) as memory:
+        assert contents(memory) == (after if done else ["a", "b"])
+        asyncio.run(agents.Day1Session("talk", memory).add_items(before))
+        assert contents(memory)[-2:] == ["a", "b"]
+
+
+@pytest.mark.parametrize(("point", "done"), FORKED)
+def test_a_branch_of_a_session_is_whole_or_can_be_made_again(
+    tmp_path: Path, point: str, done: bool
+) -> None:
+    needs_files()
+    agents = pytest.importorskip("day1.integrations.openai_agents")
+    folder = tmp_path / "store"
+    with day1.connect(folder, settings=QUIET) as memory:
+        session = agents.Day1Session("talk", memory)
+        for text in ("a", "b"):
+            asyncio.run(session.add_items([{"role": "user", "content": text}]))
+    script = SESSION_WRITES.replace("WRITE", 'create_branch_from_turn(2, "other")')
+    run_killed(script, folder, point)
+    with day1.connect(folder, settings=QUIET) as memory:
+        session = agents.Day1Session("talk", memory)
+        branches = [each["branch_id"] for each in asyncio.run(session.list_branches())]
+        assert branches == (["main", "other"] if done else ["main"])
+        if not done:
+            asyncio.run(session.create_branch_from_turn(2, "other"))
+        assert (contents(memory), contents(memory, "other")) == (["a", "b"], ["a"])
+
+
+@pytest.mark.parametrize(
+    ("write", "point", "done", "after"),
+    [
+        *[
+            ('put(("users",), "new", {"n": 2})', point, done, {"old": 1, "new": 2})
+            for point, done in ADDED
+        ],
+        *[('put(("users",), "old", {"n": 3})', point, done, {"old": 3}) for point, done in CHANGED],
+        *[('delete(("users",), "old")', point, done, {}) for point, done in CHANGED],
+        *[
+            (
+                'batch([PutOp(("users",), key, value) for key, value in '
+                '(("old", None), ("x", {"n": 4}), ("y", {"n": 5}))])',
+                point,
+                done,
+                {"x": 4, "y": 5},
+            )
+            for point, done in CHANGED
+        ],
+    ],
+)
+def test_a_write_of_a_langgraph_store_is_whole_or_not_there(
+    tmp_path: Path, write: str, point: str, done: bool, after: dict[str, int]
+) -> None:
+    needs_files()
+    langgraph = pytest.importorskip("day1.integrations.langgraph")
+    folder = tmp_path / "store"
+    with day1.connect(folder, settings=QUIET) as memory:
+        langgraph.Day1Store(memory).put(("users",), "old", {"n": 1})
+    run_killed(LANGGRAPH_WRITES.replace("WRITE", write), folder, point)
+    with day1.connect(folder, settings=QUIET) as memory:
+        items = langgraph.Day1Store(memory).search(("users",))
+        assert {item.key: item.value["n"] for item in items} == (after if done else {"old": 1})
+
+
+def test_processes_with_threads_share_a_session_while_one_is_killed(tmp_path: Path) -> None:
+    needs_files()
+    pytest.importorskip("day1.integrations.openai_agents")
+    folder = tmp_path / "store"
+    with day1.connect(folder, settings=QUIET) as memory:
+        running = [
+            subprocess.Popen(
+                [sys.executable, "-c", TOGETHER, str(folder), str(number)],
+                env=environment(),
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(PROCESSES)
+        ]
+        victim = running[0]
+        assert victim.stdout is not None
+        said = [victim.stdout.readline().strip() for _ in range(THREADS)]
+        victim.kill()
+        outputs = [each.communicate(timeout=300)[0] for each in running]
+        assert [each.returncode for each in running] == [-signal.SIGKILL] + [0] * (PROCESSES - 1)
+        acknowledged = [*said, *(line for output in outputs for line in output.split("\n") if line)]
+        texts = contents(memory)
+        assert len(texts) == len(set(texts))
+        assert set(acknowledged) <= set(texts)
+        pairs = list(zip(texts[::2], texts[1::2], strict=True))
+        assert all(one.replace("first", "second") == other for one, other in pairs)
+        assert len(pairs) - len(acknowledged) <= THREADS  # whole, but not acknowledged
