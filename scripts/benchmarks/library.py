@@ -16,7 +16,7 @@ import anyio
 from mcp import Client
 
 import day1
-from benchmarks import langgraph_rows
+from benchmarks import langgraph_rows, session_rows
 from benchmarks.bench import ROOT, Bench
 from benchmarks.report import Row, duration, quotient
 from benchmarks.texts import facts, questions
@@ -58,6 +58,7 @@ def rows(bench: Bench) -> Iterator[Row]:
             yield quotient(f"{name} in process", above, below, limit, "the same over MCP stdio's")
         yield _tasks(bench, folder, memory)
         yield from langgraph_rows.rows(bench, memory)
+        yield from session_rows.rows(bench, memory)
     yield from _over_http(bench, folder)
 
 

@@ -2,10 +2,9 @@
 
     create_engine("sqlite://", module=driver, creator=lambda: driver.connect(path), poolclass=...)
 
-It differs from `sqlite3` where day1 needs it: the module never begins a transaction, every result
-is read whole before `execute` returns (the engine aborts open cursors on a checkout), parameters
-are sequences only, and a missing file is created only on request. It uses `statement.py` and
-`library.py`. Except for the state to open, branches and commits are SQL, which it only passes on.
+It differs from `sqlite3` where day1 needs it: the module never begins a transaction, reads a result
+whole in `execute` (the engine aborts open cursors on a checkout), takes parameters by place only,
+and creates a missing file only on request. Branches and commits are SQL, which it passes on.
 """
 
 import ctypes
