@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
+from typing_extensions import override
 
 from day1.call.toolset import Answer, Namespace, Route
 
@@ -26,6 +27,15 @@ CREATED: Final = 201
 _NO_CONTENT: Final = 204
 
 
+class JsonResponse(JSONResponse):
+    """A response in JSON; half of a surrogate pair, which UTF-8 cannot encode, becomes `?`."""
+
+    @override
+    def render(self, content: Any) -> bytes:
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
+
+
 def answered(answer: Answer, route: Route, namespace: Namespace) -> Response:
     """Make the response of a route from the answer of its operation."""
     status = route.status_of(answer)
@@ -38,7 +48,7 @@ def answered(answer: Answer, route: Route, namespace: Namespace) -> Response:
     if status == _NO_CONTENT:
         return Response(status_code=status, headers=headers)
     only_field = route.binding.only
-    return JSONResponse(answer if only_field is None else answer[only_field], status, headers)
+    return JsonResponse(answer if only_field is None else answer[only_field], status, headers)
 
 
 def _filled(path: str, answer: Answer) -> str:
