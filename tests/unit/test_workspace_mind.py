@@ -52,3 +52,9 @@ def test_the_text_of_a_mind_is_canonical_json() -> None:
     )
     assert mind.value == canonical(json.loads(mind.value))
     assert read_mind(mind.value) == mind
+
+
+def test_a_row_is_conscious_in_the_workspace_preconscious_in_the_buffer_else_long_term() -> None:
+    mind = Mind(buffer=(Place("waits", 1), Place("both", 1)), workspace=(Place("both", 1),))
+    states = {row_id: mind.state_of(row_id) for row_id in ("waits", "both", "neither")}
+    assert states == {"waits": "preconscious", "both": "conscious", "neither": "long_term"}
