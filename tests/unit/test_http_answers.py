@@ -16,7 +16,7 @@ def test_half_of_a_character_in_stored_json_fails_no_answer() -> None:
 
 def test_an_error_may_quote_half_of_a_character() -> None:
     body = failure(InvalidRequest("No branch is called \ud83d.")).body
-    assert json.loads(body)["error"]["message"] == "No branch is called ?."
+    assert json.loads(bytes(body))["error"]["message"] == "No branch is called ?."
 
 
 def test_a_number_that_is_no_json_is_refused() -> None:
