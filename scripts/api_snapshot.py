@@ -1,9 +1,11 @@
-"""The public names of `import day1`, one line each: docs/api.txt, which CI compares."""
+"""The public names of `import day1` and of its adapters, one line each: docs/api.txt."""
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Iterator
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, is_typeddict
 
@@ -13,14 +15,15 @@ import day1
 from day1 import errors, types
 
 _ABOUT = """\
-# What `import day1` offers, one line for each name. Written by scripts/build_docs.py: do not edit.
+# What `import day1` and its adapters offer, one line for each name. Do not edit:
+# scripts/build_docs.py writes it, and CI compares it.
 # A line that goes or changes is a change of the interface: say so in CHANGELOG.md.
 """
 
 
 def snapshot() -> str:
     """The text of docs/api.txt."""
-    lines = [*_package(), *_errors(), *_types()]
+    lines = [*_package(), *_errors(), *_types(), *_adapters()]
     return _ABOUT + "\n".join(sorted(lines)) + "\n"
 
 
@@ -103,3 +106,47 @@ def _hint(hint: Any) -> str:
     name = getattr(hint, "__name__", str(hint).replace("typing.", ""))
     inner_hints = ", ".join(map(_hint, get_args(hint)))
     return f"{name}[{inner_hints}]" if inner_hints else name
+
+
+def _adapters() -> Iterator[str]:
+    """The public names of the adapters, read from their source: a framework may be missing."""
+    for package in sorted(Path(day1.__file__).parent.glob("integrations/*/")):
+        modules = [ast.parse(file.read_text("utf-8")) for file in sorted(package.glob("*.py"))]
+        names = {name for module in modules for name in _all_of(module)}
+        for node in (node for module in modules for node in module.body):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name in names:
+                prefix = f"day1.integrations.{package.name}."
+                yield from (prefix + line for line in _defined(node))
+
+
+def _all_of(module: ast.Module) -> list[str]:
+    """The names in the `__all__` of a module."""
+    for node in module.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            names: list[str] = ast.literal_eval(node.value)
+            return names
+    return []
+
+
+def _defined(node: ast.stmt) -> Iterator[str]:
+    """A function, or a class with its public members."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        kind = " async" if isinstance(node, ast.AsyncFunctionDef) else ""
+        result = "" if node.returns is None else f" -> {ast.unparse(node.returns)}"
+        decorators = {ast.unparse(decorator) for decorator in node.decorator_list}
+        arguments = ast.unparse(node.args).removeprefix("self, ").removeprefix("self")
+        is_property = bool(decorators & {"property", "cached_property"})
+        yield (
+            f"{node.name}:{result[3:]}"
+            if is_property
+            else f"{node.name}{kind}({arguments}){result}"
+        )
+    elif isinstance(node, ast.ClassDef):
+        bases = ", ".join(map(ast.unparse, node.bases))
+        yield f"{node.name}({bases})" if bases else node.name
+        for member in node.body:
+            for line in _defined(member):
+                if not line.startswith("_") or line.startswith("__init__"):
+                    yield f"{node.name}.{line}"
+    elif isinstance(node, ast.AnnAssign):
+        yield f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}"
