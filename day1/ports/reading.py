@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from day1.model.redaction.mask import Mask
-from day1.model.rows.change import Changes, Commit, CommitId, Pending, Query
+from day1.model.rows.change import Changes, Commit, CommitId, Pending, Query, ReadState
 from day1.model.rows.kind import Cell, Kind, Row
 
 
@@ -26,6 +26,11 @@ class Reading(Protocol):
     @property
     def pending(self) -> Pending:
         """Rows of this state that are in no commit yet."""
+
+    @property
+    def state(self) -> ReadState:
+        """The commit that is read, with the pending rows on top of it."""
+        return ReadState(self.tip, self.pending)
 
     @property
     def mask(self) -> Mask:

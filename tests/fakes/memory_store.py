@@ -64,14 +64,12 @@ def _with(tables: Tables, writes: Writes) -> dict[str, dict[str, Row]]:
 
 
 def _changes(before: Tables, after: Tables) -> Changes:
-    found: Changes = {}
-    for table in after:
-        ids = sorted({*before[table], *after[table]})
-        rows = [RowChange(i, before[table].get(i), after[table].get(i)) for i in ids]
-        changed = [row for row in rows if row.before != row.after]
-        if changed:
-            found[table] = changed
-    return found
+    rows_by_table: Changes = {}
+    for table, now in after.items():
+        then, ids = before[table], sorted({*before[table], *now})
+        rows = (RowChange(i, then.get(i), now.get(i)) for i in ids)
+        rows_by_table[table] = [row for row in rows if row.before != row.after]
+    return {table: rows for table, rows in rows_by_table.items() if rows}
 
 
 @dataclass
@@ -87,6 +85,8 @@ class MemoryReading:
     writes: Writes = field(default_factory=lambda: defaultdict(dict))
     merged: tuple[CommitId, ...] = ()
     mask: Mask = CLEAR
+
+    state = property(lambda self: ReadState(self.tip, self.pending))
 
     def get(self, kind: Kind, ids: Sequence[str], columns: Sequence[str] = ()) -> dict[str, Row]:
         rows, names = self.tables[kind.table], ("id", *columns) if columns else kind.columns

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.elements import ClauseElement
 from typing_extensions import override
 
-from day1.adapters.rows.read_state import Past, ReadState
+from day1.adapters.rows.read_view import Past, ReadView
 from day1.adapters.rows.statements import (
     OF_COLUMN,
     UNDER,
@@ -144,7 +144,7 @@ class SqlReading(Reading):
     pending: Pending = Pending()
     mask: Mask = CLEAR
 
-    def __init__(self, connection: Connection, state: ReadState, past: Past[SqlReading]) -> None:
+    def __init__(self, connection: Connection, state: ReadView, past: Past[SqlReading]) -> None:
         """Wrap a connection; `past` compares the state with other commits."""
         self.connection = connection
         self.branch, self.tip, self.pending = state.branch, state.tip, state.pending

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from day1.adapters.mysql.url import clock as server_clock
 from day1.adapters.mysql.url import instant_of
-from day1.adapters.rows.read_state import ReadState
+from day1.adapters.rows.read_view import ReadView
 from day1.adapters.rows.rows import SqlAdditions, SqlReading, pending_and
 from day1.adapters.rows.steps import checked, versions
 from day1.adapters.rows.tables import SCHEMA_VERSION
@@ -59,9 +59,9 @@ class _BranchState:
         """Return a time for a unit, later than all of the branch even if clocks go back."""
         return max(now, max(self.tip.ts, self.pending.newest or 0) + 1)
 
-    def rows(self, mask: Mask) -> ReadState:
+    def rows(self, mask: Mask) -> ReadView:
         """Return the state in which to read the branch's rows."""
-        return ReadState(self.tip.id, self.pending, self.branch, mask=mask, version=self.version)
+        return ReadView(self.tip.id, self.pending, self.branch, mask=mask, version=self.version)
 
 
 class SqlStore(Store):
@@ -138,7 +138,7 @@ class SqlStore(Store):
         commit = str(ref.commit)
         if not self.history.has_tables(connection, commit):
             return EmptyReading(ref.branch)
-        state = ReadState(
+        state = ReadView(
             commit,
             branch=ref.branch,
             until=ref.until,

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, delete
 from typing_extensions import override
 
-from day1.adapters.rows.read_state import Past, ReadState
+from day1.adapters.rows.read_view import Past, ReadView
 from day1.adapters.rows.rows import SqlAdditions, SqlReading, chunks, prepared
 from day1.adapters.rows.statements import columns_at, insert_into, updating
 from day1.adapters.rows.tables import TABLES
@@ -26,7 +26,7 @@ class SqlWork(SqlAdditions, Work):
     """A unit of work in an open transaction, which the store begins and ends."""
 
     def __init__(
-        self, connection: Connection, state: ReadState, past: Past[SqlReading], dialect: Dialect
+        self, connection: Connection, state: ReadView, past: Past[SqlReading], dialect: Dialect
     ) -> None:
         """Wrap a connection on which a transaction was begun."""
         super().__init__(connection, state, past)
@@ -214,7 +214,7 @@ class SqlWork(SqlAdditions, Work):
             )
 
 
-def commit_rows(connection: Connection, dialect: Dialect, state: ReadState) -> Commit:
+def commit_rows(connection: Connection, dialect: Dialect, state: ReadView) -> Commit:
     """Commit a branch's pending rows as one `add`, after checking that all are additions.
 
     The caller holds the branch's lock and has begun the transaction, which ends here.
@@ -233,7 +233,7 @@ def commit_rows(connection: Connection, dialect: Dialect, state: ReadState) -> C
     return decode(str(commit), [state.tip], author.rpartition(" <")[0], "", text)
 
 
-def _added(connection: Connection, dialect: Dialect, state: ReadState) -> Added:
+def _added(connection: Connection, dialect: Dialect, state: ReadView) -> Added:
     """Ask the engine which rows a branch has beyond its head, and check that all are additions."""
     changes_by_table = dialect.uncommitted(connection, CLEAR, {}, state.version)
     other_ids = {c.id for changes in changes_by_table.values() for c in changes if c.before}

@@ -52,6 +52,10 @@ class ReadState:
     pending: Pending
 
 
+NO_STATE: Final = ReadState("", NOTHING_PENDING)
+"""The state where no branch was read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Commit:
     """One commit of a branch."""

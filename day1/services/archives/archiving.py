@@ -129,7 +129,7 @@ def sync_archive(
     """
     with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
         row = reading.get(FACT, [archive_id]).get(archive_id)
-        state = ReadState(reading.tip, reading.pending)
+        state = reading.state
     description = {} if row is None or row["space"] != owner.space else _about(row["structure"])
     bundle = repo.ledger.record(Bundle, str(description.get("bundle_id")))
     if bundle is None or bundle.space is None or bundle.space != owner.space:

@@ -86,7 +86,7 @@ def judge_memory(
     """
     with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
         row = reading.get(FACT, [request.row_id]).get(request.row_id)
-        read_state = ReadState(reading.tip, reading.pending)
+        read_state = reading.state
     if row is None:
         raise NotFound(
             f"{request.memory_id} is not a fact on branch {branch.name!r}: only facts are rated.",

@@ -33,7 +33,7 @@ def status_of(repo: Repository, engine: SearchEngine, branch: Branch, now: int) 
     with repo.store.reading(ref) as reading:
         ids = {str(row_id) for (row_id,) in reading.scan(FACT, ("id",), query)}
         indexed = _indexed(engine, reading, branch, now)
-        read_state = ReadState(reading.tip, reading.pending)
+        read_state = reading.state
     votes = last_votes(repo)
     uses = engine.uses.known().items()
     unrated = sorted(i for i, use in uses if i in ids and votes.get(i, -1) < use.last)

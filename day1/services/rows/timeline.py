@@ -77,7 +77,7 @@ def read_timeline(repo: Repository, ref: Ref, window: Window) -> TimelineRead:
     with repo.store.reading(repo.shown(ref)) as reading:
         moments = timeline(reading, query)
         notes = empty_space(reading, window.equal, moments)
-        return TimelineRead(moments, ReadState(reading.tip, reading.pending), notes)
+        return TimelineRead(moments, reading.state, notes)
 
 
 def timeline(reading: Reading, window: Query) -> list[Moment]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.redaction.veil import is_secret
-from day1.model.rows.change import NOTHING_PENDING, Query, ReadState
+from day1.model.rows.change import NO_STATE, Query
 from day1.model.rows.kind import Cell, Kind
 from day1.ports.history import History
 from day1.ports.index import Index, TextId
@@ -102,7 +102,7 @@ class KnownEntries:
         """Begin without entries; `view_query` is the query for all rows that a search may find."""
         self.kind = kind
         self._view_query = view_query
-        self._state = ReadState("", NOTHING_PENDING)
+        self._state = NO_STATE
         self._kept: dict[TextId, list[Entry]] = {}
         """The entries of texts that are not in the table, or differ from it."""
         self._pending: frozenset[TextId] = frozenset()
@@ -164,7 +164,7 @@ class KnownEntries:
 
     def at(self, reading: Reading, history: History, index: Index) -> KnownEntries:
         """Return what is known of the state of `reading`, which may be of another branch."""
-        state = ReadState(reading.tip, reading.pending)
+        state = reading.state
         if state == self._state:
             return self
         moved = KnownEntries(self.kind, self._view_query)

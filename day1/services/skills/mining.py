@@ -102,7 +102,7 @@ def read_counted(
     """
     with repo.store.reading(repo.shown(Ref(branch=branch.name))) as reading:
         rows = counted_rows(repo, reading, category, spaces)
-        return CountedRows(rows, ReadState(reading.tip, reading.pending))
+        return CountedRows(rows, reading.state)
 
 
 def counted_rows(

@@ -138,7 +138,7 @@ def agent_timeline(
         branch = written_branch.branch
         with repo.store.reading(repo.shown(written_branch.ref)) as reading:
             if written_branch.ref.branch is not None:
-                read[branch.name] = ReadState(reading.tip, reading.pending)
+                read[branch.name] = reading.state
             for moment in timeline(reading, moments_query):
                 moment_by_id.setdefault(str(moment.row["id"]), AgentMoment(moment, branch.name))
     ordered_moments = sorted(moment_by_id.values(), key=lambda item: place_in_time(item.moment.row))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from day1.errors import EmbedderUnavailable
 from day1.model.records.task import TaskAgent
-from day1.model.rows.change import NOTHING_PENDING, ReadState
+from day1.model.rows.change import NO_STATE, ReadState
 from day1.model.rows.kind import Kind, Row, kind_of
 from day1.model.search.wording import keyword_terms
 from day1.model.workspace.item import Item
@@ -186,7 +186,7 @@ class _Reader:
             self._written = task_branches_written(repo, task_state(repo, seat.task_id))
             others = (place for place in self._written if place.branch.id != seat.branch.id)
             self._places += others
-        self.state = ReadState("", NOTHING_PENDING)
+        self.state = NO_STATE
         self._known: dict[str, KnownRows] = {}
         """By id of a branch, what is known of it at the state that was read last."""
         self.notes: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ def collected(call: Call) -> Collected:
     repo, branch = call.repo, branch_of(call).name
     with repo.store.reading(repo.shown(Ref(branch=branch))) as reading:
         collection = collection_of(repo, reading, spaces_of(call, None))
-        return Collected(collection, branch, ReadState(reading.tip, reading.pending))
+        return Collected(collection, branch, reading.state)
 
 
 def collection_of(repo: Repository, reading: Reading, spaces: tuple[str | None, ...]) -> Collection:

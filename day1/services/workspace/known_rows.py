@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from day1.model.rows.change import Query, ReadState
+from day1.model.rows.change import Query
 from day1.model.rows.kind import FACT, OBSERVATION, RELATION, Kind, Row
 from day1.model.workspace.item import Item
 from day1.model.workspace.known_rows import KnownRows, SeenRows, link_of
@@ -38,7 +38,7 @@ def known_rows(repo: Repository, branch_id: str, reading: Reading) -> KnownRows:
 
     What was used longest ago is forgotten if the process keeps too much.
     """
-    state = ReadState(reading.tip, reading.pending)
+    state = reading.state
     known = repo.known_rows.pop(branch_id, None)
     if known is None or (known.state, known.mask) != (state, reading.mask):
         known = KnownRows(state, reading.mask)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from day1.model.collection.records import Record
-from day1.model.rows.change import NOTHING_PENDING, ReadState, Ref
+from day1.model.rows.change import NO_STATE, ReadState, Ref
 from day1.model.workspace.evidence import Exact, computed, looked_up, operation_of, records_in
 from day1.model.workspace.item import Item
 from day1.services.access.calls import Call, branch_of, spaces_of
@@ -22,7 +22,6 @@ from day1.services.workspace.items import find_items, links_of, record_source, v
 
 _SEEDS: Final = 5
 """Memories from which links are followed, at most."""
-_NO_STATE: Final = ReadState("", NOTHING_PENDING)
 _STEPS: Final = 3
 """Links from a found memory to evidence, at most."""
 
@@ -57,7 +56,7 @@ class Evidence:
     """The texts of the searches, in order."""
     calls: list[str] = field(default_factory=list)
     """The calls that were made, in order: `search`, `links` or `collection`."""
-    state: ReadState = _NO_STATE
+    state: ReadState = NO_STATE
     """The state of the branch whose records were read."""
     answer: SearchAnswer | None = None
     """The answer of the last search, with the state that it read."""

@@ -50,7 +50,7 @@ def export_items(call: Call, memory_type: str | None = None, tag: str | None = N
             if memory_type in {None, item.memory_type} and (tag is None or tag in item.tags)
         ]
         lines = lines_of(reading, items, spaces, now, uses)
-        state = ReadState(reading.tip, reading.pending)
+        state = reading.state
     return Exported(written_lines(lines), len(lines), seat.branch.name, state)
 
 

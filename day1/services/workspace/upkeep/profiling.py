@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from day1.errors import Day1Error
 from day1.model.collection.records import Collection
 from day1.model.redaction.mask import REDACTED_HASH
-from day1.model.rows.change import NOTHING_PENDING, ReadState, Ref
+from day1.model.rows.change import NO_STATE, ReadState, Ref
 from day1.model.rows.kind import FACT, Kind
 from day1.model.workspace.bus import BusResult, read_result
 from day1.model.workspace.item import source_of, type_of
@@ -30,7 +30,6 @@ T = TypeVar("T")
 _DESK_BROKEN: Final = "desk_broken"
 """The problem of a workspace whose desk another program wrote, or damaged."""
 _NOT_INDEXED: Final = "not_indexed"
-_NO_STATE: Final = ReadState("", NOTHING_PENDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Persisted:
     by_source: Mapping[str, int] = field(default_factory=dict)
     hashes: Mapping[Kind, Counter[str]] = field(default_factory=dict)
     """By kind, how many items have each text, by its hash."""
-    state: ReadState = _NO_STATE
+    state: ReadState = NO_STATE
 
     @property
     def count(self) -> int:
@@ -101,7 +100,7 @@ def count_persisted(subject: Subject) -> Persisted:
                     hashes[kind][str(hashed)] += 1
                     by_type[type_of(kind, {label: named})] += 1
                     by_source[source_of(detail, source)] += 1
-        state = ReadState(reading.tip, reading.pending)
+        state = reading.state
     return Persisted(dict(sorted(by_type.items())), dict(sorted(by_source.items())), hashes, state)
 
 

@@ -1,4 +1,4 @@
-"""The state that a reading reads: a commit, or a branch as it is."""
+"""What a reading reads: a commit, or a branch as it is, and which of its rows."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ R_contra = TypeVar("R_contra", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class ReadState:
-    """A commit or a branch that a reading reads, and which of its rows are visible."""
+class ReadView:
+    """A commit or a branch that a reading reads, and which of its rows it sees."""
 
     tip: CommitId
     pending: Pending = NOTHING_PENDING
