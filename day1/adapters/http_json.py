@@ -50,7 +50,7 @@ class _Busy(EndpointFailed):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits on the time and bytes that one endpoint may use."""
+    """Limits on the time and bytes that one call of an endpoint may use."""
 
     timeout_s: float
     """Seconds that one try may take, from connecting to the last byte."""

@@ -255,7 +255,7 @@ class Tool:
 
     @property
     def dotted_name(self) -> str | None:
-        """A second name of the tool where toolsets are served together; no list shows it."""
+        """A second name, `PREFIX.tool`, where toolsets are served together; no list shows it."""
         dotted = self.toolset.dotted
         return None if dotted is None else f"{dotted}.{self.operation.name}"
 

@@ -113,7 +113,7 @@ _ORDERS = (
 
 @cache
 def _order() -> re.Pattern[str]:
-    """Return one pattern of all orders; it is compiled at first use, since compiling takes long.
+    """Return one pattern of all orders to a judge; it is compiled at first use, as this takes long.
 
     Those that begin alike are tried together: most places of a text are no beginning.
     """

@@ -197,7 +197,7 @@ def _make(path: Path) -> None:
 
 
 def _mode(path: Path, *, read_only: bool) -> str:
-    """Return the `mode` of SQLite's URI with which to open the file.
+    """Return the `mode` of SQLite's URI for opening the file: `rw`, `ro`, or `ro` and immutable.
 
     In a read-only folder a file in WAL mode opens only as immutable. That is wrong while a log lies
     beside it: somebody writes, or was killed.

@@ -141,7 +141,7 @@ class OwnWrites:
 
     @contextmanager
     def changing(self, kind: Kind, row_ids: Sequence[str]) -> Iterator[None]:
-        """Record rows before the block changes, adds or removes them."""
+        """Record how rows are before the block changes, adds or removes them."""
         if self._may_note(changed=len(row_ids)):
             for row_id in row_ids:
                 self._added.pop(row_id, None)

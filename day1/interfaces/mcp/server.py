@@ -109,7 +109,7 @@ def build_server(
 
 
 def _dotted(tools: Sequence[Tool]) -> dict[str, Tool]:
-    """Return tools by their dotted names (`toolset.tool`) if several toolsets are served."""
+    """Return tools by their dotted names (`PREFIX.tool`) if several toolsets are served."""
     if len({tool.toolset.name for tool in tools}) == 1:
         return {}
     return {name: tool for tool in tools if (name := tool.dotted_name) is not None}

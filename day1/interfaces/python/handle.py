@@ -11,7 +11,7 @@ from day1.interfaces.python.calls import Calls, Who
 
 
 class Placed(Protocol):
-    """A connection to a memory."""
+    """A connection that knows where its memory is."""
 
     @property
     def place(self) -> str:

@@ -92,7 +92,7 @@ class _Plan:
         return True
 
     def keep_superseded(self, row: PlanRow) -> bool:
-        """Keep a fact superseded if the fact that supersedes it stays; return whether so."""
+        """Keep a fact superseded, against the plan, if its successor stays; return whether so."""
         successor = self.rows.get(needed(row.target) or "")
         is_kept = (
             successor is not None and successor.source is None and successor.result is not None

@@ -166,7 +166,10 @@ class Sources:
         self.of(self._read(ids))
 
     def all_of(self, ids: Collection[str]) -> set[str]:
-        """Return the ids of the sources of rows, and of their sources; `of` looked the rows up."""
+        """Return the ids of the sources of rows, of these sources' sources, and so on.
+
+        `of` must have looked the rows up before.
+        """
         source_ids: set[str] = set()
         new_ids = set(ids)
         while new_ids:

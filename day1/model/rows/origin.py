@@ -12,7 +12,7 @@ SourceName = Literal["user", "agent", "tool", "import", "merge"]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The columns that a row gets once, when it first enters a store."""
+    """Who wrote a row and how it came: columns that it gets once, when it first enters a store."""
 
     agent_id: str | None = None
     session_id: str | None = None

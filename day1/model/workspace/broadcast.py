@@ -190,7 +190,7 @@ def _within(text: str, limit: int) -> str:
 def after_broadcast(
     mind: Mind, chosen: Iterable[tuple[str, float]], hidden: Iterable[str], now: int
 ) -> Mind:
-    """Return the mind after a broadcast: its workspace holds the chosen memories.
+    """Return the mind after a broadcast: the chosen memories have the places, and hidden ones stay.
 
     Args:
         mind: the mind before.

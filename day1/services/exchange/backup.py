@@ -149,8 +149,8 @@ def _content(copied: Copied, advice: str) -> Content:
     for name, commit in sorted(copied.history.branches().items()):
         with copied.store.reading(Ref(branch=name)) as reading:
             pending_count = reading.pending.count
-            hashed = None if pending_count else hashed_by_commit.get(commit)
-            rows, sha256 = hashed or _hashed(reading)
+            count_and_hash = None if pending_count else hashed_by_commit.get(commit)
+            rows, sha256 = count_and_hash or _hashed(reading)
         if not pending_count:
             hashed_by_commit[commit] = rows, sha256
         branches.append(BranchContent(name, commit, pending_count, rows, sha256))

@@ -99,9 +99,9 @@ def _version(store: Store, refs: Iterable[Ref], part: _Part) -> int:
     for ref in refs:
         with store.reading(replace(ref, shown_at=None)) as reading:
             for kind in KINDS:
-                columns = version_columns(kind)
-                for values in reading.scan(kind, columns, part.query(ref)):
-                    row = dict(zip(columns, values, strict=True))
+                deciding_columns = version_columns(kind)
+                for values in reading.scan(kind, deciding_columns, part.query(ref)):
+                    row = dict(zip(deciding_columns, values, strict=True))
                     version = max(version, version_of(kind, row))
                     if version == NEWEST_VERSION:
                         return version

@@ -122,7 +122,7 @@ def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -
     differing_ids = [row_id for row_id in rows if cells_by_row.get(row_id, (WHOLE,))]
     doubtful_ids = [*differing_ids, *surplus]
     edits = edits_of(work, doubtful_ids)
-    held_ids = held_among(work, [row_id for row_id in doubtful_ids if row_id in row_by_id])
+    undecided_ids = held_among(work, [row_id for row_id in doubtful_ids if row_id in row_by_id])
     masked_ids = redacted_among(repo, row_by_id, wholes, doubtful_ids)
     reason_by_row: dict[str, LeftReason] = {}
     for row_id in doubtful_ids:
@@ -130,8 +130,10 @@ def compare(repo: Repository, work: Work, kind: Kind, rows: Mapping[str, Row]) -
         row_edits: Sequence[Row] = edits.get(row_id, ())
         row_edits = _since_removed(row_edits) if whole != row_id else row_edits
         why = why_left(kind, row_by_id.get(row_id), cells_by_row.get(row_id, ()), row_edits)
-        if why or row_id in held_ids or whole in masked_ids:
-            reason_by_row.setdefault(whole, why or ("held" if row_id in held_ids else "redacted"))
+        if why or row_id in undecided_ids or whole in masked_ids:
+            reason_by_row.setdefault(
+                whole, why or ("held" if row_id in undecided_ids else "redacted")
+            )
     why_by_id = {
         i: reason_by_row[whole_id]
         for i in doubtful_ids

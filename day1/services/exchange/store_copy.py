@@ -125,7 +125,7 @@ def copy_store(
         replay.follow()
         replay.compare()  # leaves little to do while the source's intents wait
         with source.ledger.exclusive():
-            pending = replay.rest()
+            pending = replay.copy_rest()
             records = [carry(record) for record in carried(source.ledger)]
             heads = source.ledger.heads()
         target.point("copy.replayed")
@@ -238,8 +238,8 @@ class CommitReplay:
                 writes[HELD.table][row_id] = {**row, "source_commit": source}
         return writes
 
-    def rest(self) -> dict[str, Writes]:
-        """Repeat the last commits, then add pending rows; return the pending rows by branch.
+    def copy_rest(self) -> dict[str, Writes]:
+        """Copy the commits made since, then the pending rows; return the pending rows by branch.
 
         Raises:
             StoreBusy: the source has new commits each time it is read.

@@ -43,7 +43,7 @@ def create_all(repo: Repository, plan: Plan, calendar: Calendar) -> list[Schedul
 
 
 def _planned(repo: Repository, plan: Plan, kind: JobKind, calendar: Calendar) -> Schedule:
-    """Build the schedule of a kind from the stored one, if there is one."""
+    """Build the schedule of a kind for a plan; it is never later than a stored one."""
     now, name = repo.clock(), schedule_id(kind, plan.wallet, plan.branch)
     next_run_at = calendar.next_after(kind, now)
     stored = repo.ledger.record(Schedule, name)

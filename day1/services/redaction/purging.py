@@ -88,7 +88,7 @@ def purge(
         with source.ledger.open_intent(PURGE, PurgeIntent(source.history.branches()[MAIN]), now):
             source.point("purge.after_intent")
             with rewriting.exclusive():
-                replay.compare(replay.rest())
+                replay.compare(replay.copy_rest())
                 _clean_all(source, clean)
                 source.point("purge.copied")
                 rewriting.replace()

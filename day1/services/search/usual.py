@@ -85,14 +85,14 @@ def _with_order(
     """
     names, is_ordered, is_final = judgement.usual.names, judgement.usual.ordered, True
     pairs = visible.beside(_SAMPLE_SIZE)
-    contents = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
-    pairs = [pair for pair in pairs if contents.keys() >= set(pair)]
+    content_by_text = index.words.texts(visible.kind, [text for pair in pairs for text in pair])
+    pairs = [pair for pair in pairs if content_by_text.keys() >= set(pair)]
     if len(pairs) < _MIN_PAIRS:
         is_ordered = False
     else:
         name_by_text = {
             number: name
-            for number, content in contents.items()
+            for number, content in content_by_text.items()
             if (name := subject(content)) in names
         }
         pairs_apart = _apart(pairs, name_by_text)
@@ -104,7 +104,7 @@ def _with_order(
         else:
             is_final = False
             is_ordered = (
-                _share_words(pairs, pairs_apart, contents, names) if by_words else is_ordered
+                _share_words(pairs, pairs_apart, content_by_text, names) if by_words else is_ordered
             )
     return _Judged(judgement.rows, replace(judgement.usual, ordered=is_ordered), is_final)
 
@@ -129,12 +129,13 @@ def _apart(
 def _share_words(
     pairs: Sequence[tuple[TextId, TextId]],
     pairs_apart: Sequence[tuple[TextId, TextId]],
-    contents: Mapping[TextId, str],
+    content_by_text: Mapping[TextId, str],
     names: frozenset[str],
 ) -> bool:
     """Whether consecutive memories share more words than any two do."""
     text_pairs = [
-        (contents[first], contents[second]) for first, second in chain(pairs, pairs_apart)
+        (content_by_text[first], content_by_text[second])
+        for first, second in chain(pairs, pairs_apart)
     ]
     similarities = likeness_by_words(text_pairs, names)
     return fmean(similarities[: len(pairs)]) - fmean(similarities[len(pairs) :]) > _MIN_WORD_GAIN

@@ -105,15 +105,15 @@ def consolidate(
     request: ConsolidateRequest,
 ) -> Consolidated:
     """Add the facts that observations state to a branch, except facts that it already has."""
-    branch = request.branch
+    fact_branch = request.branch
     observations = [row for row in observations if row["summary"] != REDACTED]
     grouped = group_rows(engine, OBSERVATION, observations)
     candidates = [_candidate(group) for rows in grouped.groups for group in _by_space(rows)]
     result = Consolidated(notes=list(grouped.notes))
     result.duplicates = len(observations) - len(candidates)
-    with repo.store.reading(Ref(branch=branch.name)) as reading:
+    with repo.store.reading(Ref(branch=fact_branch.name)) as reading:
         new_candidates = _new_candidates(reading, candidates, grouped, repo.clock())
-    existing_texts = said_by_facts(repo, engine, branch, [c.text for c in new_candidates])
+    existing_texts = said_by_facts(repo, engine, fact_branch, [c.text for c in new_candidates])
     new_candidates = [
         candidate
         for candidate in new_candidates
@@ -123,8 +123,8 @@ def consolidate(
     if request.stopped():
         return Consolidated(notes=["Stopped: nothing was added."])
     if new_candidates:
-        find_open_again(repo, branch)  # it may have been closed while the texts were compared
-        with repo.store.adding(branch.name) as work:
+        find_open_again(repo, fact_branch)  # it may have been closed while the texts were compared
+        with repo.store.adding(fact_branch.name) as work:
             # Another process may have added facts since the reading above.
             new_candidates = _new_candidates(work, new_candidates, grouped, repo.clock())
             _add(work, new_candidates, request.origin)

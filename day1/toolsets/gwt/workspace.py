@@ -113,7 +113,7 @@ class GwtEvict(Request):
 
 
 class Evicted(Response):
-    """A memory that left the workspace; memory keeps it (S0-039)."""
+    """A memory that was taken from the workspace or buffer; the store keeps it (S0-039)."""
 
     status: Label
     id: str

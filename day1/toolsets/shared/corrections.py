@@ -42,7 +42,7 @@ class Corrected(Protocol):
 
     @property
     def sensitivity(self) -> str | None:
-        """`secret` or `public`."""
+        """The new sensitivity: `secret` or `public`."""
 
 
 _TIMES: Final = ("happened_at", "valid_until", "expires_at")

@@ -70,12 +70,12 @@ class McpMemoryService(ToolSource):
     def _memories(
         self, rows: Mapping[str, Row], unnamed: Sequence[tuple[str, Row]]
     ) -> Iterator[list[Draft]]:
-        without_successor = _without_successor(rows)
+        superseded_by_absent = _superseded_by_absent(rows)
         for key, row in (*rows.items(), *unnamed):
             successor_id = text_at(row, "superseded_by")
             if row.get("deleted_at"):
                 self.leave_out("deleted memories", key)
-            elif key in without_successor:
+            elif key in superseded_by_absent:
                 self.leave_out("memories whose successor was deleted", key)
             elif text := text_at(row, "content"):
                 tags = _tags(row)
@@ -110,7 +110,7 @@ def _by_key(named_rows: Iterable[tuple[str, Row]]) -> tuple[dict[str, Row], list
     return rows, unnamed
 
 
-def _without_successor(rows: Mapping[str, Row]) -> set[str]:
+def _superseded_by_absent(rows: Mapping[str, Row]) -> set[str]:
     """Return the keys of memories superseded, directly or not, by one that is not imported."""
     older_by_newer: dict[str, list[str]] = {}
     for key, row in rows.items():

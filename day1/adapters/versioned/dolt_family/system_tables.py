@@ -52,7 +52,7 @@ class SystemTables(Dialect):
         return {str(name) for name in connection.exec_driver_sql(statement).scalars()}
 
     def _refuse_later(self, connection: Connection, to: str) -> None:
-        """Make sure that no later day1 changed the schema of a state or of a commit merged into it.
+        """Make sure that no later day1 changed the schema of `to` or of a commit merged into it.
 
         Raises:
             StoreVersionUnknown: a later day1 changed the schema.

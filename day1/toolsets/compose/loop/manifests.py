@@ -119,7 +119,7 @@ class LoopsGet(LooseRequest):
 
 
 class MemoryLoopResponse(Response):
-    """One loop."""
+    """One loop: which operations an application calls one after the other."""
 
     loop: MemoryLoopManifest
 

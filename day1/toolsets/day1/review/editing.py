@@ -72,7 +72,7 @@ class UpdateFact(WriteRequest):
 
 
 class FactUpdated(Response):
-    """The fact as it is now."""
+    """The new revision of a corrected fact, and whether the correction decided held items."""
 
     id: str
     revision: str
