@@ -298,7 +298,7 @@ class ViewCache:
         """Begin with an empty cache."""
         self._guard = threading.Lock()
         self._edition = ""
-        self._views: OrderedDict[ViewKey, CachedView] = OrderedDict()
+        self._views: dict[ViewKey, CachedView] = {}  # an `OrderedDict` hashes each key to list them
         self._rows: dict[ViewKey, tuple[object, int]] = {}
         self.large_states: OrderedDict[ViewKey, KnownEntries] = OrderedDict()
         """The known entries of states with many rows, by key of the view; the latest come last."""
@@ -315,7 +315,7 @@ class ViewCache:
             view = self._views.pop(key, None)
             view = self._views[key] = CachedView(row_filter) if view is None else view
             while len(self._views) > 1 and self._full():
-                self._views.popitem(last=False)
+                del self._views[next(iter(self._views))]
         with view.lock:
             read = view.readers and not view.is_at(reading, index)
             moved = view.copy() if read else view
@@ -363,8 +363,8 @@ class ViewCache:
             self._edition = edition
 
     def _full(self) -> bool:
-        row_count = sum(map(len, self._views.values()))
-        return row_count > _MAX_ROWS or len(self._views) > _MAX_VIEWS
+        views = self._views.values()
+        return len(views) > _MAX_VIEWS or sum(map(len, views)) > _MAX_ROWS
 
     def row_count(self, reading: Reading, ref: Ref, kind: Kind) -> int:
         """Return the number of visible rows of a kind; counted again when the state has moved."""
