@@ -8,7 +8,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -164,6 +164,10 @@ class Bench:
                 if number >= self.sizes.warm:
                     times.append(clock() - started)
         return [statistics.median(times) for times in seconds_by_work]
+
+    def few_by_turns(self, count: int, *works: Work) -> list[float]:
+        """The same of so many calls of each, after one that is not counted."""
+        return replace(self, sizes=replace(self.sizes, calls=count, warm=1)).by_turns(*works)
 
 
 class FakeEmbedder:

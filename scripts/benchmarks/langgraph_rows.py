@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 import day1
-from benchmarks.bench import Bench, Work
+from benchmarks.bench import Bench
 from benchmarks.report import Row, quotient, skipped
 
 _BATCH: Final = 100
@@ -63,7 +62,8 @@ def rows(bench: Bench, memory: day1.Memory) -> Iterator[Row]:
             _fill(store, bench.sizes.small)
         for name, (turn, limit) in _TURNS.items():
             count = _BATCHES if turn is _batch else min(_MOST, bench.sizes.calls)
-            above, below = _by_turns(bench, count, partial(turn, our_store), partial(turn, theirs))
+            works = partial(turn, our_store), partial(turn, theirs)
+            above, below = bench.few_by_turns(count, *works)
             yield quotient(f"LangGraph {name}", above, below, limit, _WHAT)
     yield _stamping(bench, memory, adapter.stamped, sqlite_savers.SqliteSaver)
 
@@ -74,11 +74,6 @@ def _fill(store: Any, count: int) -> None:
 
     items = [PutOp(("users", str(n % 50), "notes"), f"k{n}", _value(n)) for n in range(count)]
     store.batch([*items, *(PutOp(("held",), f"k{n}", _value(n)) for n in range(_MOST + 1))])
-
-
-def _by_turns(bench: Bench, count: int, *works: Work) -> list[float]:
-    """The median seconds of each, of so many calls after one that is not counted."""
-    return replace(bench, sizes=replace(bench.sizes, calls=count, warm=1)).by_turns(*works)
 
 
 def _stamping(bench: Bench, memory: day1.Memory, stamped: Any, kind: Any) -> Row:
@@ -95,5 +90,5 @@ def _stamping(bench: Bench, memory: day1.Memory, stamped: Any, kind: Any) -> Row
         stamped(kind, memory).from_conn_string(str(folder / "stamped")) as ours,
         kind.from_conn_string(str(folder / "plain")) as theirs,
     ):
-        above, below = _by_turns(bench, _MOST, partial(put, ours), partial(put, theirs))
+        above, below = bench.few_by_turns(_MOST, partial(put, ours), partial(put, theirs))
     return quotient("LangGraph checkpoint, stamped", above, below, 1.1, "SqliteSaver's")

@@ -47,10 +47,11 @@ def milliseconds(seconds: float) -> str:
     return f"{seconds * 1e3:.2f} ms" if seconds < 0.1 else f"{seconds * 1e3:.0f} ms"
 
 
-def quotient(name: str, above: float, below: float, limit: float, what: str) -> Row:
-    """A row about two durations, in seconds."""
+def quotient(name: str, above: float, below: float, limit: float | None, what: str) -> Row:
+    """A row about two durations, in seconds; without a limit it is only stated."""
     both_times = f"{milliseconds(above)} / {milliseconds(below)}"
-    return Row(name, both_times, f"<= {limit:g} x {what}", above / below, limit, value=above)
+    target = "stated" if limit is None else f"<= {limit:g} x {what}"
+    return Row(name, both_times, target, above / below, limit, value=above)
 
 
 def duration(name: str, seconds: float, limit_s: float, note: str = "") -> Row:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import replace
 from typing import Any, Final
 
 import day1
@@ -15,6 +14,7 @@ from benchmarks.report import Row, quotient, skipped
 _MOST: Final = 100
 """Calls of each kind: each is durable before it ends, which the disk takes its time for."""
 _NEWEST: Final = 10
+_WHAT: Final = "SQLiteSession's"
 
 Turn = Callable[[Any, int], Coroutine[Any, Any, object]]
 """A call on a session; the number makes it another one each time."""
@@ -48,17 +48,12 @@ def rows(bench: Bench, memory: day1.Memory) -> Iterator[Row]:
             for session in (ours, theirs):
                 runner.run(session.add_items([_item(n) for n in range(bench.sizes.small)]))
             count = min(_MOST, bench.sizes.calls)
-            measured = replace(bench, sizes=replace(bench.sizes, calls=count, warm=1))
             for name, (turn, limit) in _TURNS.items():
-                above, below = measured.by_turns(
+                above, below = bench.few_by_turns(
+                    count,
                     lambda n: runner.run(turn(ours, n)),  # noqa: B023 - called in this round
                     lambda n: runner.run(turn(theirs, n)),  # noqa: B023
                 )
-                yield _row(f"OpenAI Agents session, {name}", above, below, limit)
+                yield quotient(f"OpenAI Agents session, {name}", above, below, limit, _WHAT)
     finally:
         theirs.close()
-
-
-def _row(name: str, above: float, below: float, limit: float | None) -> Row:
-    row = quotient(name, above, below, limit or 0.0, "SQLiteSession's")
-    return row if limit is not None else replace(row, target="stated", limit=None)
