@@ -11,7 +11,7 @@ from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell, Row
 from day1.services.repository.repository import Repository
 from day1.services.tasks.consolidating import source_edit_id
 from day1.services.tasks.sessions import WrittenBranch, written_branches
-from day1.services.tasks.task_rows import NewestRows, newest_rows, task_branches_written
+from day1.services.tasks.task_rows import NewestRows, newest_rows, readings, task_branches_written
 from day1.services.tasks.tasks import task_state
 
 MOST: Final = 2_000
@@ -62,12 +62,13 @@ def branch_for_facts(repo: Repository, observations: Observed) -> str:
     if task_id and agent_id is None:
         raise Refused("The task's branch is gone: name the `branch` that the facts are for.")
     query = Query(equal=observations.equal, limit=1)
-    last_times = [
-        newest_rows(repo, observations.branches, kind, (), query) for kind in (FACT, OBSERVATION)
-    ]
+    newest_by_kind = [NewestRows(kind, (), query) for kind in (FACT, OBSERVATION)]
+    for branch, reading in readings(repo, observations.branches):
+        for newest in newest_by_kind:
+            newest.read(branch, reading)
     newest_time = max(
         (row["created_at"] or 0, row["id"], rows_of_kind)
-        for rows_of_kind in last_times
+        for rows_of_kind in newest_by_kind
         for row in rows_of_kind.rows
     )
     return newest_time[2].branch_by_row[str(newest_time[1])]

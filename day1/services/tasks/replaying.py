@@ -126,14 +126,15 @@ def _replay(repo: Repository, state: TaskState, space: Mapping[str, Cell]) -> Re
         facts.read(branch, reading)
         count.read(reading)
     task_branch = repo.ledger.record(Branch, state.task.branch_id)
-    tools = [row["tool_name"] for row in observations.rows]
+    observation_rows = observations.rows
+    tools = [row["tool_name"] for row in observation_rows]
     return Replay(
         state,
         None if task_branch is None else task_branch.name,
         Counter(str(tool) for tool in tools if tool is not None),
-        list(_errors(observations.rows)),
+        list(_errors(observation_rows)),
         count.by_table,
-        observations.rows,
+        observation_rows,
         facts.rows,
         observations.truncated or facts.truncated,
     )
