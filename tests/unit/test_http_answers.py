@@ -5,13 +5,13 @@ import json
 import pytest
 
 from day1.errors import InvalidRequest
-from day1.interfaces.http.answers import JsonResponse
+from day1.interfaces.http.answers import Utf8JSONResponse
 from day1.interfaces.http.failures import failure
 
 
 def test_half_of_a_character_in_stored_json_fails_no_answer() -> None:
     stored = json.loads('{"arguments": "Zürich \\ud83d", "whole": "\\ud83d\\udc26"}')
-    assert JsonResponse(stored).body == '{"arguments":"Zürich ?","whole":"🐦"}'.encode()
+    assert Utf8JSONResponse(stored).body == '{"arguments":"Zürich ?","whole":"🐦"}'.encode()
 
 
 def test_an_error_may_quote_half_of_a_character() -> None:
@@ -21,4 +21,4 @@ def test_an_error_may_quote_half_of_a_character() -> None:
 
 def test_a_number_that_is_no_json_is_refused() -> None:
     with pytest.raises(ValueError, match="JSON"):
-        JsonResponse({"score": float("nan")})
+        Utf8JSONResponse({"score": float("nan")})

@@ -27,7 +27,7 @@ CREATED: Final = 201
 _NO_CONTENT: Final = 204
 
 
-class JsonResponse(JSONResponse):
+class Utf8JSONResponse(JSONResponse):
     """A response in JSON; half of a surrogate pair, which UTF-8 cannot encode, becomes `?`."""
 
     @override
@@ -48,7 +48,7 @@ def answered(answer: Answer, route: Route, namespace: Namespace) -> Response:
     if status == _NO_CONTENT:
         return Response(status_code=status, headers=headers)
     only_field = route.binding.only
-    return JsonResponse(answer if only_field is None else answer[only_field], status, headers)
+    return Utf8JSONResponse(answer if only_field is None else answer[only_field], status, headers)
 
 
 def _filled(path: str, answer: Answer) -> str:

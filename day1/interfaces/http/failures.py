@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from day1 import errors
 from day1.call.toolset import ErrorShape
 from day1.errors import Day1Error, Step
-from day1.interfaces.http.answers import JsonResponse
+from day1.interfaces.http.answers import Utf8JSONResponse
 from day1.toolsets.over_http import TOOLSETS
 
 log = logging.getLogger(__name__)
@@ -56,14 +56,14 @@ def route_of(step: Step) -> str:
     return f"{method_and_path} with {step.worded_arguments}" if step.arguments else method_and_path
 
 
-def failure(error: Day1Error, shape: ErrorShape = SHAPE) -> JsonResponse:
+def failure(error: Day1Error, shape: ErrorShape = SHAPE) -> Utf8JSONResponse:
     """Build the response for an error, in the error shape of the called toolset."""
     headers = {}
     if isinstance(error, errors.Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"
     if error.retryable:
         headers["Retry-After"] = RETRY_S
-    return JsonResponse(shape.body(error, route_of), status_of(type(error), shape), headers)
+    return Utf8JSONResponse(shape.body(error, route_of), status_of(type(error), shape), headers)
 
 
 def fault(exc: Exception, shape: ErrorShape = SHAPE) -> JSONResponse:
