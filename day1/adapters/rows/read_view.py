@@ -1,4 +1,4 @@
-"""What a reading reads: a commit, or a branch as it is, and which of its rows."""
+"""The view of a reading: a commit or a branch, and which of its rows are visible."""
 
 from __future__ import annotations
 

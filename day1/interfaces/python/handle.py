@@ -58,7 +58,7 @@ class Handle(Bound[Calls]):
 
 
 def plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments as JSON values, with times in ISO 8601 and without those that are None.
+    """Return arguments as JSON values, times in ISO 8601; leave out arguments that are None.
 
     Raises:
         InvalidRequest: a time has no zone.

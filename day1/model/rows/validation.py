@@ -104,8 +104,8 @@ _PARTS = (
     *("-----begin", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
     *("sk-", "xox", "eyj", "pass"),
 )
-"""Parts of secrets, in lower case: each secret has at least one. Most texts have none, and a search
-for these takes a twentieth of the time of a search for the shapes."""
+"""Each secret has at least one of these parts, in lower case. Most texts have none, and to look for
+the parts takes a twentieth of the time that the shapes take."""
 
 
 def looks_secret(*texts: str | None) -> str | None:

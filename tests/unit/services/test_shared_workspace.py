@@ -214,9 +214,9 @@ def test_a_task_whose_rows_are_all_candidates_is_indexed_and_not_searched(
 def test_a_space_without_rows_is_said(team: Team) -> None:
     team.fact("ada", "lock", "The upload retry of Kestrel is slow: it waits for a lock.")
     team.goal()
-    found = team.broadcast("ada", spaces=("project:none",)).round.found
-    assert len(found.memories) == 0
-    assert [note for note in found.notes if "project:none" in note]
+    candidates = team.broadcast("ada", spaces=("project:none",)).round.found
+    assert len(candidates.memories) == 0
+    assert [note for note in candidates.notes if "project:none" in note]
     assert team.broadcast("ada").round.found.notes == ()
 
 
