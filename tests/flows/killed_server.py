@@ -23,6 +23,9 @@ from tests.wires.tool_call import post_call
 
 MOST_FORKS = 3
 WAIT_S = 60
+LEAST_ACTIONS = 12
+"""Each server lives to acknowledge as many writes, however slow the machine is."""
+
 Texts = dict[str, set[str]]
 """Branch -> what one writer wrote, as far as it is there."""
 
@@ -215,12 +218,20 @@ def kill(folder: Path, writers: list[Writer], readers: int, chance: random.Rando
         crowd = Crowd(server.address, [*steps, *(read(n, chance) for n in range(readers))])
         crowd.begin()
         time.sleep(chance.uniform(0.5, 2.5))  # killed at any moment, whatever is under way
+        _wait_for(writers, done + LEAST_ACTIONS)
         server.process.kill()
         crowd.end()
     cut_off = [writer.under_way.kind for writer in writers if writer.under_way is not None]
     check(folder, writers)
     written = sum(writer.done for writer in writers) - done
     return f"after {crowd.calls} calls, {written} of them actions, in {', '.join(sorted(cut_off))}"
+
+
+def _wait_for(writers: list[Writer], actions: int) -> None:
+    """Wait until so many actions were acknowledged, at most a minute."""
+    end = time.monotonic() + WAIT_S
+    while sum(writer.done for writer in writers) < actions and time.monotonic() < end:
+        time.sleep(0.01)
 
 
 def check(folder: Path, writers: list[Writer]) -> None:
