@@ -1,6 +1,8 @@
 """`memory.set`, `get`, `entries`: JSON under keys of spaces, in a folder and over HTTP."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -303,3 +305,45 @@ def test_tasks_put_and_get_entries(tmp_path: Any) -> None:
             return keys(await memory.entries(where={"n": {"$gt": 18}}))
 
     assert sorted(asyncio.run(work())) == ["k19", "k20"]
+
+
+def move(memory: day1.Memory, revision: str) -> None:
+    with memory.batch() as batch:
+        batch.set("moved", {"n": 2}, expect_revision="none")
+        batch.delete("plan", expect_revision=revision)
+
+
+def test_an_entry_changes_only_where_it_is_as_it_was_read(memory: day1.Memory) -> None:
+    memory.set("plan", {"n": 1}, expect_revision="none")
+    entry = memory.get("plan")
+    assert entry is not None
+    for wrong in ("none", "0" * 32):
+        with pytest.raises(errors.RevisionChanged) as refused:
+            memory.set("plan", {"n": 2}, expect_revision=wrong)
+        assert refused.value.details["revision"] == entry.revision
+    memory.set("plan", {"n": 2}, expect_revision=entry.revision)
+    with pytest.raises(errors.RevisionChanged):
+        memory.delete("plan", expect_revision=entry.revision)
+    with pytest.raises(errors.RevisionChanged):
+        move(memory, entry.revision)
+    assert memory.get("moved") is None
+    move(memory, memory.entries()[0].revision)
+    assert keys(memory.entries()) == ["moved"]
+
+
+def test_of_many_writers_who_read_the_same_one_wins(memory: day1.Memory) -> None:
+    memory.set("count", {"n": 0})
+
+    def add_one(_: int) -> None:
+        while True:
+            entry = memory.get("count")
+            assert entry is not None
+            with suppress(errors.RevisionChanged):
+                memory.set("count", {"n": entry.value["n"] + 1}, expect_revision=entry.revision)
+                return
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(add_one, range(12)))
+    entry = memory.get("count")
+    assert entry is not None
+    assert entry.value == {"n": 12}

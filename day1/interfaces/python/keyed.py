@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Unpack
 
 from day1.interfaces.python.entry_arguments import new_entry, place
-from day1.interfaces.python.handle import Handle
+from day1.interfaces.python.handle import Handle, plain
 from day1.interfaces.python.options import (
     EntryFindOptions,
     EntryOptions,
@@ -141,18 +141,27 @@ class EntryWrites(Handle):
             ValueTooLarge: the value is longer than that.
             InvalidRequest: the value is no JSON, or another argument does not fit.
             Refused: the entry of this key was redacted.
+            RevisionChanged: the entry has another revision than `expect_revision`.
         """
         signed = {name: options.pop(name, None) for name in Signed.__annotations__}  # type: ignore[misc]  # its own names
         entry = new_entry(key, value, space, ttl, options)
         answer: EntriesPut = self._ask("entry_put", entries=[entry], **signed)
         return answer
 
-    def delete(self, key: str, *, space: SpaceName | None = None, **signed: Unpack[Signed]) -> bool:
+    def delete(
+        self,
+        key: str,
+        *,
+        space: SpaceName | None = None,
+        expect_revision: str | None = None,
+        **signed: Unpack[Signed],
+    ) -> bool:
         """Remove an entry by its key; history keeps it.
 
         Args:
             key: its key in the space.
             space: the space; default: that of the handle, else none.
+            expect_revision: the `revision` that was read.
             **signed: see `Signed`.
 
         Returns:
@@ -160,6 +169,9 @@ class EntryWrites(Handle):
 
         Raises:
             InvalidRequest: an argument does not fit.
+            RevisionChanged: the entry has another revision than `expect_revision`.
         """
-        answer: EntriesRemoved = self._ask("entry_remove", keys=[place(key, space)], **signed)
+        expected = plain({"expect_revision": expect_revision})
+        keys = [{**place(key, space), **expected}]
+        answer: EntriesRemoved = self._ask("entry_remove", keys=keys, **signed)
         return bool(answer.ids)

@@ -159,8 +159,10 @@ class EntryOptions(Signed, total=False):
             who names its space and key reads it.
         vectors: vectors of its parts by a model of the program, all of one length; `entries`
             compares its `vector` with them.
+        expect_revision: the `revision` that was read, or `none`: the entry must not be there.
     """
 
+    expect_revision: str | None
     vectors: Sequence[Sequence[float]] | None
     text: str | None
     sensitivity: Literal["secret", "public"] | None
@@ -314,11 +316,13 @@ class BatchEntry(TypedDict, total=False):
         text: the text that search finds the entry by; default: all of its value.
         sensitivity: `secret` keeps it out of indexes, searches, lists, exports and bundles.
         vectors: vectors of its parts by a model of the program, all of one length.
+        expect_revision: the `revision` that was read, or `none`: the entry must not be there.
     """
 
     text: str | None
     sensitivity: Literal["secret", "public"] | None
     vectors: Sequence[Sequence[float]] | None
+    expect_revision: str | None
 
 
 class BatchObservation(TypedDict, total=False):

@@ -11,14 +11,8 @@ from day1.model.rows.change import CommitId, Message
 from day1.model.rows.kind import EDIT, WHOLE
 from day1.model.rows.origin import Origin
 from day1.ports.store import Work
-from day1.services.contexts.entries import (
-    EntryKey,
-    NewEntry,
-    entry_row,
-    rows_at,
-    with_older_versions,
-)
-from day1.services.contexts.keyed_rows import put_row
+from day1.services.contexts.entries import EntryKey, NewEntry
+from day1.services.contexts.entry_writes import check_revisions, put_in, rows_at
 from day1.services.repository.idempotency import edited_before
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Correction, Editor, Removal, correct, present
@@ -32,6 +26,8 @@ class EntryChange:
     at: EntryKey
     new: NewEntry | None = None
     reason: str | None = None
+    expect_revision: str | None = None
+    """The revision that the entry must have (see `NewEntry`)."""
     first_edit: str | None = None
     """The id that the request gives its first edit (see `Correction`)."""
 
@@ -70,7 +66,7 @@ def apply(repo: Repository, branch: Branch, changes: Sequence[Numbered], origin:
         NotFound: a row is not on this branch.
         InvalidRequest: rows of its kind have no such column.
         ValueTooLarge: the value of an entry is longer than a row keeps.
-        RevisionChanged: a row has another revision than its change expects.
+        RevisionChanged: a row or an entry has another revision than its change expects.
         RequestReused: the request id was used before, for other changes.
     """
     counts: Counter[str] = Counter()
@@ -117,15 +113,14 @@ def _entry(work: Work, repo: Repository, change: EntryChange, origin: Origin) ->
     """Put or remove an entry in open work, unless this request did it before."""
     if change.first_edit is not None and work.get(EDIT, [change.first_edit]):
         return ""
+    check_revisions(work, {change.at: change.expect_revision}, work.now)
     editor = Editor(repo, work, origin, change.reason)
     if change.new is None:
         rows = rows_at(work, [change.at])
         if rows:
             editor.remove(rows)
         return "remove" if rows else ""
-    to_put = with_older_versions(work, [entry_row(change.new)])
-    written_rows = [put_row(work, editor, row, origin) for row in to_put]
-    return written_rows[0]
+    return put_in(work, editor, change.new, origin)
 
 
 def _remove(work: Work, branch: Branch, repo: Repository, removal: Removal, origin: Origin) -> str:

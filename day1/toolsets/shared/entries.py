@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from day1.call.context import Context
-from day1.call.fields import MemoryText, Request
+from day1.call.fields import Label, MemoryText, Request
 from day1.errors import InvalidRequest
 from day1.model.contexts.content import as_kept, flattened
 from day1.model.contexts.given_vector import sound_vector, sound_vectors
@@ -67,7 +67,18 @@ class EntryAt(Request):
     space: EntrySpace | None = None
 
 
-class EntryGiven(EntryAt):
+class EntryExpected(EntryAt):
+    """The place of an entry that is to be changed.
+
+    Attributes:
+        expect_revision: The `revision` that you read, or `none`: the entry must not be there. If
+            the entry was added, changed or removed since, nothing is done (revision_changed).
+    """
+
+    expect_revision: Label | None = None
+
+
+class EntryGiven(EntryExpected):
     """An entry to put.
 
     Attributes:
@@ -106,6 +117,7 @@ def new_entry(ctx: Context, given: EntryGiven) -> NewEntry:
         None if ttl_seconds is None else ctx.clock() + max(1, round(ttl_seconds * SECOND)),
         sensitivity_of(given.sensitivity),
         given.vectors or (),
+        given.expect_revision,
     )
 
 

@@ -10,7 +10,7 @@ from day1.model.branches.branch import MAIN
 from day1.model.contexts.keyed import passage_id
 from day1.model.rows.change import Message, Ref
 from day1.model.rows.kind import FACT, OBSERVATION, Row
-from day1.services.contexts import entries
+from day1.services.contexts import entries, entry_writes
 from day1.services.contexts.contexts import NewContext, save
 from day1.services.contexts.entries import Entry, EntryKey, EntryQuery, NewEntry
 from day1.services.contexts.entry_search import nearest
@@ -24,7 +24,7 @@ ANN = EntryKey(USERS, "ann")
 
 def put(bench: Bench, at: EntryKey, value: Mapping[str, Any], **more: Any) -> UpsertedRows:
     bench.now += 1
-    return entries.put(bench.repo, bench.branch(), [NewEntry(at, value, **more)], ADA)
+    return entry_writes.put(bench.repo, bench.branch(), [NewEntry(at, value, **more)], ADA)
 
 
 def got(bench: Bench, *keys: EntryKey) -> list[Entry | None]:
@@ -81,11 +81,11 @@ def test_an_equal_value_writes_nothing(bench: Bench) -> None:
 def test_several_entries_are_put_together_or_not_at_all(bench: Bench) -> None:
     other = NewEntry(EntryKey(None, "x"), {"n": "y" * 32_769})
     with pytest.raises(ValueTooLarge, match="32,768") as refused:
-        entries.put(bench.repo, bench.branch(), [NewEntry(ANN, {"n": 1}), other], ADA)
+        entry_writes.put(bench.repo, bench.branch(), [NewEntry(ANN, {"n": 1}), other], ADA)
     assert refused.value.details == {"key": "x", "limit": 32_768}
     assert got(bench, ANN) == [None]
     both = [NewEntry(ANN, {"n": 1}), NewEntry(EntryKey(None, "x"), {"n": 2})]
-    assert entries.put(bench.repo, bench.branch(), both, ADA).added == 2
+    assert entry_writes.put(bench.repo, bench.branch(), both, ADA).added == 2
     assert [entry and entry.value for entry in got(bench, EntryKey(None, "x"), ANN)] == [
         {"n": 2},
         {"n": 1},
@@ -193,12 +193,12 @@ def test_removing_is_one_commit_and_passes_over_what_is_missing(bench: Bench) ->
     put(bench, bob, {"a": 2})
     missing = EntryKey(USERS, "nobody")
     bench.now += 1
-    done = entries.remove(bench.repo, bench.branch(), [ANN, missing, bob], ADA)
+    done = entry_writes.remove(bench.repo, bench.branch(), dict.fromkeys([ANN, missing, bob]), ADA)
     assert sorted(done.row_ids) == sorted([ANN.row_id, bob.row_id])
     assert bench.store.commits[done.tip].op == "remove"
     assert got(bench, ANN, bob) == [None, None]
     commits = len(bench.store.commits)
-    again = entries.remove(bench.repo, bench.branch(), [ANN], ADA)
+    again = entry_writes.remove(bench.repo, bench.branch(), {ANN: None}, ADA)
     assert (list(again.row_ids), again.tip) == ([], done.tip)
     assert len(bench.store.commits) == commits
     put(bench, ANN, {"a": 3})
@@ -212,7 +212,7 @@ def test_the_facts_made_of_an_entry_end_and_go_with_it(bench: Bench) -> None:
         work.add(FACT, [fact_row(fact_id, NewFact("a: 1"), ADA, work.now)])
     put(bench, ANN, {"a": 1}, expires_at=bench.now + 1_000)
     assert bench.present(fact_id)["expires_at"] == bench.now + 999
-    done = entries.remove(bench.repo, bench.branch(), [ANN], ADA)
+    done = entry_writes.remove(bench.repo, bench.branch(), {ANN: None}, ADA)
     assert list(done.row_ids) == [ANN.row_id]
     assert bench.facts() == set()
 
@@ -223,7 +223,7 @@ def test_a_request_that_was_done_is_not_done_again(bench: Bench) -> None:
 
     def again(value: int) -> UpsertedRows:
         entry = NewEntry(ANN, {"a": value})
-        return entries.put(bench.repo, bench.branch(), [entry], ADA, **request)
+        return entry_writes.put(bench.repo, bench.branch(), [entry], ADA, **request)
 
     with bench.store.changing(MAIN) as work:
         edit = dict.fromkeys(("cell", "value", "reason", "agent_id", "session_id", "task_id"))
@@ -264,11 +264,11 @@ def test_expired_entries_below_a_space_are_removed_in_one_commit(bench: Bench) -
     ):
         put(bench, at, {"a": 1}, **more)
     query = EntryQuery(ends - 1, {"space": USERS})
-    assert not entries.remove_expired(bench.repo, bench.branch(), query, ADA).row_ids
+    assert not entry_writes.remove_expired(bench.repo, bench.branch(), query, ADA).row_ids
     commits = len(bench.store.commits)
     bench.now = ends
     query = EntryQuery(ends, {"space": USERS})
-    done = entries.remove_expired(bench.repo, bench.branch(), query, ADA)
+    done = entry_writes.remove_expired(bench.repo, bench.branch(), query, ADA)
     assert sorted(done.row_ids) == sorted([ANN.row_id, secret.row_id])
     assert len(bench.store.commits) == commits + 2  # the pending rows', and the removal
     bench.now = 0  # an entry that is in the store would be alive

@@ -165,14 +165,18 @@ class AsyncBatch(AsyncHandle):
         """
         self._changes.append({"action": "set", **new_entry(key, value, space, ttl, options)})
 
-    def delete(self, key: str, *, space: SpaceName | None = None) -> None:
+    def delete(
+        self, key: str, *, space: SpaceName | None = None, expect_revision: str | None = None
+    ) -> None:
         """Remove an entry by its key; nothing is done if it is not there: see `Branch.delete`.
 
         Args:
             key: its key in the space.
             space: the space; default: that of the handle, else none.
+            expect_revision: the `revision` that was read.
         """
-        self._changes.append({"action": "delete", **place(key, space)})
+        expected = plain({"expect_revision": expect_revision})
+        self._changes.append({"action": "delete", **place(key, space), **expected})
 
     def _then(self, action: str, /, **arguments: Any) -> None:
         self._changes.append({"action": action, **plain(arguments)})
@@ -194,6 +198,8 @@ class AsyncBatch(AsyncHandle):
 
         Raises:
             NotFound: a memory is not on the branch; nothing was done.
+            RevisionChanged: a memory or an entry has another revision than its `expect_revision`;
+                nothing was done.
             InvalidRequest: a change does not fit; nothing was done.
         """
         if kind is None and self._changes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from day1.interfaces.python.asynchronous.handle import AsyncHandle
 from day1.interfaces.python.entry_arguments import new_entry, place
+from day1.interfaces.python.handle import plain
 from day1.interfaces.python.options import EntryFindOptions, EntryOptions, Signed, SpaceName, When
 from day1.interfaces.python.results import Results
 
@@ -136,6 +137,7 @@ class AsyncEntryWrites(AsyncHandle):
             ValueTooLarge: the value is longer than that.
             InvalidRequest: the value is no JSON, or another argument does not fit.
             Refused: the entry of this key was redacted.
+            RevisionChanged: the entry has another revision than `expect_revision`.
         """
         signed = {name: options.pop(name, None) for name in Signed.__annotations__}  # type: ignore[misc]  # its own names
         entry = new_entry(key, value, space, ttl, options)
@@ -143,13 +145,19 @@ class AsyncEntryWrites(AsyncHandle):
         return answer
 
     async def delete(
-        self, key: str, *, space: SpaceName | None = None, **signed: Unpack[Signed]
+        self,
+        key: str,
+        *,
+        space: SpaceName | None = None,
+        expect_revision: str | None = None,
+        **signed: Unpack[Signed],
     ) -> bool:
         """Remove an entry by its key; history keeps it.
 
         Args:
             key: its key in the space.
             space: the space; default: that of the handle, else none.
+            expect_revision: the `revision` that was read.
             **signed: see `Signed`.
 
         Returns:
@@ -157,6 +165,9 @@ class AsyncEntryWrites(AsyncHandle):
 
         Raises:
             InvalidRequest: an argument does not fit.
+            RevisionChanged: the entry has another revision than `expect_revision`.
         """
-        answer: EntriesRemoved = await self._ask("entry_remove", keys=[place(key, space)], **signed)
+        expected = plain({"expect_revision": expect_revision})
+        keys = [{**place(key, space), **expected}]
+        answer: EntriesRemoved = await self._ask("entry_remove", keys=keys, **signed)
         return bool(answer.ids)

@@ -25,7 +25,7 @@ from day1.model.values.instant import show
 from day1.model.values.space import SHARED
 from day1.services.access.calls import branch_of, first_edit, in_space, repeatable, writable, writer
 from day1.services.branches.resolving import shown_at
-from day1.services.contexts import entries
+from day1.services.contexts import entries, entry_writes
 from day1.services.contexts.entries import Entry, EntryQuery
 from day1.services.contexts.entry_search import (
     EntrySearch,
@@ -37,6 +37,7 @@ from day1.services.rows.spaces import empty_space
 from day1.toolsets.shared.answers import read_found, read_of
 from day1.toolsets.shared.entries import (
     EntryAt,
+    EntryExpected,
     EntryGiven,
     EntrySpace,
     JsonValues,
@@ -54,10 +55,6 @@ _Keys = Annotated[list[EntryAt], Field(min_length=1, max_length=_MAX_ENTRIES)]
 _Where = Annotated[JsonValues, AfterValidator(checked_conditions)]
 
 
-def _named_twice(places: list[EntryAt] | list[EntryGiven]) -> bool:
-    return len({(place.space, place.key) for place in places}) < len(places)
-
-
 class EntryPut(WriteRequest):
     """The arguments of `entry_put`.
 
@@ -72,7 +69,8 @@ class EntryPut(WriteRequest):
 
     @model_validator(mode="after")
     def _each_once(self) -> EntryPut:
-        if _named_twice(self.entries):
+        places = {(given.space, given.key) for given in self.entries}
+        if len(places) < len(self.entries):
             raise ValueError("entries must not have a key of a space twice")
         return self
 
@@ -93,7 +91,9 @@ def entry_put(ctx: Context, request: EntryPut) -> EntriesPut:
     branch = writable(ctx, request.branch)
     origin = writer(ctx, request, branch)
     repo = repeatable(ctx, request, branch)
-    put_result = entries.put(repo, branch, new_entries, origin, first_edit(ctx, request, branch))
+    put_result = entry_writes.put(
+        repo, branch, new_entries, origin, first_edit(ctx, request, branch)
+    )
     ids = [entry.at.row_id for entry in new_entries]
     return EntriesPut(
         ids=ids,
@@ -128,6 +128,7 @@ class EntryItem(Response):
         labels: The labels that name the space, to the letter; empty if it has no space.
         value: The JSON object, as it was put. If a person gave the row another text by hand: that
             text as JSON where it is an object, else as the object's `text`.
+        revision: What `expect_revision` compares: it is another one after each change.
         created_at: When it was first put.
         updated_at: When it was last changed.
         expires_at: When it expires, if it does.
@@ -140,6 +141,7 @@ class EntryItem(Response):
     space: str
     labels: list[str]
     value: Any
+    revision: str
     created_at: str
     updated_at: str
     expires_at: str | None = absent()
@@ -298,7 +300,7 @@ class EntryRemove(WriteRequest):
             over.
     """
 
-    keys: _Keys
+    keys: Annotated[list[EntryExpected], Field(min_length=1, max_length=_MAX_ENTRIES)]
     branch: OnBranch = None
 
 
@@ -311,11 +313,13 @@ class EntriesRemoved(Response):
 
 def entry_remove(ctx: Context, request: EntryRemove) -> EntriesRemoved:
     """Remove entries in one commit; history keeps them."""
-    keys = [place_of(ctx, at) for at in request.keys]
+    expected_revisions = {place_of(ctx, at): at.expect_revision for at in request.keys}
     branch = writable(ctx, request.branch)
     origin = writer(ctx, request, branch)
     repo = repeatable(ctx, request, branch)
-    removal = entries.remove(repo, branch, keys, origin, first_edit(ctx, request, branch))
+    removal = entry_writes.remove(
+        repo, branch, expected_revisions, origin, first_edit(ctx, request, branch)
+    )
     return EntriesRemoved(
         ids=list(removal.row_ids),
         written=Written(branch=branch.name, commit=removal.tip, pending=removal.pending),
@@ -339,7 +343,7 @@ def entry_sweep(ctx: Context, request: EntrySweep) -> EntriesRemoved:
     branch = writable(ctx, request.branch)
     origin = writer(ctx, request, branch)
     repo = repeatable(ctx, request, branch)
-    removal = entries.remove_expired(repo, branch, EntryQuery(ctx.clock(), in_spaces), origin)
+    removal = entry_writes.remove_expired(repo, branch, EntryQuery(ctx.clock(), in_spaces), origin)
     return EntriesRemoved(
         ids=list(removal.row_ids),
         written=Written(branch=branch.name, commit=removal.tip, pending=removal.pending),
@@ -358,6 +362,7 @@ def _item(entry: Entry, score: float | None = None) -> EntryItem:
         space=space or SHARED,
         labels=labels_of_space(space),
         value=entry.value,
+        revision=entry.revision,
         created_at=show(entry.created_at),
         updated_at=show(entry.updated_at),
         expires_at=None if entry.expires_at is None else show(entry.expires_at),

@@ -34,7 +34,7 @@ from day1.services.rows.editing import Correction, Removal
 from day1.services.rows.recording import NewFact, NewObservation, NewRelation
 from day1.toolsets.shared.corrections import corrected_columns
 from day1.toolsets.shared.entries import (
-    EntryAt,
+    EntryExpected,
     EntryGiven,
     new_entry,
     place_of,
@@ -114,7 +114,7 @@ class SetEntry(EntryGiven):
     action: Literal["set"]
 
 
-class DeleteEntry(EntryAt):
+class DeleteEntry(EntryExpected):
     """An entry to remove, by its key; nothing is done if it is not there."""
 
     action: Literal["delete"]
@@ -193,9 +193,11 @@ def _change(ctx: Context, asked: ChangeAsked, reason: str | None) -> Change:
         case RetractRow():
             return Removal([asked.id], reason)
         case SetEntry():
-            return EntryChange(place_of(ctx, asked), new_entry(ctx, asked), reason)
+            return EntryChange(
+                place_of(ctx, asked), new_entry(ctx, asked), reason, asked.expect_revision
+            )
         case DeleteEntry():
-            return EntryChange(place_of(ctx, asked), None, reason)
+            return EntryChange(place_of(ctx, asked), None, reason, asked.expect_revision)
         case AddFact():
             return NewFact(
                 asked.fact_text,

@@ -1,0 +1,256 @@
+"""Putting and removing entries, and comparing them with what their writer expects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from day1.errors import RevisionChanged
+from day1.model.branches.branch import Branch
+from day1.model.contexts import given_vector
+from day1.model.contexts.content import as_kept, flattened
+from day1.model.contexts.keyed import CONTEXT, passage_ids, value_too_large
+from day1.model.redaction.mask import REDACTED_HASH
+from day1.model.rows.change import CommitId, Message, Query
+from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell, Kind, Row, canonical, revision
+from day1.model.rows.origin import Origin
+from day1.model.values.parts import TooLong
+from day1.ports.reading import Reading
+from day1.ports.store import Work
+from day1.services.contexts.entries import ABSENT, EntryKey, EntryQuery, NewEntry, is_at, rows_of
+from day1.services.contexts.keyed_rows import (
+    KeyedRow,
+    UpsertedRows,
+    of_older_versions,
+    put_row,
+    unredacted,
+    upsert_rows,
+)
+from day1.services.repository.repository import Repository
+from day1.services.rows.editing import Editor
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedEntries:
+    """The ids of the removed rows, and the branch's state afterwards."""
+
+    row_ids: Sequence[str]
+    tip: CommitId
+    pending: int
+
+
+def entry_row(new: NewEntry) -> KeyedRow:
+    """Build the row of an entry.
+
+    Raises:
+        ValueTooLarge: its value is longer than a row keeps.
+    """
+    try:
+        stored_value = as_kept(new.value)
+    except TooLong as exc:
+        raise value_too_large(new.at.key) from exc
+    columns: Mapping[str, Cell] = {
+        "summary": flattened(new.value) if new.text is None else new.text,
+        "structure": stored_value,
+        "vector": given_vector.as_kept(*new.vectors) if new.vectors else None,
+        "observation_type": CONTEXT,
+        "space": new.at.space,
+        "detail": canonical({"key": new.at.key}),
+        "expires_at": new.expires_at,
+        "sensitivity": new.sensitivity,
+    }
+    return KeyedRow(OBSERVATION, new.at.row_id, columns)
+
+
+def with_older_versions(reading: Reading, rows: Sequence[KeyedRow]) -> list[KeyedRow]:
+    """Return the rows of entries, and the facts made of their older versions, which end with them.
+
+    Raises:
+        Refused: an entry is redacted.
+    """
+    ends_by_row = {
+        row.id: {column: row.columns[column] for column in ("expires_at", "sensitivity")}
+        for row in rows
+    }
+    return [*unredacted(reading, list(rows)), *of_older_versions(reading, ends_by_row)]
+
+
+def put(
+    repo: Repository,
+    branch: Branch,
+    entries: Sequence[NewEntry],
+    origin: Origin,
+    first_edit: str | None = None,
+) -> UpsertedRows:
+    """Put entries, all of them or none; an entry replaces the one of the same space and key.
+
+    Args:
+        repo: the store.
+        branch: where.
+        entries: no two of one space and key.
+        origin: who writes.
+        first_edit: the id that the request gives its first edit: if the branch has it, the request
+            was done before, and nothing is written.
+
+    Raises:
+        ValueTooLarge: a value is longer than a row keeps.
+        Refused: an entry is redacted.
+        RevisionChanged: an entry has another revision than is expected.
+    """
+    rows = [entry_row(new) for new in entries]
+    expected_revisions = {new.at: new.expect_revision for new in entries}
+    if first_edit is not None and any(expected_revisions.values()):
+        return _put_once(repo, branch, entries, origin, first_edit)
+
+    def rows_at(reading: Reading, now: int) -> list[KeyedRow]:
+        check_revisions(reading, expected_revisions, now)
+        return with_older_versions(reading, rows)
+
+    return upsert_rows(repo, branch, rows_at, origin, first_edit)
+
+
+def _put_once(
+    repo: Repository,
+    branch: Branch,
+    entries: Sequence[NewEntry],
+    origin: Origin,
+    first_edit: str,
+) -> UpsertedRows:
+    """Put entries whose revisions are expected, unless this request did it before."""
+    with repo.store.changing(branch.name) as work:
+        if work.get(EDIT, [first_edit]):
+            return UpsertedRows({}, 0, 0, work.tip, 0)
+        check_revisions(work, {new.at: new.expect_revision for new in entries}, work.now)
+        editor = Editor(repo, work, origin)
+        done = [put_in(work, editor, new, origin) for new in entries]
+        added, changed = done.count("add"), done.count("change")
+        if not added + changed:
+            return UpsertedRows({}, 0, 0, work.tip, 0)
+        line = f"change {changed} keyed rows, add {added}"
+        return UpsertedRows({}, added, changed, work.commit(Message("change", line)), 0)
+
+
+def put_in(work: Work, editor: Editor, new: NewEntry, origin: Origin) -> str:
+    """Put an entry in open work; return what was done: `add`, `change` or nothing.
+
+    Raises:
+        ValueTooLarge: its value is longer than a row keeps.
+        Refused: it is redacted.
+    """
+    entry, *made_of_it = with_older_versions(work, [entry_row(new)])
+    what = put_row(work, editor, entry, origin)
+    for fact in made_of_it:
+        put_row(work, editor, fact, origin)
+    if what == "add" and new.expect_revision is not None and editor.repo.of_request:
+        # The request is known by an edit of its id. Without one, its repeat would find the row
+        # that it added, and call that row another's.
+        (row,) = work.get(OBSERVATION, [entry.id]).values()
+        editor.add_edits(OBSERVATION, row, [str(OBSERVATION.text)])
+    return what
+
+
+def check_revisions(reading: Reading, expected: Mapping[EntryKey, str | None], now: int) -> None:
+    """Compare entries with the revisions that a caller expects (`NewEntry.expect_revision`).
+
+    Raises:
+        RevisionChanged: one has another revision, is there though it must not, or is not there.
+    """
+    keys = [key for key, wanted in expected.items() if wanted is not None]
+    rows = rows_of(reading, keys, now) if keys else {}
+    for key in keys:
+        row, wanted = rows.get(key), expected[key]
+        present = ABSENT if row is None else revision(OBSERVATION, row)
+        if present != wanted:
+            raise RevisionChanged(
+                "An entry was added, changed or removed since you read it: read it again, then "
+                "decide.",
+                key=key.key,
+                space=key.space,
+                revision=present,
+            )
+
+
+def remove(
+    repo: Repository,
+    branch: Branch,
+    expected: Mapping[EntryKey, str | None],
+    origin: Origin,
+    first_edit: str | None = None,
+) -> RemovedEntries:
+    """Remove entries in one commit, with the facts made of them; missing ones are passed over.
+
+    Args:
+        repo: the store.
+        branch: where.
+        expected: the places of the entries, and the revisions that they must have (None: any).
+        origin: who removes them.
+        first_edit: as in `put`.
+
+    Raises:
+        RevisionChanged: an entry has another revision than is expected; nothing is removed.
+    """
+    keys = list(expected)
+    with repo.store.adding(branch.name) as adding:
+        ids_before = _removed_before(adding, keys, first_edit)
+        if not ids_before:
+            check_revisions(adding, expected, adding.now)
+        entries = [] if ids_before else _entries_at(adding, keys)
+        if not entries:
+            return RemovedEntries(ids_before, adding.tip, adding.pending.count)
+        rows = _with_facts(adding, entries)
+        changing_work = adding.to_change()
+        Editor(repo, changing_work, origin).remove(rows)
+        tip = changing_work.commit(Message("remove", f"remove {len(entries)} keyed rows"))
+        return RemovedEntries([str(row["id"]) for row in entries], tip, 0)
+
+
+def remove_expired(
+    repo: Repository, branch: Branch, query: EntryQuery, origin: Origin
+) -> RemovedEntries:
+    """Remove the entries of a query that have expired, secret ones too, in one commit."""
+    with repo.store.adding(branch.name) as adding:
+        expired_too = replace(query.rows, alive_at=None, public=False)
+        columns = ("id", "detail", "content_hash", "expires_at")
+        expired_ids = [
+            str(row_id)
+            for row_id, detail, text_hash, ends in adding.scan(OBSERVATION, columns, expired_too)
+            if detail is not None and text_hash != REDACTED_HASH
+            if ends is not None and int(ends) <= query.now
+        ]
+        if not expired_ids:
+            return RemovedEntries([], adding.tip, adding.pending.count)
+        rows = _with_facts(adding, list(adding.get(OBSERVATION, expired_ids).values()))
+        work = adding.to_change()
+        Editor(repo, work, origin).remove(rows)
+        tip = work.commit(Message("remove", f"remove {len(expired_ids)} expired keyed rows"))
+        return RemovedEntries(expired_ids, tip, 0)
+
+
+def rows_at(reading: Reading, keys: Sequence[EntryKey]) -> list[tuple[Kind, Row]]:
+    """Return the rows of entries, expired ones too, and of the facts made of them."""
+    return _with_facts(reading, _entries_at(reading, keys))
+
+
+def _entries_at(reading: Reading, keys: Sequence[EntryKey]) -> list[Row]:
+    """Return the rows of entries, expired ones too."""
+    key_by_id = {key.row_id: key for key in keys}
+    rows = reading.get(OBSERVATION, list(key_by_id))
+    return [row for row_id, row in rows.items() if is_at(row, key_by_id[row_id])]
+
+
+def _with_facts(reading: Reading, entries: Sequence[Row]) -> list[tuple[Kind, Row]]:
+    """Return rows of entries, and the rows of the facts made of them."""
+    facts = reading.get(FACT, [i for row in entries for i in passage_ids(str(row["id"]))])
+    return [*((OBSERVATION, row) for row in entries), *((FACT, row) for row in facts.values())]
+
+
+def _removed_before(
+    reading: Reading, keys: Sequence[EntryKey], first_edit: str | None
+) -> list[str]:
+    """Return the ids of the entries that an earlier call of the same request removed."""
+    edits = {} if first_edit is None else reading.get(EDIT, [first_edit])
+    edit_times = {edit["created_at"] for edit in edits.values()}
+    if not edit_times:
+        return []
+    of_rows = reading.find(EDIT, Query(among={"row_id": [key.row_id for key in keys]}))
+    return [str(edit["row_id"]) for edit in of_rows if edit["created_at"] in edit_times]
