@@ -104,7 +104,7 @@ def _says(row: dict[str, Any]) -> str:
 
 def _delta(row: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the columns in which the sides differ; none unless both sides have the row."""
-    ours, theirs = row["ours"] or row["base"], row["theirs"]
+    ours, theirs = row["ours"] or row["base"], row.get("merged") or row["theirs"]
     if ours is None or theirs is None:
         return {}
     return {

@@ -3,11 +3,11 @@
 An item is open on a branch while that branch has its opening row and no closing row for it.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from day1.model.rows.json_columns import read_side
 from day1.model.rows.kind import BY_TABLE, WHOLE, Cell, Kind, Row, canonical, written
 from day1.model.values.ids import derived_id
 
@@ -66,21 +66,16 @@ def _columns(kind: Kind, cell: str) -> tuple[str, ...]:
 
 def value_of(kind: Kind, cell: str, value: str | None) -> Row | None:
     """Read one cell of a row that `value_json` wrote, with each of its columns."""
-    stored_columns = columns_of(value)
+    stored_columns = read_side(value)
     absent_columns: Row = {c: None for c in _columns(kind, cell) if c in kind.younger}
     return None if stored_columns is None else {**absent_columns, **stored_columns}
-
-
-def columns_of(value: str | None) -> Row | None:
-    """Read the columns that `value_json` wrote, without adding younger ones."""
-    return None if value is None else dict(json.loads(value))
 
 
 def same_value(kind: Kind, row: Row | None, cell: str, value: str | None) -> bool:
     """Whether a row's cell equals a stored value; the row's origin does not count."""
     if row is None or value is None:
         return row is None and value is None
-    stored_columns = columns_of(value) or {}
+    stored_columns = read_side(value) or {}
     return all(row[c] == stored_columns.get(c) for c in kind.group(cell))
 
 

@@ -1,7 +1,8 @@
 """Merging one row: the rules for its cells, its presence and its verdict.
 
 A cell is a group of columns. A cell that only one side changed is taken from that side. A cell that
-both sides changed to different values keeps the target's value and is *held*.
+both sides changed to different values keeps the target's value and is *held*; the text of a file is
+merged by lines if it can be (`file_lines`).
 
 A fact and the fact that supersedes it stay together: merges, their choices and decisions of held
 items go by `taken_along` and `without_successor`, so none of them gives a fact a successor that its
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final, Literal
 
+from day1.model.merge.file_lines import merged_file
 from day1.model.merge.held import Reason, same_value
 from day1.model.rows.kind import FACT, ORIGIN, WHOLE, Cell, Kind, Row
 
@@ -55,8 +57,15 @@ class PlanRow:
     belongs_to: str | None = None
     decided: dict[str, Take] = field(default_factory=dict)
     """The choices that decided cells, by cell."""
+    joined: bool = False
+    """Whether the text is merged by lines, so that neither side had it."""
     veil: Row | None = field(default=None, compare=False)
     """Placeholders by column, for words that the row has from hidden rows."""
+
+    @property
+    def brought(self) -> Row | None:
+        """The row that the merge brings: the source's, or the one merged by lines."""
+        return self.result if self.joined else self.source
 
     @property
     def effect(self) -> str:
@@ -139,11 +148,21 @@ def _merge_cells(row: PlanRow, open_cells: frozenset[str], chosen: Mapping[str, 
         elif choice is not None:
             row.held[name] = "skipped"
         elif reason is not None:
-            row.held[name] = reason
+            columns = _merged_lines(row, name)
+            row.joined = row.joined or bool(columns)
+            row.held |= {} if columns else {name: reason}
+            result.update(columns)
         else:
             result.update({c: source[c] for c in group})
     row.result = result
     _match_cells(row, result, chosen)
+
+
+def _merged_lines(row: PlanRow, cell: str) -> Row:
+    """Merge the text of a file by lines; return no columns if that cannot be done."""
+    if cell != row.kind.text:
+        return {}
+    return merged_file(row.base, row.target, row.source) or {}
 
 
 def _match_cells(row: PlanRow, result: Row, chosen: Mapping[str, Choice]) -> None:

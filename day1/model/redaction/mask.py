@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from day1.model.merge.held import columns_of
 from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Query
+from day1.model.rows.json_columns import read_side
 from day1.model.rows.kind import (
     BY_TABLE,
     CONVERSATION,
@@ -124,7 +124,7 @@ class Mask:
         """Mask a held item: both its sides are cells of another row, as JSON."""
         masked_row = dict(row)
         for side in ("ours", "theirs"):
-            cells = columns_of(text_of(row.get(side)))
+            cells = read_side(text_of(row.get(side)))
             if cells is not None:
                 kind = BY_TABLE[str(row["row_kind"])]
                 masked_row[side] = canonical(self.cells(kind, str(row["row_id"]), cells))

@@ -1,9 +1,9 @@
-"""Reading the columns `tags` and `detail`, which hold JSON of whoever wrote the row."""
+"""Reading columns that hold JSON: tags, details, and the two sides of held items."""
 
 import json
 from typing import Any
 
-from day1.model.rows.kind import Cell
+from day1.model.rows.kind import Cell, Row
 
 
 def read_tags(cell: Cell) -> list[str]:
@@ -16,6 +16,11 @@ def read_detail(cell: Cell) -> dict[str, Any]:
     """Read the details of a row: `key` or `id` as the caller named it, `metadata`, its sources."""
     value = _parse(cell)
     return value if isinstance(value, dict) else {}
+
+
+def read_side(cell: str | None) -> Row | None:
+    """Read the columns of one side of a held item, without adding younger ones."""
+    return None if cell is None else dict(json.loads(cell))
 
 
 def _parse(cell: Cell) -> Any:

@@ -15,9 +15,9 @@ from day1.model.files.export import (
     version_columns,
     version_of,
 )
-from day1.model.merge.held import columns_of
 from day1.model.redaction.veil import EXPIRED_MARK, SECRET_MARK, mark_of
 from day1.model.rows.change import Query, Ref
+from day1.model.rows.json_columns import read_side
 from day1.model.rows.kind import HELD, KINDS, WHOLE, Cell, Row, text_of
 from day1.ports.store import Store
 from day1.services.branches.tree import BranchState, states
@@ -42,7 +42,7 @@ class _Part:
         """
         if held["cell"] != WHOLE:
             return False
-        sides = (columns_of(text_of(held[side])) for side in ("ours", "theirs"))
+        sides = (read_side(text_of(held[side])) for side in ("ours", "theirs"))
         mark = mark_of(ref.shown_at or 0, *sides)
         return mark == EXPIRED_MARK or (mark == SECRET_MARK and not self.secrets)
 

@@ -182,7 +182,8 @@ def _do(work: Work, plan: MergePlan, details: _MergeDetails) -> CommitId | None:
         return None
     work.not_before(details.repo.history.commit(details.source_commit).ts)
     writes = plan.writes
-    if plan.holds or plan.declines or plan.closes or has_decisions:
+    has_new_values = has_decisions or any(row.joined for row in plan.rows)
+    if plan.holds or plan.declines or plan.closes or has_new_values:
         edits = decided_edits(plan, details.origin, work.now, details.repo.new_id)
         for kind, row in (*_held_rows(work, plan, details), *edits):
             writes.setdefault(kind.table, {})[str(row["id"])] = row

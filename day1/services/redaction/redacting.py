@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from day1.errors import InvalidRequest, NotFound
-from day1.model.merge.held import columns_of
 from day1.model.records.intent import IntentKind
 from day1.model.records.review import Review
 from day1.model.redaction.mask import COPIED, REDACTED, REDACTED_HASH, mask_of
 from day1.model.redaction.quotes import without
 from day1.model.redaction.redaction import Redaction
 from day1.model.rows.change import Query, Ref
+from day1.model.rows.json_columns import read_side
 from day1.model.rows.kind import BY_TABLE, FACT, HELD, MEMORIES, Kind, Row, kind_of, text_of
 from day1.model.values.ids import content_hash
 from day1.model.values.parts import part_of
@@ -247,7 +247,7 @@ def texts_of(
         return {}
     rows = list(repo.history.unmasked(kind, row_id) if versions is None else versions)
     for item in repo.history.unmasked(HELD, row_id):
-        sides = (columns_of(text_of(item[side])) for side in ("ours", "theirs"))
+        sides = (read_side(text_of(item[side])) for side in ("ours", "theirs"))
         rows += [side for side in sides if side is not None and kind.text in side]
     return {str(row["content_hash"]): str(row[kind.text]) for row in rows}
 

@@ -298,9 +298,10 @@ def edit_rows(edited: EditedCells, origin: Origin, now: int, new_id: NewId) -> l
 def decided_edits(
     plan: MergePlan, origin: Origin, now: int, new_id: NewId
 ) -> Iterable[tuple[Kind, Row]]:
-    """Build edits for values that neither side had; their author is the decider of the plan."""
+    """Build edits for values that neither side had; their author is the one who merges."""
     for row in plan.rows:
-        if row.result is None or row.target is None or "value" not in row.decided.values():
+        is_new = row.joined or "value" in row.decided.values()
+        if row.result is None or row.target is None or not is_new:
             continue
         decided_groups = [
             g

@@ -76,21 +76,22 @@ def cell_text(kind: Kind, row: Row | None, cell: str) -> str:
 
 def row_shown(row: PlanRow, at: int) -> PlanRow:
     """Return a plan's row as shown at an instant, with hidden words replaced by a placeholder."""
-    row_versions = (row.base, row.source, row.target)
+    row_versions = (row.base, row.source, row.target, row.brought)
     mark = mark_of(at, row.source, row.target, past=row.base)
     if mark is None and not row.veil:
         return row
-    base, source, target = (
+    base, source, target, brought = (
         None if side is None else veiled(without_words(row.kind, side, mark), row.veil)
         for side in row_versions
     )
-    return replace(row, base=base, source=source, target=target)
+    result = brought if row.joined else row.result
+    return replace(row, base=base, source=source, target=target, result=result)
 
 
 def summary(row: PlanRow, at: int) -> dict[str, Any]:
     """Summarize one row of a plan as shown at an instant."""
     row = row_shown(row, at)
-    text = cell_text(row.kind, row.source or row.target, WHOLE)
+    text = cell_text(row.kind, row.brought or row.target, WHOLE)
     return {
         "id": row.id,
         "type": row.kind.name,

@@ -309,13 +309,14 @@ function groups() {
 /* Return the columns in which the sides differ; none unless both sides have the row. */
 function delta(row) {
   const ours = row.ours ?? row.base;
-  if (!ours || !row.theirs) return [];
-  const columns = Object.keys({ ...ours, ...row.theirs });
-  const same = (column) => JSON.stringify(ours[column]) === JSON.stringify(row.theirs[column]);
+  const theirs = row.merged ?? row.theirs;
+  if (!ours || !theirs) return [];
+  const columns = Object.keys({ ...ours, ...theirs });
+  const same = (column) => JSON.stringify(ours[column]) === JSON.stringify(theirs[column]);
   return columns.filter((column) => !same(column)).map((column) => ({
     column,
     before: ours[column],
-    after: row.theirs[column],
+    after: theirs[column],
     words: WORDS.texts.includes(column) ? row.words : null,
   }));
 }
@@ -344,6 +345,7 @@ function change(row, place) {
   return h("article", { class: `change ${row.effect}`, "aria-label": `${row.type} ${place}` },
     h("p", { class: "meta" }, h("span", { class: "place" }, place), " ", chip(row.type), " ", short(row.id),
       row.belongs_to && [" · goes with ", short(row.belongs_to)],
+      row.merged && " · merged by lines",
       row.held.map((item) => [" · held since ", when(item.held_at)])),
     row.tier && h("p", { class: "meta tier" }, chip(WORDS.tiers[row.tier], `tier-${row.tier}`), " ", said(row.why)),
     leads && h("div", { class: "text" }, inert(says(row))),

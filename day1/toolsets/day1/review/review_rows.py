@@ -15,6 +15,7 @@ from day1.services.merges.protection import tiers_of
 from day1.services.merges.reviews import Examined
 from day1.services.repository.repository import Repository
 from day1.services.rows.deriving import shown_edits
+from day1.toolsets.shared.fields import absent
 from day1.toolsets.shared.shown import row_shown, shown_columns
 
 _WORDS_ROOM = 20_000_000
@@ -75,12 +76,16 @@ class ReviewRow(Response):
     base: dict[str, Any] | None
     ours: dict[str, Any] | None
     theirs: dict[str, Any] | None
+    merged: dict[str, Any] | None = absent()
+    """What merging makes of both sides, if it merges them by lines; `theirs` is the source's side.
+    """
     clashes: dict[str, str]
     """Cell -> why it would be held."""
     belongs_to: str | None
     """The row that this one belongs to, and is held with."""
     words: list[tuple[str, str]] | None
-    """How our text (else the base's) becomes theirs: same, removed, added, each with its words."""
+    """How our text (else the base's) becomes theirs, or the merged one: same, removed, added, each
+    with its words."""
     ours_by: WrittenBy | None
     theirs_by: WrittenBy | None
     decisions: list[DecisionShown]
@@ -124,6 +129,7 @@ def review_rows(
                 base=_columns(visible_row, visible_row.base),
                 ours=_columns(visible_row, visible_row.target),
                 theirs=_columns(visible_row, visible_row.source),
+                merged=_columns(visible_row, visible_row.brought) if row.joined else None,
                 clashes=dict(row.held),
                 belongs_to=row.belongs_to,
                 words=_words(before, after) if characters_left >= 0 else None,
@@ -157,9 +163,9 @@ def _columns(row: PlanRow, side: Row | None) -> dict[str, Any] | None:
 def _texts(row: PlanRow) -> tuple[str, str]:
     """Return the two texts to compare; both empty if a side has no text."""
     column, before = row.kind.text, row.target or row.base
-    if column is None or before is None or row.source is None:
+    if column is None or before is None or row.brought is None:
         return "", ""
-    return str(before[column] or ""), str(row.source[column] or "")
+    return str(before[column] or ""), str(row.brought[column] or "")
 
 
 def _words(before: str, after: str) -> list[tuple[str, str]] | None:
