@@ -255,9 +255,10 @@ class Index(Protocol):
             IndexBehind: nothing can be written now.
         """
 
-    def update_neighbours(self) -> bool:
+    def update_neighbours(self, enough: Callable[[], bool] | None = None) -> bool:
         """Bring the approximate neighbours up to date, which an idle process does.
 
+        `enough` is asked after each batch of rows; when it says so, no further batch is added.
         Returns whether more is to be done.
         """
 

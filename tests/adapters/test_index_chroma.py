@@ -47,6 +47,20 @@ def test_neighbours_are_the_nearest(owner, embedder):
     assert set(owner.vectors.neighbours(FACT, embedder, asked, 10)) == set(nearest)
 
 
+def test_feeding_ends_when_it_is_told_and_goes_on_from_there(owner, embedder, monkeypatch):
+    monkeypatch.setattr(chroma, "_FED_AT_ONCE", 3)
+    numbers = learn(owner, *VERSIONS)
+    embed_all(owner, embedder)
+    asked = vector(embedder, "Who retries a payment? Version 7")
+    nearest, _ = owner.vectors.nearest(embedder, asked, numbers, 10)
+    times = 0
+    while owner.update_neighbours(lambda: True):
+        times += 1
+        # What is not fed yet is compared one by one.
+        assert set(owner.vectors.neighbours(FACT, embedder, asked, 10)) == set(nearest)
+    assert times >= len(VERSIONS) // 3
+
+
 def test_a_projects_env_file_says_nothing_to_chroma(tmp_path, owner, embedder, monkeypatch):
     """Chroma's settings came from a `.env` where day1 ran: whom to report to, what to import."""
     (tmp_path / ".env").write_text("ALLOW_RESET=perhaps\n", "utf-8")

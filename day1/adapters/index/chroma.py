@@ -14,7 +14,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,8 +106,13 @@ class Neighbours:
         texts = snapshot.text_of[positions[top(scores, limit)]]
         return [int(text) for text in texts if text >= 0]
 
-    def update_neighbours(self, spaces: Sequence[VectorSpace]) -> bool:
-        """Take Chroma's lock if it is free and add new rows; return whether rows are missing."""
+    def update_neighbours(
+        self, spaces: Sequence[VectorSpace], enough: Callable[[], bool] | None = None
+    ) -> bool:
+        """Take Chroma's lock if it is free and add new rows; return whether rows are missing.
+
+        `enough` is asked after each batch of rows; when it says so, no further batch is added.
+        """
         with self._guard:
             if time.monotonic() < self._again:
                 return False
@@ -118,7 +123,7 @@ class Neighbours:
             try:
                 if self._client is None or self._generation != self._database.generation():
                     self._open(spaces)
-                rows_missing = self._owned is not None and self._feed_all(spaces)
+                rows_missing = self._owned is not None and self._feed_all(spaces, enough)
             except Day1Error:  # about the index's own files
                 raise
             except BaseException as error:  # a panic in Chroma is not an Exception
@@ -204,15 +209,18 @@ class Neighbours:
         vectors = space.snapshot().rows(np.array(positions, np.int64))
         collection.upsert(ids=[str(position) for position in positions], embeddings=vectors)
 
-    def _feed_all(self, spaces: Sequence[VectorSpace]) -> bool:
+    def _feed_all(self, spaces: Sequence[VectorSpace], enough: Callable[[], bool] | None) -> bool:
         rows_missing = False
         for space in spaces:
             for kind in KINDS:
                 if kind.text:
-                    rows_missing |= self._feed(space, kind)
+                    rows_missing |= self._feed(space, kind, enough)
+                    if rows_missing and enough is not None and enough():
+                        return True
         return rows_missing
 
-    def _feed(self, space: VectorSpace, kind: Kind) -> bool:
+    def _feed(self, space: VectorSpace, kind: Kind, enough: Callable[[], bool] | None) -> bool:
+        """Add the next rows of a kind; return whether it may have more."""
         collection = self._collection(space, kind)
         self._delete_forgotten(space, kind, collection)
         positions = self._not_fed(space, kind, _FED_IN_A_TICK)
@@ -220,6 +228,8 @@ class Neighbours:
             batch = positions[start : start + _FED_AT_ONCE]
             self._put(collection, batch, space)
             self._mark(space, kind, batch[-1] + 1)
+            if enough is not None and enough():
+                return True
         return len(positions) == _FED_IN_A_TICK
 
     def _not_fed(self, space: VectorSpace, kind: Kind, limit: int) -> list[int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,14 +110,14 @@ class ServerNeighbours(Neighbours):
                 metadatas=[{"text": text} for _, text in new_by_row_id.values()],
             )
 
-    def _feed_all(self, spaces: Sequence[VectorSpace]) -> bool:
+    def _feed_all(self, spaces: Sequence[VectorSpace], enough: Callable[[], bool] | None) -> bool:
         with self._guard:
             hashes, self._forgotten = self._forgotten, set()
         try:
             if hashes:
                 for collection in self._collections.values():
                     collection.delete(where={"text": {"$in": sorted(hashes)}})
-            return super()._feed_all(spaces)
+            return super()._feed_all(spaces, enough)
         except Exception:
             self.forget(hashes)  # once more, at the next update
             raise

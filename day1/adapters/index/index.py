@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -101,10 +101,10 @@ class LocalIndex:
                     words.forget(connection, kind, text)
             self._database.checkpoint()
 
-    def update_neighbours(self) -> bool:
+    def update_neighbours(self, enough: Callable[[], bool] | None = None) -> bool:
         """Open Chroma if it is free and add new rows; return whether more rows are missing."""
         try:
-            return self.vectors.update_neighbours()
+            return self.vectors.update_neighbours(enough)
         except IndexLost:
             return False
 

@@ -295,7 +295,7 @@ class FileVectors(Vectors):
                         )
                     space.blank(positions)
 
-    def update_neighbours(self) -> bool:
+    def update_neighbours(self, enough: Callable[[], bool] | None = None) -> bool:
         """Open Chroma if it is free and add new rows; return whether more rows are missing."""
         if self._make_chroma is None:
             return False
@@ -305,7 +305,7 @@ class FileVectors(Vectors):
         chroma = (
             self._made_chroma() if row_count > self._chroma_above or self.approximate() else None
         )
-        return chroma is not None and chroma.update_neighbours(spaces)
+        return chroma is not None and chroma.update_neighbours(spaces, enough)
 
     def close(self) -> None:
         """Close Chroma, so that another process can open it."""

@@ -82,7 +82,10 @@ class BackgroundEmbedding:
             self._embedded = self._clock.now()
         if waiting_count is None or stopped():  # no pause, so no time for neighbours either
             return not stopped()
-        return self._index.update_neighbours() or waiting_count > 0
+        begun = self._clock.now()
+        # A call beside it takes up to three times as long, and does without the neighbours.
+        is_missing = self._index.update_neighbours(lambda: self._call.is_after(begun) or stopped())
+        return is_missing or waiting_count > 0
 
     def _batch_end(
         self, begun: float, stopped: IsStopped, *, is_overdue: bool

@@ -232,6 +232,7 @@ class Texts:
         self.call = LastCall(self.clock, self.searches)
         self.during: Callable[[], object] = lambda: None
         self.neighbours: list[int] = []
+        self.unfed = 0
         self.begun: list[float] = []
         monkeypatch.setattr(embedding, "embed_pending", self._embed)
         index: Any = Mock(update_neighbours=self._update)
@@ -247,9 +248,16 @@ class Texts:
                 break
         return self.waiting
 
-    def _update(self) -> bool:
+    def _update(self, enough: Callable[[], bool]) -> bool:
+        """Feed a row in a tenth of a second, until that is enough."""
         self.neighbours.append(self.waiting)
-        return False
+        while self.unfed:
+            self.clock.at += 0.1
+            self.unfed -= 1
+            self.during()
+            if enough():
+                break
+        return self.unfed > 0
 
     def run(self) -> bool:
         return self.work.run(self.clock.is_stopped)
@@ -317,6 +325,25 @@ def test_without_a_pause_there_is_none_for_neighbours_either(
     texts.searches.add("s")
     assert texts.run(), "texts may wait"
     assert texts.neighbours == []
+
+
+@pytest.mark.parametrize(("how", "left"), [("nothing", 0), ("call", 8), ("search", 8), ("stop", 8)])
+def test_neighbours_give_way_to_calls(monkeypatch: pytest.MonkeyPatch, how: str, left: int) -> None:
+    texts = Texts(monkeypatch, 0)
+    texts.unfed = 9
+
+    def during() -> None:
+        match how:
+            case "call":
+                texts.call.begins()
+            case "search":
+                texts.searches.add("s")
+            case "stop":
+                texts.clock.stop()
+
+    texts.during = during
+    assert texts.run() == bool(left)
+    assert texts.unfed == left
 
 
 def test_a_process_that_leaves_embeds_no_further_text(monkeypatch: pytest.MonkeyPatch) -> None:
