@@ -14,6 +14,7 @@ from day1.model.contexts.content import as_kept, flattened
 from day1.model.merge.file_lines import merge_lines, merged_file
 from day1.model.merge.row_merge import Held, PlanRow, merge_row
 from day1.model.rows.kind import OBSERVATION, Row, complete
+from day1.model.values.parts import MOST_VALUE
 
 FILE: Final = "one\ntwo\nthree\nfour\n"
 
@@ -103,7 +104,7 @@ def test_texts_with_too_many_changes_are_not_merged() -> None:
 
 def row(text: object, **columns: object) -> Row:
     value = {"text": text}
-    kept: Row = {"summary": flattened(value), "structure": as_kept(value)}
+    kept: Row = {"summary": flattened(value), "structure": as_kept(value, MOST_VALUE)}
     return complete(
         OBSERVATION,
         {
@@ -164,7 +165,7 @@ def test_an_open_item_keeps_a_file_from_being_merged() -> None:
 
 
 def test_a_merged_text_that_is_too_long_is_held() -> None:
-    long = "x" * 16_400
+    long = "x" * 524_300
     base = row(f"a\n{FILE}")
     done = planned(base, row(f"a\n{FILE}{long}"), row(f"{long}\na\n{FILE}"))
     assert done.held == {"summary": "both_changed"}

@@ -226,16 +226,16 @@ def test_what_is_no_json_is_refused_in_any_operation(memory: day1.Memory, value:
 
 
 def test_the_longest_and_deepest_value_and_what_is_beyond(memory: day1.Memory) -> None:
-    memory.set("a", {"n": "漢" * (32_768 - 8)})
+    memory.set("a", {"n": "漢" * (1_048_576 - 8)})
     entry = memory.get("a")
     assert entry is not None
-    assert len(entry.value["n"]) == 32_760
-    for text in ("漢" * (32_768 - 7), "x" * 10_000_000):
-        with pytest.raises(errors.ValueTooLarge, match="32,768 characters") as refused:
+    assert len(entry.value["n"]) == 1_048_568
+    for text in ("漢" * (1_048_576 - 7), "x" * 10_000_000):
+        with pytest.raises(errors.ValueTooLarge, match="1,048,576 characters") as refused:
             memory.set("b", {"n": text})
-        assert refused.value.details["limit"] == 32_768
+        assert refused.value.details["limit"] == 1_048_576
     with pytest.raises(errors.ValueTooLarge):
-        memory.call("keyed.entry_put", entries=[{"key": "b", "value": {"n": "x" * 40_000}}])
+        memory.call("keyed.entry_put", entries=[{"key": "b", "value": {"n": "x" * 1_050_000}}])
     deep: Any = 1
     for _ in range(64):
         deep = {"n": deep}

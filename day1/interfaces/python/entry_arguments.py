@@ -11,7 +11,7 @@ from day1.interfaces.python.handle import plain
 from day1.interfaces.python.options import SpaceName
 from day1.model.contexts.content import as_kept
 from day1.model.contexts.keyed import value_too_large
-from day1.model.values.parts import TooLong
+from day1.model.values.parts import MOST_VALUE, TooLong
 
 
 def place(key: str, space: SpaceName | None) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def new_entry(
     given: object = value  # callers without a type checker may give anything
     as_dict = dict(given) if isinstance(given, Mapping) else given
     try:
-        as_kept(as_dict)
+        as_kept(as_dict, MOST_VALUE)
     except TooLong as exc:
         raise value_too_large(str(key)) from exc
     except ValueError as exc:

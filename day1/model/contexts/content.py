@@ -14,8 +14,12 @@ _DEEPEST: Final = 64
 _CUT: Final = "…"
 
 
-def as_kept(value: Any) -> str:
+def as_kept(value: Any, most: int = MAX_TEXT) -> str:
     """Write JSON for storage: keys in their order, numbers as they were read, no spaces.
+
+    Args:
+        value: the JSON.
+        most: characters that it may have.
 
     Raises:
         ValueError: it is no JSON, or longer or deeper than what is kept.
@@ -31,8 +35,8 @@ def as_kept(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError):  # a number of too many digits
         raise ValueError("must be JSON with numbers of at most 4,300 digits") from None
-    if len(text) > MAX_TEXT:
-        raise TooLong(len(text))
+    if len(text) > most:
+        raise TooLong(len(text), most)
     return text
 
 

@@ -8,7 +8,7 @@ from day1.model.redaction.veil import SECRET
 from day1.model.rows.json_columns import read_detail
 from day1.model.rows.kind import FACT, OBSERVATION, Cell, canonical
 from day1.model.values.ids import derived_id, short_hash
-from day1.model.values.parts import MAX_TEXT
+from day1.model.values.parts import MOST_VALUE
 
 CONTEXT: Final = "context"
 """The `observation_type` of a saved context, and the category of a fact made of one."""
@@ -29,11 +29,11 @@ def value_too_large(key: str) -> ValueTooLarge:
     """Build the refusal of a value that is longer than a row keeps."""
     short_key = key[:_KEY_SHOWN]
     return ValueTooLarge(
-        f"The value of the entry {short_key!r} is too long: an entry has at most {MAX_TEXT:,} "
+        f"The value of the entry {short_key!r} is too long: an entry has at most {MOST_VALUE:,} "
         "characters as JSON. Divide it among several keys, or keep it in a file and the file's "
         "name in the entry.",
         key=short_key,
-        limit=MAX_TEXT,
+        limit=MOST_VALUE,
     )
 
 

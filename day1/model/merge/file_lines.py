@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from day1.model.contexts.content import as_kept, flattened, from_kept
 from day1.model.contexts.keyed import CONTEXT
 from day1.model.rows.kind import Row, complete, kind_of
-from day1.model.values.parts import TooLong
+from day1.model.values.parts import MOST_VALUE, TooLong
 
 _SPACES: Final = "files:"
 _MOST_CHANGES: Final = 200
@@ -33,7 +33,7 @@ def merged_file(base: Row | None, ours: Row | None, theirs: Row | None) -> Row |
         return None
     value = {"text": merged_text}
     try:
-        columns: Row = {"summary": flattened(value), "structure": as_kept(value)}
+        columns: Row = {"summary": flattened(value), "structure": as_kept(value, MOST_VALUE)}
     except TooLong:
         return None
     return complete(kind_of(str(base["id"])), columns)

@@ -16,6 +16,8 @@ from day1.model.values.ids import derived_id
 
 MAX_TEXT: Final = 32_768
 """Characters of one memory's text."""
+MOST_VALUE: Final = 1_048_576
+"""Characters of the JSON that a row keeps beside its text."""
 MOST_PIECE: Final = MAX_TEXT - 128
 """Characters of a part without its mark."""
 
@@ -39,9 +41,9 @@ _JAMO: Final = ("\u1160", "\u11ff")
 class TooLong(ValueError):
     """A given text is longer than one memory may be."""
 
-    def __init__(self, length: int) -> None:
+    def __init__(self, length: int, most: int = MAX_TEXT) -> None:
         """State the length of the text, and the limit."""
-        super().__init__(f"has {length:,} characters, and a memory at most {MAX_TEXT:,}")
+        super().__init__(f"has {length:,} characters, and a memory at most {most:,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import CommitId, Message, Query
 from day1.model.rows.kind import EDIT, FACT, OBSERVATION, Cell, Kind, Row, canonical, revision
 from day1.model.rows.origin import Origin
-from day1.model.values.parts import TooLong
+from day1.model.values.parts import MOST_VALUE, TooLong
 from day1.ports.reading import Reading
 from day1.ports.store import Work
 from day1.services.contexts.entries import ABSENT, EntryKey, EntryQuery, NewEntry, is_at, rows_of
@@ -46,7 +46,7 @@ def entry_row(new: NewEntry) -> KeyedRow:
         ValueTooLarge: its value is longer than a row keeps.
     """
     try:
-        stored_value = as_kept(new.value)
+        stored_value = as_kept(new.value, MOST_VALUE)
     except TooLong as exc:
         raise value_too_large(new.at.key) from exc
     columns: Mapping[str, Cell] = {

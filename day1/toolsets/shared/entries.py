@@ -16,7 +16,7 @@ from day1.model.redaction.retention import sensitivity_of
 from day1.model.redaction.veil import SECRET
 from day1.model.rows.validation import clean, secret_notes
 from day1.model.values.instant import SECOND
-from day1.model.values.parts import TooLong
+from day1.model.values.parts import MOST_VALUE, TooLong
 from day1.model.values.space import asked_space
 from day1.services.access.calls import new_space
 from day1.services.contexts.entries import EntryKey, NewEntry
@@ -34,7 +34,7 @@ def _space(space: str | list[str]) -> str:
 
 def _object(value: dict[str, Any]) -> dict[str, Any]:
     try:
-        as_kept(value)
+        as_kept(value, MOST_VALUE)
     except TooLong:
         return value  # the call refuses it, with a code of its own
     return value
@@ -82,7 +82,7 @@ class EntryGiven(EntryExpected):
     """An entry to put.
 
     Attributes:
-        value: A JSON object of at most 32,768 characters; it comes back as it is.
+        value: A JSON object of at most 1,048,576 characters; it comes back as it is.
         text: The text that search finds it by. Default: all of its value.
         ttl_seconds: How long it is kept, more than 0 and at most 100 years; default: for ever.
         sensitivity: `secret` keeps it out of indexes, searches, lists, exports and bundles; only

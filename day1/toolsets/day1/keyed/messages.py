@@ -25,6 +25,7 @@ from day1.model.contexts.content import readable_json
 from day1.model.rows.kind import Row, text_of
 from day1.model.rows.validation import clean, secret_notes
 from day1.model.values.instant import show
+from day1.model.values.parts import MOST_VALUE
 from day1.services.access.calls import (
     branch_of,
     first_edit,
@@ -42,12 +43,10 @@ from day1.toolsets.shared.entries import EntrySpace, Key
 from day1.toolsets.shared.fields import absent
 
 _MOST: Final = 10_000
-MOST_STRUCTURE: Final = 1_048_576
-"""Characters of the JSON that a message was made from."""
 
 
 def _structure(text: str) -> str:
-    if len(text) > MOST_STRUCTURE:
+    if len(text) > MOST_VALUE:
         return text  # the call refuses it, with a code of its own
     try:
         value = json.loads(clean(text), parse_constant=_no_number)
@@ -234,12 +233,12 @@ def _place(ctx: Context, key: str, space: str | list[str] | None) -> Conversatio
 
 
 def _refuse_long(structure: str | None) -> None:
-    if structure is not None and len(structure) > MOST_STRUCTURE:
+    if structure is not None and len(structure) > MOST_VALUE:
         raise ValueTooLarge(
             f"The JSON of a message has {len(structure):,} characters, and at most "
-            f"{MOST_STRUCTURE:,} are kept: keep long parts in a file, and the file's name in the "
+            f"{MOST_VALUE:,} are kept: keep long parts in a file, and the file's name in the "
             "message.",
-            limit=MOST_STRUCTURE,
+            limit=MOST_VALUE,
         )
 
 
