@@ -70,6 +70,18 @@ def test_blame_says_who_wrote_it_and_how_it_came_here(cli: CommandLine) -> None:
     assert lines[confidence + 1].startswith("    ada on main, ")
 
 
+def test_blame_says_who_wrote_each_line(cli: CommandLine) -> None:
+    both = f"{NEW}\nBo: and retries twice"
+    cli("edit", cli.env["FACT"], both, "--agent", "cy")
+    first, second = cli("blame", cli.env["FACT"], "--lines").out.splitlines()
+    assert " (cy, " in first  # the line has a line feed since
+    assert first.endswith(f"    1 {NEW}")
+    assert second.endswith("    2 Bo: and retries twice")
+    cli("edit", cli.env["FACT"], f"{NEW}\nBo: and retries thrice", "--agent", "dee")
+    first, second = cli("blame", cli.env["FACT"], "--lines").out.splitlines()
+    assert (" (cy, " in first, " (dee, " in second) == (True, True)
+
+
 def test_a_branch_that_was_deleted_has_no_name_any_more(cli: CommandLine) -> None:
     cli("branch", "-d", "side")
     out = cli("blame", cli.env["FACT"]).out

@@ -39,6 +39,13 @@ def test_edits_of_different_lines_are_merged(memory: day1.Memory) -> None:
     assert entry is not None
     cell = memory.blame(entry.id).cells[0]
     assert (cell.cell, cell.agent_id, cell.op) == ("summary", "writer", "merge")
+    lines = memory.blame(entry.id, lines=True).lines
+    assert lines is not None
+    assert [(run.first, run.last, run.agent_id) for run in lines] == [
+        (1, 1, "ann"),
+        (2, 3, "writer"),
+        (4, 4, "bob"),
+    ]
     agents = {version.agent_id for version in memory.history(entry.id).versions}
     assert agents >= {"ann", "bob", "writer"}
     assert [each.id for each in memory.entries(query="FOUR", under=SPACE)] == [entry.id]
@@ -101,6 +108,12 @@ def test_a_review_shows_the_merged_text_and_merges_it(memory: day1.Memory) -> No
     assert [words for kind, words in row["words"] if kind == "added"] == ["FOUR"]
     review.merge(expect=shown["digest"])
     assert text(memory) == BOTH
+
+
+def test_no_lines_of_a_hidden_text_are_told(memory: day1.Memory) -> None:
+    put = memory.set("a.md", {"text": FILE}, space=SPACE, sensitivity="secret")
+    assert memory.blame(put.ids[0], lines=True).lines == []
+    assert memory.blame(put.ids[0]).lines is None
 
 
 def test_a_decision_takes_one_side_whole(memory: day1.Memory) -> None:

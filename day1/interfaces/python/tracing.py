@@ -111,16 +111,17 @@ class Traces(Reads):
         answer: RowHistory = self._ask("memory_history", id=row_id, limit=limit)
         return answer
 
-    def blame(self, row_id: str) -> RowBlame:
+    def blame(self, row_id: str, *, lines: bool = False) -> RowBlame:
         """Read who wrote each part of a memory, when, on which branch, and how it came here.
 
         Args:
             row_id: the memory.
+            lines: whether to say who wrote each line of its text, in `lines`.
 
         Raises:
             NotFound: it is not on the branch.
         """
-        answer: RowBlame = self._ask("memory_blame", id=row_id)
+        answer: RowBlame = self._ask("memory_blame", id=row_id, lines=lines)
         return answer
 
     def prime(self, *, space: str | None = None) -> Primed:

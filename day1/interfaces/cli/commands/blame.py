@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from day1.interfaces.cli.diffing import one_spaced
@@ -13,13 +15,18 @@ from day1.model.values.showing import short_commit
 
 @click.command("blame")
 @click.argument("name", metavar="ID")
+@click.option("--lines", is_flag=True, help="Say who wrote each line of its text.")
 @branch_option
 @command
-def blame_command(session: Session, name: str, branch: str | None) -> None:
+def blame_command(session: Session, name: str, branch: str | None, *, lines: bool) -> None:
     """Say who wrote each part of the memory ID, when and where, and how it came to this branch."""
     branch = session.branch(branch)
-    answer = session.call("memory_blame", id=session.whole_id(name, branch), branch=branch)
+    row_id = session.whole_id(name, branch)
+    answer = session.call("memory_blame", id=row_id, branch=branch, lines=lines)
     if session.answer(answer):
+        return
+    if lines:
+        _show_lines(session, answer)
         return
     screen = session.screen
     screen.line((f"{answer['type']} {answer['id']}", "commit"))
@@ -44,3 +51,20 @@ def blame_command(session: Session, name: str, branch: str | None) -> None:
                 f"    {merge['op']} {source} into {target}{decided_by}, {brief(merge['at'])}"
             )
             screen.line((merge_line, "dim"))
+
+
+def _show_lines(session: Session, answer: dict[str, Any]) -> None:
+    """Print each line of the text behind the commit, the agent and the time that it came with."""
+    if not answer["lines"]:
+        session.screen.note("It has no text, or its text is hidden.")
+    values = answer["cells"][0]["value"]
+    file = values.get("structure")
+    text = file["text"] if isinstance(file, dict) and file.keys() == {"text"} else None
+    lines = str(values[answer["cells"][0]["cell"]] if text is None else text).split("\n")
+    for run in answer["lines"]:
+        for number in range(run["first"], run["last"] + 1):
+            session.screen.line(
+                (short_commit(run["commit"] or "-" * 8), "commit"),
+                (f" ({run['agent_id'] or '-'}, {brief(run['at'])}) {number:>4} ", "dim"),
+                lines[number - 1],
+            )

@@ -112,16 +112,17 @@ class AsyncTraces(AsyncReads):
         answer: RowHistory = await self._ask("memory_history", id=row_id, limit=limit)
         return answer
 
-    async def blame(self, row_id: str) -> RowBlame:
+    async def blame(self, row_id: str, *, lines: bool = False) -> RowBlame:
         """Read who wrote each part of a memory, when, on which branch, and how it came here.
 
         Args:
             row_id: the memory.
+            lines: whether to say who wrote each line of its text, in `lines`.
 
         Raises:
             NotFound: it is not on the branch.
         """
-        answer: RowBlame = await self._ask("memory_blame", id=row_id)
+        answer: RowBlame = await self._ask("memory_blame", id=row_id, lines=lines)
         return answer
 
     async def prime(self, *, space: str | None = None) -> Primed:

@@ -1,6 +1,8 @@
 """Tools that trace a memory: all its versions, and the author of each part."""
 
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -14,7 +16,9 @@ from day1.model.redaction.veil import SECRET_MARK, is_secret, mark_of, without_w
 from day1.model.rows.kind import Row, revision, text_of
 from day1.model.values.instant import show
 from day1.services.access.calls import branch_of
+from day1.services.history.line_blame import line_versions
 from day1.services.history.tracing import Blame, Passage, Traced, Version, blame, history
+from day1.toolsets.shared.fields import absent
 from day1.toolsets.shared.shown import shown, shown_columns
 
 
@@ -96,9 +100,7 @@ def _read(branch: Branch, traced: Traced) -> Read:
 
 
 def _version(traced: Traced, version: Version, mark: str | None) -> VersionShown:
-    commit, writer = version.commit, version.edit
-    if writer is None and version.how == "added":
-        writer = version.row
+    commit, writer = version.commit, _writer(version)
     agents: Any = commit.meta.get("agents", ()) if commit else ()
     return VersionShown(
         how=version.how,
@@ -115,6 +117,11 @@ def _version(traced: Traced, version: Version, mark: str | None) -> VersionShown
     )
 
 
+def _writer(version: Version) -> Row | None:
+    """Return the edit or the row that names who made a version; None if nothing does."""
+    return version.row if version.edit is None and version.how == "added" else version.edit
+
+
 def _row(traced: Traced, version: Row, mark: str | None) -> dict[str, Any]:
     row = veiled(without_words(traced.kind, version, mark), traced.veil) or {}
     return shown(traced.kind, row)
@@ -129,10 +136,12 @@ class BlameRequest(Request):
 
     Attributes:
         id: The memory, by its id.
+        lines: Whether to say who wrote each line of its text.
     """
 
     id: Label
     branch: OnBranch = None
+    lines: bool | None = False
 
 
 class MergeShown(Response):
@@ -168,13 +177,29 @@ class CellBlame(Response):
     """From `branch` to this one, oldest first."""
 
 
+class LinesBlame(Response):
+    """Lines of a text that came with one version of the row."""
+
+    first: int
+    """Number of the first line, from 1."""
+    last: int
+    agent_id: str | None
+    at: str
+    branch: str | None
+    """Where the version was made; null for a deleted branch."""
+    commit: str | None
+    """Null while the row is pending."""
+
+
 class RowBlame(Response):
-    """The author of each cell of a row."""
+    """The author of each cell of a row, and of the lines of its text."""
 
     id: str
     type: str
     revision: str
     cells: list[CellBlame]
+    lines: list[LinesBlame] | None = absent()
+    """Lines of the file or text, in order, if they were asked for; empty if the text is hidden."""
     read: Read
 
 
@@ -191,8 +216,31 @@ def row_blame(ctx: Context, request: BlameRequest) -> RowBlame:
         type=traced.kind.name,
         revision=revision(traced.kind, row),
         cells=[_cell(traced, visible_row, cell) for cell in cells],
+        lines=_lines(ctx, branch, request.id) if request.lines else None,
         read=_read(branch, traced),
     )
+
+
+def _lines(ctx: Context, branch: Branch, row_id: str) -> list[LinesBlame]:
+    traced, versions = history(ctx.repo, branch, row_id)
+    if traced.hidden or traced.veil or _mark([v.row for v in versions], ctx.clock()) is not None:
+        return []
+    found: list[LinesBlame] = []
+    numbered_lines = enumerate(line_versions(traced.kind, versions), start=1)
+    for version, run in groupby(numbered_lines, key=itemgetter(1)):
+        numbers = [number for number, _ in run]
+        writer = _writer(version)
+        found.append(
+            LinesBlame(
+                first=numbers[0],
+                last=numbers[-1],
+                agent_id=None if writer is None else text_of(writer["agent_id"]),
+                at=show(version.at),
+                branch=_name(version.branch),
+                commit=None if version.commit is None else version.commit.id,
+            )
+        )
+    return found
 
 
 def _cell(traced: Traced, visible_row: Row, cell: Blame) -> CellBlame:
