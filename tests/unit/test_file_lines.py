@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from day1.model.contexts.content import as_kept, flattened
+from day1.model.contexts.content import as_kept, text_of_entry
 from day1.model.merge.file_lines import merge_lines, merged_file
 from day1.model.merge.row_merge import Held, PlanRow, merge_row
 from day1.model.rows.kind import OBSERVATION, Row, complete
@@ -104,7 +104,7 @@ def test_texts_with_too_many_changes_are_not_merged() -> None:
 
 def row(text: object, **columns: object) -> Row:
     value = {"text": text}
-    kept: Row = {"summary": flattened(value), "structure": as_kept(value, MOST_VALUE)}
+    kept: Row = {"summary": text_of_entry(value), "structure": as_kept(value, MOST_VALUE)}
     return complete(
         OBSERVATION,
         {
@@ -133,6 +133,14 @@ def test_a_file_is_merged_with_its_search_text_and_hash() -> None:
     assert (done.joined, done.held, done.effect) == (True, {}, "changed")
 
 
+def test_a_text_that_a_person_gave_is_merged_too() -> None:
+    by_hand = row(OURS, structure=None)
+    done = planned(row(FILE), row(THEIRS), by_hand)
+    assert (done.result, done.joined) == (row(MERGED), True)
+    done = planned(row(FILE), row(THEIRS), row(OURS, summary='{"a": 1}', structure=None))
+    assert done.held == {"summary": "both_changed"}
+
+
 def test_both_sides_with_one_edit_are_not_merged_anew() -> None:
     done = planned(row(FILE), row(THEIRS), row(THEIRS))
     assert (done.joined, done.effect) == (False, "kept")
@@ -145,7 +153,6 @@ def test_both_sides_with_one_edit_are_not_merged_anew() -> None:
         (None, row(THEIRS), row(OURS)),  # two files of one name
         (row(FILE), row(THEIRS), row(OURS, space="project:notes")),
         (row(FILE, space=None), row(THEIRS, space=None), row(OURS, space=None)),
-        (row(FILE), row(THEIRS), row(OURS, structure=None)),  # a person's text
         (row(FILE), row(THEIRS), row(OURS, structure='{"text":"a","b":1}')),
         (row(FILE), row(THEIRS), row(OURS, structure="[]")),
         (row(FILE), row(THEIRS), row(OURS, summary="by hand")),

@@ -32,7 +32,7 @@ def text(at: day1.Branch) -> Any:
 def test_edits_of_different_lines_are_merged(memory: day1.Memory) -> None:
     branch = edited(memory)
     preview = branch.preview()
-    assert [(row["effect"], row["text"]) for row in preview.rows] == [("changed", f"text: {BOTH}")]
+    assert [(row["effect"], row["text"]) for row in preview.rows] == [("changed", BOTH)]
     assert not preview.merge().held()
     assert (text(memory), text(branch)) == (BOTH, BOB)
     entry = memory.get("a.md", space=SPACE)
@@ -108,6 +108,20 @@ def test_a_review_shows_the_merged_text_and_merges_it(memory: day1.Memory) -> No
     assert [words for kind, words in row["words"] if kind == "added"] == ["FOUR"]
     review.merge(expect=shown["digest"])
     assert text(memory) == BOTH
+
+
+def test_a_text_that_a_person_gave_is_the_file(memory: day1.Memory) -> None:
+    branch = edited(memory, there=FILE.replace("one", "1"))
+    entry = memory.get("a.md", space=SPACE)
+    assert entry is not None
+    by_hand = {"id": entry.id, "take": "value", "value": {"summary": ANN}}
+    branch.merge(choices=[by_hand])
+    assert text(memory) == ANN
+    other = memory.create_branch(f"{memory.name}/eve")
+    other.set("a.md", {"text": BOTH}, space=SPACE)
+    memory.set("a.md", {"text": f"zero\n{ANN}"}, space=SPACE)
+    assert not other.merge().held()
+    assert text(memory) == f"zero\n{BOTH}"
 
 
 def test_no_lines_of_a_hidden_text_are_told(memory: day1.Memory) -> None:

@@ -3,7 +3,7 @@
 import json
 import math
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from day1.model.rows.validation import clean
@@ -66,6 +66,24 @@ def kept_json(value: Any) -> Any:
 def from_kept(stored: str) -> Any:
     """Read stored JSON: the inverse of `as_kept`."""
     return json.loads(stored)
+
+
+def text_of_entry(value: Mapping[str, Any]) -> str:
+    """Write the text of an entry: its `text` if it has nothing else, else as `flattened`.
+
+    `entry_of_text` reads the first kind back, so a person may edit that text.
+    """
+    is_text = value.keys() == {"text"} and isinstance(value["text"], str) and value["text"].strip()
+    return flattened(value["text"] if is_text else value)
+
+
+def entry_of_text(text: str) -> dict[str, Any]:
+    """Read the text that a person gave an entry: JSON if it is an object, else its `text`."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    return value if isinstance(value, dict) else {"text": text}
 
 
 def flattened(value: Any) -> str:

@@ -7,7 +7,7 @@ merged as wholes.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from day1.model.contexts.content import as_kept, flattened, from_kept
+from day1.model.contexts.content import as_kept, entry_of_text, from_kept, text_of_entry
 from day1.model.contexts.keyed import CONTEXT
 from day1.model.merge.line_diff import Same, equal_runs, lines_of
 from day1.model.rows.kind import Row, complete, kind_of
@@ -31,27 +31,25 @@ def merged_file(base: Row | None, ours: Row | None, theirs: Row | None) -> Row |
         return None
     value = {"text": merged_text}
     try:
-        columns: Row = {"summary": flattened(value), "structure": as_kept(value, MOST_VALUE)}
+        columns: Row = {"summary": text_of_entry(value), "structure": as_kept(value, MOST_VALUE)}
     except TooLong:
         return None
     return complete(kind_of(str(base["id"])), columns)
 
 
 def text_of_file(row: Row | None) -> str | None:
-    """Return the text of a file; None if the row is no file, or was given another text by hand."""
-    if row is None or row.get("observation_type") != CONTEXT or row["structure"] is None:
+    """Return the text of a file; None if the row is no file, or if its search text is another."""
+    if row is None or row.get("observation_type") != CONTEXT:
         return None
     if not str(row["space"]).startswith(_SPACES):
         return None
-    value = from_kept(str(row["structure"]))
-    if (
-        not isinstance(value, dict)
-        or value.keys() != {"text"}
-        or row["summary"] != flattened(value)
-    ):
+    summary, structure = str(row["summary"]), row["structure"]
+    value = entry_of_text(summary) if structure is None else from_kept(str(structure))
+    if not isinstance(value, dict) or value.keys() != {"text"}:
         return None
     text = value["text"]
-    return text if isinstance(text, str) else None
+    is_whole = isinstance(text, str) and summary == text_of_entry(value)
+    return text if is_whole else None
 
 
 def merge_lines(base: str, ours: str, theirs: str) -> str | None:

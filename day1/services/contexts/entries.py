@@ -5,13 +5,12 @@ Entries are found below a space and filtered by their values. `entry_writes` put
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from day1.model.contexts.conditions import meets
-from day1.model.contexts.content import from_kept
+from day1.model.contexts.content import entry_of_text, from_kept
 from day1.model.contexts.keyed import CONTEXT, context_id
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import Query
@@ -176,14 +175,5 @@ def _of(column: str, values: Sequence[Cell]) -> Query:
 
 
 def _value(structure: Cell, summary: Cell) -> Any:
-    """Return the value of an entry; a person may have given it another text, without structure.
-
-    Such a text is the value if it is a JSON object, else it is the value's `text`.
-    """
-    if structure is not None:
-        return from_kept(str(structure))
-    try:
-        value = json.loads(str(summary))
-    except ValueError:
-        value = None
-    return value if isinstance(value, dict) else {"text": str(summary)}
+    """Return the value of an entry; a person may have given it another text, without structure."""
+    return entry_of_text(str(summary)) if structure is None else from_kept(str(structure))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from day1.errors import RevisionChanged
 from day1.model.branches.branch import Branch
 from day1.model.contexts import given_vector
-from day1.model.contexts.content import as_kept, flattened
+from day1.model.contexts.content import as_kept, text_of_entry
 from day1.model.contexts.keyed import CONTEXT, passage_ids, value_too_large
 from day1.model.redaction.mask import REDACTED_HASH
 from day1.model.rows.change import CommitId, Message, Query
@@ -50,7 +50,7 @@ def entry_row(new: NewEntry) -> KeyedRow:
     except TooLong as exc:
         raise value_too_large(new.at.key) from exc
     columns: Mapping[str, Cell] = {
-        "summary": flattened(new.value) if new.text is None else new.text,
+        "summary": text_of_entry(new.value) if new.text is None else new.text,
         "structure": stored_value,
         "vector": given_vector.as_kept(*new.vectors) if new.vectors else None,
         "observation_type": CONTEXT,

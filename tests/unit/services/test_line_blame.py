@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from day1.model.contexts.content import as_kept, flattened
+from day1.model.contexts.content import as_kept, text_of_entry
 from day1.model.rows.kind import FACT, OBSERVATION, Row
 from day1.services.history.line_blame import line_versions
 from day1.services.history.tracing import Version
@@ -17,7 +17,7 @@ def version(at: int, text: str | None, *, file: bool = True) -> Version:
         value = {"text": text}
         row = {
             "fact_text": text,
-            "summary": flattened(value),
+            "summary": text_of_entry(value),
             "structure": as_kept(value),
             "space": "files:notes" if file else None,
             "observation_type": "context",

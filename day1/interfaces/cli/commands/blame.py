@@ -57,10 +57,11 @@ def _show_lines(session: Session, answer: dict[str, Any]) -> None:
     """Print each line of the text behind the commit, the agent and the time that it came with."""
     if not answer["lines"]:
         session.screen.note("It has no text, or its text is hidden.")
-    values = answer["cells"][0]["value"]
-    file = values.get("structure")
-    text = file["text"] if isinstance(file, dict) and file.keys() == {"text"} else None
-    lines = str(values[answer["cells"][0]["cell"]] if text is None else text).split("\n")
+    cell = answer["cells"][0]
+    file = cell["value"].get("structure")
+    is_file = isinstance(file, dict) and file.keys() == {"text"}
+    text = file["text"] if is_file else cell["value"][cell["cell"]]
+    lines = str(text).split("\n")
     for run in answer["lines"]:
         for number in range(run["first"], run["last"] + 1):
             session.screen.line(
