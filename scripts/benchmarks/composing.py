@@ -35,6 +35,7 @@ _WALLET = {"agentWallet": "bench", "userAddress": "ann"}
 _LOOPS = 24
 """Loops that run at once."""
 _USERS, _FACTS_OF_A_USER = 1_000, 20
+_MESSAGES_AT_ONCE = 500
 _MEGABYTE = 1e6
 _numbers = itertools.count()
 
@@ -173,13 +174,15 @@ async def _among_users(bench: Bench) -> Row:
     return quotient(name, above, below, 1.5, "for one alone")
 
 
-def _users(client: Client, users: int) -> None:
-    texts = [text for text, _ in facts(users * _FACTS_OF_A_USER, "of users")]
+def _users(client: Client, users: int, each: int = _FACTS_OF_A_USER) -> None:
+    """Write `each` facts of each user, and wait for their vectors."""
+    texts = (text for text, _ in facts(users * each, "of users"))
     for user in range(users):
-        user_texts = texts[user * _FACTS_OF_A_USER : (user + 1) * _FACTS_OF_A_USER]
-        messages = [{"role": "user", "content": text} for text in user_texts]
-        body = {"agentWallet": "bench", "userAddress": f"user{user}", "messages": messages}
-        client.post("/api/memory/add", body)
+        messages = [{"role": "user", "content": text} for text in itertools.islice(texts, each)]
+        for start in range(0, each, _MESSAGES_AT_ONCE):
+            some = messages[start : start + _MESSAGES_AT_ONCE]
+            body = {"agentWallet": "bench", "userAddress": f"user{user}", "messages": some}
+            client.post("/api/memory/add", body)
     _settled(client)
 
 
@@ -232,12 +235,11 @@ async def _memory(bench: Bench) -> Row:
     """Memory of a server after 1,000 users of 20 facts, and after one of as many."""
     users = _USERS if bench.sizes.large > bench.sizes.middle * 4 else 50
     asked, used = questions(users, "memory"), []
-    for count, each in ((users, 1), (1, users)):
+    for count in (users, 1):
         folder = bench.copy(bench.sizes.small)
         async with _server(bench, folder) as (pid, day1):
             client = Client(day1)
-            for _ in range(each):
-                _users(client, count)
+            _users(client, count, users * _FACTS_OF_A_USER // count)
             for number in range(users):
                 whose = {"userAddress": f"user{number % count}"}
                 _assembled_or_empty(client, asked[number], whose)
