@@ -116,7 +116,7 @@ class Day1Error(Exception):
         return self.advice.worded(say)
 
     def body(self, say: Say = str) -> dict[str, Json]:
-        """Return the error as JSON; wires have one form for it."""
+        """Return the error as JSON, in the same form on every wire; `say` words its steps."""
         error: dict[str, Json] = {
             "code": self.code,
             "message": self.worded(say),

@@ -36,7 +36,7 @@ class PluginEdit:
 
     @property
     def separators(self) -> bytes:
-        """None: the whole file is day1's."""
+        """No bytes: the whole file is day1's."""
         return b""
 
     def by_hand(self, _data: bytes) -> Sequence[str]:

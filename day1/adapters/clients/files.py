@@ -87,7 +87,7 @@ def read(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except (OSError, RuntimeError) as exc:  # a loop of links
-        raise NotTouched(f"it cannot be reached ({exc.__class__.__name__})") from exc
+        raise NotTouched(f"the file cannot be looked at ({exc.__class__.__name__})") from exc
     if not stat.S_ISREG(status.st_mode):
         raise NotTouched("it is no file")
     if status.st_size > _MAX_BYTES:

@@ -133,10 +133,10 @@ class _Queue(Protocol):
     """A lock or semaphore of threads."""
 
     def acquire(self, *, timeout: float) -> bool:
-        """Enter it, after at most so many seconds; returns whether."""
+        """Enter the queue after at most so many seconds; return whether that was possible."""
 
     def release(self) -> None:
-        """Leave it."""
+        """Leave the queue."""
 
 
 def _enter(entered: ExitStack, queue: _Queue, deadline: float, limit_s: float) -> None:

@@ -320,7 +320,7 @@ class Branch(Traces, Writes):
         tiers: Sequence[str] | None = None,
         **request: Unpack[Repeatable],
     ) -> Protected:
-        """Let the branch take merges only, which fulfil requirements; none of them lifts it.
+        """Let the branch take only merges that fulfil `requires`; an empty list ends that.
 
         Args:
             requires: `review`, `gate`, `other` or `tiers`, as `memory_branch_protect` has them.

@@ -268,7 +268,7 @@ class Sources:
         return combined_hiding
 
     def _itself(self, row_id: str, others: Collection[str]) -> Hiding:
-        """Return how one source is hidden by its own columns, or by its removal.
+        """Return how a source is hidden by its columns, by a redaction or by its removal.
 
         A source that was compacted into one of `others`, a row of the same words, is hidden as
         that row is: its removal hides nothing.

@@ -82,14 +82,14 @@ def _facts(state: State, rows: Sequence[Row], shown: Shown) -> list[Row | None]:
     """Show facts as visibly as their sources allow; None for hidden ones."""
     sources = Sources(state)
     sources.of({str(row["id"]): row for row in rows})
-    facts = []
+    shown_facts = []
     for row in rows:
         fact = _fact(row, sources.hiding(str(row["id"])), shown)
         if fact is not None and row.get("scores") is not None:
             mark = _mark(sources.hiding(str(row["id"]), VERDICT_BASIS), shown)
             fact = fact if mark is None else {**fact, "scores": None}
-        facts.append(fact)
-    return facts
+        shown_facts.append(fact)
+    return shown_facts
 
 
 def _fact(row: Row, hiding: Hiding, shown: Shown) -> Row | None:

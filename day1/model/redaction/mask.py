@@ -84,8 +84,8 @@ class Mask:
         """Mask rows of some columns; the columns that `needs` names are among them."""
         keys = [i for i, column in enumerate(columns) if column in _KEYS]
         masked_values = self.rows | self.hashes
-        quoting = _QUOTING.get(kind, "")
-        at = columns.index(quoting) if quoting in columns else None
+        quoting_column = _QUOTING.get(kind, "")
+        at = columns.index(quoting_column) if quoting_column in columns else None
         return [
             row
             if kind is not HELD
@@ -104,9 +104,12 @@ class Mask:
             hidden_columns |= _BY_TEXT[kind]
         if self._lists(kind, row):
             hidden_columns |= _BY_ROW[kind]
-        quoting = _QUOTING.get(kind, "")
-        if row.get(quoting) is not None and content_hash(str(row[quoting])) in self.hashes:
-            hidden_columns[quoting] = None if quoting == "scores" else REDACTED
+        quoting_column = _QUOTING.get(kind, "")
+        if (
+            row.get(quoting_column) is not None
+            and content_hash(str(row[quoting_column])) in self.hashes
+        ):
+            hidden_columns[quoting_column] = None if quoting_column == "scores" else REDACTED
         placeholders = {c: cell for c, cell in hidden_columns.items() if row.get(c) is not None}
         return {**row, **placeholders} if placeholders else row
 

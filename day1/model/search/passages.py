@@ -243,7 +243,7 @@ def _densest(words: Sequence[_Word], size: int, rarity: Mapping[str, float]) -> 
 
 
 def _shortest(words: Sequence[_Word], at: int, stems: set[str]) -> int:
-    """Return where the first stretch from `words[at]` with all of `stems` ends; empty `stems`."""
+    """Return the end of the first stretch from `words[at]` with all of `stems`; remove them."""
     end = words[at].end
     for word in islice(words, at, None):
         if word.stem in stems:

@@ -102,7 +102,7 @@ class Weights:
         if min(self.question_words, self.neighbour_words, self.beside_words) < 0:
             raise ValueError("a number of words must not be negative")
         if not all(0 <= part <= 1 for part in (*parts, *self.pending_cosine)):
-            raise ValueError("a boost, a share, a cosine and a discount must be in 0..1")
+            raise ValueError("boosts, shares, cosines and discounts of searches must be in 0..1")
 
 
 @dataclass(frozen=True, slots=True)

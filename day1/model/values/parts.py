@@ -105,8 +105,8 @@ def part_of(row: Mapping[str, object], text: object) -> Part | None:
     part = Part(mark_match[3], int(mark_match[1]), int(mark_match[2]))
     if not 1 <= part.number <= part.count or part.count < 2:  # noqa: PLR2004 - one is no part
         return None
-    own_id = part_id(part.whole, part.number)
-    return part if own_id in {row.get("id"), row.get("origin_id")} else None
+    id_by_mark = part_id(part.whole, part.number)
+    return part if id_by_mark in {row.get("id"), row.get("origin_id")} else None
 
 
 def piece_of(text: str) -> str:

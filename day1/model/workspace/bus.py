@@ -210,8 +210,8 @@ def applied(mind: Mind, result: BusResult, now: int) -> Mind:
             case "note_gap":
                 gaps.append(proposal.number or 0)
     newest_pairs = [list(pair) for pair in pairs[-_MOST_PAIRS:]]
-    effects = {"contradictions": newest_pairs, "answer_ids": answer_ids, "gaps": gaps}
-    return replace(mind, bus={**result.value, **effects})
+    recorded = {"contradictions": newest_pairs, "answer_ids": answer_ids, "gaps": gaps}
+    return replace(mind, bus={**result.value, **recorded})
 
 
 def among_visible(result: BusResult, visible: Collection[str]) -> BusResult:

@@ -169,9 +169,11 @@ def _present(reading: Reading, rows: Sequence[KeyedRow]) -> dict[str, Row]:
 def _columns(row: KeyedRow, before: Row, now: int) -> dict[str, Cell]:
     text = row.kind.text
     is_new_text = text is not None and row.columns.get(text, before[text]) != before[text]
-    is_active = before.get("status") in {None, "active"}
+    has_active_status = before.get("status") in {None, "active"}
     ended_columns = [
-        c for c in row.endings if is_active and before[c] is not None and int(before[c] or 0) <= now
+        c
+        for c in row.endings
+        if has_active_status and before[c] is not None and int(before[c] or 0) <= now
     ]
     return {**row.columns, **dict.fromkeys(ended_columns), **(row.always if is_new_text else {})}
 

@@ -50,9 +50,9 @@ def upsert(
 
     def rows_at(reading: Reading, now: int) -> list[KeyedRow]:
         ids.extend(repo.new_id(FACT.prefix, now) if i.id is None else i.id for i in items)
-        own_ids = _own(reading, space, ids)
+        existing_ids = _own(reading, space, ids)
         rows = [
-            _row(space, item, caller_id, own=item.id is None or caller_id in own_ids)
+            _row(space, item, caller_id, own=item.id is None or caller_id in existing_ids)
             for item, caller_id in zip(items, ids, strict=True)
         ]
         row_ids.extend(row.id for row in rows)

@@ -70,11 +70,14 @@ def embed_first(engine: SearchEngine, embedder: Embedder, texts: Sequence[TextId
     """
     worker = engine.embedding_s is not None
     is_time_over = TimeBudget(engine.embedding_s if worker and engine.embedding_s else _PATIENCE_S)
-    pending = len(texts)
-    while pending and not is_time_over():
+    pending_count = len(texts)
+    while pending_count and not is_time_over():
         embed_pending(engine.index, embedder, _BATCH, EmbedFirst(texts), is_time_over)
-        pending_before, pending = (pending, len(engine.index.vectors.waiting(embedder, texts)))
-        if pending == pending_before:  # another process embeds them
+        count_before, pending_count = (
+            pending_count,
+            len(engine.index.vectors.waiting(embedder, texts)),
+        )
+        if pending_count == count_before:  # another process embeds them
             return
 
 

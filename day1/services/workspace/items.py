@@ -135,12 +135,12 @@ def links_of(
             if end in linked_by_id and linked_id != end:
                 linked_by_id[end][linked_id] = None
     others = {linked_id for ends in linked_by_id.values() for linked_id in ends}
-    items = visible_items(reading, others.difference(known), spaces, now)
-    visible = {*known, *items}
+    linked_items = visible_items(reading, others.difference(known), spaces, now)
+    visible = {*known, *linked_items}
     ids_by_row = {
         row_id: tuple(f for f in ends if f in visible) for row_id, ends in linked_by_id.items()
     }
-    return Links(ids_by_row, items)
+    return Links(ids_by_row, linked_items)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,11 +61,11 @@ def _show_lines(session: Session, answer: dict[str, Any]) -> None:
     file = cell["value"].get("structure")
     is_file = isinstance(file, dict) and file.keys() == {"text"}
     text = file["text"] if is_file else cell["value"][cell["cell"]]
-    lines = str(text).split("\n")
+    text_lines = str(text).split("\n")
     for run in answer["lines"]:
         for number in range(run["first"], run["last"] + 1):
             session.screen.line(
                 (short_commit(run["commit"] or "-" * 8), "commit"),
                 (f" ({run['agent_id'] or '-'}, {brief(run['at'])}) {number:>4} ", "dim"),
-                lines[number - 1],
+                text_lines[number - 1],
             )

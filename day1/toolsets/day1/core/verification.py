@@ -133,8 +133,8 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
         judged_fact = JudgedFact(row, _own(request, origin.agent_id))
     else:
         judged_fact = judge_fact(verification, branch, row, dimensions, request.context)
-    verdicts = write_verdicts(ctx.repo, branch, [judged_fact], origin)
-    if verdicts.left:
+    written_verdicts = write_verdicts(ctx.repo, branch, [judged_fact], origin)
+    if written_verdicts.left:
         raise Conflict(
             "The fact was changed or removed while it was judged: read it again, then verify.",
             id=request.fact_id,
@@ -146,7 +146,9 @@ def verify_fact(ctx: Context, request: VerifyFact) -> FactVerified:
         scores=[ScoreShown.from_record(score) for score in judgement.scores],
         tokens=Tokens(prompt=judgement.prompt_tokens, completion=judgement.completion_tokens),
         evidence=list(judgement.weighed),
-        written=written(branch.name, verdicts.commit, verdicts.pending.count, verification.notes),
+        written=written(
+            branch.name, written_verdicts.commit, written_verdicts.pending.count, verification.notes
+        ),
     )
 
 
