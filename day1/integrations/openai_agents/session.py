@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
 from agents.items import TResponseInputItem
 from agents.memory import SessionSettings
@@ -22,10 +21,10 @@ from day1.integrations.openai_agents.conversation import (
     turns,
 )
 from day1.integrations.openai_agents.items import Item, item_of, message_of, texts_of
+from day1.integrations.waiting import finished
 
 _MOST_ID: Final = 1_024
 _PREVIEW: Final = 100
-T = TypeVar("T")
 
 
 class Day1Session:
@@ -114,7 +113,7 @@ class Day1Session:
         if not items:
             return
         messages = [message_of(item) for item in items]
-        await _finished(self._conversation.append, on, messages)
+        await finished(self._conversation.append, on, messages)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove the newest item in a commit and return it; return None from an empty session.
@@ -122,7 +121,7 @@ class Day1Session:
         Raises:
             HandleClosed: the session is closed.
         """
-        item = await _finished(self._conversation.pop, self._on(None))
+        item = await finished(self._conversation.pop, self._on(None))
         return None if item is None else _typed(item)
 
     async def clear_session(self) -> None:
@@ -131,7 +130,7 @@ class Day1Session:
         Raises:
             HandleClosed: the session is closed.
         """
-        await _finished(self._conversation.clear, self._on(None))
+        await finished(self._conversation.clear, self._on(None))
 
     async def create_branch_from_turn(
         self, turn_number: int, branch_name: str | None = None
@@ -156,7 +155,7 @@ class Day1Session:
         if branch_name is not None and not branch_name.strip():
             raise ValueError("Branch name cannot be empty")
         name = branch_name or f"branch_from_turn_{turn_number}_{token_hex(4)}"
-        await _finished(self._conversation.fork, self._on(None), turn_number, name)
+        await finished(self._conversation.fork, self._on(None), turn_number, name)
         self._current = name
         return name
 
@@ -212,7 +211,7 @@ class Day1Session:
         await asyncio.to_thread(self._conversation.require, branch_id)
         if branch_id == self._current:
             self._current = FIRST
-        await _finished(self._conversation.delete, branch_id)
+        await finished(self._conversation.delete, branch_id)
 
     async def list_branches(self) -> list[dict[str, Any]]:
         """List the branches of the session, oldest first.
@@ -294,21 +293,3 @@ def _folded(text: str) -> bytes:
 def _typed(item: Item) -> TResponseInputItem:
     typed: Any = item
     return typed  # type: ignore[no-any-return]  # as it was added
-
-
-async def _finished(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
-    """Call a function in a worker thread, and wait for its end also if the caller is cancelled.
-
-    So a cancelled caller knows that the change is made, or that it failed.
-    """
-    task = asyncio.ensure_future(asyncio.to_thread(function, *arguments, **more))
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as exc:
-            cancelled = cancelled or exc
-    if cancelled is not None:
-        task.exception()  # it is the cancellation that the caller asked for
-        raise cancelled
-    return task.result()

@@ -1,0 +1,133 @@
+"""The entries that files and directories are, on the branch that is meant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import day1
+from day1 import errors
+from day1.integrations.anthropic.paths import marker_of
+
+_MOST: Final = 1_000
+"""Entries that one call reads, and changes that one commit has."""
+_ABSENT: Final = "none"
+"""The expected revision of an entry that must not be there."""
+
+Entry = dict[str, Any]
+"""An entry as `entry_get` answers it."""
+Change = dict[str, Any]
+"""A change as `rows_apply` takes it."""
+BranchOfCall = str | Callable[[], str | None] | None
+
+
+class Entries:
+    """The entries of a set of files on one branch of a memory.
+
+    The key of a file is its path below `/memories`, its value `{"text": TEXT}`. A directory has an
+    entry, too, whose key ends with a slash: so it stays when its last file goes.
+    """
+
+    def __init__(self, memory: day1.Branch, name: str, branch: BranchOfCall) -> None:
+        """Use a branch, which is made when it is first used; without one that of the memory."""
+        name_of_branch = branch() if callable(branch) else branch
+        self._memory = memory
+        self.on = memory if name_of_branch is None else memory.branch(name_of_branch)
+        self._space = ["files", name]
+
+    def at(self, keys: Iterable[str]) -> dict[str, Entry]:
+        """Read the entries of some keys; those that are not there are left out."""
+        wanted = list(dict.fromkeys(keys))
+        found: dict[str, Entry] = {}
+        for start in range(0, len(wanted), _MOST):
+            places = [{"space": self._space, "key": key} for key in wanted[start : start + _MOST]]
+            answer = self._call("entry_get", keys=places)
+            found |= {entry["key"]: entry for entry in answer["entries"] if entry is not None}
+        return found
+
+    def all(self) -> dict[str, Entry]:
+        """Read all entries."""
+        found: dict[str, Entry] = {}
+        offset, total = 0, 1
+        while offset < total:
+            answer = self._call("entry_find", under=self._space, limit=_MOST, offset=offset)
+            own = (entry for entry in answer["entries"] if entry["labels"] == self._space)
+            found |= {entry["key"]: entry for entry in own}
+            offset, total = offset + _MOST, answer["total"]
+        return found
+
+    def file(self, key: str, text: str, revision: str = _ABSENT) -> Change:
+        """Return a new text of a file, for `put` and `apply`.
+
+        Args:
+            key: its key.
+            text: its text.
+            revision: the one that was read; default: the file is new.
+        """
+        return self._set(key, {"text": text}, revision)
+
+    def copy(self, entry: Entry, key: str) -> Change:
+        """Return a new entry with the value of another, for `apply`."""
+        return self._set(key, entry["value"], _ABSENT)
+
+    def directory(self, key: str) -> Change:
+        """Return the marker of a directory, for `put` and `apply`; it may be there."""
+        return {"action": "set", "space": self._space, "key": marker_of(key), "value": {}}
+
+    def gone(self, entry: Entry) -> Change:
+        """Return the removal of an entry, if nobody changes it before, for `apply`."""
+        place = {"space": self._space, "key": entry["key"]}
+        return {"action": "delete", **place, "expect_revision": entry["revision"]}
+
+    def put(self, changes: Sequence[Change]) -> None:
+        """Put entries, all or none; entries that are all new share a commit with other additions.
+
+        Raises:
+            RevisionChanged: an entry has another revision than its change expects.
+        """
+        entries = [{k: v for k, v in change.items() if k != "action"} for change in changes]
+        self._call("entry_put", entries=entries)
+
+    def apply(self, changes: Sequence[Change], reason: str) -> None:
+        """Put and remove entries in one commit, all or none.
+
+        Raises:
+            RevisionChanged: an entry has another revision than its change expects.
+        """
+        self._call("rows_apply", changes=list(changes), reason=reason)
+
+    def clear(self) -> None:
+        """Remove all entries, 1,000 in a commit."""
+        keys = list(self.all())
+        for start in range(0, len(keys), _MOST):
+            places = [{"space": self._space, "key": key} for key in keys[start : start + _MOST]]
+            self._call("entry_remove", keys=places)
+
+    def _set(self, key: str, value: Mapping[str, Any], revision: str) -> Change:
+        place = {"space": self._space, "key": key}
+        return {"action": "set", **place, "value": value, "expect_revision": revision}
+
+    def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        """Call an operation; make the branch that the files are on if it is missing."""
+        try:
+            return self.on.call(operation, **arguments)
+        except errors.UnknownBranch:
+            if self.on.name == self._memory.name:
+                raise
+        with suppress(errors.BranchExists):  # another one made it meanwhile
+            self._memory.create_branch(self.on.name)
+        return self.on.call(operation, **arguments)
+
+
+def text_of(entry: Entry) -> str:
+    """Return the text of a file; an entry that another program put is shown as JSON."""
+    value = entry["value"]
+    text = value.get("text") if isinstance(value, Mapping) else None
+    return text if isinstance(text, str) else json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def fits_one_commit(changes: Sequence[Change]) -> bool:
+    """Whether changes are few enough for one commit."""
+    return len(changes) <= _MOST

@@ -1,0 +1,292 @@
+"""The commands of the memory tool on the files of a memory; each sees the present state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from anthropic.lib.tools import ToolError
+from anthropic.types.beta import (
+    BetaMemoryTool20250818CreateCommand,
+    BetaMemoryTool20250818DeleteCommand,
+    BetaMemoryTool20250818InsertCommand,
+    BetaMemoryTool20250818RenameCommand,
+    BetaMemoryTool20250818StrReplaceCommand,
+    BetaMemoryTool20250818ViewCommand,
+)
+
+import day1
+from day1 import errors
+from day1.integrations.anthropic.entries import (
+    BranchOfCall,
+    Change,
+    Entries,
+    Entry,
+    fits_one_commit,
+    text_of,
+)
+from day1.integrations.anthropic.listing import listed
+from day1.integrations.anthropic.paths import (
+    ROOT,
+    check_length,
+    directories_above,
+    is_below,
+    key_of,
+    marker_of,
+    parent_of,
+)
+from day1.integrations.anthropic.refusals import refusals
+from day1.integrations.anthropic.texts import inserted, replaced, shown
+from day1.types import RowBlame
+
+_TRIES: Final = 20
+"""How often a command begins anew because another writer was quicker; each time one got on."""
+T = TypeVar("T")
+
+
+class Files:
+    """A set of files on the branches of a memory, with the commands of the memory tool."""
+
+    def __init__(self, memory: day1.Branch, name: str, branch: BranchOfCall) -> None:
+        """Name the files; nothing is asked."""
+        self._memory = memory
+        self._name = name
+        self._branch = branch
+
+    @property
+    def entries(self) -> Entries:
+        """The entries on the branch of this call."""
+        return Entries(self._memory, self._name, self._branch)
+
+    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        """Show a file with the numbers of its lines, or list a directory."""
+        path, key = command.path, key_of(command.path)
+
+        def read(entries: Entries) -> str:
+            entry = _file(entries, key)
+            if entry is not None:
+                return shown(path, text_of(entry), command.view_range)
+            everything = entries.all()
+            if not _is_directory(everything, key):
+                raise _missing(path)
+            return listed(path, key, {each: _text_at(everything[each]) for each in everything})
+
+        return self._repeat(path, read)
+
+    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        """Make a file, and the directories above it."""
+        path, key, text = command.path, key_of(command.path), _storable(command.file_text)
+
+        def write(entries: Entries) -> str:
+            exists = ToolError(f"File {path} already exists")
+            if not key:
+                raise exists
+            above = directories_above(key)
+            found = entries.at([key, marker_of(key), *above, *map(marker_of, above)])
+            if key in found or marker_of(key) in found:
+                raise exists
+            _require_directories(path, above, found)
+            entries.put([entries.file(key, text), *_new_directories(entries, above, found)])
+            return f"File created successfully at: {path}"
+
+        return self._repeat(path, write)
+
+    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        """Replace a part of a file that occurs once."""
+        new = _storable(command.new_str)
+        return self._edit(
+            command.path, lambda text: replaced(command.path, text, command.old_str, new)
+        )
+
+    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        """Insert lines after a line of a file."""
+        new, answer = _storable(command.insert_text), f"The file {command.path} has been edited."
+        return self._edit(
+            command.path, lambda text: (inserted(text, command.insert_line, new), answer)
+        )
+
+    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        """Remove a file, or a directory with all below it, in one commit."""
+        path, key = command.path, key_of(command.path)
+        if not key:
+            raise ToolError(f"Cannot delete the {ROOT} directory itself")
+
+        def write(entries: Entries) -> str:
+            missing = ToolError(f"The path {path} does not exist")
+            moved, _ = _moved(entries, key, missing)
+            changes = [entries.gone(entry) for entry in moved]
+            changes += _new_directories(entries, *_parents(entries, key))
+            _apply(entries, path, changes, f"deleted {path}")
+            return f"Successfully deleted {path}"
+
+        return self._repeat(path, write)
+
+    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        """Move a file, or a directory with all below it, in one commit."""
+        path, new_path = command.old_path, command.new_path
+        key, new_key = key_of(path), key_of(new_path)
+        if not key:
+            raise ToolError(f"Cannot rename the {ROOT} directory itself")
+
+        def write(entries: Entries) -> str:
+            above = directories_above(new_key)
+            found = entries.at([new_key, marker_of(new_key), *above, *map(marker_of, above)])
+            taken = ToolError(f"The destination {new_path} already exists")
+            if not new_key or new_key in found or marker_of(new_key) in found:
+                raise taken
+            moved, everything = _moved(entries, key, ToolError(f"The path {path} does not exist"))
+            if _is_directory(everything, new_key):
+                raise taken
+            if is_below(new_key, key):
+                raise ToolError(f"Cannot move {path} into itself: give a path outside it.")
+            _require_directories(new_path, above, found)
+            changes = _new_directories(entries, above, found)
+            if everything:
+                changes.append(entries.directory(new_key))
+            for entry in moved:
+                to = new_key + entry["key"].removeprefix(key)
+                check_length(new_path, to.removesuffix("/"))
+                changes += [entries.gone(entry)]
+                changes += [] if to == marker_of(new_key) else [entries.copy(entry, to)]
+            changes += _new_directories(entries, *_parents(entries, key))
+            _apply(entries, path, changes, f"renamed {path} to {new_path}")
+            return f"Successfully renamed {path} to {new_path}"
+
+        return self._repeat(path, write)
+
+    def clear(self) -> str:
+        """Remove all files and directories."""
+
+        def write(entries: Entries) -> str:
+            entries.clear()
+            return "All memory cleared"
+
+        return self._repeat(ROOT, write)
+
+    def blame(self, path: str) -> RowBlame:
+        """Tell who wrote a file, and when.
+
+        Raises:
+            NotFound: there is no such file.
+        """
+        entries = self.entries
+        entry = _file(entries, key_of(path))
+        if entry is None:
+            raise errors.NotFound(f"There is no file {path}.", path=path)
+        return entries.on.blame(entry["id"])
+
+    def _edit(self, path: str, change: Callable[[str], tuple[str, str]]) -> str:
+        """Write the new text of a file, made of its present one; return the answer."""
+        key = key_of(path)
+
+        def write(entries: Entries) -> str:
+            entry = _file(entries, key)
+            if entry is None:
+                if _is_directory(entries.all(), key):
+                    raise ToolError(f"The path {path} is not a file.")
+                raise _missing(path)
+            text, answer = change(text_of(entry))
+            entries.put([entries.file(key, text, entry["revision"])])
+            return answer
+
+        return self._repeat(path, write)
+
+    def _repeat(self, path: str, command: Callable[[Entries], T]) -> T:
+        """Run a command on its branch, anew while other writers are quicker.
+
+        Raises:
+            ToolError: the command or the memory refuses.
+        """
+        entries = self.entries
+        with refusals(path, entries.on.name):
+            for _ in range(_TRIES - 1):
+                try:
+                    return command(entries)
+                except errors.RevisionChanged:
+                    continue
+            return command(entries)
+
+
+def _file(entries: Entries, key: str) -> Entry | None:
+    return entries.at([key]).get(key) if key else None
+
+
+def _text_at(entry: Entry) -> str:
+    return "" if entry["key"].endswith("/") else text_of(entry)
+
+
+def _is_directory(everything: dict[str, Entry], key: str) -> bool:
+    return not key or any(is_below(each, key) for each in everything)
+
+
+def _moved(entries: Entries, key: str, missing: ToolError) -> tuple[list[Entry], dict[str, Entry]]:
+    """Return the entries that a path stands for: of a file, or of a directory and all below it.
+
+    Returns:
+        The entries, and for a directory all entries.
+
+    Raises:
+        ToolError: `missing`; there is nothing.
+    """
+    file = _file(entries, key)
+    if file is not None:
+        return [file], {}
+    everything = entries.all()
+    below = [entry for each, entry in everything.items() if is_below(each, key)]
+    if not below:
+        raise missing
+    return below, everything
+
+
+def _parents(entries: Entries, key: str) -> tuple[list[str], dict[str, Entry]]:
+    """Return the directory that a path is in, if it is not the root, and its marker if it has one.
+
+    A directory that only its files show, as after a merge, gets a marker before it loses one.
+    """
+    parent = parent_of(key)
+    return ([parent], entries.at([marker_of(parent)])) if parent else ([], {})
+
+
+def _new_directories(
+    entries: Entries, directories: list[str], found: dict[str, Entry]
+) -> list[Change]:
+    return [entries.directory(each) for each in directories if marker_of(each) not in found]
+
+
+def _require_directories(path: str, above: list[str], found: dict[str, Entry]) -> None:
+    """Refuse a path that leads through a file.
+
+    Raises:
+        ToolError: it does.
+    """
+    for each in above:
+        if each in found:
+            raise ToolError(
+                f"{ROOT}/{each} is a file, so {path} cannot be in it: use another path."
+            )
+
+
+def _apply(entries: Entries, path: str, changes: list[Change], reason: str) -> None:
+    if not fits_one_commit(changes):
+        raise ToolError(
+            f"The directory {path} has too many files for one commit, so nothing was changed: "
+            "take its directories one by one."
+        )
+    entries.apply(changes, reason)
+
+
+def _storable(text: str) -> str:
+    """Return a text that a file can have.
+
+    Raises:
+        ToolError: it has a NUL or half a character.
+    """
+    if "\0" in text or (not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text)):
+        raise ToolError(
+            "The text has a NUL or half a character, so nothing was changed: leave it out."
+        )
+    return text
+
+
+def _missing(path: str) -> ToolError:
+    return ToolError(f"The path {path} does not exist. Please provide a valid path.")

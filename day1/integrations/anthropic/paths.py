@@ -1,0 +1,79 @@
+"""Paths of the memory tool, which are resolved as texts, and keys of entries."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from anthropic.lib.tools import ToolError
+
+ROOT: Final = "/memories"
+_ABOVE: Final = ".."
+_STAYS: Final = frozenset({"", "."})
+_MOST: Final = 1_023
+"""Characters of a key of a file: a directory of this name needs one more, and a key has 1,024."""
+
+
+def key_of(path: str) -> str:
+    """Return the key of a path: its names below `/memories`, divided by `/`; of the root: empty.
+
+    Nothing is read: `..` goes up one name, whatever stands there. A backslash and `%2e` are
+    letters, and two spellings of one word are two names.
+
+    Raises:
+        ToolError: the path does not lead into `/memories`, or cannot be a key.
+    """
+    if path != ROOT and not path.startswith(f"{ROOT}/"):
+        raise ToolError(f"Path must start with {ROOT}, got: {path}")
+    if "\0" in path or any("\ud800" <= letter <= "\udfff" for letter in path):
+        raise ToolError(f"Path {path!a} has a NUL or half a character: use another name.")
+    names: list[str] = []
+    for name in path.split("/"):
+        if name == _ABOVE:
+            if not names:
+                raise _escapes(path)
+            names.pop()
+        elif name not in _STAYS:
+            names.append(name)
+    if names[:1] != [ROOT.removeprefix("/")]:
+        raise _escapes(path)
+    key = "/".join(names[1:])
+    check_length(path, key)
+    return key
+
+
+def check_length(path: str, key: str) -> None:
+    """Refuse a key that is too long.
+
+    Raises:
+        ToolError: it is.
+    """
+    if len(key) > _MOST:
+        raise ToolError(
+            f"Path {path[:80]}… is too long: it has at most {_MOST:,} characters below {ROOT}, so "
+            "use shorter names."
+        )
+
+
+def marker_of(key: str) -> str:
+    """Return the key of the entry that marks a directory."""
+    return f"{key}/"
+
+
+def parent_of(key: str) -> str:
+    """Return the key of the directory that a path is in; of the root: empty."""
+    return key.rpartition("/")[0]
+
+
+def directories_above(key: str) -> list[str]:
+    """Return the keys of the directories above a path, without the root, outermost first."""
+    names = key.split("/")
+    return ["/".join(names[:count]) for count in range(1, len(names))]
+
+
+def is_below(key: str, directory: str) -> bool:
+    """Whether a key is the marker of a directory, or below the directory."""
+    return not directory or key.startswith(marker_of(directory))
+
+
+def _escapes(path: str) -> ToolError:
+    return ToolError(f"Path {path} would escape {ROOT} directory")
