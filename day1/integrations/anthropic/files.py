@@ -76,11 +76,11 @@ class Files:
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
         """Make a file, and the directories above it."""
         path, key, text = command.path, key_of(command.path), _storable(command.file_text)
+        exists = ToolError(f"File {path} already exists")
+        if not key:
+            raise exists
 
         def write(entries: Entries) -> str:
-            exists = ToolError(f"File {path} already exists")
-            if not key:
-                raise exists
             above = directories_above(key)
             found = entries.at([key, marker_of(key), *above, *map(marker_of, above)])
             if key in found or marker_of(key) in found:
@@ -127,12 +127,14 @@ class Files:
         key, new_key = key_of(path), key_of(new_path)
         if not key:
             raise ToolError(f"Cannot rename the {ROOT} directory itself")
+        taken = ToolError(f"The destination {new_path} already exists")
+        if not new_key:
+            raise taken
 
         def write(entries: Entries) -> str:
             above = directories_above(new_key)
             found = entries.at([new_key, marker_of(new_key), *above, *map(marker_of, above)])
-            taken = ToolError(f"The destination {new_path} already exists")
-            if not new_key or new_key in found or marker_of(new_key) in found:
+            if new_key in found or marker_of(new_key) in found:
                 raise taken
             moved, everything = _moved(entries, key, ToolError(f"The path {path} does not exist"))
             if _is_directory(everything, new_key):
