@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from day1.errors import RevisionChanged
@@ -21,6 +21,7 @@ from day1.services.contexts.entries import ABSENT, EntryKey, EntryQuery, NewEntr
 from day1.services.contexts.keyed_rows import (
     KeyedRow,
     UpsertedRows,
+    new_keyed_row,
     of_older_versions,
     put_row,
     unredacted,
@@ -28,6 +29,7 @@ from day1.services.contexts.keyed_rows import (
 )
 from day1.services.repository.repository import Repository
 from day1.services.rows.editing import Editor
+from day1.services.rows.recording import EditedCells, edit_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +119,21 @@ def _put_once(
     first_edit: str,
 ) -> UpsertedRows:
     """Put entries whose revisions are expected, unless this request did it before."""
-    with repo.store.changing(branch.name) as work:
-        if work.get(EDIT, [first_edit]):
-            return UpsertedRows({}, 0, 0, work.tip, 0)
-        check_revisions(work, {new.at: new.expect_revision for new in entries}, work.now)
+    with repo.store.adding(branch.name) as adding:
+        if adding.get(EDIT, [first_edit]):
+            return UpsertedRows({}, 0, 0, adding.tip, adding.pending.count)
+        check_revisions(adding, {new.at: new.expect_revision for new in entries}, adding.now)
+        rows = with_older_versions(adding, [entry_row(new) for new in entries])
+        is_new = not adding.get(OBSERVATION, [new.at.row_id for new in entries])
+        if is_new and len(rows) == len(entries):
+            new_rows = [new_keyed_row(row, origin, adding.now) for row in rows]
+            expected = zip(entries, new_rows, strict=True)
+            edits = _edits_of_request(repo, origin, expected, adding.now)
+            adding.add(OBSERVATION, new_rows)
+            adding.add(EDIT, edits)
+            pending = adding.pending.count + len(new_rows) + len(edits)
+            return UpsertedRows({}, len(new_rows), 0, adding.tip, pending)
+        work = adding.to_change()
         editor = Editor(repo, work, origin)
         done = [put_in(work, editor, new, origin) for new in entries]
         added, changed = done.count("add"), done.count("change")
@@ -128,6 +141,23 @@ def _put_once(
             return UpsertedRows({}, 0, 0, work.tip, 0)
         line = f"change {changed} keyed rows, add {added}"
         return UpsertedRows({}, added, changed, work.commit(Message("change", line)), 0)
+
+
+def _edits_of_request(
+    repo: Repository, origin: Origin, added: Iterable[tuple[NewEntry, Row]], now: int
+) -> list[Row]:
+    """Return edits by which a request is known that adds entries whose revisions are expected.
+
+    Without them its repeat would find the rows that it added, and call them another's.
+    """
+    return [
+        edit
+        for new, row in added
+        if new.expect_revision is not None
+        for edit in edit_rows(
+            EditedCells(OBSERVATION, row, [str(OBSERVATION.text)]), origin, now, repo.new_id
+        )
+    ]
 
 
 def put_in(work: Work, editor: Editor, new: NewEntry, origin: Origin) -> str:
@@ -142,8 +172,7 @@ def put_in(work: Work, editor: Editor, new: NewEntry, origin: Origin) -> str:
     for fact in made_of_it:
         put_row(work, editor, fact, origin)
     if what == "add" and new.expect_revision is not None and editor.repo.of_request:
-        # The request is known by an edit of its id. Without one, its repeat would find the row
-        # that it added, and call that row another's.
+        # As in `_edits_of_request`.
         (row,) = work.get(OBSERVATION, [entry.id]).values()
         editor.add_edits(OBSERVATION, row, [str(OBSERVATION.text)])
     return what

@@ -85,7 +85,7 @@ def upsert_rows(
         added_by_kind: dict[Kind, list[Row]] = {}
         for row in rows:
             if row.id not in present:
-                present[row.id] = _new(row, origin, adding.now)
+                present[row.id] = new_keyed_row(row, origin, adding.now)
                 added_by_kind.setdefault(row.kind, []).append(present[row.id])
         for kind, new_rows in added_by_kind.items():
             adding.add(kind, new_rows)
@@ -127,7 +127,7 @@ def put_row(work: Work, editor: Editor, row: KeyedRow, origin: Origin) -> str:
     """Add or change one row in open work; return what was done: `add`, `change` or nothing."""
     present_row = work.get(row.kind, [row.id]).get(row.id)
     if present_row is None:
-        work.add(row.kind, [_new(row, origin, work.now)])
+        work.add(row.kind, [new_keyed_row(row, origin, work.now)])
         return "add"
     if not _differs(row, present_row, work.now):
         return ""
@@ -143,7 +143,7 @@ def _change(
     for row in rows:
         old_row = present.get(row.id)
         if old_row is None:
-            present[row.id] = _new(row, origin, work.now)
+            present[row.id] = new_keyed_row(row, origin, work.now)
             work.add(row.kind, [present[row.id]])
             added += 1
         elif _differs(row, old_row, work.now):
@@ -154,7 +154,8 @@ def _change(
     return UpsertedRows(present, added, changed, tip, 0)
 
 
-def _new(row: KeyedRow, origin: Origin, now: int) -> Row:
+def new_keyed_row(row: KeyedRow, origin: Origin, now: int) -> Row:
+    """Build a row that is added, with all its columns."""
     columns = new_row(row.kind, row.id, dict(row.columns), origin, now)
     return {**columns, "origin_id": row.origin_id}
 
