@@ -67,6 +67,7 @@ def test_a_directory_stays_without_files_and_is_moved_in_one_commit(
 ) -> None:
     for name in ("a", "b", "deep/er/c"):
         answer(tool, create(f"/memories/d/{name}", name))
+    answer(tool, insert("/memories/d/a", 0, "x"))  # a commit, which has the additions too
     before = commits(memory)
     assert answer(tool, rename("/memories/d", "/memories/x/y")).startswith("Successfully")
     assert keys(memory) == [
