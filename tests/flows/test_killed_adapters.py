@@ -37,6 +37,14 @@ memory = day1.connect(sys.argv[1], settings={"embedder": {"kind": "none"}})
 store = Day1Store(memory)
 store.WRITE
 """
+MEMORY_TOOL_WRITES = """
+import sys
+import day1
+from day1.integrations.anthropic import Day1MemoryTool
+
+memory = day1.connect(sys.argv[1], settings={"embedder": {"kind": "none"}})
+Day1MemoryTool(memory).call(COMMAND)
+"""
 TOGETHER = f"""
 import asyncio, sys, threading
 import day1
@@ -61,6 +69,7 @@ for thread in threads:
 """
 ADDED = [("add.before_commit", False), ("add.after_commit", True)]
 CHANGED = [("change.before_commit", False), ("change.after_commit", True)]
+FILES: dict[str, Any] = {"d/": "", "d/a": "1", "d/b": "2"}
 FORKED = [("fork.after_intent", False), ("fork.after_engine", False), ("fork.after_ledger", True)]
 
 
@@ -163,6 +172,59 @@ def test_a_write_of_a_langgraph_store_is_whole_or_not_there(
     with day1.connect(folder, settings=QUIET) as memory:
         items = langgraph.Day1Store(memory).search(("users",))
         assert {item.key: item.value["n"] for item in items} == (after if done else {"old": 1})
+
+
+@pytest.mark.parametrize(
+    ("command", "point", "done", "after"),
+    [
+        (command, *point, {key: text for key, text in after.items() if text is not None})
+        for points, command, after in (
+            (
+                ADDED,
+                {"command": "create", "path": "/memories/new/a", "file_text": "x"},
+                {**FILES, "new/": "", "new/a": "x"},
+            ),
+            (
+                CHANGED,
+                {"command": "str_replace", "path": "/memories/d/a", "old_str": "1", "new_str": "x"},
+                {**FILES, "d/a": "x"},
+            ),
+            (
+                CHANGED,
+                {
+                    "command": "insert",
+                    "path": "/memories/d/b",
+                    "insert_line": 1,
+                    "insert_text": "x",
+                },
+                {**FILES, "d/b": "2\nx\n"},
+            ),
+            (CHANGED, {"command": "delete", "path": "/memories/d/a"}, {**FILES, "d/a": None}),
+            (CHANGED, {"command": "delete", "path": "/memories/d"}, {}),
+            (
+                CHANGED,
+                {"command": "rename", "old_path": "/memories/d", "new_path": "/memories/e/f"},
+                {"e/": "", "e/f/": "", "e/f/a": "1", "e/f/b": "2"},
+            ),
+        )
+        for point in points
+    ],
+)
+def test_a_command_of_the_memory_tool_is_whole_or_not_there(
+    tmp_path: Path, command: dict[str, Any], point: str, done: bool, after: dict[str, str]
+) -> None:
+    needs_files()
+    adapter = pytest.importorskip("day1.integrations.anthropic")
+    folder = tmp_path / "store"
+    with day1.connect(folder, settings=QUIET) as memory:
+        for name, text in (("a", "1"), ("b", "2")):
+            made = {"command": "create", "path": f"/memories/d/{name}", "file_text": text}
+            adapter.Day1MemoryTool(memory).call(made)
+    run_killed(MEMORY_TOOL_WRITES.replace("COMMAND", repr(command)), folder, point)
+    with day1.connect(folder, settings=QUIET) as memory:
+        entries = memory.entries(under=("files", "memories"))
+        texts = {entry.key: entry.value.get("text", "") for entry in entries}
+        assert texts == (after if done else FILES)
 
 
 def test_processes_with_threads_share_a_session_while_one_is_killed(tmp_path: Path) -> None:
