@@ -56,7 +56,7 @@ def rows(bench: Bench, memory: day1.Memory) -> Iterator[Row]:
     tools = (adapter.Day1MemoryTool(memory), sdk.BetaLocalFilesystemMemoryTool(str(folder)))
     count = min(_MOST, bench.sizes.calls)
     for tool in tools:
-        for number in range(-1, count + 1):
+        for number in range(count + 1):
             path, text = f"/memories/kept/{number}.txt", f"Number 0.\n{_TEXT}"
             tool.call({"command": "create", "path": path, "file_text": text})
     for name, (command, limit) in _COMMANDS.items():

@@ -102,6 +102,20 @@ def test_one_new_file_of_both_is_held_and_nothing_is_lost(team: Team) -> None:
     assert team.lines("/memories/x") == ["bob"]
 
 
+def test_an_edit_of_a_file_that_the_other_one_moved_is_held(team: Team) -> None:
+    old = team.tool.blame(PATH).id
+    ann = team.works("ann", rename(PATH, "/memories/new.md"))
+    bob = team.works("bob", str_replace(PATH, "Friday", "Sunday"))
+    assert [len(branch.merge().held()) for branch in (ann, bob)] == [0, 1]
+    assert team.lines("/memories/new.md") == TEXT.split("\n")
+    assert answer(team.tool, view(PATH)).startswith("error")
+    versions = {(each.agent_id, each.reason) for each in team.memory.history(old).versions}
+    assert ("ann", f"renamed {PATH} to /memories/new.md") in versions
+    (held,) = team.memory.held()
+    held.decide("theirs")
+    assert team.lines()[0] == "Oil: Sunday."
+
+
 def test_a_directory_that_one_moves_and_the_other_adds_to_loses_no_file(team: Team) -> None:
     ann = team.works("ann", rename("/memories/notes", "/memories/old"))
     bob = team.works("bob", create("/memories/notes/b", "bob"))
