@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-import os
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +12,8 @@ import pytest
 
 pytest.importorskip("anthropic.lib.tools", reason="the extra `anthropic` is not installed")
 
+import httpx2
+from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import ToolError
 from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool
 from hypothesis import HealthCheck, example, given, settings
@@ -136,7 +138,7 @@ def compare(memory: day1.Memory, folder: Path, commands: list[Command]) -> None:
 
 
 @settings(
-    max_examples=int(os.environ.get("DAY1_TEST_EXAMPLES", "60")),
+    max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -223,3 +225,48 @@ def test_a_cancelled_command_is_done_when_the_cancellation_comes(memory: day1.Me
         return str(await tool.call(dict(view("/memories/a"))))
 
     assert asyncio.run(work()).endswith("\n     1\tx")
+
+
+@pytest.mark.parametrize("client", ["sync", "async"])
+def test_the_tool_runner_gives_answers_and_refusals_to_the_model(
+    memory: day1.Memory, client: str
+) -> None:
+    commands = [create("/memories/a", "x"), create("/memories/a", "y"), view("/memories/a")]
+    calls: list[Any] = [
+        {"type": "tool_use", "id": f"t{number}", "name": "memory", "input": command}
+        for number, command in enumerate(commands)
+    ]
+    turns = iter([*(("tool_use", [call]) for call in calls), ("end_turn", [])])
+    heard: list[Any] = []
+
+    def said(request: httpx2.Request) -> httpx2.Response:
+        heard.extend(json.loads(request.content)["messages"][-1:])
+        reason, content = next(turns)
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        message = {"role": "assistant", "stop_reason": reason, "content": content, "usage": usage}
+        return httpx2.Response(200, json={"id": "m", "type": "message", "model": "m", **message})
+
+    transport = httpx2.MockTransport(said)
+    options: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "?"}]}
+    if client == "sync":
+        http = httpx2.Client(transport=transport)
+        runner = Anthropic(api_key="none", http_client=http).beta.messages.tool_runner(
+            tools=[Day1MemoryTool(memory)], **options
+        )
+        runner.until_done()
+    else:
+
+        async def work() -> None:
+            http = httpx2.AsyncClient(transport=transport)
+            runner = AsyncAnthropic(api_key="none", http_client=http).beta.messages.tool_runner(
+                tools=[Day1AsyncMemoryTool(memory)], **options
+            )
+            await runner.until_done()
+
+        asyncio.run(work())
+    results = [message["content"][0] for message in heard[1:]]
+    assert [(each["content"], each.get("is_error", False)) for each in results] == [
+        ("File created successfully at: /memories/a", False),
+        ("File /memories/a already exists", True),
+        ("Here's the content of /memories/a with line numbers:\n     1\tx", False),
+    ]
