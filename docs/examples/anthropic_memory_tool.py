@@ -1,4 +1,4 @@
-"""Two agents edit one memory file on two branches; both edits are merged, and history has both.
+"""Two agents edit one memory file on two branches; both edits are merged, and blame names who.
 
     pip install 'day1[anthropic]'
     python anthropic_memory_tool.py
@@ -34,14 +34,14 @@ def model(command):
 
 
 def work(folder, agent, branch=None, **command):
-    """Let an agent work with the memory tool; print the file, and who wrote it."""
+    """Let an agent work with the memory tool; print the file."""
     with day1.connect(folder, agent=agent, settings={"embedder": {"kind": "none"}}) as memory:
         tool = Day1MemoryTool(memory, branch=branch)
         talk = [{"role": "user", "content": "Look after the lathe."}]
         options = {"model": "m", "max_tokens": 99, "messages": talk, "tools": [tool]}
         model({"path": PATH, **command}).beta.messages.tool_runner(**options).until_done()
         text = tool.call({"command": "view", "path": PATH}).partition("\n")[2]
-        print(f"{tool.branch.name}, by {tool.blame(PATH).cells[0].agent_id}:\n{text}")
+        print(f"{agent} on {tool.branch.name}:\n{text}")
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -50,7 +50,8 @@ with tempfile.TemporaryDirectory() as folder:
     work(folder, "bob", "bob", command="insert", insert_line=3, insert_text="Chuck: new.")
     with day1.connect(folder, agent="carla", settings={"embedder": {"kind": "none"}}) as memory:
         held = [len(memory.branch(name).merge().held()) for name in ("ann", "bob")]
-        file = memory.get("lathe.md", space=("files", "memories"))
-        versions = memory.history(file.id).versions
-        print("held:", held, "by:", sorted({version.agent_id for version in versions}))
-        print(file.value["text"])
+        print("held:", held)
+        tool = Day1MemoryTool(memory)
+        print(tool.call({"command": "view", "path": PATH}).partition("\n")[2])
+        for part in tool.blame(PATH).lines:
+            print(f"lines {part.first} to {part.last}: {part.agent_id} on {part.branch}")

@@ -68,6 +68,10 @@ def test_edits_in_different_places_are_merged_by_lines(team: Team) -> None:
         "Oil: Monday.", "Belt: May.", "Speed: 900.", "Tool: steel.", "Chuck: old.", ""
     ]  # fmt: skip
     assert team.agents() >= {"ann", "bob"}
+    lines = team.tool.blame(PATH).lines or []
+    assert [(part.first, part.last, part.agent_id) for part in lines] == [
+        (1, 1, "ann"), (2, 3, "writer"), (4, 4, "bob"), (5, 5, "bob")
+    ]  # fmt: skip
 
 
 def test_edits_of_one_line_are_held_until_somebody_decides(team: Team) -> None:

@@ -40,7 +40,7 @@ def test_the_blocks_of_the_page_run_one_after_the_other(tmp_path: Path) -> None:
     printed = run(tmp_path, "-c", "\n".join(blocks(PAGE, "python"))).splitlines()
     assert printed == [
         "File created successfully at: /memories/lathe.md",
-        "ann",
+        "[(1, 1, 'ann')]",
         "Here's the content of /memories/lathe.md with line numbers:",
         "     1\tOil: Monday.",
         "Oil: Tuesday.",

@@ -166,7 +166,7 @@ class Files:
         return self._repeat(ROOT, write)
 
     def blame(self, path: str) -> RowBlame:
-        """Tell who wrote a file, and when.
+        """Tell who wrote each line of a file, and when.
 
         Raises:
             NotFound: there is no such file.
@@ -175,7 +175,7 @@ class Files:
         entry = _file(entries, key_of(path))
         if entry is None:
             raise errors.NotFound(f"There is no file {path}.", path=path)
-        return entries.on.blame(entry["id"])
+        return entries.on.blame(entry["id"], lines=True)
 
     def _edit(self, path: str, change: Callable[[str], tuple[str, str]]) -> str:
         """Write the new text of a file, made of its present one; return the answer."""

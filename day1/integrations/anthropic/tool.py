@@ -128,10 +128,13 @@ class Day1MemoryTool(BetaAbstractMemoryTool):
         return self._files.clear()
 
     def blame(self, path: str) -> RowBlame:
-        """Tell who wrote a file, and when.
+        """Tell who wrote each line of a file, and when, across merges.
 
         Args:
             path: its path.
+
+        Returns:
+            As `day1.Branch.blame` with `lines`.
 
         Raises:
             NotFound: there is no such file.
@@ -263,10 +266,13 @@ class Day1AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
         return await finished(self._files.clear)
 
     async def blame(self, path: str) -> RowBlame:
-        """Tell who wrote a file, and when.
+        """Tell who wrote each line of a file, and when, across merges.
 
         Args:
             path: its path.
+
+        Returns:
+            As `day1.Branch.blame` with `lines`.
 
         Raises:
             NotFound: there is no such file.
