@@ -122,9 +122,10 @@ def _put_once(
     with repo.store.adding(branch.name) as adding:
         if adding.get(EDIT, [first_edit]):
             return UpsertedRows({}, 0, 0, adding.tip, adding.pending.count)
-        check_revisions(adding, {new.at: new.expect_revision for new in entries}, adding.now)
-        rows = with_older_versions(adding, [entry_row(new) for new in entries])
         is_new = not adding.get(OBSERVATION, [new.at.row_id for new in entries])
+        if not is_new or any(new.expect_revision not in {None, ABSENT} for new in entries):
+            check_revisions(adding, {new.at: new.expect_revision for new in entries}, adding.now)
+        rows = with_older_versions(adding, [entry_row(new) for new in entries])
         if is_new and len(rows) == len(entries):
             new_rows = [new_keyed_row(row, origin, adding.now) for row in rows]
             expected = zip(entries, new_rows, strict=True)

@@ -120,6 +120,18 @@ def test_a_repeated_request_is_done_once(bench: Bench, op: str) -> None:
     assert value(bench, ANN) is None
 
 
+def test_entries_that_are_new_wait_for_a_commit_with_other_additions(bench: Bench) -> None:
+    commits = len(bench.store.commits)
+    absent, any_state = NewEntry(ANN, {"n": 1}, expect_revision=ABSENT), NewEntry(BOB, {"n": 1})
+    result = put(bench, absent, any_state, request_id="r1")
+    assert result is not None
+    assert (result.added, result.pending, len(bench.store.commits)) == (2, 3, commits)
+    with pytest.raises(RevisionChanged):
+        put(bench, absent, replace(any_state, value={"n": 2}), request_id="r2")
+    put(bench, absent, any_state, request_id="r1")
+    assert (value(bench, ANN), value(bench, BOB)) == ({"n": 1}, {"n": 1})
+
+
 def test_an_entry_is_removed_only_where_it_is_as_it_was_read(bench: Bench) -> None:
     put(bench, NewEntry(ANN, {"n": 1}), NewEntry(BOB, {"n": 1}))
     stale = revision(bench, ANN)
